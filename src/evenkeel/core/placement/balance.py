@@ -11,7 +11,7 @@ from evenkeel.core.placement.views import GroupSnapshot, Handover
 from evenkeel.core.statuses import FailbackMode
 
 DIFFERENCE_MIN = 3
-"""Fewer shards between the most and the least are not worth a handover."""
+"""Smallest difference that is evened out: number of homes between the agents with the most and the fewest."""
 SHARE_MIN = 0.1
 """Smallest difference that is evened out, as a share of the average number of homes of an agent."""
 

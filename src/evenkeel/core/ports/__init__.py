@@ -1,7 +1,7 @@
-"""The ports: interfaces to everything outside the core. The adapters of each are in a package of their own;
-``evenkeel.cmd`` wires them.
+"""The ports: interfaces to everything outside the core.
 
-Every method may raise the port's ``Unavailable`` error; callers decide whether to wait.
+Each port's adapters are in a package of their own; ``evenkeel.cmd`` wires them. Every method may raise the port's
+``Unavailable`` error; callers decide whether to wait.
 """
 
 from evenkeel.core.ports.attachments import AttachmentStore

@@ -52,21 +52,24 @@ class AttachmentStore(Protocol):
         ...
 
     async def take_due_bindings(self, *, limit: int, backoff: Backoff) -> tuple[str, ...]:
-        """Ids of the claims of ports of devices' addresses that are to be bound to another host, longest due first.
-        Each is returned to one caller only and becomes due again after the delay that ``backoff`` gives for its
-        attempts. One query if none is due."""
+        """Return the ids of claims of device ports that are to be bound to another host, longest due first. Each is
+        returned to one caller only and becomes due again after the delay that ``backoff`` gives for its attempts. One
+        query if none is due.
+        """
         ...
 
     async def binding_of(self, claim_id: str) -> DeviceBinding | None:
-        """The host that the port is to be bound to; None: it is gone, bound, or to be bound nowhere."""
+        """Return the host to which the port is to be bound; None: the port is gone, bound, or to be bound nowhere."""
         ...
 
     async def bound(self, claim_id: str, host: str | None) -> None:
-        """The port was bound to this host (None: there was nothing to do). It stays due if that is another one
-        meanwhile."""
+        """Record that the port was bound to ``host`` (None: there was nothing to do). It stays due if another host is
+        wanted meanwhile.
+        """
         ...
 
     async def store_address(self, shard_id: ShardId, taken: TakenAddress) -> bool:
-        """Store the address of a port that was made, which then holds its claim. False: it is not needed any more.
-        Raises :class:`NetworkUnavailable` if deleting the port has begun."""
+        """Store the address of a port that was created, which then holds its claim. False: it is not needed any more.
+        Raises :class:`NetworkUnavailable` if deleting the port has begun.
+        """
         ...

@@ -7,8 +7,8 @@ from evenkeel.core.messages import AnyMessage, AnyReply, Call, Departure, Hint
 from evenkeel.core.values import Value
 
 Handler = Callable[[AnyMessage], Awaitable[AnyReply | None]]
-"""Handles one message. The message is acknowledged (and the reply sent) after it returns; if it raises, the message is
-redelivered later, a bounded number of times.
+"""Function that handles one message. The message is acknowledged (and the reply sent) after it returns; if it raises,
+the message is redelivered later, a bounded number of times.
 """
 
 
@@ -32,7 +32,7 @@ class Bus(Protocol):
     """Messages between processes. Queues are durable and declared on first use."""
 
     async def start(self) -> None:
-        """Connect. Raises :class:`BusUnavailable` when the bus cannot be reached within its time-out."""
+        """Connect to the bus. Raises :class:`BusUnavailable` when it cannot be reached within its time-out."""
         ...
 
     async def send(self, queue: str, message: Hint) -> None:
@@ -46,14 +46,12 @@ class Bus(Protocol):
 
     async def consume(self, queue: str, handler: Handler, *, concurrency: int) -> Subscription:
         """Consume the queue's messages, up to ``concurrency`` at a time, in competition with other consumers.
-
-        Reconnects automatically until it is closed.
+        Reconnects automatically until the subscription is closed.
         """
         ...
 
     async def announce(self, name: str, will: Will | None = None) -> Subscription:
-        """Make ``name`` present until the subscription is closed or this process ends, for whatever reason.
-
+        """Announce ``name`` as present until the subscription is closed or this process ends, for whatever reason.
         Announces it again automatically after a lost connection. ``will`` is sent whenever the connection is lost, by
         buses that deliver wills. Raises :class:`BusUnavailable`.
         """
@@ -66,19 +64,18 @@ class Bus(Protocol):
 
     @property
     def connection_number(self) -> int:
-        """Changes with each new connection, after which no name counts as seen until it is seen again."""
+        """Number that changes with each new connection, after which no name counts as seen until it is seen again."""
         ...
 
     async def present(self, name: str) -> bool | None:
-        """Whether an announced name is present. None: unknown.
-
-        False only for a name that was present since this process last connected: its process has gone. After a
-        restart of the broker a process may reconnect later than this one.
+        """Return whether an announced name is present. None: unknown. False only for a name that was present since this
+        process last connected: its process has gone. After a restart of the broker a process may reconnect later than
+        this one.
         """
         ...
 
     def problem(self) -> str:
-        """Why messages cannot be sent now (human-readable); empty if they can. May be called by any thread."""
+        """Return why messages cannot be sent now (human-readable); empty if they can. Any thread may call it."""
         ...
 
     async def close(self) -> None:

@@ -8,10 +8,10 @@ from evenkeel.core.control import ListQuery, Page
 
 
 class CatalogueStore(Protocol):
-    """Flavors, availability zones (known by name) and their profiles."""
+    """Store port for flavors, availability zones (identified by name) and their profiles."""
 
     async def list_catalogue(self, kind: CatalogueKind, query: ListQuery) -> Page:
-        """A page of one kind. Raises as :meth:`TenantStore.list`."""
+        """Return a page of one kind. Raises the errors of :meth:`TenantStore.list`."""
         ...
 
     async def catalogue_entry(self, kind: CatalogueKind, key: str) -> Any:
@@ -19,18 +19,21 @@ class CatalogueStore(Protocol):
         ...
 
     async def add_catalogue_entry(self, entry: CatalogueEntry) -> Any:
-        """Store one. Raises :class:`Conflict` if the name is taken, :class:`Invalid` if there is no such profile."""
+        """Store a new entry. Raises :class:`Conflict` if the name is taken, :class:`Invalid` if its profile does not
+        exist.
+        """
         ...
 
     async def update_catalogue_entry(self, kind: CatalogueKind, key: str, changes: Mapping[str, Any]) -> Any:
-        """Change attributes. Raises :class:`NotFound`; :class:`Conflict` if the name is taken, or for anything but the
-        name of a profile in use."""
+        """Change attributes of an entry. Raises :class:`NotFound`; :class:`Conflict` if the name is taken, or for
+        anything but the name of a profile in use.
+        """
         ...
 
     async def delete_catalogue_entry(self, kind: CatalogueKind, key: str) -> None:
-        """Raises :class:`NotFound`, :class:`Conflict` while it is in use."""
+        """Delete an entry. Raises :class:`NotFound`, :class:`Conflict` while it is in use."""
         ...
 
     async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
-        """The flavor or availability zone with its profile's data; None: there is none. One query."""
+        """Return a flavor or availability zone with its profile's data; None if it does not exist. One query."""
         ...

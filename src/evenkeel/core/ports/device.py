@@ -1,4 +1,4 @@
-"""The device port: one device group as agents see it."""
+"""Port to devices: one device group, as an agent uses it."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol, runtime_checkable
@@ -34,21 +34,21 @@ class Device(Protocol):
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move the guard of the tenant's partition to ``epoch`` and ``session_id`` on every reachable device; created
-        if absent. The content of the partition is unknown then: a complete batch must follow. On a device that did not
-        take the guard, :meth:`apply` moves it before it writes anything; until then the device is ``lagging``.
+        if absent. The content of the partition is unknown then: a complete batch must follow.
 
-        Raises :class:`StaleOwner` if a device holds a newer guard, or one of this epoch and another session;
-        :class:`DeviceUnavailable` if none took the guard.
+        On a device that did not accept the guard, :meth:`apply` moves it before it writes anything; until then the
+        device is ``lagging``. Raises :class:`StaleOwner` if a device holds a newer guard, or one of this epoch and
+        another session; :class:`DeviceUnavailable` if none accepted the guard.
         """
         ...
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """Apply the batch to the partition on every device of the group, guarded by its epoch.
+        """Apply the batch to the partition on every device of the group, guarded by its epoch. A load balancer that
+        fails does not affect the others.
 
-        A load balancer that fails does not affect the others. Raises :class:`StaleOwner`; :class:`GuardLost` if a
-        reachable device holds neither this guard nor a newer one, or has missed the takeover and takes the guard only
-        with this batch, which is not complete (nothing was written to that one); :class:`DeviceUnavailable` (no device
-        reachable; nothing known to be written).
+        Raises :class:`StaleOwner`; :class:`GuardLost` if a reachable device holds neither this guard nor a newer one,
+        or has missed the takeover and accepts the guard only with this batch, which is not complete (nothing was
+        written to that device); :class:`DeviceUnavailable` (no device reachable; no write is known to have happened).
         """
         ...
 
@@ -70,11 +70,11 @@ class Device(Protocol):
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
         """Remove the tenant's partition from every reachable device where it is empty, and its guard if that is this
-        owner's and a complete batch has just left nothing there. Former owners stay refused. A later
-        :meth:`take_over` makes the partition again; it may raise :class:`StaleOwner` for an epoch that was removed.
+        owner's and a complete batch has just left nothing there. Former owners stay refused.
 
-        Raises :class:`DeviceUnavailable` if no device is reachable, :class:`DeviceRejected` if the partition changed
-        meanwhile.
+        A later :meth:`take_over` creates the partition again; it may raise :class:`StaleOwner` for an epoch that was
+        removed. Raises :class:`DeviceUnavailable` if no device is reachable, :class:`DeviceRejected` if the partition
+        changed meanwhile.
         """
         ...
 
@@ -133,7 +133,9 @@ class Attachable(Protocol):
     """A device group that can be attached to tenants' networks."""
 
     async def attachments(self) -> Attachments:
-        """How it is attached now. Raises :class:`DeviceUnavailable` if no device is reachable."""
+        """Return the present attachments of the devices. Raises :class:`DeviceUnavailable` if no
+        device is reachable.
+        """
         ...
 
 
@@ -151,7 +153,7 @@ class NetworkAdopter(Protocol):
 
 @runtime_checkable
 class Reloadable(Protocol):
-    """A device group some of whose options take effect while it runs."""
+    """A device group of which some options can be changed while it runs."""
 
     @property
     def reloaded_options(self) -> tuple[str, ...]:
@@ -159,6 +161,7 @@ class Reloadable(Protocol):
         ...
 
     def reload(self, options: Mapping[str, Any]) -> None:
-        """Take over the values of :attr:`reloaded_options` from the driver's whole section; files that they name are
-        read again. Raises :class:`ValueError` naming an option that cannot be used, and nothing changes."""
+        """Apply the values of :attr:`reloaded_options` from the driver's whole section; files that they name are read
+        again. Raises :class:`ValueError` naming an option that cannot be used, and nothing changes.
+        """
         ...

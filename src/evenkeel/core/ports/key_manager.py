@@ -1,4 +1,4 @@
-"""The key manager ports: where certificates with their keys, authorities and revocation lists are read and kept."""
+"""Ports to key managers, which store certificates with their keys, CA certificates and revocation lists."""
 
 from typing import Protocol
 
@@ -14,20 +14,18 @@ from evenkeel.core.ids import ProjectId
 
 class KeyManager(Protocol):
     """Reads the certificates that references name, on behalf of a project. The parts of each have been checked to
-    belong together.
-
-    Every method raises :class:`CertificateError` for unusable content (:class:`CertificateNotFound` if there is none,
-    or the project may not read it) and :class:`KeyManagerUnavailable`.
+    belong together. Every method raises :class:`CertificateError` for unusable content (:class:`CertificateNotFound` if
+    there is none, or the project may not read it) and :class:`KeyManagerUnavailable`.
     """
 
     async def certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
-        """A certificate with its key."""
+        """Read a certificate with its key."""
         ...
 
     async def authority(
         self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
-        """Certificates of authorities; ``revocation_list``: the reference of a list that the first one has signed."""
+        """Read CA certificates; ``revocation_list``: the reference of a list that the first one has signed."""
         ...
 
     async def revocation_list(self, reference: str, project_id: ProjectId) -> RevocationList:
@@ -42,8 +40,9 @@ class CertificateStore(Protocol):
     """
 
     async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
-        """Check and keep it. Raises :class:`CertificateError`, :class:`Invalid` naming field and value, and
-        :class:`Conflict` for a name that is taken unless ``replace``."""
+        """Check and store a certificate. Raises :class:`CertificateError`, :class:`Invalid` naming field and value, and
+        :class:`Conflict` for a name that is taken unless ``replace``.
+        """
         ...
 
     async def kept(self, project_id: ProjectId | None) -> tuple[KeptCertificate, ...]:
@@ -55,5 +54,5 @@ class CertificateStore(Protocol):
         ...
 
     async def delete(self, project_id: ProjectId, name: str) -> None:
-        """Delete it, even if it is referred to. Raises :class:`NotFound`."""
+        """Delete a certificate, even if it is referred to. Raises :class:`NotFound`."""
         ...

@@ -42,8 +42,9 @@ class LbaasV1Store(Protocol):
         ...
 
     async def vips(self, query: ListQuery) -> Page:
-        """A page of :class:`PoolVip`; the query is one of listeners, and may filter by ``vip_address``,
-        ``vip_subnet_id`` and ``vip_port_id`` too. Constant number of queries."""
+        """Return a page of :class:`PoolVip`; the query is a query for listeners that may also filter by
+        ``vip_address``, ``vip_subnet_id`` and ``vip_port_id``. Constant number of queries.
+        """
         ...
 
     async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
@@ -57,7 +58,7 @@ class LbaasV1Store(Protocol):
         ...
 
     async def providers_of_monitor(self, monitor_id: str) -> tuple[str, ...]:
-        """The environments of the pools of a shared monitor; one query."""
+        """Return the environments of the pools of a shared monitor; one query."""
         ...
 
     async def add_shared_monitor(self, row: SharedMonitor) -> SharedMonitor:
@@ -73,7 +74,9 @@ class LbaasV1Store(Protocol):
         ...
 
     async def delete_shared_monitor(self, monitor_id: str, *, project_id: ProjectId | None) -> None:
-        """:class:`Conflict` while it is associated with a pool, as every monitor that was made in its pool is."""
+        """Delete a shared monitor. :class:`Conflict` while it is associated with a pool, like every monitor that was
+        made in its pool.
+        """
         ...
 
     async def shared_monitors(self, query: ListQuery) -> Page:

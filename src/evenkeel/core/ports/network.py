@@ -19,7 +19,7 @@ class Network(Protocol):
 
     @property
     def has_ports(self) -> bool:
-        """Whether VIPs have ports outside the database, which are updated when their load balancers change."""
+        """True if VIPs have ports outside the database, which are updated when their load balancers change."""
         ...
 
     async def plan_vip(
@@ -48,16 +48,16 @@ class Network(Protocol):
         ...
 
     async def abandon_vip(self, plan: VipPlan) -> None:
-        """The load balancer was not stored: have what :meth:`plan_vip` allocated released soon. Never raises; without
-        this call it is released later.
+        """Release soon the allocations of :meth:`plan_vip` for a load balancer that was not stored. Never raises;
+        without this call they are released later.
         """
         ...
 
     async def release_vip(self, claim: PortClaim) -> bool:
-        """Release what :meth:`plan_vip` allocated outside the database; a port that is the tenant's own is only
-        unbound. Returns whether there was anything. Idempotent.
-
-        Raises :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses."""
+        """Release the allocations of :meth:`plan_vip` outside the database; a port that is the tenant's own is only
+        unbound. Returns whether there was anything. Idempotent. Raises :class:`NetworkUnavailable`; :class:`Conflict`
+        if the network service refuses.
+        """
         ...
 
     async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
@@ -79,9 +79,9 @@ class Network(Protocol):
         ...
 
     async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
-        """Make the port of a VIP again, with the same addresses and marks; returns its id. Idempotent.
-
-        Raises :class:`NetworkUnavailable`; :class:`Conflict` with the reason if it cannot be made."""
+        """Recreate the port of a VIP, with the same addresses and marks; returns its id. Idempotent. Raises
+        :class:`NetworkUnavailable`; :class:`Conflict` with the reason if that is impossible.
+        """
         ...
 
     async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
@@ -100,7 +100,7 @@ class Network(Protocol):
         ...
 
     async def abandon_address(self, taken: TakenAddress) -> None:
-        """The address was not stored: have its port deleted soon. Never raises."""
+        """Delete soon the port of an address that was not stored. Never raises."""
         ...
 
     async def find_adoptable(
@@ -112,14 +112,14 @@ class Network(Protocol):
         ...
 
     async def adopt_port(self, taken: TakenAddress) -> None:
-        """Mark such a port as ours. Idempotent. Raises :class:`NetworkUnavailable`, :class:`Conflict`."""
+        """Mark a port of another program as ours. Idempotent. Raises :class:`NetworkUnavailable`, :class:`Conflict`."""
         ...
 
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
-        """The objects of a kind that the project may use (None: of every project), as Neutron's API shows them.
-
+        """Return the objects of a kind that the project may use (None: of every project), in the form of Neutron's API.
         ``filters``: values of ``id``, ``name``, ``network_id``, any of which an object may have; of ports, of their
-        devices; of floating IPs, of their addresses and ports. Raises :class:`NetworkUnavailable`."""
+        devices; of floating IPs, of their addresses and ports. Raises :class:`NetworkUnavailable`.
+        """
         ...

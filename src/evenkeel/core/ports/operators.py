@@ -40,7 +40,7 @@ class OperatorStore(Protocol):
         ...
 
     async def add_environment(self, environment: Environment) -> Environment:
-        """Store one. The same again is harmless; one that differs is a :class:`Conflict`."""
+        """Store an environment. Storing an equal one again is harmless; one that differs is a :class:`Conflict`."""
         ...
 
     async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
@@ -50,7 +50,7 @@ class OperatorStore(Protocol):
         ...
 
     async def agent_lives(self) -> tuple[AgentLife, ...]:
-        """Which agents are alive, by id; one query, whatever they serve."""
+        """Return the liveness of all agents, by id; one query, whatever they serve."""
         ...
 
     async def agent(self, agent_id: AgentId) -> Agent:
@@ -71,8 +71,8 @@ class OperatorStore(Protocol):
         ...
 
     async def new_history(self) -> History:
-        """Begin another one, after the database was restored or lost commits: every agent applies everything it serves
-        again, and ACTIVE load balancers are PENDING_UPDATE until then.
+        """Begin a new history, after the database was restored or lost commits: every agent applies everything it
+        serves again, and ACTIVE load balancers are PENDING_UPDATE until then.
         """
         ...
 
@@ -100,7 +100,7 @@ class OperatorStore(Protocol):
         ...
 
     async def delete_environment(self, name: str) -> None:
-        """Raises :class:`NotFound`; :class:`Conflict` while it has agents or load balancers."""
+        """Delete an environment. Raises :class:`NotFound`; :class:`Conflict` while it has agents or load balancers."""
         ...
 
     async def set_agent_admin_state(self, agent_id: AgentId, up: bool) -> Agent:
@@ -110,25 +110,26 @@ class OperatorStore(Protocol):
         ...
 
     async def force_agent_down(self, agent_id: AgentId, down: bool) -> Agent:
-        """Declare its host dead, or not: its shards move at once, also in mode ``relocate``. Raises
-        :class:`NotFound`."""
+        """Declare the agent's host dead, or not: its shards move immediately, also in mode ``relocate``. Raises
+        :class:`NotFound`.
+        """
         ...
 
     async def ask_failback(self, agent_id: AgentId) -> Agent:
-        """Have its shards handed back. Raises :class:`NotFound`; :class:`Conflict` where the environment's failback
-        is ``never``."""
+        """Request that the agent's shards are handed back to it. Raises :class:`NotFound`; :class:`Conflict` where the
+        environment's failback is ``never``.
+        """
         ...
 
     async def rebind_agent(self, agent_id: AgentId, to_agent_id: str) -> int:
-        """Make another agent of its group the home of all its shards; returns how many. Shards it acts for move
-        gradually.
-
-        Repeating it is harmless. Raises :class:`NotFound`, :class:`Conflict` naming ``to`` (no other agent of its
-        group)."""
+        """Make another agent of its group the home of all shards of an agent; returns their number. Shards for which
+        the agent acts move gradually. Repeating it is harmless. Raises :class:`NotFound`, :class:`Conflict` naming
+        ``to`` (no other agent of its group).
+        """
         ...
 
     async def rebind_shard(self, shard_id: ShardId, to_agent_id: str) -> Shard:
-        """Make another agent of its group the home of one shard; returns it. If it is served elsewhere it moves
+        """Make another agent of its group the home of one shard; returns the shard. If it is served elsewhere it moves
         gradually. Repeating it is harmless. Raises :class:`NotFound`, :class:`Conflict` naming ``to``.
         """
         ...
@@ -148,12 +149,13 @@ class OperatorStore(Protocol):
         ...
 
     async def place_in_line(self, load_balancer_id: LoadBalancerId) -> int:
-        """How many load balancers with pending changes were accepted before this one and wait for the same agent, or,
-        not placed, for an agent of the same environment; 0 if nothing is pending here."""
+        """Return the number of load balancers with pending changes that were accepted before this one and wait for the
+        same agent, or, not placed, for an agent of the same environment; 0 if this one has no pending change.
+        """
         ...
 
     async def port_problem(self, load_balancer_id: LoadBalancerId) -> str:
-        """Why its VIP has no port at the network service; empty if nothing is known to be wrong."""
+        """Return why a load balancer's VIP has no port at the network service; empty if no problem is known."""
         ...
 
     async def add_plan_inquiry(self, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
@@ -165,7 +167,7 @@ class OperatorStore(Protocol):
         ...
 
     async def orphaned_partitions(self, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
-        """Partitions on the group's devices of tenants without a shard there, longest known first."""
+        """Return partitions on the group's devices of tenants without a shard there, earliest reported first."""
         ...
 
     async def orphaned_load_balancers(self, environment: str, group_number: int) -> tuple[OrphanedLoadBalancer, ...]:
@@ -176,7 +178,8 @@ class OperatorStore(Protocol):
 
     async def remove_orphan(self, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
         """Have an orphaned load balancer removed with the next complete pass; returns the agents that have to make one.
-        Raises :class:`NotFound` unless one was found recently."""
+        Raises :class:`NotFound` unless an orphan with this id was reported recently.
+        """
         ...
 
     async def known_load_balancers(self, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
@@ -200,8 +203,9 @@ class OperatorStore(Protocol):
         ...
 
     async def ownership(self, *, environment: str | None = None) -> Owners:
-        """Agents, and the tenants' shards that they act for: few of a device group one by one, many by their number.
-        Constant number of queries."""
+        """Agents, and the tenants' shards for which they act: single shards of a device group with few, numbers of
+        shards of others. Constant number of queries.
+        """
         ...
 
     async def revisions(self, load_balancer_id: LoadBalancerId) -> tuple[Revision, ...]:
@@ -233,8 +237,9 @@ class OperatorStore(Protocol):
         agent_id: AgentId = AgentId(""),
         shard_id: ShardId = ShardId(""),
     ) -> None:
-        """Record an act of the current request's user that is no write of another method as an event; its text is
-        ``done``, ``by USER`` and ``details``."""
+        """Record an act of the current request's user as an event, if no other method writes one for it; its text is
+        ``done``, ``by USER`` and ``details``.
+        """
         ...
 
     async def ids(self, prefix: str, *, limit: int) -> Mapping[str, tuple[str, ...]]:
@@ -258,7 +263,7 @@ class OperatorStore(Protocol):
         ...
 
     async def refresh_references(self, reference: str | None) -> int:
-        """Have all references in use, or this one, read again now; returns how many."""
+        """Have all references in use, or this one, read again now; returns their number."""
         ...
 
     async def subnets(self) -> tuple[Subnet, ...]:
@@ -283,14 +288,15 @@ class OperatorStore(Protocol):
         ...
 
     async def update_network(self, network: DeclaredNetwork) -> tuple[Change, ...]:
-        """Store its new attributes; returns the changes of load balancers on devices that are attached to it. Raises
-        :class:`NotFound`, :class:`Conflict` if the name or the segment exists."""
+        """Store a network's new attributes; returns the changes of load balancers on devices that are attached to it.
+        Raises :class:`NotFound`, :class:`Conflict` if the name or the segment exists.
+        """
         ...
 
     async def delete_network(self, network_id: str) -> None:
-        """Raises :class:`NotFound`, :class:`Conflict` while devices are attached to it."""
+        """Delete a network. Raises :class:`NotFound`, :class:`Conflict` while devices are attached to it."""
         ...
 
     async def delete_subnet(self, subnet_id: str) -> None:
-        """Raises :class:`NotFound`, :class:`Conflict` while a load balancer uses it."""
+        """Delete a subnet. Raises :class:`NotFound`, :class:`Conflict` while a load balancer uses it."""
         ...

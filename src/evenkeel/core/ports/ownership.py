@@ -33,7 +33,7 @@ class FoundServices(Value):
 
 
 class ArrivedKeepalive(Value):
-    """A keepalive, and for how many seconds a controller has had it."""
+    """A keepalive, with the number of seconds since a controller received it."""
 
     call: Keepalive
     waited_seconds: float = 0.0
@@ -75,7 +75,7 @@ class OwnershipStore(Protocol):
         ...
 
     async def end_session(self, agent_id: AgentId, session_id: SessionId) -> None:
-        """End it and free its shards. Idempotent."""
+        """End a session and release its shards. Idempotent."""
         ...
 
     async def assignments(
@@ -118,12 +118,14 @@ class OwnershipStore(Protocol):
         ...
 
     async def adopt_networks(self, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]) -> TakenNetworks:
-        """Reserve the route domain for the shard, and give it the addresses; without ``apply`` only what that would be.
-        ``ports``: of addresses at the network service, with a new claim each. Repeating it changes nothing.
+        """Reserve the route domain for the shard, and assign the addresses to it; without ``apply`` only return what
+        that would be. ``ports``: addresses with ports at the network service, with a new claim each. Repeating it
+        changes nothing.
 
         A shard of the group that has the number, and whose load balancers no device has had yet, gets another one.
-        Raises :class:`Conflict` with the reason if the shard cannot have it, :class:`SessionLost` as
-        :meth:`services`."""
+        Raises :class:`Conflict` with the reason if the shard cannot have it, :class:`SessionLost` like
+        :meth:`services`.
+        """
         ...
 
     async def certificate_reader(
@@ -142,8 +144,8 @@ class OwnershipStore(Protocol):
     async def release(
         self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
     ) -> ShardOwner | None:
-        """Free a shard, or assign it to ``handover_to`` with the next epoch. Returns that agent; None if no agent got
-        the shard. Does nothing if the epoch is old. Raises :class:`SessionLost` if the session is not the agent's.
+        """Release a shard, or assign it to ``handover_to`` with the next epoch. Returns that agent; None if no agent
+        got the shard. Does nothing if the epoch is old. Raises :class:`SessionLost` if the session is not the agent's.
         """
         ...
 

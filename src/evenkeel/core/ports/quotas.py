@@ -11,17 +11,19 @@ class QuotaStore(Protocol):
     """Quotas of projects. Every write that creates an object checks them and raises :class:`QuotaMet`."""
 
     def default_quotas(self) -> Quotas:
-        """Quotas of projects that have none of their own."""
+        """Return the quotas of projects that have none of their own."""
         ...
 
     async def quotas_of(self, project_id: ProjectId) -> ProjectQuotas:
-        """The project's quotas, the default ones filled in; one query."""
+        """Return the project's quotas, defaults filled in; one query."""
         ...
 
     async def list_quotas(self, query: ListQuery) -> Page:
-        """A page of the quotas of projects that have some of their own. Raises as :meth:`TenantStore.list`."""
+        """Return a page of the quotas of projects that have quotas of their own. Raises the errors of
+        :meth:`TenantStore.list`.
+        """
         ...
 
     async def set_quotas(self, project_id: ProjectId, limits: Limits) -> ProjectQuotas:
-        """Set the given limits; None: back to the default. Existing objects stay."""
+        """Set the given limits of a project; None: back to the default. Existing objects stay."""
         ...

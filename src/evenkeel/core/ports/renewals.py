@@ -1,4 +1,4 @@
-"""The store port of the references to key managers: schedule and results of reading them again."""
+"""Store port for re-reading the references to key managers: schedule and results."""
 
 from typing import Protocol
 
@@ -11,11 +11,11 @@ class RenewalStore(Protocol):
     """References of listeners and pools. Several controllers may use it at the same time."""
 
     async def check_now(self, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
-        """Make the reference due. Does nothing if no listener or pool has it any more."""
+        """Make a reference due. Does nothing if no listener or pool has it any more."""
         ...
 
     async def take_due(self, *, limit: int) -> tuple[DueCertificate, ...]:
-        """References that are due and in use, longest due first; they become due again after
+        """Return references that are due and in use, longest due first; they become due again after
         ``certificate_refresh_seconds``, so no other controller takes them until then.
         """
         ...
@@ -27,11 +27,11 @@ class RenewalStore(Protocol):
         ...
 
     async def note_problem(self, due: DueCertificate, problem: str) -> None:
-        """Record that it cannot be read; load balancers do not change. An event the first time."""
+        """Record that a reference cannot be read; load balancers do not change. An event is recorded the first time."""
         ...
 
     async def warn_of_expiry(self, *, limit: int) -> int:
         """Record an event for each certificate in use that expires within one of :data:`EXPIRY_DAYS`, unless recorded
-        before; returns how many.
+        before; returns the number of events.
         """
         ...

@@ -1,4 +1,4 @@
-"""The store port for what agents report."""
+"""Store port for the reports of agents."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -42,9 +42,10 @@ class ReportStore(Protocol):
         ...
 
     async def record_observed(self, report: ReportStatus) -> ReportReceipt:
-        """Operating statuses and statistics, a constant number of statements. Old epochs, and sessions that are not the
-        agent's, are ignored, ``stale``. Raises :class:`CallRefused` for a numbered report that comes after a newer one
-        of its session, and then ignores it."""
+        """Record operating statuses and statistics, in a constant number of statements. Reports of old epochs, or of
+        sessions that are not the agent's, are ignored, ``stale``. Raises :class:`CallRefused` for a numbered report
+        that arrives after a newer one of its session, and then ignores it.
+        """
         ...
 
     async def note_findings(self, report: ReportStatus) -> tuple[Recheck, ...]:
@@ -62,8 +63,8 @@ class ReportStore(Protocol):
         ...
 
     async def note_tenants(self, report: ReportStatus) -> None:
-        """Record which of the tenants whose partitions the devices have are without a shard. Old epochs are ignored.
-        Raises :class:`CallRefused` as :meth:`record_observed` does.
+        """Record which of the tenants with partitions on the devices have no shard. Old epochs are ignored. Raises
+        :class:`CallRefused` like :meth:`record_observed`.
         """
         ...
 
@@ -83,6 +84,7 @@ class ReportStore(Protocol):
         ...
 
     async def traffic(self, *, limit: int) -> TrafficReading:
-        """The newest totals of at most ``limit`` load balancers that have any, the oldest of them; and which device
-        groups are observed now. A constant number of statements."""
+        """Return the newest totals of at most ``limit`` load balancers that have any, the oldest ones first; and which
+        device groups are observed now. A constant number of statements.
+        """
         ...

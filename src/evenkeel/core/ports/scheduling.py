@@ -35,8 +35,8 @@ class SchedulingStore(Protocol):
         settle_seconds: float,
         load_balancer_id: LoadBalancerId | None = None,
     ) -> tuple[GroupView, ...]:
-        """The environment's device groups as placement sees them. Constant number of queries. ``load_balancer_id``: the
-        one to place, whose availability zone may name a group.
+        """Return snapshots of the environment's device groups for placement. Constant number of queries.
+        ``load_balancer_id``: the load balancer to place, whose availability zone may name a group.
         """
         ...
 
@@ -50,16 +50,17 @@ class SchedulingStore(Protocol):
     ) -> ShardOwner | None:
         """Assign the load balancer to the tenant's shard on that group. Without such a shard, one is created with that
         home as its acting agent and epoch 1; not without a home. Returns the acting agent. None if the load balancer
-        was placed or removed meanwhile, or the group is full by its agents' capacity policy. What the load balancer
-        will need is reserved until measured.
+        was placed or removed meanwhile, or the group is full by its agents' capacity policy. The capacity that the load
+        balancer will need is reserved until measured.
         """
         ...
 
     async def shard_with_capacity(
         self, environment: str, project_id: ProjectId, zone_group_number: int | None
     ) -> ShardWithCapacity | None:
-        """The tenant's shard that takes a load balancer without a decision, in a group without a capacity policy.
-        ``zone_group_number``: the group of its availability zone, if that names one. One statement.
+        """Return the tenant's shard that takes a load balancer without a decision, in a group without a capacity
+        policy. ``zone_group_number``: the group of the load balancer's availability zone, if that names one. One
+        statement.
         """
         ...
 
@@ -76,19 +77,19 @@ class SchedulingStore(Protocol):
         ...
 
     async def explain_unplaced(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
-        """Store the reason why they wait; no write if it is unchanged."""
+        """Store the reason why load balancers are not placed; no write if it is unchanged."""
         ...
 
     async def pulse(self) -> ChangeIndicator:
-        """Whether :meth:`read_due_work` and :meth:`unplaced` may find anything that they did not find before. One
+        """Read whether :meth:`read_due_work` and :meth:`unplaced` may find anything that they did not find before. One
         statement.
         """
         ...
 
     async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
-        """Which groups have a shard without a live acting agent, one that must move, a handover to cancel, or (only if
-        ``homes``) one to hand back to its home; and whether an agent fell silent. Two small queries and one index scan
-        when there is nothing to do.
+        """Return the groups that have a shard without a live acting agent, one that must move, a handover to cancel, or
+        (only if ``homes``) one to hand back to its home; and whether an agent fell silent. Two small queries and one
+        index scan when nothing is due.
         """
         ...
 
@@ -104,36 +105,38 @@ class SchedulingStore(Protocol):
         ...
 
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
-        """One group: shards that need a decision, as in :meth:`read_due_work`, and all its agents. Ends handovers to
-        agents that died."""
+        """Return one group: shards that need a decision, by the rules of :meth:`read_due_work`, and all its agents.
+        Ends handovers to agents that died.
+        """
         ...
 
     async def skewed_groups(self, *, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
-        """The groups whose homes are spread unevenly (see :func:`evenkeel.core.placement.skewed_homes`): their agents,
-        one tenant's shard that may move, and one in handover, if there are any. Counts all shards.
+        """Return the groups whose homes are spread unevenly (see :func:`evenkeel.core.placement.skewed_homes`): their
+        agents, one tenant's shard that may move, and one in handover, if there are any. Counts all shards.
         """
         ...
 
     async def sessions(self) -> tuple[SessionRef, ...]: ...
 
     async def end_sessions(self, sessions: Sequence[SessionRef]) -> int:
-        """End the sessions of vanished processes now, before they expire; returns how many. A keepalive revives a
-        session that was ended wrongly.
+        """End the sessions of vanished processes now, before they expire; returns the number of ended sessions. A
+        keepalive revives a session that was ended wrongly.
         """
         ...
 
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
-        """Takeovers, in one transaction: acting agent = ``agent_id``, epoch + 1, each if its epoch is still the seen
-        one, its acting agent is still not live (or its handover long overdue) and the new one is eligible. Returns the
-        new owners of the shards that succeeded: a failure at one does not affect the others.
+        """Take over shards, in one transaction: acting agent = ``agent_id``, epoch + 1, each if its epoch is still the
+        seen one, its acting agent is still not live (or its handover long overdue) and the new agent is eligible.
+        Returns the new owners of the shards that succeeded: a failure at one does not affect the others.
         """
         ...
 
     async def start_handover(
         self, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, *, rebind: bool = False
     ) -> ShardOwner | None:
-        """Ask the acting agent to release the shard to ``agent_id``, which with ``rebind`` becomes its home too.
-        Returns the acting agent, to which a hint must be sent."""
+        """Request that the acting agent releases the shard to ``agent_id``, which with ``rebind`` becomes its home,
+        too. Returns the acting agent, to which a hint must be sent.
+        """
         ...
 
     async def waiting(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
@@ -144,17 +147,17 @@ class SchedulingStore(Protocol):
         ...
 
     async def mark_overdue(self, *, limit: int) -> int:
-        """PENDING_* past its deadline becomes ERROR with a reason; returns how many. Load balancers that are not placed
-        are left.
+        """Set load balancers that are PENDING_* past their deadline to ERROR with a reason; returns their number. Load
+        balancers that are not placed are left out.
         """
         ...
 
     async def add_event(self, event: Event) -> None: ...
 
     async def serve_orphans(self, *, grace_seconds: float, limit: int) -> int:
-        """Give orphaned partitions that were found longer ago than this a shard, so that an agent empties them; returns
-        how many. None while the database's history is younger than that, nor in a group that has more orphans than
-        tenants.
+        """Create shards for orphaned partitions that were found more than ``grace_seconds`` ago, so that agents empty
+        them; returns their number. None while the database's history is younger than that, nor in a group that has more
+        orphans than tenants.
         """
         ...
 
@@ -163,13 +166,15 @@ class SchedulingStore(Protocol):
         ...
 
     async def remove_unused_certificates(self, *, limit: int) -> int:
-        """Remove what was read of references that no listener or pool has had for a while, of the next few thousand
-        that are stored: repeated calls go through all. Returns how many."""
+        """Remove the stored content of references that no listener or pool has had for a while, among the next few
+        thousand stored ones: repeated calls go through all. Returns the number of removed contents.
+        """
         ...
 
     async def check_tags(self, *, after: str, limit: int) -> str:
-        """Compare the tags that load balancers are found by with their own, and correct them, for ``limit`` load
-        balancers with ids above ``after``. Returns the id of the last one; empty: there are no more."""
+        """Compare the tags by which load balancers are found with their own, and correct them, for ``limit`` load
+        balancers with ids above ``after``. Returns the id of the last one; empty: there are no more.
+        """
         ...
 
     async def note_controller(self, seen: SeenController) -> None:
@@ -177,8 +182,9 @@ class SchedulingStore(Protocol):
         ...
 
     async def note_certificates(self, seen: Sequence[OwnCertificate]) -> None:
-        """Certificates of the product as this controller sees them. An event is recorded for each that expires within
-        one of :data:`~evenkeel.core.certificates.EXPIRY_DAYS`, unless one was recorded of that stage."""
+        """Record certificates of the product as this controller sees them. An event is recorded for each that expires
+        within one of :data:`~evenkeel.core.certificates.EXPIRY_DAYS`, unless one was recorded for that stage.
+        """
         ...
 
     async def forget_controller(self, controller_id: str) -> None:

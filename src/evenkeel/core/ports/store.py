@@ -20,7 +20,7 @@ class Store(Protocol):
 
     @property
     def tenants(self) -> TenantStore:
-        """Load balancers and what is below them."""
+        """Store port for load balancers and their children."""
         ...
 
     @property
@@ -104,7 +104,7 @@ class Store(Protocol):
         ...
 
     def write_problem(self) -> str:
-        """Why the database takes no writes (human-readable); empty if it does. May be called by any thread."""
+        """Return why the database accepts no writes (human-readable); empty if it does. Any thread may call it."""
         ...
 
     async def close(self) -> None:

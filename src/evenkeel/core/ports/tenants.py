@@ -1,4 +1,4 @@
-"""The store port for load balancers and what is below them."""
+"""Store port for load balancers and their children."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -49,23 +49,22 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         tell_network: bool = False,
     ) -> Change:
-        """Change attributes of the root object. ``tell_network``: its VIP's port has to be updated, see
-        :class:`~evenkeel.core.ports.vips.PortStore`."""
+        """Change attributes of a load balancer. ``tell_network``: the VIP's port has to be updated, see
+        :class:`~evenkeel.core.ports.vips.PortStore`.
+        """
         ...
 
     async def fail_over_load_balancer(
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
     ) -> Change:
-        """Apply it to its device again: a new revision without changes."""
+        """Have the load balancer applied to its device again: a new revision without changes."""
         ...
 
     async def delete_load_balancer(
         self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: ProjectId | None
     ) -> Change:
-        """Mark it deleted. :class:`Invalid` if it has listeners or pools and not ``cascade``. Repeating it is
-        harmless.
-
-        One that was never placed is removed at once.
+        """Mark a load balancer deleted; one that was never placed is removed immediately. :class:`Invalid` if it has
+        listeners or pools and not ``cascade``. Repeating it is harmless.
         """
         ...
 
@@ -79,8 +78,9 @@ class TenantStore(Protocol):
         certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
-        """``row.load_balancer_id`` and the policies' positions are set. ``new_pools``: pools created with it, which it
-        and its policies may refer to. Same port on the load balancer: :class:`Conflict`.
+        """Add a listener; ``row.load_balancer_id`` and the policies' positions are set. ``new_pools``: pools created
+        together with the listener, to which it and its policies may refer. Same port on the load balancer:
+        :class:`Conflict`.
         """
         ...
 
@@ -113,14 +113,14 @@ class TenantStore(Protocol):
         certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
-        """``row.load_balancer_id`` may be empty if ``listener_id`` is given: then the pool becomes the default pool of
-        that listener; :class:`Conflict` if the listener has one.
+        """Add a pool with members and monitor. ``row.load_balancer_id`` may be empty if ``listener_id`` is given: then
+        the pool becomes the default pool of that listener; :class:`Conflict` if the listener has one.
         """
         ...
 
     async def add_members(self, rows: Sequence[Member], *, project_id: ProjectId | None) -> Change:
         """Add one or more members of one pool, all or none. ``pool_id`` of each is set, ``load_balancer_id`` is filled
-        in. Same address and port: :class:`Conflict`.
+        in. Same address and port as an existing member: :class:`Conflict`.
         """
         ...
 
@@ -159,8 +159,7 @@ class TenantStore(Protocol):
         restrict: bool = False,
         project_id: ProjectId | None,
     ) -> Change:
-        """Mark a child (and what is below it) deleted. A pool that an L7 policy sends to: :class:`Conflict`.
-
+        """Mark a child and its own children deleted. A pool to which an L7 policy sends: :class:`Conflict`.
         ``restrict``: a listener with L7 policies and a pool with a health monitor are a :class:`Conflict`, and L7
         policies that redirect to the pool become REJECT.
         """
@@ -169,7 +168,7 @@ class TenantStore(Protocol):
     async def get(
         self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: ProjectId | None
     ) -> Any:
-        """One object with its ids of children. Raises :class:`NotFound`."""
+        """Return one object with the ids of its children. Raises :class:`NotFound`."""
         ...
 
     async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
@@ -193,5 +192,5 @@ class TenantStore(Protocol):
     async def statistics(
         self, load_balancer_id: LoadBalancerId, *, listener_id: str | None = None
     ) -> ListenerStatistics:
-        """Totals of one listener or, summed, of the load balancer."""
+        """Return the totals of one listener or, summed, of the load balancer."""
         ...

@@ -1,4 +1,4 @@
-"""The store ports for resources of a network service: claims on VIPs, and changes of their ports."""
+"""Store ports for resources of a network service: claims on VIPs, and changes of their ports."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -12,24 +12,22 @@ class ClaimStore(Protocol):
     """Claims: ports that may exist at a network service and have to be deleted there."""
 
     async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
-        """Store a claim. It is due ``grace_seconds`` later unless what the port is for holds it by then (a load
-        balancer, an address of devices); and as soon as that row is removed. Raises :class:`Conflict` if there is one.
+        """Store a claim. It is due ``grace_seconds`` later unless the user of the port (a load balancer, an address of
+        devices) holds it by then; and as soon as that row is removed. Raises :class:`Conflict` if the claim exists.
         """
         ...
 
     async def abandon_vip(self, claim: PortClaim) -> None:
-        """Make the claim due now, unless something holds it. Stores it again if it was deleted meanwhile."""
+        """Make a claim due now, unless an object holds it. Stores it again if it was deleted meanwhile."""
         ...
 
     async def forget_vip(self, claim_id: str) -> None:
-        """Delete the claim: its port was deleted, or never created. A claim that something holds stays.
-        Idempotent.
-        """
+        """Delete a claim whose port was deleted, or never created. A claim that an object holds stays. Idempotent."""
         ...
 
     async def take_due_claims(self, *, limit: int, backoff: Backoff) -> tuple[DueClaim, ...]:
-        """Due claims, longest due first. Each is returned to one caller only and becomes due again after the delay that
-        ``backoff`` gives for its attempts. One query if none is due.
+        """Return due claims, longest due first. Each is returned to one caller only and becomes due again after the
+        delay that ``backoff`` gives for its attempts. One query if none is due.
         """
         ...
 
@@ -60,8 +58,9 @@ class LostPortStore(Protocol):
     """
 
     async def take_ports_to_look_for(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
-        """The next ports, in the order of their load balancers' ids; none if all were returned and that began less than
-        ``older_seconds`` ago. Each is returned to one caller only. One query if nothing is to be done.
+        """Return the next ports to check for existence, in the order of their load balancers' ids; none if all were
+        returned and that round began less than ``older_seconds`` ago. Each is returned to one caller only. One query if
+        nothing is to be done.
         """
         ...
 
@@ -76,11 +75,11 @@ class LostPortStore(Protocol):
         ...
 
     async def found_again(self, port: DuePort) -> None:
-        """The port is there after all: it was not shown for a while."""
+        """Record that the port exists after all: it was missing from the network service's answers for a while."""
         ...
 
     async def made_again(self, port: DuePort, port_id: str) -> bool:
-        """The lost port was made again, and has to be bound. False: it is not needed any more."""
+        """Record that the lost port was recreated, and has to be bound. False: it is not needed any more."""
         ...
 
     async def not_made(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
