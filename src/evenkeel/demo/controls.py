@@ -48,7 +48,7 @@ class Controls:
         }
 
     async def do(self, action: object, host: object) -> None:
-        """Do it. Raises :class:`WrongControl`."""
+        """Perform an action of a visitor. Raises :class:`WrongControl`."""
         if not self.offered:
             raise WrongControl("the demo tells its story first")
         if action not in ACTIONS:

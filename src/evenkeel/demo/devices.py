@@ -16,7 +16,7 @@ TIMEOUT_SECONDS = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class EmulatedDevice:
-    """One device's management side."""
+    """Name and management URL of one emulated device."""
 
     name: str
     url: str

@@ -65,7 +65,7 @@ class HttpsWebsite:
         self._outcome.more.append(("seconds from renewing the certificate to its first use", f"{seconds:.2f}"))
 
     def judge(self) -> None:
-        """Only what was issued may have been shown."""
+        """Record a problem if clients were shown a certificate that was not issued for this website."""
         shown, issued = set(self.traffic.counts.certificates), {one.sha256 for one in self._issued}
         if shown - issued:
             self._outcome.problems.append(f"{len(shown - issued)} certificates were shown that are nobody's")

@@ -48,12 +48,12 @@ class Process:
 
     @property
     def running(self) -> bool:
-        """Whether it is running."""
+        """Whether the process is running."""
         return self._popen is not None and self._popen.poll() is None
 
     @property
     def state(self) -> str:
-        """The state as text."""
+        """State of the process as text, for reports."""
         if self._popen is None:
             return "never started"
         return "running" if self.running else f"exit code {self._popen.returncode}"

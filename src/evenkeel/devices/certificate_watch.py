@@ -1,5 +1,4 @@
-"""Until when the certificates of a group's devices are valid, looked at beside everything else: no check of a device
-waits for it."""
+"""Reads the expiry of devices' certificates in the background: no check of a device waits for it."""
 
 import asyncio
 import time

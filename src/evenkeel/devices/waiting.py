@@ -1,4 +1,4 @@
-"""Waiting for several tasks."""
+"""Waiting for several asyncio tasks, without leaving any behind."""
 
 import asyncio
 from collections.abc import Awaitable

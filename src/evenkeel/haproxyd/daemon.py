@@ -156,7 +156,9 @@ class HaproxyDaemon:
         return self._counters[name]
 
     async def _observe(self) -> wire.DaemonObservation:
-        """Raises :class:`DaemonRefused` until HAProxys have been adopted: before that they would appear to be down."""
+        """Observe all partitions. Raises :class:`DaemonRefused` until HAProxys were adopted: they would appear to be
+        down.
+        """
         if not self._started:
             raise DaemonRefused("busy", "the daemon is looking for its HAProxys; try again later")
         return await self._observer.observe()

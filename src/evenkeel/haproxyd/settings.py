@@ -77,7 +77,7 @@ class DaemonSettings(Value):
     servers_max: int = 10_000
     """Limit of servers per backend."""
     lines_max: int = 5000
-    """Per frontend or backend."""
+    """Limit of lines in a frontend or backend."""
     line_chars_max: int = 4000
     """Longer than the longest list of ciphers."""
     files_max: int = 2000
@@ -85,7 +85,7 @@ class DaemonSettings(Value):
     file_bytes_max: int = 2 * 1024 * 1024
     """Larger than the largest revocation list as PEM."""
     certificate_bytes_max: int = 128 * 1024
-    """Including key and intermediates."""
+    """Limit of a certificate file in bytes, with key and intermediates."""
     files_bytes_max: int = 64 * 1024 * 1024
     """Per load balancer: files are kept in memory."""
     answer_bytes_max: int = 64 * 1024 * 1024

@@ -16,7 +16,7 @@ class CertificatePlace(Value):
     """The place of one certificate, CA bundle or revocation list."""
 
     scheme: str
-    """The key manager's name."""
+    """URL scheme of references: the key manager's name."""
     project_id: str
     name: str
 

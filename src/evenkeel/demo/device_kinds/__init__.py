@@ -14,7 +14,7 @@ class DeviceKind(Protocol):
     some seconds."""
 
     driver: str
-    """The environment's ``device_driver``."""
+    """Value of the environment's ``device_driver``."""
     names: tuple[str, ...]
     """Names of the devices."""
     create_writes_promised: int
@@ -50,7 +50,7 @@ class DeviceKind(Protocol):
         """Cut the devices off from all agents; traffic goes on."""
 
     def heal(self) -> None:
-        """The opposite of :meth:`cut`."""
+        """Undo :meth:`cut`, so that agents reach the devices again."""
 
     def close(self) -> None:
         """Stop processes that outlive the cluster's, such as HAProxys; called after the cluster's have ended."""

@@ -109,8 +109,8 @@ class BigipSide:
         self.emulator.control("POST", "/faults", {"kind": "unreachable"})
 
     def heal(self) -> None:
-        """Agents reach them again."""
+        """Undo :meth:`cut`, so that agents reach the devices again."""
         self.emulator.control("DELETE", "/faults")
 
     def close(self) -> None:
-        """Nothing outlives the emulator."""
+        """No effect: no process outlives the emulator."""

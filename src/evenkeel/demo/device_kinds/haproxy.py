@@ -72,7 +72,7 @@ class HaproxySide:
         self._workshop.processes[PROCESS].send(signal.SIGSTOP)
 
     def heal(self) -> None:
-        """Agents reach it again."""
+        """Undo :meth:`cut`, so that agents reach the device again."""
         self._workshop.processes[PROCESS].send(signal.SIGCONT)
 
     # -- starting

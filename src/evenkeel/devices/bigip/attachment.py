@@ -144,7 +144,7 @@ class AttachmentOptions(Value):
 
 
 NOT_ADJACENT = AttachmentOptions()
-"""F5's global routed mode."""
+"""Attachment options of F5's global routed mode."""
 
 
 def parse_attachment(values: Mapping[str, Any], hosts: Sequence[str], *, synchronised: bool) -> AttachmentOptions:

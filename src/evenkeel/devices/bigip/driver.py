@@ -236,7 +236,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return replace(state, problem="; ".join(filter(None, (state.problem, self._undiscovered, *problems))))
 
     def _refuse_unfit(self) -> None:
-        """Raises :class:`DeviceUnavailable` if the cluster must not be written: see ``sync/rules``."""
+        """Raises :class:`DeviceUnavailable` if the cluster must not be written
+        (:mod:`evenkeel.devices.bigip.sync.rules`).
+        """
         for host, problems in self._unfit.items():
             if problems:
                 raise DeviceUnavailable(host, "; ".join(problems))

@@ -47,7 +47,7 @@ class Mark(Value):
 
     @property
     def owner(self) -> str:
-        """The owner, for messages."""
+        """Environment and device group of the owner, for messages."""
         if self.group is None:
             return f"environment {self.environment}"
         return f"device group {self.environment}/{self.group}"
@@ -248,7 +248,7 @@ class Guard(Value):
 
     @property
     def name(self) -> str:
-        """The data group's name."""
+        """Name of the guard's data group."""
         return f"{GUARD}_{self.epoch}_{self.session}" if self.session else f"{GUARD}_{self.epoch}"
 
 

@@ -144,7 +144,7 @@ class BigIpOptions(Value):
     """Settings of one device group, from :data:`OPTIONS`. Times in seconds."""
 
     hosts: tuple[str, ...]
-    """``host:port`` of every device."""
+    """Management address ``host:port`` of every device."""
     username: str
     password: str
     environment: str

@@ -36,7 +36,7 @@ class HaproxyOptions(Value):
     """Settings of one device group, from :data:`OPTIONS`. Times in seconds."""
 
     hosts: tuple[str, ...]
-    """``host:port`` of every daemon."""
+    """Address ``host:port`` of every daemon."""
     username: str
     password: str
     environment: str

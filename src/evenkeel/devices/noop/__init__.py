@@ -71,7 +71,7 @@ class NoopGroup:
         )
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """Always meets the requirements."""
+        """State of the device, which always meets the requirements."""
         problem = "" if self._memory.reachable else "out of reach"
         state = DeviceState(
             name=NAME,

@@ -151,8 +151,11 @@ def _subnets(service: ServiceDefinition) -> set[str]:
 
 
 def _refuse_stale(project_id: ProjectId, partition: Partition, epoch: int, session_id: SessionId) -> None:
-    """Raises :class:`StaleOwner`. Each takeover has a higher epoch, so one with two sessions was assigned twice, and
-    the second is refused."""
+    """Raises :class:`StaleOwner` for an older epoch, or the guard's epoch with another session.
+
+    Each takeover has a higher epoch, so an epoch with two sessions was assigned twice, and the second session is
+    refused.
+    """
     if partition.epoch is None or partition.epoch < epoch:
         return
     if partition.epoch > epoch or partition.session_id != session_id:

@@ -41,7 +41,7 @@ class PartitionOperations(Protocol):
 
 
 class Handlers:
-    """One method per route."""
+    """HTTP handlers, one method per route."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Handlers:
         return answer(self._about())
 
     async def partitions(self, request: web.Request) -> web.Response:
-        """``GET /v1/partitions``"""
+        """Handle ``GET /v1/partitions``."""
         shown = [self._operations.show(name) for name in sorted(self._operations.names())]
         return answer(
             wire.PartitionList(
@@ -84,11 +84,11 @@ class Handlers:
         )
 
     async def partition(self, request: web.Request) -> web.Response:
-        """``GET /v1/partitions/{name}``"""
+        """Handle ``GET /v1/partitions/{name}``."""
         return answer(self._operations.show(_name(request)))
 
     async def guard(self, request: web.Request) -> web.Response:
-        """``POST /v1/partitions/{name}/guard``"""
+        """Handle ``POST /v1/partitions/{name}/guard``."""
         name = _name(request)
         wanted = await self._body(request, wire.GuardState)
         try:
@@ -100,19 +100,19 @@ class Handlers:
         return answer(guard)
 
     async def put(self, request: web.Request) -> web.Response:
-        """``PUT /v1/partitions/{name}``"""
+        """Handle ``PUT /v1/partitions/{name}``."""
         return await self._change(request, complete=True)
 
     async def patch(self, request: web.Request) -> web.Response:
-        """``PATCH /v1/partitions/{name}``"""
+        """Handle ``PATCH /v1/partitions/{name}``."""
         return await self._change(request, complete=False)
 
     async def observation(self, request: web.Request) -> web.Response:
-        """``GET /v1/observation``"""
+        """Handle ``GET /v1/observation``."""
         return answer(await self._observe())
 
     async def events(self, request: web.Request) -> web.Response:
-        """``GET /v1/events``"""
+        """Handle ``GET /v1/events``."""
         after = _integer(request, "after", NUMBER_MAX)
         wait_seconds = _number(request, "wait", self._settings.events_wait_seconds_max)
         if self._waiting >= self._settings.events_waiting_max:
@@ -124,7 +124,7 @@ class Handlers:
             self._waiting -= 1
 
     async def journal(self, request: web.Request) -> web.Response:
-        """``GET /v1/journal``"""
+        """Handle ``GET /v1/journal``."""
         return answer(self._journal.after(_integer(request, "after", NUMBER_MAX)))
 
     async def _change(self, request: web.Request, *, complete: bool) -> web.Response:

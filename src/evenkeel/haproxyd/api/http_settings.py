@@ -14,7 +14,7 @@ class HttpSettings(Value):
     credentials_file: Path
     host: str = "0.0.0.0"  # noqa: S104  # agents are on other hosts, and each has to log in over TLS
     port: int = 9443
-    """0: any free port."""
+    """TCP port of the API; 0: any free port."""
     endpoint_file: Path | None = None
 
     connections_max: int = 500

@@ -45,7 +45,7 @@ def refusal_of(error: Exception) -> wire.DaemonRefusal:
 
 
 def code_of(error: BaseException) -> wire.RefusalCode:
-    """Only the error code."""
+    """Error code of a refusal, without its text."""
     refusal = _foreseen(error)
     return refusal.code if refusal else "failed"
 

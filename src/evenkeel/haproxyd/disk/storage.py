@@ -161,7 +161,7 @@ class PartitionStorage:
         return found
 
     def write_guard(self, guard: GuardFile) -> None:
-        """Durable when this returns."""
+        """Write the guard file, which survives a power failure once this returns."""
         with self._guard_lock:
             write_file(self._guard, msgspec.json.encode(guard), sync=True)
             self._guard_version = _file_version(self._guard)
@@ -192,7 +192,7 @@ class PartitionStorage:
         return key if certificate_of(key) else ""
 
     def write_peer_key(self, key: str) -> None:
-        """Durable when this returns."""
+        """Write the peer key, which survives a power failure once this returns."""
         write_file(self._peer_key, key.encode(), sync=True)
 
     def read_worker_uid(self) -> int:
@@ -202,7 +202,7 @@ class PartitionStorage:
         return 0
 
     def write_worker_uid(self, uid: int) -> None:
-        """Durable when this returns."""
+        """Write the user id of workers, which survives a power failure once this returns."""
         write_file(self._worker, msgspec.json.encode(WorkerFile(uid=uid)), sync=True)
 
     # -- HAProxy's output

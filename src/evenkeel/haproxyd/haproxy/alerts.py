@@ -24,6 +24,6 @@ def _joined(output: str) -> str:
 
 
 def cleaned(text: str) -> str:
-    """One message without paths."""
+    """A message of HAProxy without the paths in it."""
     said = _PATH.sub(r"\1", _PARSING.sub("", text)).removeprefix("(null)").strip()
     return f"{said.rstrip('.')}: more than memory_max allows" if _MEMORY.search(said) else said

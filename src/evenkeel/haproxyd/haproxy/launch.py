@@ -13,8 +13,9 @@ from evenkeel.haproxyd.haproxy.binary import Binary
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}
 """Contains nothing of the daemon's environment, because configuration can expand variables."""
 LOG_BLOCKS_MAX = 131_072
-"""In blocks of 512 bytes (RLIMIT_FSIZE): the maximum size of HAProxy's log between rotations. HAProxy is not killed
-when it reaches the limit."""
+"""Maximum size of HAProxy's log between rotations, in blocks of 512 bytes (RLIMIT_FSIZE).
+
+HAProxy is not killed when it reaches the limit."""
 _START = f"""umask 077; ulimit -c 0; trap '' XFSZ; ulimit -f {LOG_BLOCKS_MAX}
 log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!"""
 

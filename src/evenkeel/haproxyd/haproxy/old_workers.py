@@ -40,7 +40,7 @@ class OldWorker(Value):
 
 
 def emptiest_first(workers: Iterable[OldWorker]) -> list[OldWorker]:
-    """In the order in which workers are to be ended."""
+    """Sort workers in the order in which they are to be ended."""
     return sorted(workers, key=lambda one: (one.connections, one.started))
 
 
@@ -69,7 +69,7 @@ class OldWorkers:
         self._cli = cli
         self._on_event = on_event
         self._started: Mapping[int, int] = {}
-        """Start times by pid."""
+        """Start times of old workers by pid."""
 
     def __contains__(self, pid: int) -> bool:
         return pid in self._started

@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 class RunningState:
-    """The running state of one partition. Methods that write raise :class:`OSError`, unless they say otherwise."""
+    """The running state of one partition. Methods that write raise :class:`OSError` unless stated otherwise."""
 
     def __init__(self, storage: PartitionStorage, files: ConfigFiles, process: HaproxyProcess) -> None:
         self._storage = storage
@@ -70,7 +70,7 @@ class RunningState:
         return recorded == (process.master_pid, start_ticks(process.master_pid), process.worker_pid)
 
     def forget(self) -> None:
-        """There is no process."""
+        """Reset the state, because there is no process."""
         self.config, self.known = HaproxyConfig(), False
         self.binds, self.servers_to_delete = frozenset(), frozenset()
         self._adopted, self.lost = {}, False

@@ -98,7 +98,7 @@ class PartitionUser:
         self._storage = storage
         self._users = users
         self.user: WorkerUser | None = None
-        """None: the daemon's user."""
+        """User of the partition's workers; None: the daemon's own user."""
 
     def read(self) -> None:
         """Read it from disk. Blocks."""

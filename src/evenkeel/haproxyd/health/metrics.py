@@ -13,7 +13,7 @@ from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 
 STATISTICS = "show stat"
-"""All proxies and servers."""
+"""Command for the statistics of all proxies and servers."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 Row = Mapping[str, str]

@@ -32,7 +32,7 @@ class ObservedPartition(Protocol):
 
     @property
     def held(self) -> Mapping[str, wire.LoadBalancerConfig]:
-        """Load balancers by id."""
+        """Load balancers of the partition by id."""
         ...
 
     @property
@@ -58,5 +58,5 @@ class ObservedPartitions(Protocol):
         ...
 
     def get(self, name: str) -> ObservedPartition:
-        """Raises :class:`PartitionUnknown`."""
+        """The partition of this name. Raises :class:`PartitionUnknown`."""
         ...

@@ -8,7 +8,7 @@ _UCRED = struct.Struct("=iII")
 """``struct ucred``: pid, uid, gid."""
 _SCM_CREDENTIALS = 2
 ANCILLARY_BYTES = socket.CMSG_SPACE(_UCRED.size)
-"""To receive with a datagram for its sender's credentials."""
+"""Buffer for the sender's credentials that arrive with a datagram."""
 
 
 def sender_pid(ancillary: Iterable[tuple[int, int, bytes]]) -> int:

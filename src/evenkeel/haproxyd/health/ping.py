@@ -45,7 +45,7 @@ LOG_EVERY_SECONDS = 60.0
 ReportedState = tuple[int | None, bool]
 """A worker's pid, and the health that was set in it; pid None if it was set in none."""
 ServerOf = tuple[str, str, str]
-"""Partition, backend and server."""
+"""Partition, backend and server name."""
 
 
 class PingTarget(Value):

@@ -59,7 +59,7 @@ class BindRegistry:
         self._holders: dict[int, dict[str, set[BindHolder]]] = {}
         """Holders by port and address."""
         self._reserved: dict[str, set[tuple[BindAddress, BindHolder]]] = {}
-        """Reservations by partition."""
+        """Reserved addresses with their holders, by partition."""
 
     def reserve(self, partition: str, one: wire.LoadBalancerConfig, *, own: bool = False) -> str:
         """Reserve all addresses of a load balancer, in addition to those that it has.

@@ -39,7 +39,7 @@ def argument_problems(what: str, words: Sequence[str], kinds: Kinds) -> Iterator
 
 
 def list_problems(file: wire.File, kinds: Kinds, *, lines_max: int, line_chars_max: int) -> Iterator[str]:
-    """Problems of a crt-list."""
+    """Problems of the entries of a crt-list."""
     what = f"file {file.name}"
     lines = file.content.split("\n")
     if len(lines) > lines_max:

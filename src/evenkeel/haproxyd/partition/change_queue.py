@@ -76,7 +76,7 @@ class ChangeQueue:
         return bool(self._waiting)
 
     def add(self, change: wire.PartitionChange, *, complete: bool) -> QueuedChange:
-        """Raises :class:`PartitionBusy` if the queue is full."""
+        """Queue a change. Raises :class:`PartitionBusy` if the queue is full."""
         if len(self._waiting) >= WAITING_MAX:
             raise PartitionBusy(f"{WAITING_MAX} changes of partition {self._partition} wait already")
         queued = QueuedChange(change, complete=complete)
@@ -105,7 +105,7 @@ class ApplyPass:
         self._ended.set()
 
     async def wait_until_ended(self, limit_seconds: float) -> None:
-        """Raises :class:`PartitionBusy` if that takes longer than ``limit_seconds``."""
+        """Wait until the pass has ended. Raises :class:`PartitionBusy` after ``limit_seconds``."""
         try:
             async with asyncio.timeout(limit_seconds):
                 await self._ended.wait()

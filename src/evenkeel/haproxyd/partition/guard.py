@@ -66,12 +66,12 @@ class PartitionGuard:
 
     @property
     def epoch(self) -> int:
-        """The newest epoch seen."""
+        """The newest epoch in the guard file; :data:`UNGUARDED` if the partition never had an owner."""
         return self._file.epoch
 
     @property
     def session_id(self) -> str:
-        """The newest owner's session."""
+        """Session of the newest owner."""
         return self._file.session_id
 
     @property

@@ -1,6 +1,6 @@
 """The words of a line of configuration, exactly as HAProxy reads them. Pure.
 
-HAProxy's tokenizer knows more ways to quote than lines need: ``\\x66ile`` and ``f"i"le`` are ``file``, and ``$X`` in
+HAProxy's tokenizer has more ways to quote than lines need: ``\\x66ile`` and ``f"i"le`` are ``file``, and ``$X`` in
 double quotes is a variable (configuration manual, 2.2 "Quoting and escaping"). Lines that use them are refused, so that
 validation and HAProxy see the same words.
 """

@@ -217,11 +217,11 @@ class PartitionManager:
     # -- reads
 
     def names(self) -> tuple[str, ...]:
-        """Sorted names of all partitions, including those that cannot be read."""
+        """Names of all partitions, sorted, including partitions that cannot be read."""
         return tuple(sorted(self._supervisors))
 
     def get(self, name: str) -> PartitionSupervisor:
-        """Raises :class:`PartitionUnknown`."""
+        """The partition of this name. Raises :class:`PartitionUnknown`."""
         try:
             return self._supervisors[name]
         except KeyError:

@@ -50,6 +50,6 @@ def check_guard(guard: wire.GuardState) -> None:
 
 
 def check_name(what: str, name: str) -> None:
-    """Raises :class:`InvalidChange` if it is not a valid name."""
+    """Raises :class:`InvalidChange` if a partition's name is not valid."""
     if not NAME.fullmatch(name):
         raise InvalidChange(name_problem(what, name))

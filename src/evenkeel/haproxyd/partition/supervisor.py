@@ -67,7 +67,7 @@ class PartitionSupervisor:
         self._verify_next = True
         """True for the first pass: an earlier daemon may have ended during a change."""
         self._last_repair: tuple[float, tuple[str, ...]] = (0.0, ())
-        """Until when the same drift is not repaired again, and that drift."""
+        """The drift repaired last, and the time until which the same drift is not repaired again."""
         self._started = False
         self._closing = False
         self._waits_for_owner = False
@@ -187,7 +187,7 @@ class PartitionSupervisor:
         self._runner.process.detach()
 
     async def stop(self) -> None:
-        """Stop, and terminate HAProxy."""
+        """End the partition's tasks, and terminate its HAProxy."""
         await self._finish()
         await self._runner.stop()
 

@@ -27,7 +27,7 @@ class BarbicanKeyManager:
     async def authority(
         self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
-        """Reads secrets in PEM."""
+        """Read an authority's certificates and revocation list from secrets in PEM."""
 
         def work() -> AuthorityBundle:
             certificates = self._reader.secret(reference, project_id)

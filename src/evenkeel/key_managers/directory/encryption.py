@@ -34,7 +34,7 @@ class Encryption:
         return _VERSION + nonce + self._ciphers[0].encrypt(nonce, content, place.encode())
 
     def decrypted(self, content: bytes, place: str) -> bytes:
-        """The plaintext. Raises :class:`Undecryptable`."""
+        """Decrypt a file's content. Raises :class:`Undecryptable`."""
         sealed = content.removeprefix(_VERSION)
         if sealed != content and len(sealed) > _NONCE_BYTES:
             for cipher in self._ciphers:

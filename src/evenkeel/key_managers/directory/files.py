@@ -39,8 +39,9 @@ class SealedFiles:
         return self._path(place).stat().st_mtime
 
     def write(self, place: CertificatePlace, content: bytes, *, replace: bool) -> None:
-        """Raises :class:`Conflict` if the file exists and ``replace`` is false, or if the project has too many
-        files."""
+        """Write a file. Raises :class:`Conflict` if it exists and ``replace`` is false, or the project has too many
+        files.
+        """
         path = self._path(place)
         self._root.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
         path.parent.mkdir(exist_ok=True, mode=DIRECTORY_MODE)
@@ -60,7 +61,7 @@ class SealedFiles:
         _flush_directory(path.parent)
 
     def delete(self, place: CertificatePlace) -> bool:
-        """Whether the file existed."""
+        """Delete a file. Returns whether it existed."""
         try:
             self._path(place).unlink()
         except FileNotFoundError:

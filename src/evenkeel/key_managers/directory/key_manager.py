@@ -100,7 +100,9 @@ class DirectoryKeyManager:
         return await self._run(place, work)
 
     async def kept(self, project_id: str | None) -> tuple[KeptCertificate, ...]:
-        """See the port. Raises :class:`Invalid` if there are more than one list may contain."""
+        """List the certificates of the project, or of all. Raises :class:`Invalid` for more than one list may
+        contain.
+        """
         if project_id is not None:
             checked_place(SCHEME, project_id, "any")
 

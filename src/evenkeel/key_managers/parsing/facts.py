@@ -1,4 +1,4 @@
-"""Facts of a certificate."""
+"""Extracts and checks the facts of a certificate that are shown to users."""
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -11,7 +11,9 @@ from evenkeel.key_managers.parsing.foreign import FOREIGN
 PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
 
 RSA_BITS_MIN, RSA_BITS_MAX = 2048, 8192
-"""OpenSSL's security level 2, the default of distributions, refuses smaller keys; larger ones cost a device seconds per
+"""Limits of RSA keys in bits.
+
+OpenSSL's security level 2, the default of distributions, refuses smaller keys; larger keys cost a device seconds per
 handshake."""
 CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
 """The ECDSA curves of TLS 1.3 (RFC 8446, 4.2.3), which every device type supports."""
@@ -79,7 +81,7 @@ def pem_of(certificate: x509.Certificate) -> str:
 
 
 def der_of(certificate: x509.Certificate) -> bytes:
-    """The certificate as DER."""
+    """The DER encoding of a certificate."""
     return certificate.public_bytes(Encoding.DER)
 
 

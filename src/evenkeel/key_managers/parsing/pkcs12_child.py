@@ -39,8 +39,10 @@ def parts_of(content: bytes, passphrase: bytes) -> Pkcs12Parts:
 
 
 def in_order(leaf: x509.Certificate, others: Iterable[x509.Certificate]) -> Iterator[x509.Certificate]:
-    """The certificates sorted into the chain, because a file's bags are unordered; those outside the chain come last,
-    so that the later check of the chain finds them."""
+    """Sort the intermediates into the chain, because a file's bags are unordered.
+
+    Certificates outside the chain come last, so that the later check of the chain finds them.
+    """
     left, last = [other for other in others if other != leaf], leaf
     while issuer := next((other for other in left if has_signed(other, last)), None):
         left.remove(issuer)

@@ -19,7 +19,7 @@ from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certific
 from evenkeel.key_managers.vault.secrets import SecretFolders
 
 CERTIFICATE, PRIVATE_KEY, INTERMEDIATES = "certificate", "private_key", "intermediates"
-"""Names of a secret's fields in PEM, like those of the secrets in Barbican's certificate containers."""
+"""Names of a secret's fields in PEM, equal to the names in Barbican's certificate containers."""
 PASSPHRASE = "private_key_passphrase"  # noqa: S105  # a field name
 """Name of the field with the passphrase of the private key or PKCS#12 file."""
 REVOCATION_LIST = "revocation_list"

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class NeutronCalls(BlockingCalls):
-    """Threads for Neutron's client."""
+    """Runs the blocking methods of Neutron's client in threads."""
 
     def __init__(self, *, timeout_seconds: float, threads: int = THREADS, waiting_max: int = WAITING_MAX) -> None:
         super().__init__(

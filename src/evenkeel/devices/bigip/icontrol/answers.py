@@ -13,7 +13,7 @@ from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, EvenKeelErro
 REASON_CHARACTERS_MAX = 500
 BUSY = 503
 RESTARTING = "wait for /available"
-"""In the 404 of a REST daemon that is starting: it has carried nothing out."""
+"""Text in the 404 response of a REST daemon that is starting, and so has not carried out the request."""
 
 
 class RefusedByDevice(DeviceRejected):

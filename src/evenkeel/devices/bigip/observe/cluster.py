@@ -15,7 +15,7 @@ STANDALONE = "Standalone"
 
 
 class SyncStatus(Value):
-    """``cm/sync-status`` of one device."""
+    """Content of ``cm/sync-status`` of one device."""
 
     status: str = ""
     """State of config-sync: ``In Sync``, ``Changes Pending``, ``Disconnected``, …; empty: not known."""

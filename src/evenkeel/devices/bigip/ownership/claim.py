@@ -38,7 +38,7 @@ class Claim(Value):
         return self.saves < before.saves or (self.saves == before.saves and self.stamp != before.stamp)
 
     def records(self) -> list[dict[str, str]]:
-        """The data group's records."""
+        """Records of the claim's data group."""
         found = {"lineage": self.lineage, "saves": str(self.saves), "stamp": self.stamp}
         return [{"name": name, "data": data} for name, data in found.items()]
 
@@ -68,8 +68,10 @@ async def count_save(device: IControl, names: BigIpNames, seen: Claim, folder: s
 
 
 def claim_in(item: Mapping[str, Any]) -> Claim:
-    """The claim that a data group encodes. If records are missing (edited by hand), the lineage is
-    empty, so a new one."""
+    """The claim that a data group encodes.
+
+    If records are missing (edited manually), the lineage is empty, so a new one.
+    """
     found = item.get("records")
     records = {
         str(record.get("name")): str(record.get("data", ""))

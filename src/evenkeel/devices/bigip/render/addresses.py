@@ -27,7 +27,7 @@ class VirtualIp(Value):
 
     @property
     def version(self) -> int:
-        """The version of IP."""
+        """IP version of the address, 4 or 6."""
         return 6 if ":" in self.address else 4
 
     @property

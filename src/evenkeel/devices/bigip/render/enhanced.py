@@ -1,8 +1,8 @@
-"""Enhanced services on a virtual server: the objects of the operator that replace or join those of the listener. Pure.
+"""Enhanced services on a virtual server: objects of the operator that replace or join the listener's own. Pure.
 
-Applied last, to what the listener's attributes came to. The first service that has a tag decides it (see
-:mod:`evenkeel.core.enhanced_services`). The listener's iRule and policies stay, before those of the operator. Settings
-that contradict the listener's protocol, its TLS or what the tenant set are a problem, as are services that the agent
+Services are applied last, to the attributes that the listener resulted in. The first service that has a tag decides it
+(:mod:`evenkeel.core.enhanced_services`). The listener's iRule and policies stay, before the operator's. Settings that
+contradict the listener's protocol, its TLS or the tenant's own settings are a problem, as are services that the agent
 does not have: the load balancer stays as it is on the device then.
 """
 

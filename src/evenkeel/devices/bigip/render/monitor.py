@@ -51,7 +51,8 @@ _PROXY_HEADERS = {
 METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 SECONDS_MAX = 86_400
 LINE_END = "\\r\\n"
-"""In the notation of the device's own monitors: a backslash and a letter, which the device turns into bytes."""
+"""Line end in the notation of the device's own monitors: a backslash and a letter, which the device turns into
+bytes."""
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
 # All other characters are percent-encoded: above all spaces, quotes, braces, angle brackets, line breaks and the
 # backslash, with which a path could end the request line and inject headers.

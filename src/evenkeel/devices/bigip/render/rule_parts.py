@@ -26,7 +26,7 @@ EVENTS = (
     "HTTP_RESPONSE",
     "CLIENT_CLOSED",
 )
-"""In the order of a connection, which is that of the code."""
+"""Events of an iRule in the order of a connection, in which the code has them."""
 _PLACES = {event: place for place, event in enumerate(EVENTS)}
 
 

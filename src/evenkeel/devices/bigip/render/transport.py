@@ -58,7 +58,7 @@ def transport_kind(listener: ServiceListener, pool: ServicePool | None) -> str:
 
 
 def ip_protocol(listener: ServiceListener) -> str:
-    """The virtual server's ``ipProtocol``."""
+    """Value of the virtual server's ``ipProtocol``."""
     return listener.protocol.lower() if listener.protocol in DATAGRAM_PROTOCOLS else "tcp"
 
 

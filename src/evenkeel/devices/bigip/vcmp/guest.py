@@ -94,8 +94,11 @@ class VcmpGuest:
             log.warning("VLANs not taken back; trying again", device=self._device.host, reason=str(error))
 
     async def look(self) -> None:
-        """At most once in :data:`LOOK_SECONDS`: take back what was left over by agents that died, and give again what
-        concurrent changes at the host lost. Never raises because of a device."""
+        """Reconcile the VLANs at the host, at most once in :data:`LOOK_SECONDS`.
+
+        VLANs that dead agents left are withdrawn, and VLANs that concurrent changes at the host lost are assigned
+        again. Never raises because of a device.
+        """
         if self._now() - self._looked_at_seconds < LOOK_SECONDS:
             return
         self._looked_at_seconds = self._now()

@@ -49,7 +49,7 @@ def bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[s
 
 
 def list_files(listener: ServiceListener, files: ReferencedFiles) -> Iterable[wire.File]:
-    """The listener's ``crt-list``."""
+    """The listener's ``crt-list`` as a file."""
     if listener.protocol == TLS_PROTOCOL:
         content = "".join(f"{name}\n" for name in _certificates(listener, files))
         yield wire.File(name=_list_name(listener), kind="crt_list", content=content)

@@ -28,8 +28,10 @@ class RuntimeCommand(Value):
 
 
 class NeedsReload(Exception):
-    """Only a reload can apply this. ``load_balancer_id``: the load balancer that requires it; empty: no single one
-    does."""
+    """A change that only a reload can apply.
+
+    ``load_balancer_id``: the load balancer that requires it; empty: it is not a single one's.
+    """
 
     def __init__(self, reason: str, load_balancer_id: str = "") -> None:
         super().__init__(reason)

@@ -42,15 +42,15 @@ Counts = Mapping[str, FrontendCounts]
 
 
 class Saved(Value):
-    """The counters on disk."""
+    """Content of the file that keeps counters over restarts."""
 
     base: dict[str, FrontendCounts] = {}
     workers: dict[str, dict[str, FrontendCounts]] = {}
-    """Keyed by ``pid-start``."""
+    """Counters by worker key, ``pid-start``."""
 
 
 def added(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
-    """The sum of both."""
+    """The sum of two sets of counters."""
     return FrontendCounts(
         bytes_in=one.bytes_in + other.bytes_in,
         bytes_out=one.bytes_out + other.bytes_out,

@@ -72,7 +72,7 @@ class _Step:
         self._gone = gone
 
     def commands(self) -> Iterator[RuntimeCommand]:
-        """In order: files first, because listeners may use them. Raises :class:`NeedsReload`."""
+        """Runtime commands in order: files first, because listeners may use them. Raises :class:`NeedsReload`."""
         yield from file_changes(self._before, self._after, self._binary)
         for old, new in _pairs("frontends", self._before.frontends, self._after.frontends):
             yield from _frontend(old, new)
@@ -154,7 +154,7 @@ def enable_checks(backend: str, server: wire.BackendServer) -> Iterator[RuntimeC
 
 
 def set_weight(backend: str, server: wire.BackendServer) -> RuntimeCommand:
-    """Set a server's weight."""
+    """Command that sets a server's weight."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} weight {server.weight}")
 
 

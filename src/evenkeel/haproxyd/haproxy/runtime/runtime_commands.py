@@ -25,7 +25,7 @@ class RuntimeCommands:
         self._log = log.bind(partition=partition)
 
     async def send(self, command: RuntimeCommand) -> bool:
-        """Whether HAProxy executed it."""
+        """Send one command. Returns whether HAProxy executed it."""
         try:
             answer = await self._cli.command(command.text, command.payload)
         except HaproxyDown as error:

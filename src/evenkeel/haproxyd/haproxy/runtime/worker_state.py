@@ -14,7 +14,7 @@ from evenkeel.haproxyd.haproxy.config.server_arguments import OWN_ADDRESS, OWN_P
 SERVERS_STATE = "show servers state"
 SERVERS_CONNECTIONS = "show servers conn"
 FRONTENDS = "show stat -1 1 -1"
-"""All proxies, frontends only."""
+"""Command for the statistics of all proxies, frontends only."""
 
 FORCED_MAINTENANCE = 0x01
 FORCED_DRAIN = 0x08
@@ -61,7 +61,7 @@ class FrontendCounts(Value):
 
 
 def server_states(text: str) -> dict[ServerKey, ServerState]:
-    """Parse :data:`SERVERS_STATE`."""
+    """Parse the answer to :data:`SERVERS_STATE`."""
     found = {}
     for row in table(text):
         admin = int(row["srv_admin_state"])

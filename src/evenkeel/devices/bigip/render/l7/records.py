@@ -54,7 +54,7 @@ def l7_data_group(service: ServiceDefinition, routing: Routing, names: BigIpName
 
 
 def group_name(routing: Routing, names: BigIpNames) -> str:
-    """The data group's name."""
+    """Name of the data group with the records of a listener's L7 policies."""
     return names.helper(KIND, routing.listener.id)
 
 

@@ -21,7 +21,7 @@ class RenderedL7(Value):
 
 
 def render_l7(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> RenderedL7:
-    """Raises :class:`Unrenderable`."""
+    """Render the L7 policies of a listener as an LTM policy or iRule. Raises :class:`Unrenderable`."""
     if not routing.policies:
         return RenderedL7()
     _refuse_different_proxies(routing)
