@@ -177,7 +177,7 @@ async def test_devices_that_lost_everything_or_were_changed_by_hand_are_put_righ
     async def told() -> bool:
         events = (await cluster.ask("/events"))["events"]
         found = " ".join(str(event) for event in events if "repair" in event["kind"])
-        return "was changed (loadBalancingMode); put right" in found and "nothing of it was left; put back" in found
+        return "was changed (loadBalancingMode); repaired" in found and "nothing of it was left; put back" in found
 
     await eventually(told, within_seconds=LIMIT_SECONDS, every_seconds=0.2)
 

@@ -30,7 +30,7 @@ def test_a_dead_owner_is_found_and_its_last_words_do_not_count() -> None:
 
 
 def test_an_owner_that_does_not_know_is_found() -> None:
-    assert disagreements([agent("a")], [shard("s", "a")]) == ["a does not say that it serves shard s at epoch 1"]
+    assert disagreements([agent("a")], [shard("s", "a")]) == ["a does not report that it serves shard s at epoch 1"]
 
 
 def test_an_old_epoch_disagrees_on_both_sides() -> None:
@@ -39,7 +39,7 @@ def test_an_old_epoch_disagrees_on_both_sides() -> None:
 
 def test_two_that_claim_one_shard_are_found() -> None:
     found = disagreements([agent("a", ("s", 1)), agent("b", ("s", 1))], [shard("s", "a")])
-    assert found == ["b says it serves shard s at epoch 1, which is not its own"]
+    assert found == ["b reports that it serves shard s at epoch 1, which is not its own"]
 
 
 def test_what_is_not_active_is_named() -> None:

@@ -50,7 +50,7 @@ class Controls:
     async def do(self, action: object, host: object) -> None:
         """Perform an action of a visitor. Raises :class:`WrongControl`."""
         if not self.offered:
-            raise WrongControl("the demo tells its story first")
+            raise WrongControl("the demo's scenario has not ended yet")
         if action not in ACTIONS:
             raise WrongControl(f"action: {action!r:.40} is not one of {', '.join(ACTIONS)}")
         if action in OF_AGENTS:
@@ -71,7 +71,7 @@ class Controls:
         else:
             self._frozen.add(host)
         await asyncio.to_thread(self._cluster.kill, agent_name(host), number)
-        self._say(f"the agent on {host} is {'killed' if action == 'kill' else 'frozen'}, as asked for in the dashboard")
+        self._say(f"the agent on {host} is {'killed' if action == 'kill' else 'frozen'}, as requested in the dashboard")
 
     async def _heal(self) -> None:
         if self._cut:
@@ -80,7 +80,7 @@ class Controls:
         for host in sorted(self._frozen):
             self._cluster.kill(agent_name(host), signal.SIGCONT)
         self._frozen.clear()
-        self._say("everything is healed, as asked for in the dashboard")
+        self._say("everything is healed, as requested in the dashboard")
         async with self.lock:
             for name in self._cluster.ended():
                 try:

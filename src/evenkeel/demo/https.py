@@ -68,7 +68,7 @@ class HttpsWebsite:
         """Record a problem if clients were shown a certificate that was not issued for this website."""
         shown, issued = set(self.traffic.counts.certificates), {one.sha256 for one in self._issued}
         if shown - issued:
-            self._outcome.problems.append(f"{len(shown - issued)} certificates were shown that are nobody's")
+            self._outcome.problems.append(f"{len(shown - issued)} certificates were shown that were never issued")
 
     async def _keep(self, *, replace: bool) -> str:
         """Put a new certificate into the key manager. Its reference."""

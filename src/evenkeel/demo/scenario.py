@@ -93,7 +93,8 @@ class Scenario:
         )
         self._load_balancer_id, self._project_id = made.id, made.project_id
         self._say(
-            f"openstacksdk asked controller 1 for load balancer {made.id}: listener, pool, monitor, {BACKENDS} members"
+            f"openstacksdk requested load balancer {made.id} from controller 1: "
+            f"listener, pool, monitor, {BACKENDS} members"
         )
         await asyncio.to_thread(self._tenants[1].wait_until_active, made.id)
         self.outcome.create_writes = counted = dict(await asyncio.to_thread(self._side.writes_after, before))
@@ -120,7 +121,7 @@ class Scenario:
         cluster.kill(agent_name(victim))
         self._say(f"kill -9 of the agent on {victim}")
         member = await asyncio.to_thread(self._tenants[2].add_member, self._load_balancer_id, BACKENDS + 1, backend)
-        self._say(f"while nobody serves it, controller 2 accepts a member: {member.provisioning_status}")
+        self._say(f"while no agent serves it, controller 2 accepts a member: {member.provisioning_status}")
         await until(lambda: self._served_by_other(victim), "another agent to take over")
         successor = await self._acting_host()
         written_at = await until(

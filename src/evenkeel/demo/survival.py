@@ -25,7 +25,7 @@ async def outlive_daemon(
     side.kill_daemon()
     say(f"kill -9 of the daemon beside HAProxy, whose process ids are {_listed(proxies)}")
     member = await asyncio.to_thread(tenant.set_weight, load_balancer_id, WEIGHT)
-    say(f"a member's weight becomes {WEIGHT}, which nobody can bring to HAProxy: {member.provisioning_status}")
+    say(f"a member's weight becomes {WEIGHT}, which no agent can bring to HAProxy: {member.provisioning_status}")
 
     async def enough() -> bool:
         return counts.sent - sent >= REQUESTS_MEANWHILE

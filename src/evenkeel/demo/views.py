@@ -21,12 +21,12 @@ def disagreements(agents: Iterable[Row], shards: Iterable[Row]) -> list[str]:
         elif acting not in by_id or not by_id[acting]["alive"]:
             problems.append(f"shard {shard_id} is assigned to {acting}, which is not alive")
         elif (shard_id, epoch) not in _served_by(by_id[acting]):
-            problems.append(f"{by_id[acting]['host']} does not say that it serves shard {shard_id} at epoch {epoch}")
+            problems.append(f"{by_id[acting]['host']} does not report that it serves shard {shard_id} at epoch {epoch}")
     for agent in by_id.values():
         for shard_id, epoch in sorted(_served_by(agent)):
             if table.get((shard_id, epoch)) != agent["id"]:
                 problems.append(
-                    f"{agent['host']} says it serves shard {shard_id} at epoch {epoch}, which is not its own"
+                    f"{agent['host']} reports that it serves shard {shard_id} at epoch {epoch}, which is not its own"
                 )
     return problems
 

@@ -26,7 +26,7 @@ def client_options(*, servers: str, request_timeout: float) -> list[cfg.Opt]:
             default=3.0,
             min=0.1,
             max=300.0,
-            help=f"Seconds to make a connection, and of silence after which the {servers} are asked whether they live.",
+            help=f"Seconds to make a connection, and of silence after which the {servers} are probed.",
         ),
         cfg.FloatOpt(
             "request_timeout", default=request_timeout, min=0.1, max=600.0, help="Seconds that one request may take."

@@ -37,7 +37,7 @@ EDITS: dict[str, tuple[str, str, Any, str]] = {
         "PATCH",
         f"{at('ltm/pool', 'pool-1')}/members/~{PARTITION}~10.2.1.1:8080",
         {"session": "user-disabled"},
-        "member 10.2.1.1:8080 of pool dev_pool-1 was changed (session); put right",
+        "member 10.2.1.1:8080 of pool dev_pool-1 was changed (session); repaired",
     ),
 }
 

@@ -125,7 +125,7 @@ async def test_a_host_that_is_out_of_reach_keeps_only_new_vlans_from_its_guest(c
 
     refused, served = await errors_of(owner, new, old)
     host = chassis.emulator.devices["host-2"].url.removeprefix("https://")
-    assert "VLAN 102 cannot be given to device" in refused and host in refused and served == ""
+    assert "VLAN 102 cannot be assigned to device" in refused and host in refused and served == ""
 
     await chassis.emulator.power_on("host-2", lose_unsaved=False)
     assert await errors_of(owner, new, old) == ["", ""]
@@ -152,7 +152,7 @@ async def test_what_operators_made_at_the_host_stays_theirs(chassis: Chassis) ->
     owner = own(chassis.single, chassis)
     wanted = on_vlan(chassis.single)
     (refused,) = await errors_of(owner, wanted)
-    assert "VLAN /Common/by-hand with tag 101 was made by somebody else and is not given to guest alone" in refused
+    assert "VLAN /Common/by-hand with tag 101 is another program's and is not assigned to guest alone" in refused
 
     await chassis.hands["host-1"].call("PATCH", "vcmp/guest/alone", {"vlans": ["/Common/by-hand"]})
     assert await errors_of(owner, wanted) == [""]

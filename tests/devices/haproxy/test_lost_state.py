@@ -218,7 +218,7 @@ async def test_what_the_daemon_repaired_is_told_once(rig: HaproxyRig) -> None:
     await rig.box.tell("set server pool-1/member-1-1 weight 9")
     (told,) = (await agent.apply(everything)).repaired
     assert (told.load_balancer_id, told.device) == ("lb-1", rig.box.host)
-    assert told.found == ("server member-1-1 of backend pool-1 was changed (weight); put right",)
+    assert told.found == ("server member-1-1 of backend pool-1 was changed (weight); repaired",)
     assert not (await agent.apply(everything)).repaired
 
     shutil.rmtree(rig.box.directory)
@@ -228,5 +228,5 @@ async def test_what_the_daemon_repaired_is_told_once(rig: HaproxyRig) -> None:
         ("lb-1", rig.box.host),
         ("lb-2", rig.box.host),
     ]
-    assert all(one.found[0].endswith("; put right") for one in outcome.repaired)
+    assert all(one.found[0].endswith("; repaired") for one in outcome.repaired)
     assert not (await agent.apply(everything)).repaired

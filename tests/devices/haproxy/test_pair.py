@@ -106,7 +106,7 @@ async def test_two_daemons_of_one_name_cannot_be_a_pair(rig: HaproxyRig) -> None
     agent = open_group(rig.options(haproxyd_url=same, ha_type="pair"), environment="dev", group_number=1, host="host-1")
     states = await agent.check()
     await agent.close()
-    assert all("calls itself 'one' too" in state.problem for state in states)
+    assert all("reports the name 'one' too" in state.problem for state in states)
 
 
 async def test_those_that_hold_different_things_for_longer_are_not_in_step(pair: HaproxyRig) -> None:

@@ -1,4 +1,4 @@
-"""Certificates of a running HAProxy: renewed, added and removed without a reload; put right when changed by hand."""
+"""Certificates of a running HAProxy: renewed, added and removed without a reload; repaired when changed by hand."""
 
 import asyncio
 import ssl
@@ -279,13 +279,13 @@ async def test_a_certificate_that_somebody_changed_in_the_process_is_put_right(s
     await cli.command("set ssl cert c.pem", by_hand)
     await cli.command("commit ssl cert c.pem")
     assert await shown(vip) == ("a.test", 66)
-    assert await put_right() == ("runtime", ("certificate c.pem was changed; put right",))
+    assert await put_right() == ("runtime", ("certificate c.pem was changed; repaired",))
     assert await shown(vip) == ("a.test", 1)
     await cli.command("add ssl crt-list lb.list", "c.pem x.test\n")
-    assert await put_right() == ("reload", ("list lb.list was changed; put right",))
+    assert await put_right() == ("reload", ("list lb.list was changed; repaired",))
     await cli.command("set ssl ca-file ca.pem", without_key(by_hand))
     await cli.command("commit ssl ca-file ca.pem")
-    assert await put_right() == ("reload", ("authority ca.pem was changed; put right",))
+    assert await put_right() == ("reload", ("authority ca.pem was changed; repaired",))
 
 
 async def test_a_renewal_that_haproxy_refuses_costs_its_load_balancer_only(site: World) -> None:

@@ -74,7 +74,7 @@ async def test_who_moved_it_in_another_life_of_the_daemon_moves_it_again(storage
     guard = opened(storage)
     await guard.move(guard_of(2))
     for life in ("", "life-0"):
-        with pytest.raises(NotGuarded, match="begun anew"):
+        with pytest.raises(NotGuarded, match="has a new state"):
             guard.admit(change_of(2, state_id=life), LIFE)
 
 

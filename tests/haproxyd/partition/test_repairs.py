@@ -14,7 +14,7 @@ def test_texts_are_told_once_without_repetitions_and_of_what_is_still_held() -> 
 def test_what_all_need_is_told_of_each() -> None:
     report = RepairReport()
     report.add_to_all("held.log is gone", ("lb-1", "lb-2"))
-    text = ("held.log is gone; put right",)
+    text = ("held.log is gone; repaired",)
     assert report.take({"lb-1", "lb-2"}) == {"lb-1": text, "lb-2": text}
 
 

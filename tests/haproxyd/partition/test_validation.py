@@ -106,7 +106,7 @@ def test_a_servers_arguments_hide_no_address(arguments: tuple[str, ...]) -> None
 )
 def test_no_line_sends_a_connection_elsewhere(line: str) -> None:
     backend = wire.Backend(name="b", lines=(line,))
-    assert "servers alone say where" in problem_of(balancer(backends=(backend,)), SETTINGS)
+    assert "only servers determine where" in problem_of(balancer(backends=(backend,)), SETTINGS)
 
 
 @pytest.mark.parametrize(

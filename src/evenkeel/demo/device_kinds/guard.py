@@ -45,4 +45,4 @@ class ProcessGuard:
         except subprocess.TimeoutExpired:
             code = None
         if code != 0:
-            raise ProcessFailed(f"the end of every HAProxy was asked for, and is not sure; see {self._log}")
+            raise ProcessFailed(f"the end of every HAProxy was requested, and is not certain; see {self._log}")

@@ -66,7 +66,7 @@ OPTIONS = [
     cfg.BoolOpt(
         "f5_common_networks",
         default=False,
-        help="All networks are in the partition Common and in route domain 0, as those are that projects share. The "
+        help="All networks are in the partition Common and in route domain 0, like networks that projects share. The "
         "addresses of projects must not overlap then.",
     ),
     cfg.BoolOpt(

@@ -372,7 +372,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             if saved:
                 self._claim = found = await claim.count_save(self.icontrol, self._names, found, self._folder)
         if before is not None and before.lineage != found.lineage:
-            log.warning("device may have lost what it was told: it restarted or was restored", device=self.host)
+            log.warning("device may have lost configuration: it restarted or was restored", device=self.host)
             self.forget_everything()
         return found
 
@@ -454,7 +454,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         former = self._names.former_partition(project_id)
         if former and any(map(self._names.owns, (await read_guards(self.icontrol, former)).marks)):
             reason = f"an earlier version made partition {former} for this tenant, whose partition is now {partition}"
-            raise DeviceRejected(self.host, f"{reason}; remove {former} from the device, and it is built anew")
+            raise DeviceRejected(self.host, f"{reason}; remove {former} from the device, and it is created again")
 
     def _left_under(self, partition: str, mine: Guard) -> dict[str, Change]:
         held = self._left.get(partition)

@@ -40,7 +40,7 @@ OPTIONS = [
         "icontrol_vcmp_hostname",
         default=[],
         help="Management addresses, host[:port], of the vCMP hosts whose guests the devices are. VLANs are made at the "
-        "hosts then and given to the guests. Same user and password as on the devices.",
+        "hosts then and assigned to the guests. Same user and password as on the devices.",
     ),
     cfg.StrOpt("icontrol_username", default="admin", help="User on every device."),
     cfg.StrOpt("icontrol_password", default="", secret=True, help="Its password."),
@@ -69,7 +69,7 @@ OPTIONS = [
     cfg.StrOpt(
         "sync_force_until",
         help="UTC time, such as 2026-11-23T14:30Z, at most 24 h ahead: until then a device group with changes pending "
-        "that no agent made is written, and those changes are overwritten.",
+        "that no agent made is written, and these changes are overwritten.",
     ),
     *client_options(servers="devices", request_timeout=30.0),
     cfg.FloatOpt(
@@ -84,14 +84,15 @@ OPTIONS = [
         default=5.0,
         min=0.0,
         max=600.0,
-        help="Seconds that a busy device is asked again before it counts as out of reach.",
+        help="Seconds for which requests to a busy device are repeated before it counts as out of reach.",
     ),
     cfg.FloatOpt(
         "full_read_interval",
         default=300.0,
         min=0.0,
         max=86_400.0,
-        help="Seconds after which all attributes of a partition are read again; else only what tells of changes.",
+        help="Seconds after which all attributes of a partition are read again; in between only pools "
+        "and virtual servers.",
     ),
     cfg.FloatOpt(
         "save_interval",
@@ -120,7 +121,7 @@ OPTIONS = [
         "f5_parent_ssl_profile",
         default="/Common/clientssl",
         regex=PROFILE_PATH,
-        help="client-ssl profile from which those of listeners inherit what load balancers do not say.",
+        help="client-ssl profile from which profiles of listeners inherit what load balancers do not set.",
     ),
     cfg.StrOpt(
         "esd_dir",

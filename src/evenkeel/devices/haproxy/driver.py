@@ -156,7 +156,7 @@ def _with_unique_names(states: Sequence[DeviceState], names: Sequence[str]) -> I
     """
     for state, name in zip(states, names, strict=True):
         if state.reachable and not state.problem and names.count(name) > 1:
-            problem = f"another device of the group calls itself {name!r} too: each daemon needs a name of its own"
+            problem = f"another device of the group reports the name {name!r} too: each daemon needs its own name"
             yield msgspec.structs.replace(state, problem=problem)
         else:
             yield state

@@ -137,7 +137,7 @@ class Handlers:
         await asyncio.wait({task}, timeout=self._settings.change_seconds)
         if not task.done():
             raise DaemonRefused(
-                "busy", f"not applied within {self._settings.change_seconds:g} s; it goes on, ask again"
+                "busy", f"not applied within {self._settings.change_seconds:g} s; it continues, try again later"
             )
         return answer(task.result())
 

@@ -40,7 +40,7 @@ def refusal_of(error: Exception) -> wire.DaemonRefusal:
     refusal = _foreseen(error)
     if refusal is None:
         log.error("request failed", exc_info=error)
-        return wire.DaemonRefusal(code="failed", reason="the daemon failed; its log says more")
+        return wire.DaemonRefusal(code="failed", reason="the daemon failed; its log has the reason")
     return refusal
 
 

@@ -213,7 +213,7 @@ def parse_version(path: Path, text: str) -> Binary:
     found = _VERSION.search(text)
     numbers = _NUMBERS.match(found[1]) if found else None
     if found is None or numbers is None:
-        raise BinaryUnusable(f"haproxy = {path}: does not say a version of HAProxy")
+        raise BinaryUnusable(f"haproxy = {path}: reports no version of HAProxy")
     release = (int(numbers[1]), int(numbers[2]))
     if release < OLDEST:
         raise BinaryUnusable(

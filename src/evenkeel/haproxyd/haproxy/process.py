@@ -194,7 +194,7 @@ class HaproxyProcess:
                     await self.cli.ask(f"@!{seen.worker_pid} show info", timeout_seconds=answer_seconds)
                     return seen
             await asyncio.sleep(POLL_SECONDS)
-        raise HaproxyDown(f"HAProxy's master did not say within {limit_seconds:g} s that its worker serves")
+        raise HaproxyDown(f"HAProxy's master did not report within {limit_seconds:g} s that its worker serves")
 
     # -- reload
 

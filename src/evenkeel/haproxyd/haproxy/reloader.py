@@ -94,7 +94,7 @@ class Reloader:
                 await self.write(config)
                 await self._state.set(config)
                 return errors, False
-        raise HaproxyDown("HAProxy does not take its configuration, and it cannot be told why")
+        raise HaproxyDown("HAProxy does not take its configuration, for a reason that cannot be determined")
 
     async def repair_servers(self) -> tuple[Finding, ...]:
         """Repair servers after a reload or manual changes; returns what was repaired. Raises :class:`NeedsReload`,

@@ -257,7 +257,7 @@ class HaproxyRunner:
         neither."""
         worker = (await self.process.cli.processes()).worker_pid
         if worker != self.process.worker_pid:
-            return "somebody else reloaded haproxy"
+            return "another program reloaded haproxy"
         return "local.cfg changed" if self._local.text_to_include() != self._state.local else ""
 
     async def _apply_at_runtime(self, config: HaproxyConfig, step: RuntimePlan) -> bool:
@@ -330,5 +330,5 @@ def _repaired(found: Iterable[tuple[str, str]]) -> Repaired:
     repaired: dict[str, tuple[str, ...]] = {}
     for load_balancer_id, text in found:
         if load_balancer_id:
-            repaired[load_balancer_id] = (*repaired.get(load_balancer_id, ()), f"{text}; put right")
+            repaired[load_balancer_id] = (*repaired.get(load_balancer_id, ()), f"{text}; repaired")
     return repaired

@@ -93,9 +93,7 @@ class Observer:
                 return status_without_haproxy(partition, partition.problem or str(error))
             except (ValueError, KeyError) as error:
                 log.error("haproxy answer not understood", partition=name, exc_info=error)
-                return status_without_haproxy(
-                    partition, "HAProxy says of its state what this daemon does not understand"
-                )
+                return status_without_haproxy(partition, "HAProxy reports a state that this daemon does not understand")
             except TimeoutError:
                 return status_without_haproxy(partition, f"HAProxy did not answer in {PARTITION_SECONDS:g} s")
 

@@ -54,8 +54,8 @@ class ForbiddenAddresses:
             self._own_addresses(["127.0.0.1"])
         except OSError as error:
             raise ValueError(
-                f"this host's addresses cannot be told ({error.strerror or error}); where a service manager restricts "
-                "address families, AF_NETLINK is to be among them"
+                f"this host's addresses cannot be determined ({error.strerror or error}); where a service manager "
+                "restricts address families, AF_NETLINK is to be among them"
             ) from error
 
     def problem_of(self, one: wire.LoadBalancerConfig, peers: Iterable[wire.HaproxyPeer]) -> str:

@@ -124,7 +124,7 @@ class ChangeApplier:
             if name in self.held.by_id and name not in merged.named
         ]
         left_out += [
-            f"load balancer {name} is left out: its certificates were lost, as when the host is started anew; "
+            f"load balancer {name} is left out: its certificates were lost, as after a restart of the host; "
             "its agent sends them"
             for name in sorted(self.held.incomplete)
         ]

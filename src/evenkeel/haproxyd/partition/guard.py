@@ -136,7 +136,7 @@ class PartitionGuard:
         if (self.epoch, self.session_id) != (change.epoch, change.session_id):
             raise NotGuarded(self._partition, seen, f"it is guarded by {describe(seen)}")
         if change.session_id and change.state_id != state_id:
-            raise NotGuarded(self._partition, seen, "the daemon has begun anew since its owner took it over")
+            raise NotGuarded(self._partition, seen, "the daemon has a new state since its owner took it over")
 
     async def move(self, wanted: wire.GuardState) -> None:
         """Move the guard to this owner.
@@ -196,5 +196,5 @@ class PartitionGuard:
 
 
 def describe(epoch: int | None) -> str:
-    """Text for operators with the epoch of a guard; ``nobody`` for None."""
-    return "nobody" if epoch is None else f"epoch {epoch}"
+    """Text for operators with the epoch of a guard; ``no owner`` for None."""
+    return "no owner" if epoch is None else f"epoch {epoch}"

@@ -101,7 +101,7 @@ def line_problem(line: str, keywords: Collection[str]) -> str:
         return f"a line begins with {given[:60]!r}; allowed: {', '.join(sorted(keywords))}"
     if excluded := _excluded_action(words):
         return (
-            f"a line has {excluded[:60]!r}; servers alone say where a connection goes to, and nothing else is run; "
+            f"a line has {excluded[:60]!r}; only servers determine where a connection goes, and nothing else is run; "
             f"allowed after {words[0]}: {', '.join(sorted(ACTIONS[words[0]]))}"
         )
     if file := file_read_by(words):

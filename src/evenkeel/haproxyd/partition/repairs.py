@@ -21,7 +21,7 @@ class RepairReport:
 
     def add_to_all(self, missing: str, load_balancer_ids: Collection[str]) -> None:
         """Add a text to all load balancers: something that they share was missing and has been restored."""
-        self.add(dict.fromkeys(load_balancer_ids, (f"{missing}; put right",)))
+        self.add(dict.fromkeys(load_balancer_ids, (f"{missing}; repaired",)))
 
     def take(self, held: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Remove and return all texts about load balancers that are still held."""

@@ -234,7 +234,7 @@ class PartitionSupervisor:
             return
         self._last_repair = (now + REPAIR_AGAIN_SECONDS, tuple(found))
         self._log.warning("repairing manual changes", found=found[:DRIFT_LOGGED_MAX], count=len(found))
-        self._on_event(PartitionEvent(partition=self.name, text=f"changed by hand, put right: {found[0]}"))
+        self._on_event(PartitionEvent(partition=self.name, text=f"changed manually, repaired: {found[0]}"))
         self._verify_next = self._pass_due = True
         self._run_passes()
 

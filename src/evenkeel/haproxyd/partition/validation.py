@@ -108,7 +108,7 @@ def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings, kinds:
     words = tuple(word for text in frontend.bind_arguments for word in text.split())
     yield from _argument_problems(f"{what}: bind_arguments", words, kinds)
     if "namespace" in words:
-        yield f"{what}: bind_arguments: 'namespace' is not allowed; binds say where it listens"
+        yield f"{what}: bind_arguments: 'namespace' is not allowed; binds set its addresses"
     yield from _line_problems(what, frontend.lines, KEYWORDS["frontend"], settings)
 
 
@@ -126,7 +126,7 @@ def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: Ki
         yield from _argument_problems(f"{where}: arguments", words_of(server), kinds)
         for word in words_of(server):
             if word in _HIDDEN:
-                yield f"{where}: arguments: {word!r} is not allowed; address, ping_address and addr say where it is"
+                yield f"{where}: arguments: {word!r} is not allowed; address, ping_address and addr set its address"
 
 
 def _line_problems(

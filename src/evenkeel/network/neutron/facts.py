@@ -47,7 +47,7 @@ def _unusable(row: Mapping[str, Any]) -> str:
     if row.get("segments"):
         return f"network {row['id']} has several segments"
     if kind is None:
-        return f"Neutron does not tell this controller's user how network {row['id']} is made; it must be admin"
+        return f"Neutron shows this controller's user no provider attributes of network {row['id']}; it must be admin"
     if kind not in TYPES:
         return f"network {row['id']} is of type {kind}; devices can be attached to {', '.join(sorted(TYPES))}"
     return ""

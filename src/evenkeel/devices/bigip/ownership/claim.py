@@ -54,7 +54,7 @@ async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, 
         found = former if not names.owns(former.mark) else None
     found = found or await _make(device, names, folder)
     if not names.owns(found.mark):
-        owner = found.mark.owner if found.mark else f"whoever made data group /{COMMON}/{names.device_claim}"
+        owner = found.mark.owner if found.mark else f"the creator of data group /{COMMON}/{names.device_claim}"
         raise DeviceRejected(device.host, f"belongs to {owner}; this is {names.place}")
     if before is not None and found.went_back(before):
         found = await _write(device, names, Claim(mark=found.mark, lineage=_new_id(), stamp=_new_id()), folder)

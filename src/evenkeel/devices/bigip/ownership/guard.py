@@ -79,7 +79,7 @@ async def take_over(
                 await _refuse_foreign_partition(device, partition, names)
         if guards.impossible_guards:
             log.error(
-                "removing guards of epochs that nobody can have",
+                "removing guards with impossible epochs",
                 device=device.host,
                 partition=partition,
                 guards=[guard.name for guard in guards.impossible_guards],
@@ -90,13 +90,13 @@ async def take_over(
             await commit(device, commands, pending=pending, timeout_seconds=timeout_seconds)
         except OutcomeUnknown:
             reason = "no answer"
-            log.info("takeover without an answer; looking", device=device.host, partition=partition)
+            log.info("takeover without an answer; reading the guards", device=device.host, partition=partition)
             await drop_pending(device, pending)
             minimum_epoch.forget()
         except DeviceRejected as error:
             minimum_epoch.forget()
             reason = error.reason
-            log.info("takeover refused; looking", device=device.host, partition=partition, reason=reason)
+            log.info("takeover refused; reading the guards", device=device.host, partition=partition, reason=reason)
             new = False  # another owner was here before
         else:
             log.info("guard moved", device=device.host, partition=partition, guard=mine.name, seen=guards.newest)
@@ -220,7 +220,7 @@ async def remove_partition(device: IControl, partition: str, names: BigIpNames) 
 def check(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: str) -> None:
     """Raises :class:`StaleOwner` or :class:`DeviceRejected` unless ``mine`` may own the partition."""
     if not plausible(mine.epoch):
-        raise DeviceRejected(host, f"epoch {mine.epoch} is nobody's; 0 to {EPOCH_MAX} are allowed")
+        raise DeviceRejected(host, f"epoch {mine.epoch} is out of range; 0 to {EPOCH_MAX} are allowed")
     if strangers := [mark for mark in guards.marks if not names.owns(mark)]:
         raise DeviceRejected(host, f"partition {partition} belongs to {strangers[0].owner}; this is {names.place}")
     rivals = (guard for guard in guards.believed if guard.epoch == mine.epoch and guard.session)

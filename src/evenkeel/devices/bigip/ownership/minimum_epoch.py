@@ -99,9 +99,7 @@ class MinimumEpoch:
             self._sentinel = self._names.floor_sentinel in names
             self._found = tuple(guard for name in names if (guard := self._names.floor_of(name)) is not None)
             if impossible := [guard.name for guard in self._found if not plausible(guard.epoch)]:
-                log.error(
-                    "floor of an epoch that nobody can have; ignoring it", device=self._device.host, guards=impossible
-                )
+                log.error("floor with an impossible epoch; ignoring it", device=self._device.host, guards=impossible)
         return self._found
 
     def _touch(self, guard: Guard) -> Command:

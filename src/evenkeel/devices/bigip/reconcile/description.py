@@ -65,7 +65,7 @@ def _operation(
 ) -> PlannedOperation:
     replaced = step.verb is Verb.DELETE and step.key in made
     return PlannedOperation(
-        note="an attribute of it cannot be changed in place; it is made anew" if replaced else "",
+        note="an attribute of it cannot be changed in place; it is recreated" if replaced else "",
         verb=_WORDS[step.verb],
         type=step.key.type,
         name=_path(step.key, partition),

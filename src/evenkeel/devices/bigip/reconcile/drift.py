@@ -53,9 +53,9 @@ def findings(steps: Sequence[ConfigOperation], wanted: int) -> list[str]:
 def _finding(step: ConfigOperation, replaced: bool) -> str:
     thing = _thing(step)
     if step.verb is Verb.MODIFY:
-        return f"{thing} was changed ({_listed(step.body)}); put right"
+        return f"{thing} was changed ({_listed(step.body)}); repaired"
     if replaced:
-        return f"{thing} was another one; put right" if step.verb is Verb.CREATE else ""
+        return f"{thing} was another one; repaired" if step.verb is Verb.CREATE else ""
     return f"{thing} was missing; put back" if step.verb is Verb.CREATE else f"{thing} did not belong there; removed"
 
 

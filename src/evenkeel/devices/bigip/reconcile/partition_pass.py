@@ -208,7 +208,7 @@ class PartitionPass:
         kept = {key: item for key, item in (self._view.observed or {}).items() if key.type not in LIGHT_TYPES}
         before, self._view.observed = self._view.observed or {}, {**kept, **seen}
         if self._plan().operations or before.keys() != self._view.observed.keys():
-            self._log.info("partition was changed behind our back")
+            self._log.info("partition was modified externally")
             await self._read()
         return self._plan()
 
@@ -323,7 +323,7 @@ class PartitionPass:
         self._unknown += 1
         if self._unknown > UNKNOWN_OUTCOMES_MAX:
             raise error
-        self._log.warning("commit without an answer; looking", reason=str(error))
+        self._log.warning("commit without an answer; reading the partition", reason=str(error))
         await drop_pending(self._device, self._pending)
         await remove_uploads(self._device, self._uploads)
         await self._read()

@@ -121,7 +121,7 @@ class VcmpGuest:
             host, guest = await self._found()
             await self._give(host, guest, wanted)
         except (DeviceUnavailable, DeviceRejected) as error:
-            return f"VLAN {wanted.tag} cannot be given to device {self._device.host} by its vCMP host: {error}"
+            return f"VLAN {wanted.tag} cannot be assigned to device {self._device.host} by its vCMP host: {error}"
         published = await self._appeared(wanted.tag)
         if published is None:
             return (
@@ -197,7 +197,7 @@ class VcmpGuest:
             if found is not None:
                 return host, found.name
         names = ", ".join(host.name for host in self._hosts)
-        text = f"no vCMP host has a guest with management address {' or '.join(sorted(addresses))} (asked: {names})"
+        text = f"no vCMP host has a guest with management address {' or '.join(sorted(addresses))} (queried: {names})"
         raise DeviceRejected(self._device.host, text + unreachable)
 
     async def _own(self) -> tuple[set[str], str]:

@@ -92,10 +92,10 @@ class VcmpHost:
             if path in found.vlans:
                 return
             if there is not None and not there.ours:
-                text = f"VLAN {path} with tag {wanted.tag} was made by somebody else and is not given to guest {guest}"
+                text = f"VLAN {path} with tag {wanted.tag} is another program's and is not assigned to guest {guest}"
                 raise DeviceRejected(self.name, text)
             await self._set(guest, (*found.vlans, path))
-            log.info("VLAN given to guest", vcmp_host=self.name, guest=guest, vlan=path)
+            log.info("VLAN assigned to vCMP guest", vcmp_host=self.name, guest=guest, vlan=path)
 
     async def take_back(self, guest: str, tags: Iterable[int]) -> None:
         """Withdraw our VLANs with these tags from the guest, and delete those that no guest has."""
@@ -105,7 +105,7 @@ class VcmpHost:
             kept = tuple(path for path in found.vlans if path not in these)
             if kept != found.vlans:
                 await self._set(guest, kept)
-                log.info("VLANs taken back from guest", vcmp_host=self.name, guest=guest, vlans=sorted(these))
+                log.info("VLANs withdrawn from vCMP guest", vcmp_host=self.name, guest=guest, vlans=sorted(these))
             used = {path for each in await self.guests() for path in each.vlans}
             for path in sorted(these - used):
                 await self._delete(path)

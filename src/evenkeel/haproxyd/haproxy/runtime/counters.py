@@ -240,7 +240,7 @@ def worker_pid(info: str) -> int:
         key, _, value = line.partition(": ")
         if key == "Pid" and value.strip().isdecimal():
             return int(value)
-    raise HaproxyDown("HAProxy does not say its pid")
+    raise HaproxyDown("HAProxy does not report its pid")
 
 
 def worker_key(pid: int) -> str:
