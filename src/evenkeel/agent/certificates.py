@@ -22,10 +22,11 @@ from evenkeel.sealing import BoxPurpose, SealingError
 log = structlog.get_logger(__name__)
 
 CONTENTS_PER_PASS = 200
-"""Most contents of one pass; a single load balancer may have more."""
+"""Maximum number of contents requested in one pass; a single load balancer may need more."""
 FETCH_SECONDS_MAX = 60.0
-"""No call is begun later than so long after the last content came: a load balancer with hundreds of them would start
-over again and again, and others of the tenant are not to wait for nothing."""
+"""Time after the last received content until which requests are sent. Without this limit a load balancer with hundreds
+of contents would start over again and again; other load balancers of the tenant must not wait for it.
+"""
 RETRY_SECONDS_MAX = 5.0
 
 
@@ -38,7 +39,7 @@ class MissingCertificates(NamedTuple):
 
 
 class CertificateDelivery(NamedTuple):
-    """The result of the requests. Every service is in one of the first four."""
+    """Result of the requests. Every service is in exactly one of the first four fields."""
 
     ready: tuple[ServiceDefinition, ...]
     """Definitions to apply again together with ``contents``."""
@@ -64,7 +65,7 @@ def lacking(services: Iterable[ServiceDefinition], outcome: PartitionOutcome) ->
 
 
 def without(outcomes: Sequence[m.Applied], services: Iterable[ServiceDefinition]) -> tuple[m.Applied, ...]:
-    """The outcomes of all others."""
+    """Outcomes of all load balancers but the given services."""
     ids = {service.load_balancer_id for service in services}
     return tuple(one for one in outcomes if one.load_balancer_id not in ids)
 

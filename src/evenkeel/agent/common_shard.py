@@ -35,7 +35,7 @@ CONFIRM_SECONDS = 1.0
 """Delay before the next observation when something seems to be missing."""
 EXPECTED_PAGES_MAX = 1000
 ALL = "*"
-"""Represents all devices of the group."""
+"""Name that stands for all devices of the group."""
 ANSWER_SECONDS = 60.0
 """The longest interval between two reports, even without changes, because the answer may contain changes."""
 SAY_ALL_AGAIN_SECONDS = 300.0
@@ -43,7 +43,7 @@ SAY_ALL_AGAIN_SECONDS = 300.0
 TENANTS_SECONDS = 600.0
 """Interval of reports of the partitions that devices hold; controllers only look for orphans in them."""
 LATE_SECONDS = 30.0
-"""A report without an answer may be processed up to this time later, by a controller that was suspended: then its
+"""Time for which a controller that was suspended may still process a report without an answer; afterwards the report's
 objects are reported once more.
 """
 
@@ -101,7 +101,7 @@ class CommonShardWorker:
         self._statuses: dict[tuple[str, str], m.ObservedStatus] = {}
         self._statistics: dict[str, m.ObservedStatistics] = {}
         self._doubtful: dict[tuple[str, str], float] = {}
-        """When to repeat a report without an answer."""
+        """Monotonic time at which objects of a report without an answer are reported again."""
         self._all_again_at = 0.0
         self._tenants_at = 0.0
         self._reached_count: int | None = None

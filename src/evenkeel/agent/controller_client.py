@@ -14,7 +14,7 @@ from evenkeel.metrics.agent import CALL_DURATION
 LONGEST_SECONDS = 60.0
 """Limits of the time-out of a call for service definitions."""
 ADOPTION_SECONDS = 50.0
-"""More for an adoption, whose ports are looked for and marked at the network service."""
+"""Additional time-out for an adoption, whose ports are searched and marked at the network service."""
 LANE_REST_KEEPALIVES = (4, 120)
 """Number of keepalives sent by the shared queue after the keepalive queue gave no answer: the first time, and the most;
 it doubles. When a broker is back, keepalives arrive before controllers consume their queue again."""
@@ -25,9 +25,10 @@ R = TypeVar("R", bound=m.Reply)
 
 
 class KeepaliveLane:
-    """The queue for keepalives: the lightest that controllers announce; the shared one, if they announce none, and for
-    a while after a keepalive got no answer (controllers of an older version may be back, or this agent has no
-    permission to send there).
+    """The queue for keepalives: the cheapest queue that controllers announce.
+
+    It is the shared callback queue if they announce none, and for a while after a keepalive got no answer (controllers
+    of an older version may be back, or this agent has no permission to send to the announced queue).
     """
 
     def __init__(self, environment: str) -> None:
@@ -58,7 +59,7 @@ class KeepaliveLane:
         self._rest = LANE_REST_KEEPALIVES[0]
 
     def close(self) -> None:
-        """Stop using it for a while: it gave no answer."""
+        """Use the shared queue for a while, because the announced queue gave no answer."""
         if self._keepalives_left:  # one of several keepalives that were under way
             return
         self._keepalives_left = self._rest
@@ -76,7 +77,7 @@ class ControllerClient:
         self._queue = m.callback_queue(environment)
         self._keepalives = KeepaliveLane(environment)
         self._status_reports = count(1)
-        """Numbers reports, across all sessions of the process."""
+        """Numbers of status reports, across all sessions of the process."""
         self._timeout = self._services_timeout = timeout_seconds
         self._judges_orphans = False
         self._adopts_networks = False
@@ -127,8 +128,10 @@ class ControllerClient:
         return await self._ask(call, m.Assignments)
 
     async def services(self, call: m.GetServices) -> m.ServiceDefinitions:
-        """A page of service definitions. A very large one may take long to read and send: each time-out doubles the
-        next one's limit, each answer halves it again.
+        """Request a page of service definitions.
+
+        A very large page may take long to read and send: each time-out doubles the next call's time limit, each answer
+        halves it again.
         """
         try:
             found = await self._ask(call, m.ServiceDefinitions, self._services_timeout)
@@ -139,7 +142,7 @@ class ControllerClient:
         return found
 
     async def certificates(self, call: m.GetCertificates) -> m.Certificates:
-        """Sealed contents. Controllers may have to wait for the key manager before they answer."""
+        """Request sealed contents. The time-out includes the time that controllers may wait for the key manager."""
         return await self._ask(call, m.Certificates, self._timeout + m.CERTIFICATES_SECONDS_MAX)
 
     async def judge_orphans(self, call: m.JudgeOrphans) -> m.OrphanVerdict | None:
@@ -164,7 +167,7 @@ class ControllerClient:
         return await self._ask(replace(call, number=next(self._status_reports)), m.ReportReceipt)
 
     async def report_plan(self, call: m.ReportPlan) -> None:
-        """Answer an operator's question."""
+        """Send the answer to an operator's inquiry."""
         await self._ask(call, m.Done)
 
     async def release(self, call: m.ReleaseShards) -> None:

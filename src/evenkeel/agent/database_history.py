@@ -19,7 +19,7 @@ SERVED_MAX = 5_000
 """The most shards remembered."""
 SERVED_PER_CALL = 500
 NAMED_FOR_SECONDS = 600.0
-"""So long after a new history began, lost shards are named until the database has looked at them."""
+"""Time after a new history began for which lost shards are named to the database, until it has processed them."""
 
 
 class DatabaseHistory:
@@ -76,7 +76,7 @@ class DatabaseHistory:
             self._confirmed_at = self._clock.monotonic()
 
     def removing(self, load_balancer_ids: Collection[LoadBalancerId]) -> None:
-        """Record that these are about to be reported as removed: the result of the report may stay unknown."""
+        """Record load balancers that are about to be reported as removed: the result of the report may stay unknown."""
         if self._confirmed is not None and self._confirmed.load_balancer_id in load_balancer_ids:
             self._confirmed_in = None
 

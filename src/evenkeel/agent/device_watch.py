@@ -28,11 +28,13 @@ class DevicesUnfit(EvenKeelError):
 
 
 class DeviceWatch:
-    """The states of the devices at the last check, and which of them do not answer at this moment. ``on_change``:
-    called when the reachable devices changed, or may have. ``on_renewed``: called when the configuration of a device
-    may have been lost. The observer of the group reports that to all agents, but only for events while it observed.
+    """States of the devices at the last check, and which of them do not answer at this moment.
 
-    Nothing that reports waits for a device: checks and probes run in loops of their own.
+    ``on_change`` is called when the reachable devices changed, or may have. ``on_renewed`` is called when the
+    configuration of a device may have been lost: the observer of the group reports that to all agents, but only for
+    events while it observed.
+
+    Reports never wait for a device: checks and probes run in loops of their own.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""Watches what the operator offers in the agent's files: reports it, and has its users applied again when it changes.
+"""Watches the enhanced services in the operator's files: reports changes, and reapplies the load balancers that use
+them.
 
 The device driver reads the files and checks them against the devices.
 """
@@ -15,7 +16,7 @@ WATCH_SECONDS = 3.0
 
 
 class EnhancedServiceWatch:
-    """The enhanced services of one process. ``on_change``: called when they have to be reported."""
+    """Enhanced services of one process. ``on_change`` is called when a report is needed."""
 
     def __init__(self, device: Device, clock: Clock, on_change: Callable[[], None]) -> None:
         self._device = device
@@ -42,6 +43,6 @@ class EnhancedServiceWatch:
         return None if self._reported == (session_id, self._offered) else self._offered
 
     def reported(self, session_id: SessionId, services: tuple[EnhancedService, ...] | None) -> None:
-        """The report was accepted."""
+        """Record that the report was accepted."""
         if services is not None:
             self._reported = (session_id, services)

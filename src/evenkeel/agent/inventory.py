@@ -50,11 +50,11 @@ class Findings(Value):
 
 
 class RepeatSchedule:
-    """When to report each lasting difference again."""
+    """Schedule for reporting lasting differences again."""
 
     def __init__(self) -> None:
         self._waits: dict[str, tuple[float, int]] = {}
-        """When to report each again, and how often it was reported."""
+        """Time of the next report, and number of reports so far, by id."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._waits)
@@ -76,7 +76,7 @@ class RepeatSchedule:
 
 
 class RepeatOnce:
-    """Each item is due once more, ``AGAIN_SECONDS`` after it was last reported."""
+    """Schedule for reporting one-time events once more, ``AGAIN_SECONDS`` after their last report."""
 
     def __init__(self) -> None:
         self._due: dict[str, float] = {}
@@ -101,7 +101,7 @@ class Inventory:
     """
 
     def __init__(self, incarnations: Incarnations | None = None) -> None:
-        """``incarnations``: of the devices, from earlier checks."""
+        """``incarnations``: incarnations of the devices from earlier checks."""
         self._held: Mapping[str, str] | None = None
         self._lacking: Mapping[LoadBalancerId, str] = {}
         self._incarnations = Incarnations() if incarnations is None else incarnations
@@ -109,20 +109,20 @@ class Inventory:
         self._ask_at = 0.0
         self._asked_at = -math.inf
         self._suspects: frozenset[str] = frozenset()
-        """Expected, and missing in the previous observation."""
+        """Load balancers that are expected and were missing in the previous observation."""
         self._absent: set[str] = set()
-        """Reported as absent, or recorded as such by the controllers."""
+        """Load balancers reported as absent, or recorded as absent by the controllers."""
         self._reported_absent = RepeatSchedule()
         self._reported_lacking = RepeatSchedule()
         self._reported_changed = RepeatOnce()
         self._reported_renewed = RepeatOnce()
         self._unexpected_since: dict[str, float] = {}
-        """When held load balancers were first found not to be expected."""
+        """Monotonic time since which load balancers on devices have not been expected."""
         self._found = Findings()
         self._unreported = Findings()
 
     def observe_unreachable(self) -> None:
-        """No device was reachable: the configuration of one that comes back is unknown."""
+        """Record that no device was reachable: the configuration of a device that comes back is unknown."""
         self._reached = frozenset()
 
     def observe(self, seen: Observation, now: float) -> None:
@@ -222,7 +222,7 @@ class Inventory:
         return self._found
 
     def mark_unreported(self) -> None:
-        """The findings may not have arrived: they are repeated with the next observation's."""
+        """Repeat the findings with the next observation's, because the report may not have arrived."""
         self._unreported = self._found
         self._ask_at = 0.0
 

@@ -154,7 +154,7 @@ class Ownership:
         )
 
     def request_full_resync(self) -> None:
-        """A device is back that may have missed or lost changes: every worker makes a complete pass."""
+        """Let every worker make a complete pass, because a device is back that may have missed or lost changes."""
         for writer in self._writers():
             writer.invalidate((), complete=True)
 
@@ -183,7 +183,7 @@ class Ownership:
         self._database_history.looked_at(shard)
 
     def _ended(self, key: str, task: asyncio.Task[None]) -> None:
-        """A worker that ended by itself has lost its shard or failed: request the assignments.
+        """Request the assignments after a worker has lost its shard or failed.
 
         If the agent still owns the shard at the same epoch, a new worker starts after a growing delay.
         """
@@ -252,7 +252,7 @@ class Ownership:
         return True
 
     def ask(self, hint: m.PlanHint) -> None:
-        """Answer an operator's question, if this agent serves the shard."""
+        """Answer an operator's inquiry, if this agent serves the shard."""
         entry = self._workers.get(hint.shard_id)
         if entry is not None and isinstance(entry[0], ShardWorker):
             worker = entry[0]

@@ -15,9 +15,9 @@ from contextlib import asynccontextmanager
 from evenkeel.core.ports import Clock
 
 SLOW_SECONDS = 3.0
-"""A pass that takes longer is slow: hundreds of transactions, or a device that does not answer."""
+"""Duration from which a pass counts as slow: hundreds of transactions, or a device that does not answer."""
 OVERDUE_PER_TURN = 2
-"""How many slow passes may go on without a slot, per slot."""
+"""Number of slow passes, per slot, that may continue without a slot."""
 
 
 LOOK_EVERY = 4
@@ -40,7 +40,7 @@ class _Queue:
         return any(self._waiting.values())
 
     def add(self, key: str, *, changed: bool) -> asyncio.Future[None]:
-        """Ends when the slot is granted."""
+        """Add a pass for the partition; the future completes when its slot is granted."""
         granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[changed][granted] = key
         self._of[key] = granted
@@ -71,7 +71,7 @@ class _Turn:
 
 
 class PassLimit:
-    """Shared by all partitions that an agent serves."""
+    """Limit of concurrent passes, shared by all partitions that an agent serves."""
 
     def __init__(self, at_once: int, clock: Clock, *, slow_seconds: float = SLOW_SECONDS) -> None:
         self._at_once = at_once

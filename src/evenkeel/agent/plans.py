@@ -1,5 +1,6 @@
-"""Answers operators' questions what the next pass over a load balancer would change. Reads devices, and writes nothing
-unless an operator has a partition adopted.
+"""Answers operators' inquiries about the changes that the next pass over a load balancer would make.
+
+Reads devices, and writes nothing unless an operator has a partition adopted.
 """
 
 import asyncio
@@ -31,8 +32,9 @@ ADOPTION_SECONDS = 90.0
 
 
 class PlanService:
-    """Answers questions in the background, :data:`PLANS_AT_ONCE` at a time. More than :data:`WAITING_MAX` are dropped:
-    their askers wait for a limited time only.
+    """Answers inquiries in the background, :data:`PLANS_AT_ONCE` at a time.
+
+    Above :data:`WAITING_MAX` waiting ones, inquiries are dropped: operators wait for a limited time only.
     """
 
     def __init__(
@@ -53,13 +55,18 @@ class PlanService:
         *,
         turn: AbstractAsyncContextManager[None] | None = None,
     ) -> None:
-        """Answer later. ``shard``: as this agent serves it. ``on_adopted``: called when its partition was adopted.
-        ``turn``: held while it is adopted, so that no pass writes what it fetched before."""
+        """Answer an inquiry in the background.
+
+        ``shard``: the assignment as this agent serves it. ``on_adopted`` is called when its partition was adopted.
+        ``turn`` is held during the adoption, so that no pass writes definitions that it fetched before.
+        """
         self._later(hint, self._answer(hint, shard, on_adopted, turn or nullcontext()))
 
     def tell_unexpected(self, hint: m.PlanHint, shard: m.Assignment, unexpected: Mapping[str, float]) -> None:
-        """Answer a question about the group's common shard: the load balancers that its devices hold and controllers
-        did not expect, longest first, each with its seconds.
+        """Answer an inquiry about the group's common shard.
+
+        The answer lists load balancers that its devices hold and controllers did not expect, longest first, each with
+        its seconds.
         """
         longest = sorted(unexpected, key=lambda id_: (-unexpected[id_], id_))
         operations = tuple(

@@ -15,14 +15,14 @@ from evenkeel.core.service import ServiceDefinition
 
 WAITING_MAX = 200
 SEEN_MAX = 20_000
-"""Load balancers that are remembered. A worker that has seen more takes no definition any more."""
+"""Maximum number of remembered load balancers; a worker that has had more uses no inlined definitions any more."""
 
 
 class ReceivedDefinitions:
     """Inlined definitions that one shard worker has received and may still use."""
 
     def __init__(self, session_id: SessionId, epoch: int, *, first: bool) -> None:
-        """``first``: no other worker has served the shard in this session at this epoch."""
+        """``first``: True if no other worker has served the shard in this session at this epoch."""
         self._session_id = session_id
         self._epoch = epoch
         self._first = first
@@ -55,7 +55,7 @@ class ReceivedDefinitions:
             self._waiting.pop(id_, None)
 
     def take(self, load_balancer_ids: Iterable[LoadBalancerId], history: str) -> tuple[ServiceDefinition, ...]:
-        """The definitions that need not be requested, each once. From now on all of these load balancers are known."""
+        """Remove and return the usable definitions. From now on all of the given load balancers are known."""
         taken = []
         for id_ in load_balancer_ids:
             found = self._waiting.pop(id_, None)
@@ -65,7 +65,7 @@ class ReceivedDefinitions:
         return tuple(taken)
 
     def mark_known(self, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
-        """The worker has requested definitions of these, or got them."""
+        """Record that the worker has requested or received definitions of these load balancers."""
         self._seen.update(load_balancer_ids)
         if len(self._seen) > SEEN_MAX:
             self._first = False

@@ -45,7 +45,7 @@ class Retries:
         self._waits = {key: wait for key, wait in self._waits.items() if key in keys}
 
     def waiting(self, key: str, now: float) -> bool:
-        """Whether it failed and its delay is not over."""
+        """Whether ``key`` failed and its delay is not over."""
         wait = self._waits.get(key)
         return wait is not None and now < wait.until < math.inf
 

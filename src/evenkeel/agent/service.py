@@ -96,7 +96,7 @@ class AgentService:
         self._enhanced = EnhancedServiceWatch(device, clock, on_change=self._tell.set)
         self._state_reports = StateReports()
         self._moved: dict[str, int] = {}
-        """How often each network is still to be reported."""
+        """Number of reports in which each network must still be named."""
         self._gauge = CapacityGauge(
             capacity_policy or {}, device, clock, interval_seconds=settings.report_interval_seconds
         )
@@ -243,13 +243,16 @@ class AgentService:
             await presence.close()
 
     def _will(self, session: Session) -> Will:
-        """Sent to the keepalive queue, where it waits for no report."""
+        """Message that the bus sends to the keepalive queue, where it is not delayed by reports, when the process
+        vanishes.
+        """
         departure = m.Departure(agent_id=self._settings.agent_id, session_id=session.id)
         return Will(queue=m.keepalive_queue(self._settings.environment), message=departure)
 
     async def _keep_alive(self, session: Session, ownership: Ownership, group: asyncio.TaskGroup) -> None:
-        """Send a keepalive every interval, without waiting for the previous one: one that a suspended controller took
-        must not cost the session.
+        """Send a keepalive every interval, without waiting for the answer to the previous one.
+
+        A keepalive that a suspended controller received must not cost the session.
         """
         while True:
             await self._clock.sleep(self._settings.keepalive_interval_seconds)
@@ -277,7 +280,7 @@ class AgentService:
         self._tell.set()
 
     async def set_gauges(self) -> None:
-        """Set the gauges of ``/metrics``: what changes with time alone."""
+        """Set the gauges of ``/metrics`` whose values change with time alone."""
         session, ownership = self._session, self._ownership
         QUEUE_DEPTH.set(ownership.queue_depth if ownership else 0)
         QUEUE_OLDEST.set(ownership.queue_oldest_seconds if ownership else 0.0)
@@ -366,7 +369,7 @@ class AgentService:
                 await self._clock.sleep(self._settings.retry.initial_seconds)
 
     def _poll_seconds(self, session: Session) -> float:
-        """Until assignments are requested without a hint."""
+        """Interval, in seconds, at which assignments are requested without a hint."""
         seconds = self._settings.report_interval_seconds
         return spread(seconds * FULL_EVERY, self._rng.uniform) if session.hints_are_repeated else seconds
 
@@ -387,7 +390,7 @@ class AgentService:
             self._tell.clear()
 
     def _state(self, session: Session, ownership: Ownership) -> m.ReportState:
-        """The report, of what is known already: it must not wait for a device."""
+        """State report from the data at hand, because it must not wait for a device."""
         capacity = self._gauge.measured
         return m.ReportState(
             agent_id=self._settings.agent_id,

@@ -72,7 +72,7 @@ class Session:
 
     @property
     def keepalive_age_seconds(self) -> float:
-        """Since the last confirmed keepalive was sent; -1: none was."""
+        """Age of the last confirmed keepalive, in seconds since it was sent; -1 before the first."""
         return self._clock.monotonic() - self._lease.asked_at_seconds if self._lease else -1.0
 
     @property

@@ -14,27 +14,27 @@ class AgentSettings(Value):
     host: str
     report_interval_seconds: float = 10.0
     report_spacing_seconds: float = 0.5
-    """The least time between two state reports."""
+    """Minimum interval between two state reports."""
     keepalive_interval_seconds: float = 1.0
     call_timeout_seconds: float = 5.0
     max_message_bytes: int = 1024 * 1024
     """The size limit of the message bus."""
     status_interval_seconds: float = 5.0
-    """Between two observations of statuses and statistics by the owner of the common shard."""
+    """Interval between observations of statuses and statistics by the owner of the common shard."""
     resync_interval_seconds: float = 300.0
-    """Between two complete passes over an unchanged shard."""
+    """Interval between complete passes over an unchanged shard."""
     retire_seconds: float = 30.0
     """Time from the removal of a tenant's last load balancer to the removal of its empty partition."""
     write_budget_seconds: float = 1.0
     """A batch of device writes is started only if at least this much of the lease is left."""
     retry: Backoff = CHANGE_RETRY
-    """Between two tries of a load balancer, or of a shard's worker, that failed."""
+    """Delays between tries of a failed load balancer or shard worker."""
     passes_at_once: int = 8
-    """Shards reconciled at a time; more would only wait for the devices' connections."""
+    """Number of shards reconciled at a time; further ones would only wait for connections to the devices."""
     sync_spacing_seconds: float = 0.2
-    """The least time between two requests for the assignments."""
+    """Minimum interval between two requests for the assignments."""
     assignments_per_call: int = 1000
-    """Shards of a page of the assignments."""
+    """Number of shards on a page of the assignments."""
     batch_load_balancers: int = 50
     """Load balancers reconciled in one pass of a shard."""
     stop_timeout_seconds: float = 1.5

@@ -114,9 +114,11 @@ class ShardWorker:
         self._wake = asyncio.Event()
         self._wake.set()
         self.turn = asyncio.Lock()
-        """Held from before a pass fetches definitions until it has written them."""
+        """Held from before a pass fetches definitions until it has written them, so that an adoption does not come
+        between.
+        """
         self.writes = False
-        """Whether devices are written now, or what was written is reported."""
+        """True while devices are written, and while the results are reported."""
         self._stopping = False
         self._lost = False
         self._next_resync = clock.monotonic() + self._resync_interval()
@@ -179,7 +181,9 @@ class ShardWorker:
             self._pass_limit.prioritize(self.shard_id)
 
     def force_reapply(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
-        """The driver makes something else of the same definitions: apply them at once, even after a recent failure."""
+        """Apply these load balancers again, even after a recent failure: the driver renders the same definitions
+        differently now.
+        """
         for load_balancer_id in load_balancer_ids:
             self._retries.succeeded(load_balancer_id)
             self._applied.pop(load_balancer_id, None)
@@ -194,8 +198,8 @@ class ShardWorker:
         self._wake.set()
 
     def invalidate(self, load_balancer_ids: tuple[LoadBalancerId, ...], *, complete: bool) -> None:
-        """The observer found these load balancers, or the whole partition, changed on the devices: read and apply them
-        again.
+        """Read and apply these load balancers, or the whole partition, again: the observer found them changed on the
+        devices.
 
         A load balancer that failed recently keeps its retry time.
         """
@@ -321,7 +325,7 @@ class ShardWorker:
         return False, taken
 
     def _start_over(self, *, at_once: bool) -> None:
-        """A device lost its state: move the guard and make a complete pass.
+        """Move the guard and make a complete pass, because a device lost its state.
 
         ``at_once``: without a pause, if the guard was present before the pass that found it lost. A guard lost right
         after it was moved is moved again only after a pause, because it may get lost repeatedly.
@@ -340,7 +344,9 @@ class ShardWorker:
     async def _reconcile(
         self, complete: bool, taken: tuple[LoadBalancerId, ...], work: DeferredSpan
     ) -> MissingCertificates:
-        """Returns what was left because devices lack something that it refers to."""
+        """Apply the waiting load balancers; returns the load balancers left unchanged because devices lack
+        certificates.
+        """
         services = await self._prepare(complete, taken)
         if self._stopping:
             return MissingCertificates((), frozenset())
@@ -391,7 +397,7 @@ class ShardWorker:
         return outcome if self._is_common else with_orphans_named(outcome, verdict.kept)
 
     def _note_served(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> None:
-        """After the last load balancer is gone, a complete pass is due soon, which removes the partition."""
+        """Update the served load balancers; after the last one is gone, a complete pass soon removes the partition."""
         if complete:
             self._served.clear()
         served = bool(self._served)
@@ -416,7 +422,9 @@ class ShardWorker:
         return True
 
     async def _supply(self, left: MissingCertificates) -> None:
-        """Give devices what they lack. Nobody else's pass waits for the key manager meanwhile."""
+        """Fetch missing certificates and apply their load balancers. No other pass waits for the key manager
+        meanwhile.
+        """
         self._forget_applied(left.services)
         supply = await self._certificates.fetch(left)
         self._take_again(supply.later)

@@ -9,7 +9,7 @@ FULL_EVERY = 6
 database may have lost the last one; and assignments are requested once in that time without a hint.
 """
 CONFIRMED_IN_A_ROW = FULL_EVERY - 1
-"""Reports in a row that keepalives confirm."""
+"""Maximum number of successive reports that keepalives may confirm."""
 
 
 class StateReports:
@@ -34,7 +34,7 @@ class StateReports:
         self._taken, self._confirmed = _lasting(report), 0
 
     def forget(self) -> None:
-        """Send the next one."""
+        """Forget the last report, so that the next one is sent."""
         self._taken = None
 
 

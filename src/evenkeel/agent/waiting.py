@@ -6,7 +6,7 @@ from evenkeel.core.ids import LoadBalancerId
 
 
 class Waiting(Set[LoadBalancerId]):
-    """A set. What is added again keeps its time."""
+    """A set of load balancers with the time since when each waits; an id that is added again keeps its time."""
 
     def __init__(self, now: Callable[[], float], ids: Iterable[LoadBalancerId] = ()) -> None:
         """``now`` returns monotonic seconds."""

@@ -12,10 +12,10 @@ from evenkeel.core.names import derived_agent_id
 from evenkeel.core.values import Value
 
 NOT_AUTHORISED = "not_authorised"
-"""The code of the refusal."""
+"""Code of the refusal."""
 
 Refusal = Callable[[str | None, AnyMessage], str]
-"""Why a user, or a message without one, may not send this; empty: it may."""
+"""Returns why a user, or a message without a user, may not send a message; empty if it may."""
 
 
 class AgentAccess(Value):
@@ -31,7 +31,9 @@ class ControllerAccess(Value):
 
 
 def refusal_of(user: str | None, message: AnyMessage) -> str:
-    """Agents may send messages only in their own name, and register only for their own environment, group and host."""
+    """Refusal of an agent's message: agents may only send in their own name, and register for their own group and
+    host.
+    """
     agent_id = getattr(message, "agent_id", "")
     if not user:
         return "agents are authenticated: this message has no user validated by the message broker"

@@ -31,7 +31,7 @@ class Envelope(Wire, kw_only=True, omit_defaults=False):
 
 
 class _Header(Wire):
-    """Decoded before the body: that of a newer version may not be parseable."""
+    """Version of an envelope, decoded before the body, because a body of a newer version may not be parseable."""
 
     version: int
 

@@ -24,9 +24,9 @@ from evenkeel.core.values import Value
 
 MAX_DELIVERIES = 10
 RETRY = Backoff(initial_seconds=0.1, max_seconds=5.0)
-"""Between two deliveries of a message whose handler failed."""
+"""Delays between deliveries of a message whose handler failed."""
 HANDLER_SECONDS = 600.0
-"""A handler that takes longer is cancelled, and its message counts as failed."""
+"""Time after which a handler is cancelled; its message counts as failed."""
 
 log = structlog.get_logger(__name__)
 
@@ -35,13 +35,13 @@ class DeliveryOutcome(Value):
     """Action for the transport: acknowledge and reply, redeliver, or dead-letter."""
 
     reply_to: str = ""
-    """The address for ``replies``; empty: no reply is expected."""
+    """Address for ``replies``; empty if no reply is expected."""
     replies: tuple[bytes, ...] = ()
-    """One reply, or all parts of one that is too large for a message."""
+    """One reply, or all parts of a reply that is too large for one message."""
     retry_seconds: float | None = None
-    """Redeliver after this pause, without acknowledging."""
+    """Pause before redelivery without acknowledgement; None: no redelivery."""
     aside: str = ""
-    """Dead-letter it for this reason."""
+    """Reason for dead-lettering; empty: the message is not dead-lettered."""
 
 
 async def work(raw: bytes, handler: Handler, *, queue: str, deliveries: int, max_reply_bytes: int) -> DeliveryOutcome:
@@ -111,7 +111,7 @@ class Workers:
 
     @property
     def free(self) -> int:
-        """How many more may start."""
+        """Number of tasks that may still start."""
         return self._concurrency - len(self._tasks)
 
     def start(self, job: Coroutine[Any, Any, None]) -> None:

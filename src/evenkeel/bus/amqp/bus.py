@@ -29,9 +29,9 @@ from evenkeel.core.ports import Handler, Will
 
 START_SECONDS = 10.0
 SEND_SECONDS = 10.0
-"""How long a send is retried, across outages and nodes."""
+"""Time for which a send is retried, across outages and nodes."""
 CONFIRM_SECONDS = 5.0
-"""After this time without a confirm the next broker is tried."""
+"""Time without a confirm after which the next broker is tried."""
 RETRY_SECONDS = 0.05
 FULL_SECONDS = 2.0
 """How long sending to a queue that refuses messages is retried: it may have lost its leader, and elect another one
@@ -45,7 +45,9 @@ during the deletion (seen with 3.10: the consumers of the old one were neither c
 ANSWERS = (QueueGone, PublishNacked, QueueRefused)
 """Refusals: a broker that refuses one message may take others."""
 REPLY_WAIT_SECONDS = 5.0
-"""How long a handler's reply waits for the connection. After that the call times out, and its caller repeats it."""
+"""Time for which a handler's reply waits for the connection. After that the call times out, and its caller repeats
+it.
+"""
 
 log = structlog.get_logger(__name__)
 

@@ -26,13 +26,13 @@ from evenkeel.core.errors import BusUnavailable
 CONNECT_SECONDS = 3.0
 SETUP_SECONDS = 10.0
 VERIFY_SECONDS = 5.0
-"""A broker that does not answer a question within this time is gone."""
+"""Time-out of a broker's answer to a probe, after which the broker counts as gone."""
 CLOSE_SECONDS = 3.0
 RECONNECT = Backoff(initial_seconds=0.2, max_seconds=1.0, jitter=(0.0, 1.0), min_seconds=0.05)
 GIVE_WAY_SECONDS = 10.0
-"""How long a connection waits for the process's main one after an outage."""
+"""Time for which a connection waits for the process's main one after an outage."""
 STABLE_SECONDS = 1.0
-"""A connection that is lost sooner counts as a failure, so that flapping leads to pauses, too."""
+"""Lifetime of a connection below which its loss counts as a failure, so that flapping leads to pauses, too."""
 
 S = TypeVar("S")
 log = structlog.get_logger(__name__)

@@ -19,7 +19,7 @@ from aiormq.channel import Channel as UnderlayChannel
 MAX_RETIRED = 8
 """Replaced channels that stay open for messages in flight."""
 RENEW_SECONDS = 0.2
-"""The least time between two new channels for one queue, for all senders together: it may really be full."""
+"""Minimum interval between new channels for one queue, for all senders together: the queue may really be full."""
 
 _Replies = tuple[str, Callable[[AbstractIncomingMessage], Awaitable[None]]]
 _LightReplies = tuple[str, Callable[[DeliveredMessage], Coroutine[Any, Any, None]]]
@@ -111,8 +111,10 @@ class TransientChannel:
         exchange: str = "",
         timeout_seconds: float | None = None,
     ) -> None:
-        """Return when it is in the connection's queue of frames. Raises the library's errors for a lost connection, and
-        :class:`TimeoutError`."""
+        """Return when the message is in the connection's queue of frames.
+
+        Raises the library's errors for a lost connection, and :class:`TimeoutError`.
+        """
         channel = self._channel
         if channel is None or channel.is_closed:
             async with asyncio.timeout(timeout_seconds):

@@ -1,8 +1,8 @@
-"""Finds a broker that is connected and takes no messages.
+"""Detects a broker that is connected and accepts no messages.
 
 RabbitMQ answers a resource alarm (memory, disk) with ``connection.blocked`` at the next publish of a connection, and
 reads nothing more from it. A broker that hangs, or a queue without a quorum, leaves publishes unconfirmed. A process
-that publishes nothing would see neither, so an idle one publishes a probe, which the broker returns and confirms.
+that publishes nothing would see neither, so an idle process publishes a probe, which the broker returns and confirms.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from aio_pika.abc import AbstractConnection
 from evenkeel.core.errors import BusUnavailable
 
 LOOK_SECONDS = 1.0
-"""How often a connection is looked at; an alarm is noticed so long after the first publish."""
+"""Interval between checks of a connection; an alarm is noticed at most this time after the first publish."""
 IDLE_SECONDS = 5.0
-"""A process that had nothing confirmed for this time publishes a probe."""
+"""Time without a confirm after which an idle process publishes a probe."""
 UNCONFIRMED_SECONDS = 5.0
-"""A broker that confirms nothing for this time, although something waits, takes no messages."""
+"""Time without a confirm, although a message waits for one, after which the broker counts as accepting no messages."""
 
 BLOCKED = "it blocks publishers (connection.blocked): an alarm for memory or disk space"
 UNCONFIRMED = "it is connected and confirms no messages"
@@ -39,15 +39,17 @@ class PublishingWatch:
         self._now_seconds = now_seconds
         self._waiting = 0
         self._unconfirmed_since: float | None = None
-        """When the first publish began since the last answer; None: none has begun."""
+        """Monotonic time of the first publish since the last answer; None if there was none."""
         self._answered_at = now_seconds()
         self._blocked = False
 
     @contextlib.contextmanager
     def publishing(self, *, answers: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-        """Surrounds a publish with a confirm; ``answers``: exceptions that prove an answer of the broker, too. Raises
-        :class:`PublishingBlocked` instead of publishing: what is written to a blocked connection waits there, and
-        floods the broker after the alarm."""
+        """Context manager around a publish with a confirm.
+
+        ``answers``: exceptions that prove an answer of the broker, too. Raises :class:`PublishingBlocked` instead of
+        publishing: data written to a blocked connection waits there, and floods the broker after the alarm.
+        """
         self.check()
         self._waiting += 1
         if self._unconfirmed_since is None:
@@ -75,20 +77,23 @@ class PublishingWatch:
             raise PublishingBlocked(f"the message broker takes no messages: {BLOCKED}")
 
     def answered(self) -> None:
-        """The broker confirmed, refused or returned a message, or passed on a reply to one."""
+        """Record an answer of the broker: it confirmed, refused or returned a message, or forwarded a reply."""
         self._answered_at = self._now_seconds()
         self._unconfirmed_since = self._answered_at if self._waiting else None
 
     def problem(self) -> str:
-        """Why the broker takes no messages; empty if it does. May be called by any thread."""
+        """Reason why the broker accepts no messages; empty if it does. Thread-safe."""
         if self._blocked:
             return BLOCKED
         since = self._unconfirmed_since
         return UNCONFIRMED if since is not None and self._now_seconds() - since > UNCONFIRMED_SECONDS else ""
 
     async def follow(self, connection: AbstractConnection, probe: Callable[[], Awaitable[bool]] | None) -> None:
-        """Watch a connection until cancelled. ``probe``: publishes something and returns whether the broker answered;
-        None: this process must not."""
+        """Watch a connection until cancelled.
+
+        ``probe`` publishes a probe and returns whether the broker answered; None if this process must not publish
+        probes.
+        """
         probing: asyncio.Task[None] | None = None
         try:
             while True:

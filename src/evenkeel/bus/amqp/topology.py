@@ -1,7 +1,8 @@
-"""Declarations of queues and exchanges. Durable quorum queues: others lose messages, which only keepalives may. Those
-have a classic queue, durable too, because newer brokers refuse other shared queues.
+"""Declarations of queues and exchanges.
 
-The arguments of an existing queue cannot be changed (the broker answers 406), so they must not change here.
+Queues are durable quorum queues, because others lose messages. Only queues of keepalives, which may get lost, are
+classic; they are durable, too, because newer brokers refuse other shared queues. The arguments of an existing queue
+cannot be changed (the broker answers 406), so they must not change here.
 """
 
 from typing import Any
@@ -19,9 +20,9 @@ MAX_DEAD = 10_000
 MAX_MESSAGES = 100_000
 MAX_BYTES = 1024**3
 MAX_LIGHT = 10_000
-"""Messages in a queue whose messages may get lost; the oldest are dropped."""
+"""Maximum length of a transient queue; above it the oldest messages are dropped."""
 ABANDONED_SECONDS = 7 * 86_400
-"""A queue without consumers for this long is deleted: its agent is gone."""
+"""Time without consumers after which a queue is deleted, because its agent is gone."""
 
 _QUEUE: dict[str, Any] = {
     "x-queue-type": "quorum",
@@ -55,8 +56,9 @@ async def declare_own_queue(channel: AbstractChannel, name: str) -> AbstractQueu
 
 
 def calls_exchange(queue: str) -> str:
-    """The exchange through which such agents send to a callback queue. Write permission for the default exchange allows
-    sending to every queue; for this one, to this queue only.
+    """Exchange through which agents with own users send to a callback queue.
+
+    Write permission for the default exchange allows sending to every queue; for this one, to this queue only.
     """
     return f"{CALLS_PREFIX}{queue}"
 

@@ -24,9 +24,11 @@ from evenkeel.bus.codec import encode
 from evenkeel.core.ports import Will
 
 RENEW_SECONDS = 600.0
-"""RabbitMQ closes a channel on which a message is not acknowledged for 30 minutes (``consumer_timeout``)."""
+"""Interval at which the will is replaced: RabbitMQ closes a channel on which a message is not acknowledged for 30
+minutes (``consumer_timeout``).
+"""
 UNUSED_SECONDS = 60
-"""After this time without a consumer the queue is deleted. A connection that returns sooner finds it again."""
+"""Time without a consumer after which the queue is deleted. A connection that returns sooner finds it again."""
 SUFFIX = ".will"
 
 log = structlog.get_logger(__name__)
@@ -98,7 +100,7 @@ class WillQueue:
         self._renew_later()
 
     async def _received(self, message: AbstractIncomingMessage) -> None:
-        """Hold it, and let go of the one before."""
+        """Hold the received will, and acknowledge the previous one."""
         before, self._held = self._held, message
         if before is not None:
             await before.ack()
@@ -118,7 +120,7 @@ class WillQueue:
             await self._publish()
 
     async def revoke(self) -> None:
-        """The process withdraws its name itself."""
+        """Delete the will, because the process withdraws its name itself."""
         if self._renewing is not None:
             self._renewing.cancel()
         held, queue = self._held, self._queue

@@ -17,9 +17,9 @@ MAX_BYTES = 1024**3
 MAX_DEAD = 10_000
 LEASE_SECONDS = 30.0
 REPLY_SECONDS = 60.0
-"""A reply that its caller has not fetched by then is removed."""
+"""Time after which a reply that its caller has not fetched is removed."""
 ABANDONED_SECONDS = 7 * 86_400.0
-"""A queue without consumers for this long is emptied: its agent is gone."""
+"""Time without consumers after which a queue is emptied, because its agent is gone."""
 
 
 class QueueFull(BusUnavailable):

@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT_SECONDS = 15.0
-"""SQLite's write lock is unfair between processes: waits of a second occur under load."""
+"""Time-out of SQLite's write lock, which is unfair between processes: waits of a second occur under load."""
 
 _TABLES = """
 CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -66,7 +66,7 @@ CREATE TABLE dead (
 
 
 def now() -> float:
-    """The clock of the file's times."""
+    """Current time of the host's monotonic clock, in seconds."""
     return time.monotonic()
 
 

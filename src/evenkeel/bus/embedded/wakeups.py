@@ -1,8 +1,8 @@
 """Wake-ups between processes: the sender of a message sends an empty datagram to the Unix socket of each consumer.
 
-A lost wake-up delays a message by up to a second, because every process polls; one that does not fit into the socket's
-buffer is not needed, because the receiver has others to read. A refused one shows that the process is dead: the kernel
-closes the sockets of a dead process, but not of a suspended one.
+A lost wake-up delays a message by up to a second, because every process polls; a datagram that does not fit into the
+socket's buffer is not needed, because the receiver has others to read. A refused datagram shows that the process is
+dead: the kernel closes the sockets of a dead process, but not of a suspended one.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 MAX_PATH_BYTES = 100
-"""A socket address holds 107 bytes on Linux, less elsewhere."""
+"""Maximum length of a socket path: a socket address holds 107 bytes on Linux, less elsewhere."""
 
 
 def socket_directory(path: str, remembered: str) -> str:
@@ -98,7 +98,7 @@ def is_dead(path: str) -> bool:
 
 
 def _send(own: socket.socket, path: str) -> bool:
-    """False: no process has the socket open."""
+    """Send a wake-up. False: no process has the socket open."""
     try:
         own.sendto(b"", path)
     except (ConnectionRefusedError, FileNotFoundError):
