@@ -78,9 +78,7 @@ class AgentParts(NamedTuple):
 
 
 def main() -> int:
-    """Entry point. Exit codes: 2 configuration refused, 3 refused by the controllers, or devices do not meet the
-    requirements.
-    """
+    """Run ``evenkeel-agent``. Exit codes: 2 configuration refused, 3 refused by controllers, or devices are unfit."""
     ignore_hangup()
     try:
         conf = load(NAME, sys.argv[1:], groups=AGENT)
@@ -99,7 +97,7 @@ def main() -> int:
 
 
 async def run(conf: cfg.ConfigOpts) -> None:
-    """Wire everything, serve until stopped."""
+    """Create all parts and serve until stopped."""
     parts = open_parts(conf)
     actions = reload_actions(conf, parts.device) | {METRICS_CERTIFICATE_OPTIONS: parts.metrics.reload}
     Reloading(NAME, sys.argv[1:], AGENT, conf, actions).listen()
@@ -137,7 +135,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
 
 
 def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
-    """Open everything that the options name; nothing is connected yet. Raises :class:`ValueError` with all problems."""
+    """Open all parts from the options, without connecting. Raises :class:`ValueError` with all problems."""
     with Problems() as problems:
         settings = problems.of(lambda: agent_settings(conf))
         policy = problems.of(lambda: parse_policy(conf.capacity_policy))
@@ -160,7 +158,7 @@ def reload_actions(conf: cfg.ConfigOpts, device: Device) -> dict[tuple[str, ...]
 
 
 async def check(conf: cfg.ConfigOpts) -> None:
-    """Open and close everything. Raises :class:`ValueError` with all problems."""
+    """Check the configuration by opening and closing all parts. Raises :class:`ValueError` with all problems."""
     await open_parts(conf).close()
 
 
@@ -175,7 +173,7 @@ def _open_bus(conf: cfg.ConfigOpts) -> Bus:
 
 
 async def connected(bus: Bus, agent: AgentService, systemd: ServiceManager) -> bool:
-    """Wait for the message bus. False: stopped meanwhile."""
+    """Wait for the message bus. False: the agent was stopped meanwhile."""
     starting = asyncio.create_task(start_bus(bus))
 
     def stop() -> None:
@@ -211,7 +209,7 @@ def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:
 
 
 def _agent_id(conf: cfg.ConfigOpts) -> AgentId:
-    """Raises :class:`ValueError`."""
+    """Id of the agent from its options. Raises :class:`ValueError`."""
     derived = derived_agent_id(conf.environment_prefix, conf.environment_group_number, conf.host or "")
     if conf.rabbit_agents_authenticated and conf.agent_id not in (None, derived):
         raise ValueError(f"agent_id: with rabbit_agents_authenticated it is {derived}; leave it out")
@@ -219,7 +217,7 @@ def _agent_id(conf: cfg.ConfigOpts) -> AgentId:
 
 
 def open_device(conf: cfg.ConfigOpts) -> Device:
-    """The device group, by the configured entry point. Raises :class:`ValueError`."""
+    """Open the device group with the configured driver. Raises :class:`ValueError`."""
     device: Device = driver_entry(conf.device_driver).load()(
         driver_options(conf),
         environment=conf.environment_prefix,
@@ -230,10 +228,10 @@ def open_device(conf: cfg.ConfigOpts) -> Device:
 
 
 def driver_options(conf: cfg.ConfigOpts) -> dict[str, Any]:
-    """The options of the device driver's own section, in their types; None: not set.
+    """Options of the device driver's own section, in their types; None: not set.
 
-    An option ``…_password_file`` is replaced by the password in that file. Raises :class:`ValueError` naming one that
-    cannot be read.
+    An option ``…_password_file`` is replaced by the password in that file. Raises :class:`ValueError` naming an
+    unreadable one.
     """
     return with_passwords(conf[conf.device_driver], section=conf.device_driver)
 

@@ -31,8 +31,11 @@ log = structlog.get_logger(__name__)
 
 
 class ApiServer:
-    """Serves the API over database connections, a network and a key manager of its own. Make it in the event loop of
-    ``controller``, :meth:`run` it in another. ``heart``: beats while that one runs."""
+    """Serves the API over database connections, a network and a key manager of its own.
+
+    Create it in the event loop of ``controller``, :meth:`run` it in another. ``heart`` beats while that event loop
+    runs.
+    """
 
     def __init__(
         self,

@@ -20,11 +20,11 @@ from evenkeel.core.ids import LoadBalancerId
 Main = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
 """Runs until the given event is set."""
 MOVED_AT_ONCE = 4
-"""Failovers that the controller handles at a time, so that database connections remain for agents."""
+"""Number of failovers handled at a time, so that database connections remain for agents."""
 
 
 async def run_beside(main: Main, *, name: str) -> None:
-    """Run ``main`` in a thread; on cancellation stop it and wait. Raises what it raises."""
+    """Run ``main`` in a thread; on cancellation stop it and wait. Raises the error of ``main``."""
     here = asyncio.get_running_loop()
     there: asyncio.Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = here.create_future()
     ended: asyncio.Future[None] = here.create_future()
@@ -75,11 +75,11 @@ class ThreadedChangeSink:
     async def send_inquiry(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
     ) -> None:
-        """Send a question to an agent in the controller's event loop."""
+        """Send an operator's inquiry to an agent, in the controller's event loop."""
         await self._tell(self._sink.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt))
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
-        """Tell agents to look in the controller's event loop."""
+        """Request a complete pass from agents, in the controller's event loop."""
         await self._tell(self._sink.request_full_resync(owners))
 
     async def _tell(self, telling: Coroutine[Any, Any, None]) -> None:

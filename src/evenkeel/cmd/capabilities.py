@@ -12,10 +12,10 @@ GROUP = "evenkeel.capabilities"
 
 
 def load_capabilities() -> dict[str, Capabilities]:
-    """The tables by device driver.
+    """Capability tables by device driver.
 
-    A table that cannot be loaded is logged and left out: its environments accept everything, and its agents refuse
-    later what they do not support. One broken driver must not stop a controller.
+    A table that cannot be loaded is logged and left out, because one broken driver must not stop a controller: the API
+    accepts everything for its environments, and its agents refuse unsupported features later.
     """
     found: dict[str, Capabilities] = {}
     for entry in entry_points(group=GROUP):

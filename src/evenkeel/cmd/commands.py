@@ -11,7 +11,7 @@ from evenkeel import __version__
 from evenkeel.cmd.extras import missing_packages, pip_install
 
 NOT_INSTALLED = 2
-"""Exit code, as for an invalid configuration."""
+"""Exit code for missing libraries, the same as for an invalid configuration."""
 
 
 def operators() -> int:

@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 
 class ControllerParts(NamedTuple):
-    """Opened, and not connected yet."""
+    """The parts of a controller, opened and not yet connected."""
 
     environments: list[Environment]
     admission: Admission
@@ -60,8 +60,10 @@ class ControllerParts(NamedTuple):
 
 
 async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> ControllerParts:
-    """Open everything that the options name. ``worker``: a parent serves the metrics. Raises
-    :class:`ValueError` with all problems."""
+    """Open all parts from the options. Raises :class:`ValueError` with all problems.
+
+    ``worker``: True if a parent process serves the metrics.
+    """
     problems = Problems()
     environments = [problems.of(partial(parse_environment, item)) for item in conf.environments]
     admission = problems.of(lambda: open_admission(conf))
@@ -95,7 +97,7 @@ async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> Controlle
 
 
 async def check(conf: cfg.ConfigOpts) -> None:
-    """Open and close everything. Raises :class:`ValueError` with all problems."""
+    """Check the configuration by opening and closing all parts. Raises :class:`ValueError` with all problems."""
     await (await open_parts(conf)).close()
 
 
@@ -119,7 +121,7 @@ def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
 
 
 def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:
-    """The bus, not connected yet. Raises :class:`ValueError`."""
+    """The message bus, not yet connected. Raises :class:`ValueError`."""
     authenticated = conf.rabbit_agents_authenticated
     if not authenticated and conf.transport_url.startswith(AMQP):
         log.warning(
@@ -134,7 +136,7 @@ def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:
 
 
 def parse_environment(item: str) -> Environment:
-    """``name:device_driver``. Raises :class:`ValueError`."""
+    """Parse ``name:device_driver``. Raises :class:`ValueError`."""
     name, _, driver = item.partition(":")
     if not driver or not is_environment_name(name):
         raise ValueError(f"environments: {item!r} is not name:device_driver with a name of {ENVIRONMENT_NAME_RULE}")

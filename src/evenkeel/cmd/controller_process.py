@@ -46,7 +46,7 @@ def run_controller(
 
 
 async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, context: ProcessContext | None) -> None:
-    """Wire everything, serve until stopped."""
+    """Create all parts and serve until stopped."""
     parts = await open_parts(conf, worker=context is not None)
     try:
         around = context or ProcessContext(listen(conf), ServiceManager(health_file=conf.health_file))
@@ -125,7 +125,10 @@ def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: Proces
 async def expose_metrics(
     conf: cfg.ConfigOpts, parts: ControllerParts, around: ProcessContext, ending: AsyncExitStack
 ) -> None:
-    """Serve the metrics, or have the parent serve them. ``ending``: takes them out of the registry again."""
+    """Serve the metrics, or send them to the parent, which serves them.
+
+    The collectors are removed from the registry when ``ending`` is closed.
+    """
     store = parts.store
     collectors: list[SystemCollector | TrafficCollector] = [
         SystemCollector(store.operators, parts.bus.problem, store.write_problem)

@@ -14,12 +14,12 @@ GROUP = "evenkeel.devices"
 
 
 def installed_drivers() -> set[str]:
-    """The names of all drivers; none of them is loaded."""
+    """Names of all installed drivers; none of them is loaded."""
     return {entry.name for entry in entry_points(group=GROUP)}
 
 
 def driver_entry(name: str) -> EntryPoint:
-    """Raises :class:`ValueError` if no driver of that name is installed."""
+    """Entry point of a driver. Raises :class:`ValueError` if no driver of that name is installed."""
     for entry in entry_points(group=GROUP, name=name):
         return entry
     raise ValueError(f"device_driver: {name!r} is not one of {sorted(installed_drivers())}")

@@ -9,7 +9,7 @@ from evenkeel.core.addresses import host_and_port
 
 
 def bound_socket(section: str, host: str, port: int) -> socket.socket:
-    """Bound to ``bind_host`` and ``bind_port`` of the section of options. Raises :class:`ValueError`."""
+    """A socket bound to ``bind_host`` and ``bind_port`` of the section of options. Raises :class:`ValueError`."""
     made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,4 +1,4 @@
-"""The distribution on the package index, and what of it to install for a feature."""
+"""The distribution on the package index, and the extras to install for a feature."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def missing_packages(extra: str) -> list[str]:
 
 
 def _packages(extra: str) -> Iterator[str]:
-    """The packages of the extra; none if nothing is installed and it is run from its sources."""
+    """Packages of the extra; none if nothing is installed and the program runs from its sources."""
     try:
         listed = requires(DISTRIBUTION) or []
     except PackageNotFoundError:

@@ -48,7 +48,7 @@ Next: evenkeel-haproxyd --add-agent NAME for each agent."""
 
 
 def main() -> int:
-    """Entry point. Exit code 2: configuration or arguments refused."""
+    """Run ``evenkeel-haproxyd``. Exit code 2: configuration or arguments refused."""
     arguments = parse(sys.argv[1:])
     ignore_hangup()
     try:
@@ -99,7 +99,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 async def check(conf: cfg.ConfigOpts) -> None:
-    """Read everything that the options name. Raises :class:`ValueError` with all problems."""
+    """Check the configuration by reading all named files. Raises :class:`ValueError` with all problems."""
     with Problems() as problems:
         problems.of(lambda: daemon_settings(conf))
         problems.of(lambda: metrics_tls(conf))
@@ -111,7 +111,7 @@ async def check(conf: cfg.ConfigOpts) -> None:
 
 
 async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
-    """Serve until stopped. ``arguments``: of :func:`load`, for reloading."""
+    """Serve until stopped. ``arguments``: arguments of :func:`load`, for reloading."""
     await check(conf)
     systemd = ServiceManager(health_file=conf.health_file)
     stop = asyncio.Event()
@@ -170,7 +170,7 @@ def disown(settings: DaemonSettings, prefix: str) -> int:
 
 
 def init(folder: Path, hosts: Sequence[str] | None) -> int:
-    """Make certificates and print the next steps."""
+    """Create certificates and print the next steps."""
     name = socket.gethostname()
     names = list(hosts or dict.fromkeys([name, socket.getfqdn(), "localhost", "127.0.0.1", "::1"]))
     made: CertificateFiles = make_certificates(folder, names)

@@ -167,7 +167,7 @@ def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
 
 
 def _addresses(name: str, texts: Sequence[str]) -> tuple[str, ...]:
-    """Raises :class:`ValueError` naming the option."""
+    """Check addresses. Raises :class:`ValueError` naming the option."""
     try:
         return tuple(str(parsed_address(text.strip())) for text in texts)
     except ValueError as error:
@@ -175,7 +175,7 @@ def _addresses(name: str, texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _syslog_server(name: str, text: str) -> str:
-    """``address:port``, an IPv6 address in brackets. Raises :class:`ValueError` naming the option."""
+    """Check ``address:port``, with an IPv6 address in brackets. Raises :class:`ValueError` naming the option."""
     if not text:
         return ""
     host, _, port = text.rpartition(":")

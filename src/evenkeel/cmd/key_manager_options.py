@@ -51,11 +51,11 @@ BARBICAN = [
 ]
 _GROUP = "barbican"
 ADAPTERS_MAX = 1000
-"""Cached logins, one for each project."""
+"""Maximum number of cached logins, one for each project."""
 
 
 class OpenedKeyManager(NamedTuple):
-    """The key manager of this process, if it has one."""
+    """The key manager of this process; None without one."""
 
     key_manager: KeyManager | None
     certificates: CertificateStore | None

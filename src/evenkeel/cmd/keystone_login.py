@@ -1,5 +1,6 @@
-"""Clients of OpenStack services, logged in at Keystone by keystoneauth. Its options for credentials, endpoint and
-verification of TLS are in the service's own section. keystoneauth must be installed.
+"""Clients of OpenStack services, logged in at Keystone by keystoneauth, which must be installed.
+
+keystoneauth's options for credentials, endpoint and verification of TLS are in the service's own section.
 """
 
 from pathlib import Path
@@ -41,7 +42,7 @@ def keystone_adapter(conf: cfg.ConfigOpts, group: str, *, timeout_seconds: float
 
 
 def auth_type_missing(group: str) -> ValueError:
-    """The error for a section without a kind of login."""
+    """Error for a section without an auth type."""
     return ValueError(f"{group}.auth_type: not set; none (with {group}.endpoint), password, … as keystoneauth's")
 
 

@@ -35,7 +35,7 @@ LOGGING = [
     ),
 ]
 LOG_OPTIONS = ("debug",)
-"""The options that take effect in a running process."""
+"""Options that take effect in a running process."""
 FOLD_SECONDS: Final = 60.0
 FOLDED_MAX: Final = 1000
 """Maximum number of remembered events; above it the oldest are dropped."""
@@ -53,7 +53,7 @@ Event = MutableMapping[str, Any]
 
 
 class RepeatedEvents:
-    """A structlog processor that drops what was logged less than a minute ago. For one process; any thread."""
+    """A structlog processor that drops events that were logged less than a minute ago. One per process; thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -99,7 +99,7 @@ def escape_controls(logger: Any, method: str, event: Event) -> Event:
 
 
 def set_up_logs(conf: cfg.ConfigOpts, *, name: str) -> None:
-    """Log one line per event to standard error. ``name``: of the process, in every line."""
+    """Log one line per event to standard error. ``name``: name of the process, in every line."""
     begin: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -127,7 +127,7 @@ def set_up_logs(conf: cfg.ConfigOpts, *, name: str) -> None:
 
 
 def set_log_level(conf: cfg.ConfigOpts) -> None:
-    """The level of ``debug``, from now on."""
+    """Set the log level from the option ``debug``."""
     structlog.configure(wrapper_class=_filtering(debug=conf.debug))
 
 

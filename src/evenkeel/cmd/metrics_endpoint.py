@@ -1,4 +1,4 @@
-"""The server of ``/metrics`` as ``[metrics]`` describes it."""
+"""The server of ``/metrics``, configured in ``[metrics]``."""
 
 import ssl
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,7 @@ METRICS_CERTIFICATE_OPTIONS = ("metrics.ssl_cert_file", "metrics.ssl_key_file", 
 
 
 async def _nothing() -> None:
-    """There is nothing to read first."""
+    """Default of ``before``: there is nothing to read first."""
 
 
 class MetricsEndpoint:
@@ -38,8 +38,11 @@ class MetricsEndpoint:
             log.warning("metrics are served without TLS", bind_host=conf.metrics.bind_host)
 
     async def start(self, before: Callable[[], Awaitable[None]] = _nothing, *, expose: Expose | None = None) -> None:
-        """Serve. ``before``: awaited before each exposition of this process's registry. ``expose``: what is served in
-        its stead."""
+        """Start serving.
+
+        ``before`` is awaited before each exposition of this process's registry. ``expose`` returns another exposition
+        instead.
+        """
         if self._listening is not None:
             self._server = ScrapeServer(
                 self._listening, tls=self._tls, expose=expose or expose_registry(REGISTRY, before)
@@ -47,7 +50,7 @@ class MetricsEndpoint:
             await self._server.start()
 
     def reload(self, changed: cfg.ConfigOpts) -> None:
-        """Use the certificate that the files hold now. Raises :class:`ValueError`."""
+        """Load the certificate from its files again. Raises :class:`ValueError`."""
         tls = metrics_tls(changed)
         if (tls is None) != (self._tls is None):
             raise ValueError("metrics.ssl_cert_file: HTTPS is turned on and off by a restart")
@@ -62,6 +65,6 @@ class MetricsEndpoint:
 
 
 def metrics_tls(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
-    """None: plain HTTP. Raises :class:`ValueError`."""
+    """TLS of ``/metrics``; None: plain HTTP. Raises :class:`ValueError`."""
     files = conf.metrics.ssl_cert_file, conf.metrics.ssl_key_file, conf.metrics.ssl_client_ca_file
     return server_tls("metrics", *files)

@@ -1,4 +1,4 @@
-"""Options of the agent's part that speaks to Neutron over Neutron's own message bus, and opening it."""
+"""Options of the agent's part that uses Neutron's message bus, and opening it."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -56,7 +56,7 @@ NEUTRON_AGENT = [
 def open_neutron_agent(
     conf: cfg.ConfigOpts, device: Device, on_networks: Callable[[frozenset[str]], None]
 ) -> "NeutronAgent | None":
-    """None: it is not configured. Raises :class:`ValueError`."""
+    """Open the part that uses Neutron's message bus; None if it is not configured. Raises :class:`ValueError`."""
     options = conf[SECTION]
     if not options.transport_url and not options.config_files:
         return None

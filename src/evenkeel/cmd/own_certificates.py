@@ -15,7 +15,7 @@ from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, end_of_file, end_o
 from evenkeel.store.engine.database import server_of_url
 
 FILES = ("api", "metrics")
-"""Sections with ``ssl_cert_file``."""
+"""Sections with the option ``ssl_cert_file``."""
 SERVERS = {
     ("keystone_authtoken", "auth_url"): "Keystone",
     ("keystone_authtoken", "www_authenticate_uri"): "Keystone",
@@ -52,7 +52,7 @@ class ShownCertificates:
         self._due_at = float("-inf")
 
     async def __call__(self) -> Sequence[OwnCertificate]:
-        """Read the files; look at the servers if that is due, as each look is a connection in their logs."""
+        """Read the files, and connect to the servers if that is due: each connection appears in the servers' logs."""
         now = self._now_seconds()
         if now >= self._due_at:
             self._due_at = now + LOOK_SECONDS
@@ -66,7 +66,7 @@ def _known(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, .
 
 
 def peers_of(conf: cfg.ConfigOpts) -> Iterator[TlsServer]:
-    """The servers that the options name with TLS, each once."""
+    """Servers with TLS that the options name, each once."""
     if conf.transport_url.startswith(AMQP):
         for node in parse_nodes(conf.transport_url):
             if node.tls:
@@ -83,7 +83,7 @@ def peers_of(conf: cfg.ConfigOpts) -> Iterator[TlsServer]:
 
 
 def _value(conf: cfg.ConfigOpts, section: str, option: str) -> object:
-    """None for an option of a section or a login that is not in use."""
+    """Value of the option; None if its section or login is not in use."""
     try:
         return conf[section][option]
     except (cfg.NoSuchGroupError, cfg.NoSuchOptError):

@@ -20,5 +20,5 @@ class ProcessContext(NamedTuple):
     parent: ParentLine | None = None
 
     def place(self, host: str) -> str:
-        """How operators see the process."""
+        """Name of the process for operators."""
         return f"{host} worker {self.worker}" if self.worker else host

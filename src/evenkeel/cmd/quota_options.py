@@ -13,8 +13,8 @@ _OPTIONS = {
     "l7policy": ("default_l7policy_quota", "L7 policies", 1000),
     "l7rule": ("default_l7rule_quota", "L7 rules", 5000),
 }
-"""Enough for a tenant with hundreds of sites, and low enough that a runaway script fills neither database nor
-devices.
+"""Default quotas: enough for a tenant with hundreds of sites, and low enough that a runaway script fills neither
+database nor devices.
 """
 
 QUOTAS = [

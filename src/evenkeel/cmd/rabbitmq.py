@@ -24,7 +24,7 @@ from evenkeel.core.messages import (
 from evenkeel.core.names import ENVIRONMENT_NAME_RULE, derived_agent_id, is_environment_name
 
 CONNECTIONS_MAX = 16
-"""An agent needs three; more for lost connections that the broker has not detected yet."""
+"""Maximum number of an agent's connections: it needs three; more for lost ones that the broker has not detected yet."""
 CHANNELS_MAX = 64
 QUEUES_MIN = 10
 """Minimum for ``max-queues``: the queues of one agent during a restart, and of its environment."""
@@ -42,7 +42,7 @@ DEAD_BYTES_MAX = 256 * 1024**2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point: 0 done, 2 usage."""
+    """Run ``evenkeel-rabbitmq``. Exit codes: 0 done, 2 usage."""
     parser = _parser()
     options = parser.parse_args(argv)
     if not is_environment_name(options.environment):
@@ -86,9 +86,11 @@ def agent_user_commands(environment: str, group_number: int, host: str, *, vhost
 
 
 def limit_commands(*, vhost: str, queues_max: int = QUEUES_MAX) -> tuple[tuple[str, ...], ...]:
-    """Arguments of ``rabbitmqctl``, for the virtual host as a whole: what its users can leave there. An agent names its
-    presence queues itself, and permissions limit neither their number nor their arguments; operator policies overrule
-    arguments, and hold for queues that are there already, too."""
+    """Arguments of ``rabbitmqctl`` that limit what users may create in the virtual host.
+
+    An agent chooses the names of its presence queues, and permissions limit neither their number nor their arguments;
+    operator policies override arguments, and apply to existing queues, too.
+    """
     presence = {
         "expires": PRESENCE_UNUSED_SECONDS * 1000,
         "max-length": PRESENCE_MESSAGES_MAX,

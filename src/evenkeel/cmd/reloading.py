@@ -22,12 +22,12 @@ from evenkeel.cmd.configuration.refusal import located_problems
 from evenkeel.cmd.configuration.sections import OptionGroups
 
 WATCH_SECONDS = 10.0
-"""Between two looks at the files."""
+"""Interval between checks of the files."""
 
 log = structlog.get_logger(__name__)
 
 Action = Callable[[cfg.ConfigOpts], None]
-"""Makes the new values of some options take effect. Raises :class:`ValueError` naming one, and nothing changes."""
+"""Applies the new values of some options. Raises :class:`ValueError` naming an invalid one; then nothing changes."""
 
 
 def fingerprints_of(conf: cfg.ConfigOpts, names: Sequence[str]) -> Mapping[str, object]:
@@ -44,13 +44,14 @@ def fingerprints_of(conf: cfg.ConfigOpts, names: Sequence[str]) -> Mapping[str, 
 
 
 def ignore_hangup() -> None:
-    """Until :meth:`Reloading.listen`: a SIGHUP does not end the process."""
+    """Ignore SIGHUP until :meth:`Reloading.listen`, because it would end the process."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 class Reloading:
-    """Reads the configuration again. ``actions``: by the names of the options that they make take effect,
-    ``section.option`` or ``option``."""
+    """Reloads the configuration. ``actions`` by the names of the options that they apply, ``section.option`` or
+    ``option``.
+    """
 
     def __init__(
         self,
@@ -76,14 +77,17 @@ class Reloading:
         self._watching = loop.create_task(self.watch())
 
     async def watch(self) -> None:
-        """Take files that change, until cancelled."""
+        """Apply changed files, until cancelled."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             self.refresh()
 
     def refresh(self) -> None:
-        """Take files that changed. A file that cannot be used is logged and tried again when it has changed: of a
-        certificate and its key one may be written before the other."""
+        """Apply changed files once.
+
+        A file that cannot be used is logged and tried again after its next change: of a certificate and its key one may
+        be written before the other.
+        """
         for names, action in self._actions.items():
             found = fingerprints_of(self._conf, names)
             if found == self._files[names]:
@@ -97,8 +101,10 @@ class Reloading:
                 log.info("changed files taken", options=names, files=sorted(found))
 
     def reload(self) -> bool:
-        """Read the configuration, and have the actions make it take effect. What is wrong is logged and changes
-        nothing. Whether it could be read."""
+        """Read the configuration and apply it with the actions. Errors are logged and change nothing.
+
+        Returns whether the configuration could be read.
+        """
         try:
             conf = load(self._command, self._arguments, groups=self._groups)
         except ValueError as error:

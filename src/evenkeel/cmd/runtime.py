@@ -15,7 +15,7 @@ from evenkeel.core.ports import Bus
 log = structlog.get_logger(__name__)
 
 NEIGHBOUR_RETRY_SECONDS = 1.0
-"""Between two tries to connect to a service at start."""
+"""Delay between tries to connect to a service at start."""
 
 
 class SystemClock:

@@ -15,8 +15,9 @@ def api_tls(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
 def server_tls(
     section: str, certificate: str | None, key: str | None, authorities: str | None
 ) -> ssl.SSLContext | None:
-    """The certificate that the options of ``section`` name, for TLS 1.2 and newer; None: plain HTTP. Raises
-    :class:`ValueError`."""
+    """TLS 1.2 and newer with the certificate that the options of ``section`` name; None: plain HTTP. Raises
+    :class:`ValueError`.
+    """
     if not certificate:
         if key or authorities:
             raise ValueError(f"{section}.ssl_cert_file: it is needed with ssl_key_file and ssl_client_ca_file")

@@ -18,13 +18,13 @@ import structlog
 log = structlog.get_logger(__name__)
 
 HEALTH_SECONDS = 15.0
-"""A health file that was not written for so long: the process hangs."""
+"""Age of the health file from which the process counts as hanging."""
 BEATS_PER_TIMEOUT = 3
 """Notifications per watchdog time-out, so that one of them may be lost or late."""
 
 
 class EventLoopWatchdog:
-    """Tells other threads whether an event loop still runs its tasks."""
+    """Shows other threads whether an event loop still runs its tasks."""
 
     def __init__(self) -> None:
         self._beat_at_seconds = time.monotonic()
@@ -67,18 +67,18 @@ class ServiceManager:
         of = environment.pop("WATCHDOG_PID", "")
         mine = of in ("", str(os.getpid()))
         self.watchdog_seconds = int(microseconds) / 1e6 if microseconds.isdigit() and mine else watchdog_seconds
-        """0: there is no watchdog."""
+        """Time-out of systemd's watchdog in seconds; 0 without a watchdog."""
 
     def ready(self) -> None:
         """Notify that the process serves."""
         self._tell("READY=1\nSTATUS=serving")
 
     def status(self, text: str) -> None:
-        """One line for ``systemctl status``."""
+        """Set the status line shown by ``systemctl status``."""
         self._tell(f"STATUS={text}")
 
     def stopping(self) -> None:
-        """The process has begun to end."""
+        """Notify that the process has begun to end."""
         self._tell("STOPPING=1\nSTATUS=stopping")
 
     async def watch(

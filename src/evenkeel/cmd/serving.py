@@ -21,8 +21,8 @@ from evenkeel.serving.peers import Network, networks
 from evenkeel.serving.refusal_log import RefusalLog
 
 KEEP_ALIVE_SECONDS = 75
-"""How long idle connections are kept: longer than gateways and clients keep theirs, which would otherwise send on a
-connection that is just being closed.
+"""Time for which idle connections are kept: longer than gateways and clients keep theirs, which would otherwise send
+on a connection that is just being closed.
 """
 
 STOP_SECONDS = 5
@@ -31,7 +31,7 @@ OPEN_FILES_WANTED = 65_536
 
 
 def run_serving(main: Coroutine[Any, Any, None]) -> None:
-    """Run a process that serves many small requests: as ``asyncio.run``, on the faster loop."""
+    """Run a process that serves many small requests, like ``asyncio.run`` on the faster event loop."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(main)
 
@@ -50,7 +50,7 @@ class Server(uvicorn.Server):
         tls: ssl.SSLContext | None,
         accept_at_once: int,
     ) -> None:
-        """``tls``: None: plain HTTP."""
+        """``tls``: context of HTTPS; None: plain HTTP."""
         super().__init__(config)
         self._accept_at_once = accept_at_once
         self._tls = tls
@@ -83,7 +83,7 @@ class Server(uvicorn.Server):
         self.started = True
 
     def use(self, tls: ssl.SSLContext) -> None:
-        """New connections use this certificate."""
+        """Use this certificate for new connections."""
         self._tls = tls
         if self._acceptor is not None:
             self._acceptor.use(tls)
@@ -101,7 +101,7 @@ class Server(uvicorn.Server):
 
 
 def server_of(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) -> Server:
-    """The server that ``[api]`` describes. ``accept_at_once``: see :class:`Acceptor`. Raises :class:`ValueError`."""
+    """The server configured in ``[api]``. ``accept_at_once``: see :class:`Acceptor`. Raises :class:`ValueError`."""
     shared = proxies_of(conf)
     config = uvicorn.Config(
         app,
@@ -126,7 +126,7 @@ def server_of(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) 
 
 
 def proxies_of(conf: cfg.ConfigOpts) -> tuple[Network, ...]:
-    """Load balancers in front of the API. Raises :class:`ValueError`."""
+    """Networks of load balancers in front of the API. Raises :class:`ValueError`."""
     return networks(conf.api.proxies, "api.proxies")
 
 

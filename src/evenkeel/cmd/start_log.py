@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 HIDDEN = "***"
 URL_OPTIONS = frozenset({"transport_url", "connection"})
-"""Names of secret options that hold a URL. Any other secret may look like one by chance."""
+"""Names of secret options that hold a URL. Any other secret may look like a URL by chance."""
 _URL = re.compile(r"([A-Za-z][\w+.-]*)://(.*)", re.DOTALL)
 _HOST = r"(?:\[[^\]/]*\]|[^:/\[\],]*)(?::\d*)?"
 _PLACE = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
@@ -30,8 +30,11 @@ def log_start(conf: cfg.ConfigOpts, groups: OptionGroups) -> None:
 
 
 def shown_value(option: cfg.Opt, value: Any) -> Any:
-    """The value; of a secret one nothing, or of a URL with a login, where it leads, without the query, which may hold
-    a password. All before the last ``@`` may be part of a password."""
+    """Loggable form of an option's value.
+
+    For a secret it is empty, or, for a URL with a login, host and path without the query, which may hold a password.
+    Everything before the last ``@`` may be part of a password.
+    """
     if not option.secret or not value:
         return value
     url = _URL.fullmatch(str(value)) if option.dest in URL_OPTIONS else None

@@ -26,7 +26,7 @@ _NO_PASSWORD = PasswordHash(salt=b"", key=b"")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point: 0 done, 1 refused, 2 usage."""
+    """Run ``evenkeel-users``. Exit codes: 0 done, 1 refused, 2 usage."""
     options = _parser().parse_args(argv)
     try:
         options.run(options)

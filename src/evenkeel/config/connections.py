@@ -1,4 +1,4 @@
-"""Options that limit a server's connections: the same for the API and the daemon beside HAProxy."""
+"""Options that limit a server's connections, shared by the API and the daemon beside HAProxy."""
 
 from oslo_config import cfg
 
@@ -6,8 +6,10 @@ from oslo_config import cfg
 def connection_options(
     *, connections_max: int, per_address_max: int, header_seconds: float, spare_files: int, exempt: str = ""
 ) -> list[cfg.Opt]:
-    """The first three are defaults. ``spare_files``: how many open files a server keeps for other things than
-    connections; ``exempt``: text about addresses without the limit per address; empty: none.
+    """Options with the given defaults.
+
+    ``spare_files``: number of open files that a server reserves for other purposes; ``exempt``: text about addresses
+    without the limit per address; empty: none.
     """
     return [
         cfg.FloatOpt(

@@ -8,7 +8,9 @@ T = TypeVar("T")
 
 
 class ConfigurationRefused(ValueError):
-    """``problems``: each names the option, its value (except secrets) and what is allowed."""
+    """The configuration is refused. Each of ``problems`` names the option, its value (except secrets) and what is
+    allowed.
+    """
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("; ".join(problems))

@@ -61,7 +61,7 @@ def with_passwords(values: Mapping[str, Any], *, section: str = "") -> dict[str,
 
 
 def allowed_values(option: cfg.Opt) -> str:
-    """The allowed values of the option (human-readable); empty: any."""
+    """Allowed values of the option (human-readable); empty if all are allowed."""
     if choices := getattr(getattr(option.type, "item_type", option.type), "choices", None):
         return _words(choices)
     low, high = (_number(getattr(option.type, name, None)) for name in ("min", "max"))
@@ -86,7 +86,7 @@ def _checked(option: cfg.Opt, value: object) -> Any:
 
 
 def type_of(option: cfg.Opt) -> str:
-    """The option's type, as operators call it."""
+    """Type of the option in operators' words."""
     for kind, name in _TYPES.items():
         if isinstance(option, kind):
             return name

@@ -10,7 +10,7 @@ from evenkeel.metrics.activity import activity_totals
 
 
 class ActivityRecorder:
-    """Keeps the differences of totals. ``wall``: seconds since the epoch."""
+    """Keeps differences of totals as points. ``wall`` returns seconds since the epoch."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class ActivityRecorder:
         self._points: deque[ActivityPoint] = deque(maxlen=max(1, settings.points))
 
     def activity(self) -> Activity:
-        """Totals of now, and the points. Any thread may call it."""
+        """Current totals and the points. Thread-safe."""
         return Activity(
             since=self._since,
             interval_seconds=self._settings.interval_seconds,
@@ -40,7 +40,7 @@ class ActivityRecorder:
         return f"this controller began less than two intervals of {self._settings.interval_seconds:g} s ago"
 
     def note(self, at: float, seconds: float, traffic: TrafficSum | None) -> None:
-        """A look ended ``at``, so many seconds after the one before it; the first one has no point."""
+        """Record a look that ended ``at``, ``seconds`` after the previous one; the first look has no point."""
         now, before = self._totals(), self._before
         self._before = now
         if before is not None:

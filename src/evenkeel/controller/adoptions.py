@@ -1,8 +1,8 @@
-"""Answers agents that take over what another program attached their devices to.
+"""Answers agents that adopt the networks to which another program attached their devices.
 
-The shard's rows come first, in one transaction; then the ports are marked as ours at the network service. A controller
-that dies in between leaves ports with the other program's marks, which the shard holds by their ids: repeating the
-adoption marks them, and they are deleted with the shard's networks either way.
+The shard's rows are stored first, in one transaction; then the ports are marked as ours at the network service. A
+controller that dies in between leaves ports with the other program's marks, which the shard holds by their ids:
+repeating the adoption marks them, and they are deleted with the shard's networks either way.
 """
 
 from evenkeel.controller.loops import for_each
@@ -16,7 +16,7 @@ PORTS_AT_ONCE = 4
 
 
 class Adoptions:
-    """Answers :class:`AdoptNetworks`. ``network``: a network service that may have the ports of addresses."""
+    """Answers :class:`AdoptNetworks`. ``network``: a network service that may own the ports of addresses."""
 
     def __init__(self, ownership: OwnershipStore, network: Network | None) -> None:
         self._ownership = ownership

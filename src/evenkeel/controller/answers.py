@@ -14,7 +14,7 @@ def give(answer: asyncio.Future[T], result: T) -> None:
 
 
 def fail(answer: asyncio.Future[T], error: Exception) -> None:
-    """The caller raises it."""
+    """Raise the error in the caller, unless it timed out."""
     if not answer.done():
         answer.set_exception(error)
 

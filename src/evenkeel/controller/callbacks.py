@@ -156,8 +156,9 @@ class Callbacks:
         return replace(found, services=kept, more=more)
 
     def _fitting(self, services: Sequence[ServiceDefinition], largest_bytes: int) -> tuple[ServiceDefinition, ...]:
-        """The first of ``services`` that fit into an answer; at least one. One larger than ``largest_bytes`` is
-        replaced by :func:`transportable`.
+        """The first of ``services`` that fit into an answer, at least one.
+
+        A definition larger than ``largest_bytes`` is replaced by :func:`transportable`.
         """
         max_bytes = min(self._settings.answer_bytes, self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES)
         sent = (transportable(service, largest_bytes) for service in services)
@@ -167,7 +168,9 @@ class Callbacks:
         return (LARGEST_ANSWER_BYTES if takes_parts else self._settings.max_message_bytes) - MESSAGE_OVERHEAD_BYTES
 
     async def _observed(self, report: m.ReportStatus) -> m.ReportReceipt:
-        """Findings first: load balancers that are present again get their status from the same report."""
+        """Record an observation, its findings first: load balancers that are present again get their status from the
+        same report.
+        """
         for look in await self._reports.note_findings(report) if has_findings(report) else ():
             self._hints.notify_recheck(look)
         if report.tenants:
@@ -220,7 +223,7 @@ def has_findings(report: m.ReportStatus) -> bool:
 
 
 def _told(state: m.SessionState) -> m.SessionState:
-    """The state, with the features of this version's controllers."""
+    """Add the features of this version's controllers to the session's state."""
     return replace(
         state,
         takes_keepalives=True,

@@ -1,4 +1,4 @@
-"""Gives sealed contents of certificates to agents: read from the key manager on request, and not stored.
+"""Delivers sealed contents of certificates to agents: read from the key manager on request, and not stored.
 
 An agent gets only contents to which load balancers of its shard refer. A slow or unavailable key manager does not delay
 other work: the number of concurrent calls is limited, each is answered in bounded time, and each unreadable content
@@ -23,17 +23,17 @@ from evenkeel.sealing import BoxPurpose, SealingError, seal
 log = structlog.get_logger(__name__)
 
 BUSY = "busy"
-"""The ``Refused`` code at the limit of concurrent calls."""
+"""Code of the refusal at the limit of concurrent calls."""
 BUSY_SECONDS = 1.0
 PROBLEM_CHARACTERS_MAX = 500
 
 
 class _Problem(Exception):
-    """Why one content is not given."""
+    """Reason why one content is not delivered."""
 
 
 class CertificateCallback:
-    """Answers :class:`GetCertificates`. ``key_manager``: None if the controller has none."""
+    """Answers :class:`GetCertificates`. ``key_manager`` is None if the controller has none."""
 
     def __init__(
         self,
@@ -49,7 +49,9 @@ class CertificateCallback:
         self._under_way = 0
 
     async def answer(self, call: m.GetCertificates) -> m.Certificates:
-        """Raises :class:`SessionLost`, and :class:`CallRefused` at the limit of concurrent calls."""
+        """Read and seal the requested contents. Raises :class:`SessionLost`, and :class:`CallRefused` at the limit of
+        calls.
+        """
         if self._under_way >= self._settings.certificate_calls_at_once:
             raise CallRefused(BUSY, "others are given certificates; ask again", retry_after_seconds=BUSY_SECONDS)
         self._under_way += 1
@@ -83,7 +85,7 @@ class CertificateCallback:
     async def _read_all(
         self, call: m.GetCertificates, reader: CertificateReader, key_manager: KeyManager
     ) -> list[tuple[ReadableCertificate, bytes | str]]:
-        """A box for each, or why there is none."""
+        """Read all contents; returns a sealed box, or the reason why there is none, for each."""
         if not reader.readable:
             return []
         reads = asyncio.Semaphore(self._settings.key_manager_reads_at_once)
@@ -128,7 +130,7 @@ class CertificateCallback:
         return f"unexpected error ({type(error).__name__})"
 
     async def _content(self, one: ReadableCertificate, key_manager: KeyManager) -> CertificateContent:
-        """Raises what key managers raise, and :class:`_Problem`."""
+        """Read one content. Raises the errors of key managers, and :class:`_Problem`."""
         found = await read_certificate(key_manager, one.reference, one.project_id, one.kind)
         if found.content.sha256 != one.sha256:
             await self._renewals.check_now(one.project_id, one.reference, one.kind)

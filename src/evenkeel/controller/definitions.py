@@ -62,8 +62,9 @@ class DefinitionReader:
         self._on_unanswered = on_unanswered
         """Called if the network service did not answer, so that it is queried again soon."""
         self._making: dict[tuple[ShardId, DevicePort], asyncio.Task[str]] = {}
-        """Ports that are being made; the result is why that failed, if it did. A call that waited in vain leaves them
-        to the next one."""
+        """Ports being created; each task returns the reason of a failure, or an empty text. A call that times out
+        leaves them to the next call.
+        """
         self._slots = asyncio.Semaphore(PORTS_AT_ONCE)
 
     async def read(self, call: m.GetServices, *, limit: int) -> m.ServiceDefinitions:
@@ -103,8 +104,10 @@ class DefinitionReader:
         return found
 
     async def _meet(self, network: Network, shard_id: ShardId, needs: Needs, until: float) -> Problems:
-        """Ask the network service, until that time of the event loop; returns the load balancers for which it has no
-        answer, with the reason."""
+        """Query the network service until ``until`` (time of the event loop).
+
+        Returns the load balancers for which it has no answer, with the reason.
+        """
         problems = await self._read_facts(network, needs.subnets, until)
         await self._find_hosts(network, needs.members, until)
         return problems | await self._make_ports(network, shard_id, needs.ports, until)
@@ -169,7 +172,7 @@ class DefinitionReader:
         return self._making[key]
 
     async def _make(self, network: Network, shard_id: ShardId, port: DevicePort) -> str:
-        """Make a port and store its address; returns why that failed, if it did."""
+        """Create a port and store its address; returns the reason of a failure, or an empty text."""
         try:
             async with self._slots:
                 taken = await network.take_address(port)
@@ -194,7 +197,7 @@ class DefinitionReader:
 
 
 async def _answer(ask: Callable[[], Awaitable[T]], until: float) -> tuple[T | None, str]:
-    """The network service's answer, or None and why there is none."""
+    """Answer of the network service, or None and the reason why there is none."""
     try:
         async with asyncio.timeout_at(until):
             return await ask(), ""

@@ -16,12 +16,12 @@ log = structlog.get_logger(__name__)
 
 
 class Driver:
-    """Called after the commit. The scheduler's tick or the agent's sync makes up for its failures."""
+    """Called after the commit. Its failures are made up for by the scheduler's tick or the agent's sync."""
 
     def __init__(
         self, placements: Placements, scheduler: Scheduler, hints: Hints, ports: VipPortUpdates | None = None
     ) -> None:
-        """``ports``: of a network service with ports for VIPs."""
+        """``ports``: port updates of a network service with ports for VIPs; else None."""
         self._placements = placements
         self._scheduler = scheduler
         self._hints = hints
@@ -45,7 +45,7 @@ class Driver:
     async def send_inquiry(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
     ) -> None:
-        """Send an operator's question to the agent. Raises :class:`BusUnavailable`."""
+        """Send an operator's inquiry to the agent. Raises :class:`BusUnavailable`."""
         await self._hints.ask(owner, load_balancer_id, inquiry_id, adopt=adopt)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
@@ -54,7 +54,7 @@ class Driver:
             self._hints.notify_recheck(Recheck(owner=owner, complete=True))
 
     async def failed_over(self, change: Change) -> None:
-        """Have another agent serve it; if there is none, its agent applies it to the device again."""
+        """Move the load balancer to another agent; without one its agent applies it to the device again."""
         moving = False
         try:
             moving = change.owner is not None and await self._scheduler.move(change.load_balancer_id)

@@ -26,19 +26,22 @@ from evenkeel.core.ports import Bus, Clock, SchedulingStore
 log = structlog.get_logger(__name__)
 
 PROBES_PER_SECOND = 200.0
-"""Probes per second in total: with more agents each is probed less often."""
+"""Limit of probes per second in total: with more agents each is probed less often."""
 PROBES_AT_ONCE = 16
 ALL_SECONDS = 60.0
 """Interval at which every session is probed, in total not more than ``PROBES_PER_SECOND``."""
 READ_SECONDS = 5.0
 """Maximum interval between reads of the sessions, whatever the change indicator shows."""
 CONFIRM_SECONDS = 0.15
-"""Before the second probe of a session whose connection ended: a process that only lost it has another one by then."""
+"""Delay before the second probe of a session whose connection ended: a process that only lost its connection has a new
+one by then.
+"""
 DEPARTED_SECONDS = 1.0
-"""So long after such a notice it is probed at each look: the broker sends a will before it deletes what the process
-declared, and when it is busy a probe finds that for some time."""
+"""Time after a notice for which the session is probed at each look. The broker sends a will before it deletes what the
+process declared, and a busy broker may answer probes for some time.
+"""
 MAX_SUSPECTED = 10_000
-"""Above this number all are forgotten: each may then be suspected once more."""
+"""Limit of suspected sessions; above it all are forgotten, so that each may be suspected once more."""
 
 
 class Scheduling(Protocol):
@@ -49,7 +52,7 @@ class Scheduling(Protocol):
         ...
 
     async def recent_pulse(self, *, max_age_seconds: float) -> ChangeIndicator:
-        """The newest, if it began to be read at most so long ago; else it is read."""
+        """The newest change indicator, read again if its read began more than ``max_age_seconds`` ago."""
         ...
 
 
@@ -71,12 +74,12 @@ class FailureDetector:
         self._clock = clock
         self._sessions: tuple[SessionRef, ...] = ()
         self._seen: set[SessionId] = set()
-        """Present when they were last probed, over the current connection."""
+        """Sessions that were present at their last probe over the current connection."""
         self._connection_number = bus.connection_number
         self._departed: dict[SessionId, float] = {}
         """Sessions whose connections ended, and the monotonic time until which they are probed."""
         self._gone: set[SessionId] = set()
-        """Absent when they were last probed."""
+        """Sessions that were absent at their last probe."""
         self._suspected: set[SessionId] = set()
         self._all_due_at = 0.0
         self._read_at = 0.0
@@ -92,7 +95,7 @@ class FailureDetector:
         self._woken.set()
 
     async def pause(self, jittered: Callable[[float], float]) -> None:
-        """Until the next probes are due."""
+        """Return when the next probes are due."""
         if not self._bus.delivers_wills:
             await self._clock.sleep(jittered(self.interval_seconds()))
             return
@@ -111,7 +114,7 @@ class FailureDetector:
             self._woken.clear()
 
     def interval_seconds(self) -> float:
-        """Seconds until the next probes, without a notice."""
+        """Interval of probes without a notice, in seconds."""
         shortest = self._settings.suspicion_interval_seconds
         return shortest if self._bus.delivers_wills else max(shortest, len(self._sessions) / PROBES_PER_SECOND)
 

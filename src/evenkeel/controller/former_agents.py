@@ -1,6 +1,6 @@
 """Compatibility with agents of the first message version, which cannot read messages with unknown enumeration values.
 
-They do not send ``takes_parts``. They may have BIG-IPs, for which the API now accepts some of these values.
+Such agents do not send ``takes_parts``. They may have BIG-IPs, for which the API now accepts some of these values.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ NEW_WORDS: dict[str, frozenset[str]] = {
 
 
 def readable_by_former(service: ServiceDefinition) -> ServiceDefinition:
-    """The definition, or a replacement that names the unknown value."""
+    """Return the definition; if it has a value unknown to such agents, a rejected definition that names the value."""
     found = next((word for field, word in _words(service) if word in NEW_WORDS[field]), "")
     if not found:
         return service

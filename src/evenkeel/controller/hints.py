@@ -22,9 +22,9 @@ log = structlog.get_logger(__name__)
 MAX_WAITING_SHARDS = 10_000
 MAX_IDS_PER_HINT = 200
 SEND_SECONDS = 2.0
-"""So that a slow queue does not delay the hints of others."""
+"""Time-out of a hint, so that a slow queue does not delay the hints of others."""
 SENDS_AT_ONCE = 100
-"""After a mass event thousands of hints wait; each has its time-out from when it is sent."""
+"""Number of concurrent sends; thousands of hints wait after a mass event, and each time-out begins with the send."""
 
 
 class Hints:
@@ -64,7 +64,7 @@ class Hints:
             self.notify_work(change.owner, change.load_balancer_id)
 
     def notify_recheck(self, recheck: Recheck) -> None:
-        """The owner of the shard must check the devices again."""
+        """Request a check of the devices from the owner of the shard."""
         owner = recheck.owner
         key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
         waiting = self._rechecks.get(key)
@@ -77,7 +77,7 @@ class Hints:
         self._wake.set()
 
     def notify_assignments(self, owner: ShardOwner) -> None:
-        """The set of shards the agent owns has changed."""
+        """Send a hint that the set of shards that the agent owns has changed."""
         queue = agent_queue(owner.environment, owner.group_number, owner.host)
         self._assignments.add(queue)
         self._note_origin(queue)
@@ -90,7 +90,7 @@ class Hints:
     async def ask(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
     ) -> None:
-        """Send an operator's question at once. Raises :class:`BusUnavailable`: then there will be no answer."""
+        """Send an operator's inquiry at once. Raises :class:`BusUnavailable`: then there will be no answer."""
         queue = agent_queue(owner.environment, owner.group_number, owner.host)
         hint = PlanHint(shard_id=owner.shard_id, load_balancer_id=load_balancer_id, inquiry_id=inquiry_id, adopt=adopt)
         try:

@@ -22,7 +22,7 @@ INLINED_BYTES_MAX = 64 * 1024
 
 
 class InlinedDefinition(Value):
-    """A definition that may travel with a hint."""
+    """A service definition small enough to be inlined in a work hint."""
 
     term: OwnershipTerm
     service: ServiceDefinition

@@ -16,7 +16,7 @@ from evenkeel.core.ports import OwnershipStore
 from evenkeel.core.ports.ownership import ArrivedKeepalive
 
 ROUND_MAX = 200
-"""Keepalives of one round; more are the next one's."""
+"""Maximum number of keepalives in one round; further ones belong to the next round."""
 
 
 class _Waiting(NamedTuple):
@@ -26,7 +26,7 @@ class _Waiting(NamedTuple):
     """Time of arrival by the event loop's clock, in seconds."""
 
     def arrived(self) -> ArrivedKeepalive:
-        """The keepalive as it is now."""
+        """The keepalive with its age."""
         return ArrivedKeepalive(call=self.call, waited_seconds=asyncio.get_running_loop().time() - self.came_at)
 
 
@@ -42,7 +42,9 @@ class KeepaliveRounds:
         self._collecting = False
 
     async def answer(self, call: Keepalive) -> SessionState:
-        """The session's state. Raises :class:`SessionLost`, :class:`RequestError`, :class:`StoreUnavailable`."""
+        """Renew the session and return its state. Raises :class:`SessionLost`, :class:`RequestError`,
+        :class:`StoreUnavailable`.
+        """
         loop = asyncio.get_running_loop()
         waiting = _Waiting(call, loop.create_future(), loop.time())
         self._waiting.append(waiting)
@@ -72,7 +74,7 @@ class KeepaliveRounds:
                 give(waiting.answer, state)
 
     async def _together(self, arrived: Sequence[ArrivedKeepalive]) -> Sequence[SessionState | Exception | None]:
-        """None: to be renewed alone."""
+        """Renew sessions together; None in the result: the session must be renewed alone."""
         try:
             return await self._ownership.keepalives(arrived, ttl_seconds=self._ttl_seconds)
         except Unavailable as error:  # each caller raises it

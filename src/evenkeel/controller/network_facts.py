@@ -1,5 +1,7 @@
-"""Reads facts of networks again from the network service: a network that was changed there, or a member whose port
-moved to another host, makes the load balancers on it due."""
+"""Reads facts of networks again from the network service.
+
+A network that was changed there, or a member whose port moved to another host, makes the load balancers on it due.
+"""
 
 from collections.abc import Sequence
 
@@ -31,7 +33,7 @@ class NetworkFactsUpdates:
         self._pause = InterruptibleSleep()
 
     def wake(self) -> None:
-        """Some facts may be due before their time."""
+        """Look at once, because facts may be due before their time."""
         self._pause.end()
 
     async def pause(self, seconds: float) -> None:

@@ -11,11 +11,11 @@ from evenkeel.core.own_certificates import LOOK_SECONDS, OwnCertificate
 from evenkeel.core.ports import Clock, OperatorStore, SchedulingStore
 
 ReadCertificates = Callable[[], Awaitable[Sequence[OwnCertificate]]]
-"""Looks at the certificates of this process and of the servers that it needs."""
+"""Reads the end dates of the certificates of this process and of the servers that it uses."""
 
 
 class OwnCertificates:
-    """Looks at all of them."""
+    """Checks the end dates of all of the product's certificates."""
 
     def __init__(
         self, operators: OperatorStore, scheduling: SchedulingStore, seen: ReadCertificates, clock: Clock
@@ -28,7 +28,7 @@ class OwnCertificates:
         self._due_at_seconds = float("-inf")
 
     async def look(self) -> None:
-        """Look once. Raises :class:`~evenkeel.core.errors.StoreUnavailable`."""
+        """Check them once. Raises :class:`~evenkeel.core.errors.StoreUnavailable`."""
         found = [*await self._seen(), *of_devices(await self._operators.agents())]
         # two agents of a group see the certificate of the same device
         unique = {one.name: one for one in found}

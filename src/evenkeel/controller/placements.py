@@ -19,9 +19,9 @@ from evenkeel.core.model import LoadBalancer
 from evenkeel.core.ports import SchedulingStore
 
 JOINED_MAX = 100
-"""Load balancers of one transaction; more are the next one's."""
+"""Maximum number of load balancers in one transaction; further ones belong to the next."""
 PLACED_AT_ONCE = 4
-"""Transactions that place at a time, so that database connections remain for agents."""
+"""Number of concurrent transactions for placements, so that database connections remain for agents."""
 
 
 class Placing(Protocol):
@@ -33,7 +33,7 @@ class Placing(Protocol):
 
 
 class _Tenant(NamedTuple):
-    """Load balancers that may be in one shard."""
+    """Key of load balancers that may be in one shard."""
 
     environment: str
     project_id: ProjectId
@@ -46,7 +46,7 @@ class _Waiting(NamedTuple):
 
 
 class Placements:
-    """Collects load balancers to be placed."""
+    """Collects load balancers to be placed, by tenant."""
 
     def __init__(self, scheduling: SchedulingStore, scheduler: Placing, hints: Hints) -> None:
         self._scheduling = scheduling
@@ -58,8 +58,9 @@ class Placements:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def place(self, change: Change, root: LoadBalancer) -> None:
-        """Returns when it is placed, or the reason why it cannot be is stored. Raises what store and scheduler
-        raise."""
+        """Place the load balancer, or store the reason why that is impossible. Raises the errors of store and
+        scheduler.
+        """
         tenant = _Tenant(change.environment, root.project_id, root.zone_group_number)
         waiting = _Waiting(change, asyncio.get_running_loop().create_future())
         if tenant in self._waiting:
@@ -72,7 +73,7 @@ class Placements:
         await waiting.answer
 
     async def close(self) -> None:
-        """Place no more; the scheduler's tick finds what is left."""
+        """Stop placing; the scheduler's tick places the rest."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 CLAIMS_PER_LOOK = 20
 RELEASES_AT_ONCE = 4
 LATE_SECONDS = 600.0
-"""A request that timed out is carried out within this time, or never."""
+"""Time after which a request that timed out is not executed any more."""
 
 
 class PortReleases:

@@ -14,9 +14,9 @@ from evenkeel.core.messages import ReportApplied, ReportReceipt
 from evenkeel.core.ports import ReportStore
 
 ROUND_MAX = 100
-"""Reports of one transaction; more are the next one's."""
+"""Maximum number of reports in one transaction; further ones belong to the next."""
 PATIENCE_SECONDS = 0.05
-"""How long the next reports wait for a transaction in progress."""
+"""Time for which the next reports wait for a transaction in progress."""
 
 
 class _Waiting(NamedTuple):

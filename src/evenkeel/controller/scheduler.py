@@ -37,9 +37,9 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 GROUPS_NAMED_MAX = 3
-"""Most full device groups that the reason of a waiting load balancer names."""
+"""Maximum number of full device groups named in the reason of a waiting load balancer."""
 ASSIGNS_PER_COMMIT = 500
-"""Enough for a quick mass takeover, few enough to delay no other work for long."""
+"""Shards assigned in one transaction: enough for a quick mass takeover, few enough to delay no other work for long."""
 UNSERVED = "unserved"
 """A reason of :data:`SHARD_TRANSITIONS`."""
 
@@ -71,7 +71,7 @@ class Scheduler:
         """Monotonic time of the next complete look, even if the change indicator shows no change."""
         self._pause = InterruptibleSleep()
         self._pulse: ChangeIndicator | None = None
-        """The newest, which began to be read at ``_pulse_at``."""
+        """The newest change indicator, whose read began at ``_pulse_at``."""
         self._pulse_at = 0.0
 
     def _tie(self, equals: Sequence[T]) -> T:
@@ -82,7 +82,7 @@ class Scheduler:
         self._pause.end()
 
     async def pause(self, seconds: float) -> None:
-        """Until the next tick is due, or :meth:`wake`."""
+        """Return when the next tick is due, or after :meth:`wake`."""
         await self._pause.wait(seconds)
 
     @property
@@ -99,7 +99,9 @@ class Scheduler:
     async def _try_place(
         self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId
     ) -> tuple[str, bool]:
-        """The reason why it cannot be placed now, empty if it is placed; and whether that holds for all other load
+        """Try to place the load balancer.
+
+        Returns the reason why it cannot be placed now, empty if it is placed; and whether that holds for all other load
         balancers, too.
         """
         groups = await self._scheduling.groups(
@@ -119,7 +121,9 @@ class Scheduler:
         return "", False
 
     async def move(self, load_balancer_id: LoadBalancerId) -> bool:
-        """Move its shard to another agent permanently; False: none can take it, or no agent serves it now."""
+        """Move the load balancer's shard to another agent permanently; False: no agent can take it, or none serves it
+        now.
+        """
         shard = await self._operators.hosting(load_balancer_id)
         if shard is None:
             return False
@@ -153,7 +157,7 @@ class Scheduler:
                 self._look_at = min(self._look_at, self._balance_at)
 
     async def _look(self) -> bool:
-        """Whether there was anything to do."""
+        """Look for due work once; returns whether there was any."""
         due_work = await self._read_due_work()
         if self.trusts_clock:
             await self._schedule(due_work)
@@ -172,7 +176,7 @@ class Scheduler:
         await self._read_pulse()
 
     async def recent_pulse(self, *, max_age_seconds: float) -> ChangeIndicator:
-        """One that began to be read at most so long ago."""
+        """A change indicator whose read began at most ``max_age_seconds`` ago."""
         pulse = self._pulse
         if pulse is None or self._clock.monotonic() - self._pulse_at > max_age_seconds:
             return await self._read_pulse()
@@ -252,7 +256,7 @@ class Scheduler:
                 self._hints.notify_assignments(taker)
 
     async def _start_handover(self, move: Handover, reason: str, *, rebind: bool = False) -> bool:
-        """False: the shard or the agent changed since the decision."""
+        """Start a handover. False: the shard or the agent changed since the decision."""
         owner = await self._scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id, rebind=rebind)
         if owner is None:
             return False

@@ -41,7 +41,7 @@ from evenkeel.metrics.controller import LOOP_FAILURES, LOOP_SUCCESS
 log = structlog.get_logger(__name__)
 
 WAITING_PER_LOOK = 500
-"""Load balancers that wait longest, whose owners get another hint."""
+"""Number of load balancers, longest waiting first, whose owners get another hint at each look."""
 LEFTOVERS_SECONDS = 60.0
 LEFTOVERS_PER_LOOK = 50
 UNANSWERED_SECONDS = 5.0
@@ -130,7 +130,7 @@ class Controller:
         self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
 
     async def start(self) -> None:
-        """Begin. The store and the bus have been started."""
+        """Start all loops and consumers. The store and the bus have been started."""
         settings = self._settings
         loops = [
             self._hints.run(),
@@ -208,7 +208,7 @@ class Controller:
             self._facts.wake()
 
     def _facts_are_due(self) -> None:
-        """Not at once: the network service has just not answered."""
+        """Let facts of networks be read again soon; not at once, because the network service has just not answered."""
         asyncio.get_running_loop().call_later(UNANSWERED_SECONDS, self._networks_moved)
 
     def _pause(self, seconds: Callable[[], float]) -> Callable[[], Awaitable[None]]:

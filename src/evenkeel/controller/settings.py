@@ -22,41 +22,45 @@ class ControllerSettings(Value):
     schedule_interval_seconds: float = 0.5
     sweep_interval_seconds: float = 5.0
     hint_repeat_seconds: float = 10.0
-    """Work that waits for its confirmation for so long is hinted at again, and again after this time."""
+    """Time after which unconfirmed work is hinted again, repeatedly."""
     release_interval_seconds: float = 1.0
-    """Between two checks for VIP ports to delete at the network service."""
+    """Interval between checks for VIP ports to delete at the network service."""
     settle_seconds: float = 15.0
-    """How long a home agent must have been up before its shards are handed back."""
+    """Time for which a home agent must have been up before its shards are handed back."""
     handbacks_at_once: int = 4
-    """The most shards of one device group in handover back to their home."""
+    """Maximum number of shards of one device group in handover back to their home."""
     handovers_at_once: int = 16
-    """The most shards of one device group in handover from drained agents."""
+    """Maximum number of shards of one device group in handover from drained agents."""
     homes_interval_seconds: float = 3.0
-    """Between two checks for shards away from their home."""
+    """Interval between checks for shards away from their home."""
     calm_look_seconds: float = 15.0
-    """Between two complete looks of the scheduler while nothing changes: what its pulse does not show, such as another
-    policy of an environment, takes that long."""
+    """Interval between complete looks of the scheduler while its change indicator shows no change. Changes that the
+    indicator does not show, such as another policy of an environment, take that long.
+    """
     balance_interval_seconds: float = 0.0
-    """Between two planned moves of a shard in each device group whose homes are spread unevenly; 0: none."""
+    """Interval between planned moves of a shard in each device group whose homes are spread unevenly; 0: none."""
     breaker_window_seconds: float = 30.0
-    """Agents that fall silent within this window count as silent at once."""
+    """Window within which agents that fall silent count as silent at the same time."""
     suspicion_interval_seconds: float = 0.4
-    """Between two probes of the agents' presence on the bus; 0: no probes, only the TTL decides."""
+    """Interval between probes of the agents' presence on the bus; 0: no probes, only the TTL decides."""
     placements_per_tick: int = 100
     callback_concurrency: int = 16
-    """Messages of one environment handled at a time."""
+    """Number of messages of one environment handled at a time."""
     keepalive_concurrency: int = 400
-    """Keepalives of one environment handled at a time, in addition."""
+    """Number of keepalives of one environment handled at a time, in addition to other messages."""
     keepalive_round_seconds: float = 0.1
-    """Keepalives that arrive within this time are answered together; at most a twentieth of the sessions' TTL, because
-    what an agent waits shortens its lease. One that arrived before the failure detector ended its session does not
-    revive it."""
+    """Time for which keepalives are collected and then answered together; at most a twentieth of the sessions' TTL,
+    because an agent's wait shortens its lease. A keepalive that arrived before the failure detector ended its
+    session does not revive it.
+    """
     renewal_interval_seconds: float = 2.0
-    """Between two checks for references to key managers that are due to be read again."""
+    """Interval between checks for references to key managers that are due to be read again."""
     own_certificates_seconds: float = 30.0
-    """Between two looks at the product's own certificates; they are recorded when one has changed, and every hour."""
+    """Interval between checks of the product's own certificates; they are recorded after a change, and every hour."""
     certificate_calls_at_once: int = 4
-    """The most :class:`GetCertificates` calls in progress: other calls do not wait for a key manager."""
+    """Maximum number of :class:`GetCertificates` calls in progress, so that other calls do not wait for a key
+    manager.
+    """
     key_manager_reads_at_once: int = 8
     """Maximum number of concurrent reads at the key manager for one :class:`GetCertificates` call."""
     certificate_answer_seconds: float = CERTIFICATES_SECONDS_MAX
@@ -66,21 +70,21 @@ class ControllerSettings(Value):
     are reported as problems. It is below the agents' time-out.
     """
     network_facts_seconds: float = 300.0
-    """Networks to which devices are attached are read again from the network service after this time."""
+    """Interval at which facts of networks with attached devices are read again from the network service."""
     port_search_seconds: float = 30.0
-    """VIPs' ports are looked for at the network service again after this time."""
+    """Interval at which VIPs' ports are searched at the network service."""
     work_per_sync: int = 500
-    """Load balancers named in one answer to an agent's sync."""
+    """Maximum number of load balancers named in one answer to an agent's sync."""
     assignments_per_answer: int = 1000
-    """The most shards of a page of assignments: 110 bytes each."""
+    """Maximum number of shards on a page of assignments, 110 bytes each."""
     expected_per_answer: int = 1000
-    """Ids of expected load balancers in one answer to an agent."""
+    """Maximum number of ids of expected load balancers in one answer to an agent."""
     max_message_bytes: int = 1024 * 1024
     """The size limit of the message bus."""
     answer_bytes: int = 512 * 1024
     """Limit of an answer with more than one service definition."""
     stop_timeout_seconds: float = 5.0
-    """How long messages being handled may take when the controller stops."""
+    """Time for messages being handled when the controller stops."""
     orphan_grace_seconds: float = 86_400.0
     """Time from the first report of an orphaned partition or load balancer to its removal; 0: never."""
     orphans_per_answer: int = 10

@@ -20,7 +20,7 @@ CERTIFICATES_PER_BATCH = 500
 REMOVED_PER_BATCH = 500
 BATCHES_PER_SWEEP = 20
 ORPHANS_PER_SWEEP = 1
-"""Orphaned partitions that get a shard: a mistake is noticed before much is gone."""
+"""Number of orphaned partitions that get a shard in one sweep, so that a mistake is noticed early."""
 TAGS_PER_BATCH = 1000
 TAG_BATCHES_PER_SWEEP = 10
 
@@ -36,7 +36,7 @@ class Sweeper:
         self._tags_checked = False
 
     async def sweep(self) -> None:
-        """One round. Raises :class:`StoreUnavailable`."""
+        """Sweep once. Raises :class:`StoreUnavailable`."""
         overdue = await self._scheduling.mark_overdue(limit=OVERDUE_PER_SWEEP)
         if overdue:
             log.warning("pending load balancers are overdue", count=overdue)
@@ -54,7 +54,9 @@ class Sweeper:
         await _in_batches(lambda limit: scheduling.forget_removed(limit=limit), REMOVED_PER_BATCH)
 
     async def _check_tags(self) -> None:
-        """Once after the start, over some sweeps: what an older controller wrote until it was replaced by this one."""
+        """Once after the start, over some sweeps, index the tags that an older controller wrote until this one
+        replaced it.
+        """
         for _ in range(TAG_BATCHES_PER_SWEEP):
             self._tags_after = await self._scheduling.check_tags(after=self._tags_after, limit=TAGS_PER_BATCH)
             if not self._tags_after:
@@ -63,7 +65,7 @@ class Sweeper:
 
 
 async def _in_batches(remove: Callable[[int], Awaitable[int]], size: int) -> None:
-    """Until a batch was not full: the rest is removed by another controller, or there is none."""
+    """Remove batches until one was not full: then the rest is removed by another controller, or there is none."""
     for _ in range(BATCHES_PER_SWEEP):
         if await remove(size) < size:
             return

@@ -22,16 +22,18 @@ from evenkeel.core.ports import Clock, ReportStore
 from evenkeel.core.traffic import GroupKey, GroupObservation, TrafficSample, TrafficSeries, TrafficTotals
 
 QUIET_SECONDS = 75.0
-"""An agent reports at least every minute, even if nothing changed; with some seconds for the report itself."""
+"""Time without a report after which an observer counts as silent: an agent reports at least every minute, even without
+changes.
+"""
 SETTLE_SECONDS = 30.0
 """Time without points after a device became reachable again, because its totals arrive in a later report."""
 GAP = 2.0
-"""A time between two looks of more intervals than this is a gap."""
+"""Number of intervals between two looks above which the time between them is a gap."""
 AT_ONCE = 500
-"""Load balancers between which others get their turn."""
+"""Number of load balancers after which other tasks get their turn."""
 
 OnLook = Callable[[float, float, TrafficSum | None], None]
-"""When a look ended, seconds since the one before it, and the sum over all load balancers that were observed."""
+"""Called with the time of a look, the seconds since the previous one, and the sum over all observed load balancers."""
 
 COUNTERS = ("total_connections", "bytes_in", "bytes_out", "request_errors")
 
@@ -49,7 +51,7 @@ class _Group:
         self.observed = seen.watched
 
     def note(self, seen: GroupObservation, now: float, quiet_seconds: float) -> None:
-        """``quiet_seconds``: an observer from which no report came for so long does not observe."""
+        """Record an observation. An observer without a report for ``quiet_seconds`` counts as silent."""
         if seen.report != self.report:
             self.report, self.reported_at = seen.report, now
         if seen.reached_count != self.reached_count:
@@ -59,7 +61,7 @@ class _Group:
 
 
 class _Sum:
-    """The traffic of several load balancers, added up."""
+    """Total traffic of several load balancers."""
 
     __slots__ = ("_count", "_sum")
 
@@ -73,14 +75,14 @@ class _Sum:
         self._sum = [total + each for total, each in zip(self._sum, astuple(traffic), strict=True)]
 
     def value(self) -> TrafficSum | None:
-        """None: nothing was added."""
+        """The sum; None if no sample was added."""
         if not self._count:
             return None
         return TrafficSum(load_balancers=self._count, traffic=TrafficSample(*self._sum))
 
 
 class TrafficRecorder:
-    """Reads totals at intervals and keeps the differences. ``wall``: seconds since the epoch."""
+    """Reads totals at intervals and keeps the differences. ``wall`` returns seconds since the epoch."""
 
     def __init__(
         self,
@@ -126,7 +128,7 @@ class TrafficRecorder:
         return f"no two reports yet since this controller began; they are compared every {self.interval_seconds:g} s"
 
     async def look(self) -> None:
-        """Read the totals, and keep what happened since the last look. Raises :class:`StoreUnavailable`."""
+        """Read the totals, and record the traffic since the last look. Raises :class:`StoreUnavailable`."""
         reading = await self._reports.traffic(limit=self._settings.load_balancers_max)
         now, at = self._clock.monotonic(), self._wall()
         seconds, self._looked_at = now - self._looked_at, now
@@ -146,7 +148,7 @@ class TrafficRecorder:
             self._groups[each.group] = group
 
     async def _write(self, found: tuple[TrafficTotals, ...], seconds: float) -> "_Sum":
-        """Returns the sum of what was written."""
+        """Write samples for all load balancers; returns their sum."""
         written = _Sum()
         before, self._before = self._before, {}
         self._rings.begin(frozenset(totals.load_balancer_id for totals in found))

@@ -1,8 +1,8 @@
-"""Series of many load balancers in little memory: a ring of bytes for each, which all have their slots in common.
+"""Series of many load balancers in little memory: a ring of bytes for each, with common slots.
 
 A slot takes :data:`BYTES_PER_POINT` bytes. A ring has one slot more than points are kept: the one that is being
-written. So another thread may read a ring at any time: it copies the ring, and then drops what may have been
-overwritten before.
+written. So another thread may read a ring at any time: it copies the ring, and then drops slots that may have been
+overwritten meanwhile.
 """
 
 import struct
@@ -26,7 +26,7 @@ class Published(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The slot that is written next."""
+        """Number of the slot that is written next."""
         return self.oldest + len(self.times)
 
 
@@ -48,7 +48,7 @@ class TrafficRings:
         return load_balancer_id in self._rings
 
     def begin(self, kept: frozenset[LoadBalancerId]) -> None:
-        """Begin the next slot; load balancers other than ``kept`` are forgotten."""
+        """Begin the next slot; load balancers other than ``kept`` are dropped."""
         for gone in self._rings.keys() - kept:
             del self._rings[gone]
         offset = self._offset(self._published.end)
@@ -56,7 +56,7 @@ class TrafficRings:
             ring[offset : offset + BYTES_PER_POINT] = _EMPTY
 
     def add(self, load_balancer_id: LoadBalancerId) -> None:
-        """Keep its points from now on."""
+        """Add a ring for the load balancer."""
         if load_balancer_id not in self._rings:
             self._rings[load_balancer_id] = bytearray(_EMPTY * self._slots)
 
@@ -75,7 +75,7 @@ class TrafficRings:
         )
 
     def publish(self, at: float) -> None:
-        """End the slot, seconds since the epoch: it may be read."""
+        """End the slot, so that it may be read. ``at``: seconds since the epoch."""
         oldest, times = self._published
         times = (*times, at)
         surplus = max(0, len(times) - self._points)

@@ -18,9 +18,9 @@ log = structlog.get_logger(__name__)
 PORTS_PER_LOOK = 20
 PORTS_AT_ONCE = 4
 CHANGED_MAX = 1_000
-"""Changes accepted by this controller; more are found in the database."""
+"""Limit of remembered changes of this controller; further changes are found in the database."""
 ROUNDS = 5
-"""How often a port that changes meanwhile is updated again before the next port."""
+"""Maximum number of successive updates of a port that changes meanwhile, before the next port."""
 
 
 class VipPortUpdates:
@@ -34,7 +34,7 @@ class VipPortUpdates:
         self._pause = InterruptibleSleep()
 
     def changed(self, load_balancer_id: LoadBalancerId) -> None:
-        """The wanted options of its port have just changed."""
+        """Update the load balancer's port soon, because its options have just changed."""
         if len(self._changed) < CHANGED_MAX:
             self._changed.add(load_balancer_id)
         self._pause.end()
@@ -67,7 +67,7 @@ class VipPortUpdates:
                 return
 
     async def _make_again(self, port: DuePort, lost: LostPort) -> bool:
-        """Whether it was made. Raises :class:`NetworkUnavailable`."""
+        """Recreate a lost port; returns whether that succeeded. Raises :class:`NetworkUnavailable`."""
         id_ = port.load_balancer_id
         if await self._network.ports_there([port.port_id]):
             log.warning(
@@ -92,7 +92,7 @@ class VipPortUpdates:
         return True
 
     async def _set(self, port: DuePort) -> DuePort | None:
-        """The options that were set; None: no change is pending."""
+        """Update a port; returns the options that were set; None: no change is pending."""
         latest: DuePort | None = port
 
         async def read() -> PortOptions | None:

@@ -34,7 +34,7 @@ class _ProcessCommand(Command):
         return parser
 
     def run(self, parsed_args: Namespace) -> int:
-        """Run it, if the process is installed here."""
+        """Run the command if the libraries of the process are installed here."""
         if missing := missing_packages(parsed_args.process):
             needed = pip_install(parsed_args.process)
             print(f"evenkeel: not installed: {', '.join(missing)}. Install what it needs: {needed}", file=sys.stderr)
@@ -58,7 +58,7 @@ class _FilesCommand(_ProcessCommand):
         return parser
 
     def read(self, parsed_args: Namespace) -> "cfg.ConfigOpts":
-        """Raises :class:`ValueError`."""
+        """Read the configuration files. Raises :class:`ValueError`."""
         from evenkeel.cmd.configuration.loading import file_arguments, load
         from evenkeel.cmd.configuration.processes import PROCESSES
 
@@ -71,7 +71,6 @@ class CheckConfig(_FilesCommand):
     """Check the configuration of a process as its start does, without listening or connecting. Exit code 1: refused."""
 
     def take_action(self, parsed_args: Namespace) -> int:
-        """Print what is wrong, or that nothing is."""
         from evenkeel.cmd.configuration.processes import PROCESSES
         from evenkeel.cmd.configuration.refusal import tell_refusal
 
@@ -134,6 +133,6 @@ async def _checked(name: str, conf: "cfg.ConfigOpts") -> None:
 
 
 def _warning(logger: Any, method: str, event: structlog.typing.EventDict) -> str:
-    """A log event as a line."""
+    """Format a log event as a line."""
     values = " ".join(f"{name}={value}" for name, value in event.items() if name != "event")
     return f"{method}: {event['event']} {values}".rstrip()

@@ -1,4 +1,4 @@
-"""The options of a process as they are in effect, and where each value comes from."""
+"""Effective options of a process, with the origin of each value."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,8 +13,11 @@ from evenkeel.cmd.start_log import shown_value
 
 
 class Effective(NamedTuple):
-    """``value``: as text, of a secret only that it is set. ``origin``: ``file:line``, ``default``, or oslo.config's
-    name of another source."""
+    """An effective option.
+
+    ``value``: its text; for a secret only that it is set. ``origin``: ``file:line``, ``default``, or oslo.config's name
+    of another source.
+    """
 
     option: str
     value: str

@@ -1,4 +1,4 @@
-"""Ini files as they are written: for messages that name files and lines."""
+"""Ini files with line numbers, for messages that name files and lines."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from evenkeel.core.values import Value
 DEFAULT = "DEFAULT"
 
 _OPTION = re.compile(r"(?:(?P<section>[\w-]+)\.)?(?P<option>\w+)(?=(?:, [\w.-]+)*: )")
-"""The first option of a problem: ``option: …``, ``section.option: …`` or ``option, option: …``."""
+"""Pattern of the first option in a problem: ``option: …``, ``section.option: …`` or ``option, option: …``."""
 
 
 class IniFile(Value):
@@ -20,22 +20,23 @@ class IniFile(Value):
     path: str
     sections: dict[str, dict[str, list[str]]]
     lines: dict[tuple[str, str], int] = {}
-    """The line of an option's last occurrence, by :func:`section_key` and option; of a section's first one, by section
-    and ``""``."""
+    """Line of an option's last occurrence, by :func:`section_key` and option; of a section's first one, by section and
+    ``""``.
+    """
 
     def place(self, section: str, option: str = "") -> str:
-        """``path:line``; the path only, if the line is not known."""
+        """Position of an option as ``path:line``; the path only, if the line is unknown."""
         line = self.lines.get((section_key(section), option))
         return f"{self.path}:{line}" if line else self.path
 
 
 def section_key(section: str) -> str:
-    """The section as oslo.config compares it: in lower case, except ``DEFAULT``."""
+    """The section's name as oslo.config compares it: in lower case, except for ``DEFAULT``."""
     return section if section == DEFAULT else section.lower()
 
 
 def read_ini(path: Path) -> IniFile:
-    """Raises oslo.config's :class:`cfg.ParseError` naming the line."""
+    """Read a file. Raises oslo.config's :class:`cfg.ParseError` naming the line."""
     sections: dict[str, dict[str, list[str]]] = {}
     cfg.ConfigParser(str(path), sections).parse()
     return IniFile(path=str(path), sections=sections, lines=_lines(path.read_text().splitlines()))
@@ -64,8 +65,10 @@ def file_of(files: Iterable[IniFile], section: str, option: str) -> IniFile | No
 
 
 def located(problem: str, files: Sequence[IniFile], sections: Sequence[str]) -> str:
-    """The problem, with file and line of the option that it names, if a file has it. ``sections``: where an option that
-    is named without its section may be, the most likely one first."""
+    """Add file and line of the option that the problem names, if a file contains it.
+
+    ``sections``: sections in which an option without its section may be, the most likely one first.
+    """
     named = _OPTION.match(problem)
     if named is None:
         return problem

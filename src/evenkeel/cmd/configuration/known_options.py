@@ -18,7 +18,7 @@ OF_LIBRARIES = {
     "keystone_authtoken": "keystonemiddleware.auth_token",
     "cache": "oslo.cache",  # where keystonemiddleware keeps tokens
 }
-"""Section -> entry point of the group ``oslo.config.opts`` that lists its options."""
+"""Entry point of the group ``oslo.config.opts`` that lists the options of a section."""
 LOGINS = ("keystone_authtoken", "neutron", "barbican")
 """Sections with keystoneauth's credentials for Keystone."""
 
@@ -27,7 +27,10 @@ Written = Mapping[str, Mapping[str, str]]
 
 
 def known_options(groups: Groups, files: Sequence[IniFile]) -> Known:
-    """``groups``: options by section of this process and of device drivers; None instead of options: any."""
+    """Allowed options by section.
+
+    ``groups``: options by section of this process and of device drivers; None instead of options allows any.
+    """
     written = _written(files)
     known: dict[str, set[str]] = {DEFAULT: {"config_source"}}
     # oslo.config reads more options from the sources that these sections name
@@ -50,7 +53,7 @@ def _add(known: dict[str, set[str]], group: str, options: Iterable[cfg.Opt]) -> 
 
 
 def _written(files: Sequence[IniFile]) -> Written:
-    """Section -> option -> effective value."""
+    """Effective values in the files, by section and option."""
     found: dict[str, dict[str, str]] = {}
     for file in files:
         for section, options in file.sections.items():
@@ -59,7 +62,7 @@ def _written(files: Sequence[IniFile]) -> Written:
 
 
 def _of_libraries(written: Written) -> Iterator[Groups]:
-    """Options of the present sections; None: not known."""
+    """Options of libraries for the sections in the files; None: the options are unknown."""
     for section in OF_LIBRARIES.keys() & written.keys():
         yield {section: _listed(section)}
     for section in LOGINS:
@@ -78,7 +81,7 @@ def _listed(section: str) -> Sequence[cfg.Opt] | None:
 
 
 def _of_login(section: str, written: Written) -> Groups:
-    """keystoneauth's options of the section, and of the one that its ``auth_section`` names."""
+    """keystoneauth's options of the section, and of the section that its ``auth_section`` names."""
     try:
         from keystoneauth1 import loading
     except ImportError:

@@ -1,4 +1,4 @@
-"""Ini files: read by oslo.config, and refused with everything that is wrong in them."""
+"""Reads ini files by oslo.config, and refuses them with all of their problems."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,11 +16,11 @@ from evenkeel.config.values import rule_of
 
 
 def load(name: str, arguments: Sequence[str], *, groups: OptionGroups) -> cfg.ConfigOpts:
-    """Read the ``--config-file``s of the process ``name``. ``groups``: the options it reads, by section.
+    """Read the ``--config-file``s of the process ``name``.
 
-    Sections of device drivers are read, too, if they are in a file or the process has a ``device_driver``. Raises
-    :class:`ValueError` naming the file, or with all problems of the options: where each is, its value and what is
-    allowed. Exits on bad arguments.
+    ``groups``: its options by section. Sections of device drivers are read, too, if they are in a file or the process
+    has a ``device_driver``. Raises :class:`ValueError` naming the file, or with all problems of the options: position,
+    value and allowed values. Exits on invalid arguments.
     """
     conf = cfg.ConfigOpts()
     for group, options in groups.items():
@@ -54,7 +54,7 @@ def file_arguments(files: Iterable[object]) -> list[str]:
 
 
 def read_files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:
-    """The files in oslo.config's order: of an option in several files, the last one counts."""
+    """The files in oslo.config's order; the last file that contains an option determines its value."""
     folders = conf.config_dirs or conf.config_dir or ()
     paths = [Path(file).expanduser() for file in conf.config_file or ()]
     paths += [path for folder in folders for path in sorted(Path(folder).expanduser().glob("*.conf"))]
@@ -88,7 +88,10 @@ def _place(error: cfg.ConfigFileParseError) -> str:
 def _wrong_values(
     conf: cfg.ConfigOpts, known: Mapping[str | None, Sequence[cfg.Opt] | None], files: Sequence[IniFile]
 ) -> Iterator[str]:
-    """Every option is read once, so that an invalid value is found at start. Values of secrets are not shown."""
+    """Problems of all options with invalid values. Every option is read once, so that they are found at start.
+
+    Values of secrets are not shown.
+    """
     for group, listed in known.items():
         for option in listed or ():
             try:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 
 def closest(name: str, names: Iterable[str]) -> str:
-    """The most similar name; of several, the first alphabetically. Empty: none is similar."""
+    """The most similar name, the first alphabetically if there are several; empty if none is similar."""
     found = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.7)
     return found[0] if found else ""
 
@@ -16,5 +16,5 @@ def meant(name: str, names: Iterable[str]) -> str:
 
 
 def question(nearest: str) -> str:
-    """The end of a sentence; empty for an empty name."""
+    """Question about the nearest name, as the end of a sentence; empty for an empty name."""
     return f", did you mean {nearest}?" if nearest else ""

@@ -10,7 +10,7 @@ from evenkeel.cmd.device_drivers import declared_options
 
 
 class OptionValue(NamedTuple):
-    """``section``: None is ``[DEFAULT]``."""
+    """An option with its value. ``section`` None is ``[DEFAULT]``."""
 
     section: str | None
     option: cfg.Opt
@@ -18,12 +18,12 @@ class OptionValue(NamedTuple):
 
     @property
     def name(self) -> str:
-        """``section.option``, or ``option`` of ``[DEFAULT]``."""
+        """Name of the option: ``section.option``, or ``option`` in ``[DEFAULT]``."""
         return f"{self.section}.{self.option.name}" if self.section else str(self.option.name)
 
     @property
     def is_default(self) -> bool:
-        """The value is that of the option's declaration."""
+        """Whether the value is the default of the option's declaration."""
         return bool(self.value == self.option.default)
 
 

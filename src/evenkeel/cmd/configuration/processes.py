@@ -1,4 +1,4 @@
-"""The processes by name: where their configuration is, the options they read, and what checks them."""
+"""Processes by name, with their configuration files, options and checks."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib import import_module
@@ -12,8 +12,11 @@ from evenkeel.cmd.device_drivers import declared_options, installed_drivers
 
 
 class ConfiguredProcess(NamedTuple):
-    """``module``: has ``async def check(conf)``, which raises :class:`ValueError` with what options name and cannot be
-    used; it connects nowhere."""
+    """A process with a configuration.
+
+    ``module`` has ``async def check(conf)``, which raises :class:`ValueError` with all unusable options; it connects
+    nowhere.
+    """
 
     command: str
     module: str

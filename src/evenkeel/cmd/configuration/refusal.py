@@ -12,12 +12,15 @@ from evenkeel.config.problems import problems_of
 REFUSED = 2
 """Exit code for a refused configuration."""
 TOLD_MAX = 20
-"""The most problems that are printed; the rest is counted."""
+"""Maximum number of printed problems; further ones are counted."""
 
 
 def tell_refusal(command: str, error: ValueError, conf: cfg.ConfigOpts | None = None) -> int:
-    """Print the problems; returns the exit code. ``conf``: what was read, for files and lines of the options that the
-    problems name; None: they name them already."""
+    """Print the problems; returns the exit code.
+
+    ``conf``: the configuration, for files and lines of the options that the problems name; None: the problems name
+    them.
+    """
     for line in refusal_lines(command, problems_of(error) if conf is None else located_problems(conf, error)):
         print(line, file=sys.stderr)
     return REFUSED
@@ -33,7 +36,7 @@ def located_problems(conf: cfg.ConfigOpts, error: ValueError) -> tuple[str, ...]
 
 
 def refusal_lines(command: str, problems: Sequence[str]) -> list[str]:
-    """One line for one problem, else a heading and a line for each."""
+    """Lines for the problems: one line for one problem, else a heading and a line for each."""
     if len(problems) == 1:
         return [f"{command}: configuration refused: {problems[0]}"]
     told = [f"  {problem}" for problem in problems[:TOLD_MAX]]

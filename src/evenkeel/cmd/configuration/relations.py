@@ -1,4 +1,4 @@
-"""Relations between options of one process, for options that it has."""
+"""Relations between options of one process."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, located
 
 
 class Relation(NamedTuple):
-    """``lower`` is at most ``upper``. Names are ``option`` of ``[DEFAULT]``, or ``section.option``."""
+    """A relation: ``lower`` is at most ``upper``. Names are ``option`` of ``[DEFAULT]``, or ``section.option``."""
 
     lower: str
     upper: str
@@ -27,7 +27,7 @@ RELATIONS = (
 
 
 def relation_problems(conf: cfg.ConfigOpts, files: Sequence[IniFile]) -> Iterator[str]:
-    """Relations that do not hold, with both values."""
+    """Problems of relations that do not hold, with both values."""
     for lower, upper, reason in RELATIONS:
         low, high = _value(conf, lower), _value(conf, upper)
         if low is not None and high is not None and low > high:
@@ -41,7 +41,7 @@ def _parts(name: str) -> tuple[str, str]:
 
 
 def _value(conf: cfg.ConfigOpts, name: str) -> float | None:
-    """None: this process does not read it."""
+    """Value of the option; None if this process does not read it."""
     section, option = _parts(name)
     if section != DEFAULT and section not in conf:
         return None

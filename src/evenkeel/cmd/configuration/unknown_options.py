@@ -6,7 +6,7 @@ from evenkeel.cmd.configuration.ini_files import IniFile, section_key
 from evenkeel.cmd.configuration.nearest import closest, question
 
 Known = Mapping[str, frozenset[str] | None]
-"""Section, normalized by :func:`section_key` -> allowed options; None: any."""
+"""Allowed options by section, normalized by :func:`section_key`; None: any."""
 
 
 def unknown_problems(files: Iterable[IniFile], known: Known) -> Iterator[str]:
@@ -30,7 +30,7 @@ def _problems(file: IniFile, known: Known) -> Iterator[str]:
 
 
 def _like_section(section: str, options: Iterable[str], known: Known) -> str:
-    """The section with the most similar name, or else the first one with one of the options."""
+    """The section with the most similar name, or else the first section with one of the options."""
     by_lower = {name.lower(): name for name in known}
     if near := closest(section.lower(), by_lower):
         return f"[{by_lower[near]}]"
@@ -39,7 +39,7 @@ def _like_section(section: str, options: Iterable[str], known: Known) -> str:
 
 
 def _like_option(section: str, option: str, known: Known) -> str:
-    """A similar option of the section; else the same one of another section; else a similar one there."""
+    """A similar option of the section; else the same option of another section; else a similar one there."""
     if near := closest(option, known[section] or ()):
         return near
     places = {name: place for place, names in known.items() for name in names or ()}

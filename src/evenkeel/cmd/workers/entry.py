@@ -18,7 +18,7 @@ from evenkeel.cmd.workers.worker import Descriptors
 
 
 def main() -> int:
-    """Entry point. The configuration is read as it is now."""
+    """Run a worker. It reads the configuration files itself, at its own start."""
     ignore_hangup()
     number, beat_seconds, *descriptors = sys.argv[1:6]
     inherited = Descriptors(*map(int, descriptors))

@@ -1,4 +1,4 @@
-"""Metrics of several processes in one exposition: each adds a label to its own, and their texts are put together."""
+"""Metrics of several processes in one exposition: each adds a label to its metrics, and the parent merges the texts."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ class LabelledRegistry(Collector):
         self._process = process
 
     def collect(self) -> Iterator[Metric]:
-        """All families, for one exposition."""
+        """All metric families, for one exposition."""
         for family in self._registry.collect():
             labelled = Metric(family.name, family.documentation, family.type, family.unit)
             labelled.samples = [

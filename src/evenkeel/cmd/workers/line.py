@@ -17,9 +17,9 @@ from prometheus_client import REGISTRY
 from evenkeel.cmd.workers.exposition import exposition
 
 ANSWER = struct.Struct(">QQ")
-"""Number of the question, bytes of the answer."""
+"""Header of an answer: number of the request, length in bytes."""
 ACCEPT_MAX = 1000
-"""Characters of a scraper's header that are passed on."""
+"""Maximum number of characters of a scraper's header that are forwarded."""
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +42,7 @@ class WorkerLine:
         self._reading = asyncio.create_task(self._read(reader))
 
     async def exposition(self, accept: str, *, within_seconds: float) -> bytes:
-        """The worker's metrics; empty if it does not answer in time."""
+        """Request the worker's metrics; empty if it does not answer in time."""
         if self._writer is None or self._reading is None or self._reading.done():
             return b""
         number = next(self._numbers)
@@ -89,11 +89,11 @@ def _question(number: int, accept: str) -> bytes:
 
 
 async def _nothing() -> None:
-    """There is nothing to read first."""
+    """Default of ``before``: there is nothing to read first."""
 
 
 class ParentLine:
-    """The worker's end. ``number``: the worker's."""
+    """The worker's end of the connection to its parent. ``number``: number of the worker."""
 
     def __init__(self, connected: socket.socket, number: int) -> None:
         self._connected = connected
@@ -101,11 +101,11 @@ class ParentLine:
         self._before: Before | None = None
 
     def expose(self, before: Before = _nothing) -> None:
-        """Answer with metrics from now on. ``before``: awaited before each exposition."""
+        """Start to answer requests with metrics. ``before`` is awaited before each exposition."""
         self._before = before
 
     async def answer(self) -> None:
-        """Answer until the parent is gone."""
+        """Answer requests until the parent is gone."""
         reader, writer = await asyncio.open_unix_connection(sock=self._connected)
         try:
             while line := await reader.readline():

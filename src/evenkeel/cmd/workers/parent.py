@@ -39,16 +39,16 @@ BEAT_SECONDS = 30.0
 LOOK_SECONDS = 1.0
 START_AGAIN = Backoff(initial_seconds=0.5, max_seconds=30.0, jitter=(0.8, 1.2))
 STEADY_SECONDS = 60.0
-"""A worker that served for so long has got over the failures before."""
+"""Time of service after which a worker's earlier failures do not count any more."""
 STOP_SECONDS = 60.0
-"""After which workers that do not end are killed; they wait less for anything themselves."""
+"""Time after which workers that do not end are killed; their own time-outs are shorter."""
 SCRAPE_SECONDS = 5.0
 """Time-out of the workers' metrics; Prometheus waits 10 s for the parent's."""
 PARENT = "parent"
 
 
 class CannotStart(Exception):
-    """A worker ended before any served."""
+    """A worker ended before any worker served."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"exit code {code}")
@@ -63,7 +63,7 @@ class _End(NamedTuple):
 
 
 async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -> int:
-    """Run the workers until stopped; the exit code. Raises :class:`ValueError`."""
+    """Run the workers until stopped; returns the exit code. Raises :class:`ValueError`."""
     systemd = ServiceManager(health_file=conf.health_file)
     metrics = MetricsEndpoint(conf)
     try:
@@ -127,7 +127,7 @@ def _reloading(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metric
 
 
 async def _tell(parent: "Parent", systemd: ServiceManager, conf: cfg.ConfigOpts, url: str) -> None:
-    """Tell that the API is served as soon as it is, and then that it still is."""
+    """Notify systemd as soon as the API is served, and periodically while it is."""
     await parent.serves.wait()
     announce(conf.api.endpoint_file, url)
     systemd.ready()
@@ -141,7 +141,7 @@ class Parent:
         self, name: str, arguments: Sequence[str], listening: socket, count: int, *, beat_seconds: float
     ) -> None:
         self.serves = asyncio.Event()
-        """Set as soon as one serves."""
+        """Set as soon as a worker serves."""
         self._name = name
         self._arguments = tuple(arguments)
         self._listening = listening
@@ -238,7 +238,7 @@ class Parent:
             await asyncio.sleep(LOOK_SECONDS)
 
     def nobody_serves(self, within_seconds: float) -> bool:
-        """Whether no worker has served for so long."""
+        """Whether no worker has served for that long."""
         return time.monotonic() - self._served_at > within_seconds
 
     def reloaded(self) -> None:
@@ -249,7 +249,7 @@ class Parent:
                 worker.send(signal.SIGHUP)
 
     async def exposition(self, accept: str) -> tuple[bytes, str]:
-        """The metrics of all processes, and the type of their text. A worker that does not answer has none."""
+        """Metrics of all processes, and the media type of the text. Workers that do not answer are left out."""
         lines = [worker.line for _, worker in sorted(self._workers.items()) if worker.serves]
         theirs = await asyncio.gather(*(line.exposition(accept, within_seconds=SCRAPE_SECONDS) for line in lines))
         mine = exposition(REGISTRY, PARENT, accept)

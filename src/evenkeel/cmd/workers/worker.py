@@ -13,7 +13,7 @@ from evenkeel.cmd.workers.line import WorkerLine
 
 ENTRY = "evenkeel.cmd.workers.entry"
 NOTICE_MAX = 4096
-"""Bytes of a notice (sd_notify(3))."""
+"""Maximum length of a notification in bytes (sd_notify(3))."""
 
 
 class Descriptors(NamedTuple):
@@ -27,7 +27,7 @@ class Descriptors(NamedTuple):
 
 
 class Worker:
-    """A running one. Make it with :meth:`start`."""
+    """A running worker process. Create it with :meth:`start`."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Worker:
                 self._on_serving(self)
 
     def forgive(self) -> None:
-        """Count its silence from now on."""
+        """Restart the measurement of the worker's silence now."""
         self._beat_at = time.monotonic()
 
     def hangs(self, beat_seconds: float) -> bool:
@@ -110,7 +110,7 @@ class Worker:
         return self.serves and time.monotonic() - self._beat_at > beat_seconds
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal; nothing happens if it is gone."""
+        """Send a signal; a worker that is gone is ignored."""
         if self._process.returncode is None:
             self._process.send_signal(number)
 

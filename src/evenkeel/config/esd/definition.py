@@ -13,13 +13,13 @@ class Definition(Value):
     name: str
     file: str
     tags: Mapping[str, tuple[str, ...]] = {}
-    """Full paths, in order; of a tag without ``many`` at most one."""
+    """Full paths of the tag's objects, in order; for a tag without ``many`` at most one."""
     types: Mapping[str, str] = {}
     """Type on the devices of the object of each tag that takes one object, by tag."""
     problem: str = ""
 
     def path(self, tag: str) -> str:
-        """The one object of the tag; empty: none."""
+        """Path of the single object of the tag; empty if there is none."""
         return next(iter(self.tags.get(tag, ())), "")
 
     def reported(self) -> EnhancedService:

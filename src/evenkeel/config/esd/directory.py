@@ -13,7 +13,10 @@ Fingerprint = tuple[tuple[str, int, int, int], ...]
 
 
 class Snapshot(Value):
-    """The files by name: content, or why one could not be read. ``problem``: why the directory could not be."""
+    """Content of the files by name, or the reason why a file could not be read.
+
+    ``problem``: the reason why the directory could not be read.
+    """
 
     fingerprint: Fingerprint = ()
     contents: dict[str, bytes | str] = {}
@@ -21,8 +24,9 @@ class Snapshot(Value):
 
 
 def read_directory(path: Path, known: Fingerprint | None) -> Snapshot | None:
-    """All files; None if nothing changed since ``known``. A file that changes while it is read is read again with the
-    next call, because its metadata are taken before.
+    """Read all files; None if nothing changed since ``known``.
+
+    A file that changes while it is read is read again with the next call, because its metadata are taken before.
     """
     try:
         files = sorted(each for each in path.iterdir() if each.suffix == ".json" and not each.name.startswith("."))

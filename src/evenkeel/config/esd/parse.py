@@ -22,7 +22,7 @@ FILE_BYTES_MAX = 64 * 1024
 DEFINITIONS_MAX = 200
 """Limit for all files together."""
 LIST_MAX = 32
-"""Objects that one tag names."""
+"""Maximum number of objects that one tag names."""
 SHOWN_CHARACTERS_MAX = 80
 
 _FOLDER = "/Common/"
@@ -31,14 +31,14 @@ _PATH_WORDS = "the name of an object in /Common, or its full path there, is allo
 
 
 class Parsed(Value):
-    """Definitions by name, and the problems of files as a whole, by file."""
+    """Definitions by name, and problems of whole files by file."""
 
     definitions: Mapping[str, Definition] = {}
     problems: Mapping[str, str] = {}
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """A JSON object as its pairs, so that a name given twice is seen."""
+    """A JSON object as its pairs, so that a repeated name is detected."""
 
 
 class _Wrong(Exception):
@@ -46,7 +46,7 @@ class _Wrong(Exception):
 
 
 def parse_all(contents: Mapping[str, bytes | str]) -> Parsed:
-    """The definitions in all files, by file name; instead of the content of a file that could not be read, the reason.
+    """Parse all files, by file name. ``contents`` holds the reason (text) for a file that could not be read.
 
     A name in several places is unusable, whichever was meant.
     """
@@ -83,7 +83,7 @@ def _twice(name: str, files: list[str]) -> str:
 
 
 def _definitions(file: str, content: bytes | str) -> list[Definition]:
-    """Raises :class:`_Wrong` for a file whose names cannot be read."""
+    """Definitions of one file. Raises :class:`_Wrong` for a file whose names cannot be read."""
     document = _document(content)
     if not isinstance(document, _Pairs):
         raise _Wrong("an object of enhanced services by name is allowed")
@@ -130,7 +130,7 @@ def _tags(value: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _paths(given: str, tag: str, content: Any) -> tuple[str, ...]:
-    """The full paths that a tag's value names. Raises :class:`_Wrong`."""
+    """Full paths that a tag's value names. Raises :class:`_Wrong`."""
     known = TAGS[tag]
     if known.many:
         if not isinstance(content, list) or isinstance(content, _Pairs):

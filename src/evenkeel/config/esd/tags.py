@@ -30,11 +30,11 @@ class Tag(NamedTuple):
     """Values that a tag of an enhanced service definition accepts."""
 
     types: tuple[str, ...]
-    """Types of the object on the device."""
+    """Types on the device that the tag's object may have."""
     many: bool = False
-    """The value is a list of names."""
+    """True if the value is a list of names."""
     removable: bool = False
-    """An empty text removes the profile of this kind."""
+    """True if an empty text removes the profile of this kind."""
 
 
 TAGS: Mapping[str, Tag] = {
@@ -53,4 +53,4 @@ TAGS: Mapping[str, Tag] = {
     FALLBACK: Tag(PERSISTENCE_TYPES),
 }
 OTHER_NAMES: Mapping[str, str] = {"lbaas_http": HTTP, "lbaas_one_connect": ONE_CONNECT}
-"""Other forks' names of a tag."""
+"""Names of tags in other forks."""
