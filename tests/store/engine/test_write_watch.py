@@ -49,8 +49,8 @@ async def test_read_only_postgresql_is_named_until_it_takes_writes_again(
         assert store.write_problem() == beside.write_problem() == ""
         await set_read_only("on")
         await eventually(lambda: is_refused(store))
-        assert "read-only transaction" in store.write_problem()
-        assert beside.write_problem() == store.write_problem()
+        assert "read-only transaction" in store.write_problem()  # settled: the refused write has recorded it
+        assert beside.write_problem() == store.write_problem()  # settled: both have one watch
         await store.ping()
         await set_read_only("off")
         monkeypatch.setattr(write_watch, "REFUSED_SECONDS", 0.0)
@@ -87,7 +87,7 @@ async def test_postgresql_whose_disk_is_full_is_named(
         for statement in made:
             await store.database.autocommit(lambda connection, it=statement: connection.execute(text(it)))
         await eventually(lambda: is_full(store))
-        assert "No space left on device" in store.write_problem()
+        assert "No space left on device" in store.write_problem()  # settled: the refused write has recorded it
         await store.ping()
         await store.database.write(lambda connection: connection.execute(text("DROP TABLE event")))
         await store.database.autocommit(lambda connection: connection.execute(text("DROP TABLESPACE small")))
@@ -114,7 +114,7 @@ async def test_sqlite_file_on_a_full_disk_is_named(small_disk: Path) -> None:
             while True:
                 file.write(bytes(4096))
         await eventually(lambda: is_refused(store))
-        assert "full" in store.write_problem()
+        assert "full" in store.write_problem()  # settled: the refused write has recorded it
         await store.ping()
     finally:
         await store.close()
