@@ -1,7 +1,6 @@
-"""Responses: a status and JSON bytes.
-
-There are three error bodies, as in Octavia: faults of the API itself (``faultcode``), errors of routing,
-method, ``Accept`` and list parameters (``code``, ``title``, ``description``), and its identity middleware's 401.
+"""Responses: a status and JSON bytes. There are three error bodies, like in Octavia: faults of the API itself
+(``faultcode``), errors of routing, method, ``Accept`` and list parameters (``code``, ``title``, ``description``), and
+its identity middleware's 401.
 """
 
 import asyncio
@@ -45,7 +44,7 @@ class LoginNeeded(Value):
 
 
 class Unauthorized(Value):
-    """The body of a 401, as Keystone's middleware sends it."""
+    """Body of a 401, equal to that of Keystone's middleware."""
 
     error: LoginNeeded
 
@@ -73,8 +72,8 @@ class Answer:
 
 
 class StreamedAnswer(Answer):
-    """A JSON response that is too large to build at once: ``pieces`` are generated as the client reads them, and the
-    event loop serves other requests in between. Ends early when the client disconnects.
+    """A JSON response that is too large to build in one piece: ``pieces`` are generated as the client reads them, and
+    the event loop serves other requests in between. Ends early when the client disconnects.
     """
 
     __slots__ = ("_pieces",)
@@ -84,7 +83,7 @@ class StreamedAnswer(Answer):
         self._pieces = pieces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it; as an ordinary response if it fits one chunk."""
+        """Send the response (ASGI); as an ordinary one if it fits one chunk."""
         chunk = self._chunk()
         if len(chunk) < CHUNK_BYTES:
             await Answer(self.status, chunk, self.headers)(scope, receive, send)

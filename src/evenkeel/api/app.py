@@ -74,10 +74,10 @@ class Application(Litestar):
     """A Litestar application that sets a request id on every response, including responses that no handler made."""
 
     end_streams: Callable[[], None]
-    """Ends the answers that go on for as long as their clients listen: the process stops."""
+    """Function that ends streamed responses, because the process stops."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request, or the lifespan."""
+        """Serve one request, or the lifespan (ASGI)."""
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
@@ -195,7 +195,7 @@ def _route_handlers(
 
 
 def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle) -> Callable[..., Any]:
-    """The Litestar handler of a path. Its one argument is the request: nothing is injected or converted."""
+    """Build the Litestar handler of a path. Its one argument is the request: nothing is injected or converted."""
     route = path.replace(":str}", "}")
     allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
 

@@ -32,7 +32,9 @@ class Request(Value):
 
 
 class BodyReader(Generic[T]):
-    """A prebuilt decoder of one body type. ``lax``: as Octavia's, see :class:`LaxDecoder`; so are the errors then."""
+    """A prebuilt decoder of one body type. ``lax``: decodes like Octavia, see :class:`LaxDecoder`, and reports errors
+    in its words.
+    """
 
     def __init__(self, kind: type[T], *, lax: bool = False) -> None:
         self._kind: type[Any] = kind
@@ -67,8 +69,8 @@ class BodyReader(Generic[T]):
 
 
 def check_names(raw: bytes) -> None:
-    """Raises :class:`Invalid` for an object with a duplicate name: parsers differ in which one counts, and a gateway
-    that checked the request may have used the other one. ``raw`` is JSON of a known type.
+    """Raise :class:`Invalid` for an object with a duplicate name: parsers differ in which one counts, and a gateway
+    that checked the request may have used the other one. ``raw``: JSON of a known type.
     """
     json.loads(raw, object_pairs_hook=_named_once, parse_int=_unread, parse_float=_unread)
 
@@ -100,7 +102,7 @@ def check_content_type(headers: Headers, *, only_json: bool = True) -> None:
 
 
 async def read_body(receive: Receive, headers: Headers, limit_bytes: int) -> bytes:
-    """The whole body. Raises :class:`Refusal`: 413 as soon as it exceeds the limit, 408 if it takes too long to
+    """Read the whole body. Raises :class:`Refusal`: 413 as soon as it exceeds the limit, 408 if it takes too long to
     arrive.
     """
     declared = headers.get(b"content-length", b"")

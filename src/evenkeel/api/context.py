@@ -44,7 +44,7 @@ NOBODY = Admitted(project_id=ProjectId(""), scope=ProjectId(""))
 
 
 class Limits(Value):
-    """Limits of one request. Lists in bodies are limited by their types."""
+    """Limits of one request. Types limit the lists in bodies."""
 
     body_bytes: int = 1 << 20
     page_items: int = 1000
@@ -52,7 +52,7 @@ class Limits(Value):
 
 
 class Services:
-    """The services that handlers use; one per process."""
+    """The services that handlers use; one instance per process."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Services:
         await self._driver.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
-        """Have these agents make a complete pass over their shards."""
+        """Make these agents start a complete pass over their shards."""
         await self._driver.request_full_resync(owners)
 
     async def _tell(self, tell: Callable[[Change], Awaitable[None]], change: Change) -> None:
@@ -171,7 +171,7 @@ class Call:
 
     @property
     def base_url(self) -> str:
-        """Scheme and host as the client sees them."""
+        """Scheme and host of the request, from the client's point of view."""
         host = self.headers.get(b"host", b"localhost").decode("latin-1")
         return f"{self.scheme}://{host}"
 
@@ -186,7 +186,9 @@ class Call:
 
 
 def parsed_query(query_string: bytes) -> Query:
-    """Names and values. Raises :class:`BadList` for too many parameters, or NUL characters (databases refuse them)."""
+    """Parse names and values of a query string. Raises :class:`BadList` for too many parameters, or NUL characters
+    (databases refuse them).
+    """
     try:
         pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
     except ValueError as error:
@@ -198,7 +200,7 @@ def parsed_query(query_string: bytes) -> Query:
 
 
 def as_bool(name: str, value: str) -> bool:
-    """True or False as clients write them. Raises :class:`BadList`."""
+    """Parse a boolean in the spellings that clients use. Raises :class:`BadList`."""
     if (flag := FLAG_WORDS.get(value.lower())) is not None:
         return flag
     raise BadList(f"Invalid input for query parameter {name}. Value: '{value[:64]}'. Allowed: true, false.")

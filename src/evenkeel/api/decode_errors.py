@@ -1,7 +1,7 @@
 """Errors of refused bodies: the decoder's error in Octavia's words, with field, value and what is allowed.
 
-Only refused bodies are processed here, so speed does not matter. The decoder gives the location; what is allowed there
-is derived from the type, so that texts and checks cannot diverge.
+Only refused bodies are processed here, so speed does not matter. The decoder gives the location; the allowed values
+there are derived from the type, so that texts and checks cannot diverge.
 """
 
 import re
@@ -33,7 +33,7 @@ _ARGUMENTS = {
     "flavorprofile": "flavor_profile_",
     "quota": "quotas",
 }
-"""Octavia's names of whole bodies, by the attribute in them; of the others it is that attribute's with ``_``."""
+"""Octavia's names of whole bodies by the attribute in them; for other bodies it is that attribute's name with ``_``."""
 
 
 def argument_root(kind: type[Any]) -> str:
@@ -48,7 +48,9 @@ def argument_of(kind: type[Any]) -> str:
 
 
 def explained(error: msgspec.ValidationError, raw: bytes, kind: type[Any], *, octavia: bool = False) -> RequestError:
-    """The error for a body that is valid JSON, but not a ``kind``. ``octavia``: places are named as in Octavia."""
+    """Build the error for a body that is valid JSON, but not a ``kind``. ``octavia``: places are
+    named like in Octavia.
+    """
     text = str(error)
     path = _path(text)
     if unknown := _UNKNOWN.match(text):
@@ -78,7 +80,7 @@ class DecodeFailure(NamedTuple):
     allowed: list[inspect.Type]
     """The allowed types, except null."""
     secret: bool
-    """The value may contain a secret: texts must not show it."""
+    """True: the value may contain a secret, so that texts must not show it."""
 
     @property
     def rule(self) -> str:
@@ -159,7 +161,7 @@ def _bad_value(at: DecodeFailure) -> RequestError:
 
 
 def shown(value: Any) -> str:
-    """A value of a body as text."""
+    """Return a value of a body as text."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 

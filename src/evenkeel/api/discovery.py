@@ -38,7 +38,7 @@ class Health(Value):
     """Liveness: this process and its database answer."""
 
     status: str
-    """``ok``, or ``read_only``: the database takes no writes."""
+    """``ok``, or ``read_only``: the database accepts no writes."""
 
 
 async def versions(services: Services, call: Call) -> Answer:
@@ -60,7 +60,9 @@ async def versions(services: Services, call: Call) -> Answer:
 
 
 async def healthz(services: Services, call: Call) -> Answer:
-    """200 if the database answers, else 503. One that takes no writes answers reads, from any controller alike."""
+    """Handle GET /healthz: 200 if the database answers, else 503. A database that accepts no writes answers reads, from
+    any controller alike.
+    """
     await services.ping()
     return json_answer(Health(status="read_only" if services.write_problem() else "ok"))
 

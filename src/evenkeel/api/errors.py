@@ -25,7 +25,7 @@ class BadList(RequestError):
 
 
 class Refusal(RequestError):
-    """The request is refused before it is processed: unauthenticated, over the rate limit, too large, wrong type,
+    """The request was refused before it was processed: unauthenticated, over the rate limit, too large, wrong type,
     forbidden.
     """
 
@@ -54,7 +54,7 @@ def unknown_input(field: str, value: object, allowed: str) -> Invalid:
 
 
 def shorten(value: object, limit: int = 200) -> str:
-    """The value as text, cut to ``limit`` characters so that responses stay small."""
+    """Return the value as text, cut to ``limit`` characters so that responses stay small."""
     text = str(value)
     return text if len(text) <= limit else f"{text[:limit]}…"
 

@@ -1,7 +1,5 @@
-"""The types of request attributes: bounds and alphabets, enforced by the decoder and shown in the OpenAPI document.
-
-Bounds are those of the Octavia API v2 reference; where it has none, the database's limit or one of this project
-applies.
+"""Types of request attributes: bounds and alphabets, enforced by the decoder and shown in the OpenAPI document. Bounds
+are those of the Octavia API v2 reference; where it has none, the database's limit or one of this project applies.
 """
 
 from typing import Annotated, Literal, get_args
@@ -36,7 +34,7 @@ ProjectId = Annotated[
     str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]*[A-Za-z0-9][A-Za-z0-9._-]*" + END)
 ]
 SecretText = Annotated[str, Meta(extra_json_schema={"description": "a string", "writeOnly": True})]
-"""No error shows it, nor an object that contains it. Limited only by the size of the body."""
+"""Text that no error shows, nor an object that contains it. Limited only by the size of the body."""
 ProviderName = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_NUL)]
 Uuid = Annotated[
     str,

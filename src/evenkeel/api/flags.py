@@ -1,4 +1,4 @@
-"""Booleans as texts, as Octavia and Neutron take them, in bodies and queries."""
+"""Booleans as texts in bodies and queries, in the spellings that Octavia and Neutron accept."""
 
 from typing import Any, Generic, TypeVar
 
@@ -17,7 +17,7 @@ WSME, which parses bodies in Octavia.
 
 
 def flag_names(kind: Any) -> frozenset[str]:
-    """The names of the boolean attributes of a struct and of the structs in it."""
+    """Return the names of the boolean attributes of a struct and of the structs in it."""
     names: set[str] = set()
     _collect(inspect.type_info(kind), names, set())
     return frozenset(names)
@@ -61,7 +61,7 @@ class LaxDecoder(Generic[T]):
         self._flags = flag_names(kind)
 
     def decode(self, raw: bytes) -> T:
-        """Raises :class:`msgspec.ValidationError`, as the decoders of msgspec do."""
+        """Decode a body. Raises :class:`msgspec.ValidationError`, like the decoders of msgspec."""
         try:
             return self._strict(raw)
         except msgspec.ValidationError:
@@ -77,7 +77,7 @@ class LaxDecoder(Generic[T]):
 
 
 def with_flags(body: Any, names: frozenset[str]) -> bool:
-    """Replace words at these names by booleans, anywhere in the decoded body; whether there was one."""
+    """Replace words at these names by booleans, anywhere in the decoded body; returns whether there was one."""
     found, waiting = False, [body]
     while waiting:
         node = waiting.pop()

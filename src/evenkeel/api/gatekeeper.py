@@ -1,4 +1,4 @@
-"""Authenticates, rate-limits and authorizes every request before its handler runs."""
+"""Authentication, rate limit and authorization of every request before its handler runs."""
 
 from collections.abc import Iterable
 

@@ -52,12 +52,12 @@ def as_text(name: str, value: str) -> str:
 
 
 def as_address(name: str, value: str) -> str:
-    """An address in the form in which it is stored; other text as it is, which nothing has."""
+    """Return an address in the form in which it is stored; any other text unchanged, which no object has."""
     return canonical_address(value) or value
 
 
 def is_integer(text: str) -> bool:
-    """Digits, perhaps behind one minus sign."""
+    """Whether a text consists of digits, perhaps behind one minus sign."""
     return text.removeprefix("-").isdecimal()
 
 
@@ -76,7 +76,9 @@ def as_number(name: str, value: str) -> float:
 
 
 def as_moment(name: str, value: str) -> int:
-    """A time in the API's format, as seconds since the epoch; a zone of UTC may follow. Raises :class:`BadList`."""
+    """Parse a time in the API's format, into seconds since the epoch; a zone of UTC may follow. Raises
+    :class:`BadList`.
+    """
     try:
         moment = datetime.strptime(value.removesuffix("Z"), "%Y-%m-%dT%H:%M:%S")
     except ValueError:
@@ -99,10 +101,10 @@ class Filters(Value):
     tagged: bool = True
     """True if objects of the kind have tags."""
     owned: bool = True
-    """The objects are of projects; else every caller sees all of them."""
+    """True: the objects belong to projects. False: every caller sees all of them."""
 
     def resolve(self, name: str) -> str | None:
-        """The store's name of an attribute; None if it cannot be filtered."""
+        """Return the store's name of an attribute; None if the list cannot be filtered by it."""
         name = self.aliases.get(name, name)
         return name if name in self.parsers else None
 

@@ -39,8 +39,8 @@ FILTERS: dict[LookUp, frozenset[str]] = {
     "ports": _COMMON | {"device_id", "device_owner"},
     "floatingips": frozenset({"id", "port_id", "fixed_ip_address", "floating_ip_address", "floating_network_id"}),
 }
-"""Query parameters that filter; of a repeated one any value may match. Others than ``fields``, ``limit`` and
-``marker`` are ignored.
+"""Query parameters that filter, by kind; of a repeated one any value may match. Parameters other than ``fields``,
+``limit`` and ``marker`` are ignored.
 """
 
 

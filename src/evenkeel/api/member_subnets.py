@@ -20,7 +20,9 @@ async def check_subnets(services: Services, project_id: ProjectId | None, member
 
 
 async def missing_subnet(services: Services, project_id: ProjectId | None, subnet_ids: Iterable[str]) -> str | None:
-    """The first of the subnets that the network service does not show the project. One look-up for many."""
+    """Return the first of the subnets that the network service does not show to the project; None if it shows all. One
+    look-up for many.
+    """
     asked, look_up = tuple(dict.fromkeys(subnet_ids)), services.network.look_up
     known = {row["id"] for row in await look_up("subnets", {}, project_id=project_id)} if len(asked) > 1 else set()
     for subnet_id in asked:

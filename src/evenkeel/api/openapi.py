@@ -41,7 +41,7 @@ _SECURITY_SCHEMES = {
     "basic": {"type": "http", "scheme": "basic", "description": "With a password file"},
     "token": {"type": "apiKey", "in": "header", "name": "X-Auth-Token", "description": "With Keystone"},
 }
-"""The configuration decides which one applies, so no operation names one."""
+"""Security schemes of the document. The configuration decides which one applies, so no operation names one."""
 
 
 def document_routes(routes: Iterable[RouteMap]) -> RouteMap:

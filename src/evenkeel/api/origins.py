@@ -1,10 +1,10 @@
-"""The origin rule: a web page of another site may not write here, nor have agents work.
+"""The origin rule: a web page of another site may not write here, nor start work of agents.
 
-A browser attaches the credentials that it keeps for this address (basic authentication, client certificates) to
-requests of any page, and sends POST requests with a plain content type without asking first (CORS). So every request
-that may change something is refused if its browser names another origin: by ``Sec-Fetch-Site`` (Fetch Metadata), or,
-where a browser sends none (over plain HTTP), by an ``Origin`` whose host is not that of ``Host``. Clients that are no
-browsers send neither header.
+A browser attaches the credentials that it stores for this address (basic authentication, client certificates) to
+requests of any page, and sends POST requests with a plain content type without a CORS preflight. So every request that
+may change something is refused if its browser names another origin: by ``Sec-Fetch-Site`` (Fetch Metadata), or, where a
+browser sends none (over plain HTTP), by an ``Origin`` whose host is not that of ``Host``. Clients that are no browsers
+send neither header.
 """
 
 from collections.abc import Iterable
@@ -15,15 +15,15 @@ from evenkeel.api.errors import Refusal, shorten
 
 _LOOKS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITES = frozenset({b"same-origin", b"none"})
-"""``none``: a user's own act, as with a bookmark."""
+"""Values of ``Sec-Fetch-Site`` that may write. ``none``: the user's own act, for example by a bookmark."""
 
 
 class OriginRule:
     """The origins of web pages that may write; pages of the API's own address always may."""
 
     def __init__(self, trusted: Iterable[str] = ()) -> None:
-        """``trusted``: further origins, each ``scheme://host[:port]``. Raises :class:`ValueError` naming a wrong
-        one.
+        """Initialize the rule. ``trusted``: further origins, each ``scheme://host[:port]``. Raises :class:`ValueError`
+        naming a wrong one.
         """
         self._trusted = frozenset(_checked(origin).encode() for origin in trusted)
 

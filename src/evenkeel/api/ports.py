@@ -1,4 +1,4 @@
-"""The API's ports to the controller: notifications of accepted writes, and what it keeps in memory."""
+"""The API's ports to the controller: notifications of accepted writes, and time series in the controller's memory."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,18 +10,18 @@ from evenkeel.core.traffic import TrafficSeries
 
 
 class ChangeSink(Protocol):
-    """Notified of every accepted write, after its commit.
+    """Port for notifications of accepted writes, after their commit.
 
     Its actions (placement, hints) may be lost: the database is the truth, and the scheduler finds the rest. So it must
     not raise if a service is unavailable; if it does, the request still succeeds.
     """
 
     async def accepted(self, change: Change) -> None:
-        """Place it, or send a hint."""
+        """Place the load balancer, or send a hint to the owner of its shard."""
         ...
 
     async def failed_over(self, change: Change) -> None:
-        """Move it to another agent, if there is one; else send a hint."""
+        """Move the load balancer to another agent, if there is one; else send a hint to its owner."""
         ...
 
     async def send_inquiry(
@@ -57,7 +57,7 @@ class ActivitySource(Protocol):
     """Port to this process's activity over time."""
 
     def activity(self) -> Activity:
-        """Totals and points. Any thread may call it."""
+        """Return totals and points. Any thread may call it."""
         ...
 
 

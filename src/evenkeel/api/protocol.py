@@ -23,9 +23,9 @@ from evenkeel.serving.write_timeout import WriteTimeout
 CONNECTION = "connection"
 """Key of the request's :class:`Connection` in the scope's ``state``."""
 FEED_BYTES = 16 * 1024
-"""Chunk passed to the parser at once: a header may exceed its limit by this much before it is detected."""
+"""Size of the chunks passed to the parser: a header may exceed its limit by this much before that is detected."""
 PIPELINED_MAX = 16
-"""Pipelined requests that wait for the response to an earlier one."""
+"""Most pipelined requests that wait for the response to an earlier one."""
 
 
 class _TooMuch(Exception):
@@ -50,7 +50,9 @@ class BoundedProtocol(HttpToolsProtocol):
     _header_bytes = 0
     _fed_bytes = 0
     _unread_left: int | None = None
-    """Set after a response that did not wait for the end of its request."""
+    """Bytes of the body that may still arrive, after a response that did not wait for the end of its request; else
+    None.
+    """
     _header_timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
     _writing: WriteTimeout
@@ -82,7 +84,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- reading
 
     def data_received(self, data: bytes) -> None:
-        """Parse data, unless it exceeds a limit."""
+        """Pass received data to the parser, unless it exceeds a limit."""
         for begin in range(0, len(data), FEED_BYTES):
             if self.transport.is_closing() or self.parser is None:
                 return

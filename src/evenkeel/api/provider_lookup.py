@@ -55,7 +55,7 @@ class ProviderLookup:
         self._drivers = {}
 
     def table_of(self, device_driver: str) -> Capabilities:
-        """The capabilities of the device type; everything if it declares none."""
+        """Return the capabilities of the device type; everything if it declares none."""
         return self._capabilities.get(device_driver, EVERYTHING)
 
     async def device_driver_of(self, provider: str) -> str:
@@ -82,9 +82,8 @@ class ProviderLookup:
         return self._enhanced[provider]
 
     async def of(self, kind: type[Any], object_id: str, scope: ProjectId | None) -> ServedObject:
-        """The provider of the object, if the caller may see it. One query, unless cached.
-
-        Raises :class:`NotFound`.
+        """Return the provider of the object, if the caller may see it. One query, unless cached. Raises
+        :class:`NotFound`.
         """
         found = self._served.get((kind, object_id))
         if found is None or scope not in (None, found.project_id):

@@ -13,7 +13,7 @@ from evenkeel.api.errors import Refusal
 from evenkeel.core.ids import ProjectId
 
 MAX_PROJECTS = 10_000
-"""The most buckets. The least recently used one is dropped; it starts full when its project comes back."""
+"""Most buckets. The least recently used one is dropped; it starts full when its project returns."""
 
 
 class RateLimit:

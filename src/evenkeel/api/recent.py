@@ -20,7 +20,7 @@ class Recent(Generic[T]):
         self._kept: tuple[float, T] | None = None
 
     async def get(self, compute: Callable[[], Awaitable[T]]) -> T:
-        """The value kept, or a new one. Raises what ``compute`` raises, which is not kept."""
+        """Return the cached value, or a new one. Raises the exceptions of ``compute``, which are not cached."""
         if self._kept is not None and self._now_seconds() < self._kept[0] + self._seconds:
             return self._kept[1]
         if self._running is None:
@@ -48,7 +48,7 @@ class Coalesced(Generic[T]):
         self._next: asyncio.Task[T] | None = None
 
     async def get(self, compute: Callable[[], Awaitable[T]]) -> T:
-        """The value. Raises what ``compute`` raises."""
+        """Return a value computed after this call. Raises the exceptions of ``compute``."""
         if self._next is None:
             self._next = asyncio.create_task(self._after(self._running, compute))
             self._next.add_done_callback(_looked_at)

@@ -1,6 +1,6 @@
-"""The log of requests. That of writes is the audit trail: for every request that may change something who sent it, from
-where, and what became of it. At debug level every request is logged, with the number of its SQL statements. Bodies are
-not logged.
+"""The log of requests. Its entries about writes are the audit trail: for every request that may change something, the
+user, the address and the outcome. At debug level every request is logged, with the number of its SQL statements. Bodies
+are not logged.
 """
 
 import time
@@ -21,12 +21,12 @@ REASON_MAX = 300
 
 
 class RequestLog:
-    """One request. Create it when the request arrives."""
+    """Log of one request. Create it when the request arrives."""
 
     __slots__ = ("_begun", "_route", "_scope")
 
     def __init__(self, scope: HTTPScope, route: str) -> None:
-        """``route``: the path with its parameters as placeholders."""
+        """Start the log of a request. ``route``: the path with its parameters as placeholders."""
         self._scope = scope
         self._route = route
         self._begun = time.monotonic()

@@ -8,7 +8,7 @@ from evenkeel.api.style import OCTAVIA, ApiStyle
 from evenkeel.core.values import Value
 
 Handler = Callable[..., Awaitable[Answer]]
-"""``(services, call)``, and the decoded body as third argument if the operation has one."""
+"""Function called with ``(services, call)``, and the decoded body as third argument if the operation has one."""
 
 
 class Parameter(Value):

@@ -1,6 +1,5 @@
-"""API styles: reading of request bodies, and error responses.
-
-Each route map has one. For errors before a route is found, the path's prefix determines the style.
+"""API styles: reading of request bodies, and error responses. Each route map has one. For errors before a route is
+found, the path's prefix determines the style.
 """
 
 from collections.abc import Iterable
@@ -16,7 +15,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class Reader(Protocol, Generic[Body]):
-    """Reads bodies of one type."""
+    """Reader for bodies of one type."""
 
     def read(self, raw: bytes) -> Body:
         """Decode a request's body. Raises :class:`RequestError`."""
@@ -28,7 +27,7 @@ class ApiStyle(Protocol):
 
     @property
     def base(self) -> str:
-        """The prefix of its paths; empty: any."""
+        """Prefix of the API's paths; empty: any."""
         ...
 
     @property
@@ -38,12 +37,14 @@ class ApiStyle(Protocol):
 
     @property
     def changes_in_error(self) -> bool:
-        """Whether its writes are let in from ERROR where immutability is strict; else only deletes and failovers."""
+        """Whether the API's writes are accepted on objects in ERROR where immutability is strict; else only deletes and
+        failovers.
+        """
         ...
 
     @property
     def errors(self) -> tuple[type[Any], ...]:
-        """The types of its error bodies, for the OpenAPI document; a 401 always has Keystone's body."""
+        """Types of the API's error bodies, for the OpenAPI document; a 401 always has Keystone's body."""
         ...
 
     def reader(self, kind: type[T]) -> Reader[T]:
@@ -60,8 +61,9 @@ class ApiStyle(Protocol):
 
 
 class OctaviaStyle:
-    """Octavia's style, which the operators' API uses, too. ``lax``: numbers and booleans in bodies may be text, as in
-    Octavia."""
+    """Octavia's style, which the operators' API uses, too. ``lax``: numbers and booleans in bodies may be text, like in
+    Octavia.
+    """
 
     base = ""
     only_json = True

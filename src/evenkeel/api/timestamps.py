@@ -11,7 +11,7 @@ def _of_second(seconds: int) -> str:
 
 
 def timestamp(seconds: float) -> str:
-    """Seconds since the epoch as ``2026-01-02T03:04:05``."""
+    """Format seconds since the epoch like ``2026-01-02T03:04:05``."""
     return _of_second(int(seconds))
 
 

@@ -1,4 +1,4 @@
-"""Totals of this process, read from its metrics."""
+"""Totals of this process, read from its Prometheus metrics."""
 
 from collections import defaultdict
 from collections.abc import Iterator

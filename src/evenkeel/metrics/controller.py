@@ -1,4 +1,4 @@
-"""Metrics of a controller besides its API."""
+"""Prometheus metrics of a controller, except those of its API."""
 
 from prometheus_client import Counter, Gauge, Histogram
 

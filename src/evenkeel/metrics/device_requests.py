@@ -21,6 +21,6 @@ REQUEST_DURATION = Histogram(
 
 
 def answered(device: str, method: str, status: int, seconds: float) -> None:
-    """Count one request; ``status`` 0: no answer."""
+    """Count one request to a device; ``status`` 0: no answer."""
     REQUESTS.labels(device, method, status or NO_ANSWER).inc()
     REQUEST_DURATION.labels(device, method).observe(seconds)

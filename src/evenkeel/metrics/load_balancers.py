@@ -1,4 +1,6 @@
-"""Metrics of single load balancers, by option: their number is bounded, their only label is the load balancer's id."""
+"""Metrics of single load balancers, enabled by an option: their number is bounded, and their only label is the load
+balancer's id.
+"""
 
 import asyncio
 import time
@@ -57,7 +59,7 @@ _GAUGES: tuple[Figure, ...] = (
 
 
 class TrafficCollector(Collector):
-    """Exports the totals of the last successful read; if a read fails they are absent."""
+    """Collector of load balancers' totals at the last successful read; if a read fails they are absent."""
 
     def __init__(self, reports: ReportStore, *, limit: int, now: Callable[[], float] = time.monotonic) -> None:
         """Initialize the collector. ``limit``: most load balancers shown, the oldest ones; at least 1."""
@@ -86,7 +88,7 @@ class TrafficCollector(Collector):
         return _families(NOTHING)
 
     def collect(self) -> Iterator[Metric]:
-        """The families, for one exposition."""
+        """Yield the metric families of one exposition."""
         return iter(()) if self._reading is None else _families(self._reading)
 
 

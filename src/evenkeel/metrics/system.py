@@ -1,5 +1,5 @@
-"""Metrics of the whole system, which every controller reads from the database: in queries take one of them (``max``),
-not their sum.
+"""Metrics of the whole system, which every controller reads from the database: in queries use the ``max`` of
+controllers, not the sum.
 """
 
 import asyncio
@@ -74,8 +74,9 @@ async def read_figures(operators: OperatorStore) -> SystemFigures:
 
 
 class SystemCollector(Collector):
-    """Exports the figures of the last successful read. If a read fails, all of them are absent, but
-    ``evenkeel_database_up`` is 0."""
+    """Collector of the figures of the last successful read. If a read fails, all of them are absent, but
+    ``evenkeel_database_up`` is 0.
+    """
 
     def __init__(
         self,
@@ -84,8 +85,9 @@ class SystemCollector(Collector):
         write_problem: Callable[[], str],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``broker_problem``: why this process cannot send messages now; ``write_problem``: why the database takes no
-        writes; empty if all is well."""
+        """Initialize the collector. ``broker_problem``: why this process cannot send messages now; ``write_problem``:
+        why the database accepts no writes; empty if there is no problem.
+        """
         self._operators = operators
         self._broker_problem = broker_problem
         self._write_problem = write_problem
@@ -128,7 +130,7 @@ class SystemCollector(Collector):
         return self._families(NOTHING)
 
     def collect(self) -> Iterator[Metric]:
-        """The families, for one exposition."""
+        """Yield the metric families of one exposition."""
         return self._families(self._figures)
 
     def _families(self, figures: SystemFigures | None) -> Iterator[Metric]:
@@ -175,7 +177,7 @@ class SystemCollector(Collector):
 
 
 def gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
-    """A family with one value and no labels."""
+    """Build a gauge family with one value and no labels."""
     return GaugeMetricFamily(name, text, value=float(value))
 
 

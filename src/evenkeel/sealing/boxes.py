@@ -41,7 +41,7 @@ class BoxPurpose(Value):
 
 
 class _Inside(Wire):
-    """The plaintext. Fields may be added, as in messages."""
+    """The plaintext of a box. Fields may be added, like in messages."""
 
     kind: CertificateKind
     certificates: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class KeyPair:
         """The public key, 32 bytes, for :func:`seal`."""
 
     def open(self, box: bytes, purpose: BoxPurpose) -> CertificateContent:
-        """The content of a box. Raises :class:`SealingError` if it was not sealed for this key and purpose."""
+        """Return the content of a box. Raises :class:`SealingError` if it was not sealed for this key and purpose."""
         if len(box) > BOX_BYTES_MAX:
             raise SealingError(f"the box of {purpose.sha256} has {len(box)} bytes; there may be {BOX_BYTES_MAX}")
         try:

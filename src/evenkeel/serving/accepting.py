@@ -1,4 +1,4 @@
-"""Accepts connections on a listening socket, for any asyncio protocol, on any event loop.
+"""Acceptor of connections on a listening socket, for any asyncio protocol, on any event loop.
 
 ``loop.create_server`` does not count connections: the protocol sees one only after the TLS handshake, and a process
 without file descriptors logs tracebacks while clients wait. Here a connection counts as soon as it is accepted,
@@ -33,8 +33,8 @@ SPARE_FILES = 192
 CONNECTIONS_MIN = 16
 
 Factory = Callable[[Connection], asyncio.Protocol]
-"""Makes the protocol of a connection. The protocol sets :attr:`Connection.close` to a function that closes its
-transport at once, and calls :meth:`Connection.release` when the transport is lost.
+"""Function that makes the protocol of a connection. The protocol sets :attr:`Connection.close` to a function that
+closes its transport immediately, and calls :meth:`Connection.release` when the transport is lost.
 """
 
 
@@ -138,7 +138,7 @@ class Acceptor:
             log.error("connections cannot be accepted", reason=reason, connections=len(self._connections))
 
     def _shed(self) -> None:
-        """Close one open connection and one waiting connection, so that its client gets an answer."""
+        """Close one open connection and one waiting connection, so that the waiting client gets an answer."""
         self._connections.close_one()
         if self._spare >= 0:
             os.close(self._spare)

@@ -32,7 +32,7 @@ class HandlerLimits(Protocol):
 
     @property
     def write_seconds(self) -> float:
-        """How long the client may take to read a part of the response."""
+        """Seconds that the client may take to read a part of the response."""
         ...
 
     @property
@@ -51,7 +51,9 @@ def _plain(status: int) -> web.Response:
 
 
 class BoundedHandler(web.RequestHandler):
-    """A connection. ``bad_request``: answers with this status what is not HTTP."""
+    """aiohttp's handler of one connection, with additional limits. ``bad_request``: status of the answer to input that
+    is not HTTP.
+    """
 
     def __init__(
         self,
@@ -123,7 +125,9 @@ class BoundedHandler(web.RequestHandler):
             self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Stop the header timeout when a request's header is complete; start it when one begins."""
+        """Pass data to the parser. Stops the header timeout when a request's header is complete, and starts it when one
+        begins.
+        """
         before = self._request_count
         super().data_received(data)
         if self._request_count > before:

@@ -13,7 +13,7 @@ from cryptography import x509
 
 HANDSHAKE_SECONDS = 5.0
 POSTGRESQL_TLS = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"
-"""PostgreSQL's SSLRequest, which it answers with ``S`` if it serves TLS."""
+"""PostgreSQL's SSLRequest, which a server with TLS answers with ``S``."""
 
 
 def end_of_file(path: str | Path) -> float | None:

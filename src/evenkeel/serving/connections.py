@@ -13,7 +13,7 @@ from evenkeel.core.values import Value
 from evenkeel.serving.peers import Network, host_of, is_in
 
 HOSTS_REMEMBERED = 10_000
-"""Addresses remembered as authenticated; the oldest is dropped."""
+"""Most addresses remembered as authenticated; the oldest one is dropped."""
 
 
 class ConnectionLimits(Value):
@@ -26,7 +26,7 @@ class ConnectionLimits(Value):
 
 
 class Connection:
-    """A connection in the table. ``close`` must close it at once."""
+    """A connection in the table. ``close`` must close it immediately."""
 
     __slots__ = ("_table", "address", "close", "expected", "host", "is_known")
 
@@ -40,7 +40,7 @@ class Connection:
         self.is_known = False
 
     def known(self) -> None:
-        """Mark it as authenticated: it is no longer closed in favour of others."""
+        """Mark the connection as authenticated: it is no longer closed in favour of others."""
         if not self.is_known:
             self._table.note_known(self)
 
@@ -96,7 +96,7 @@ class Connections:
         return len(self._held) < limits.connections_max or self.close_one(expected=host in self._hosts, address=address)
 
     def close_one(self, *, expected: bool = True, address: str = "") -> bool:
-        """Close the oldest unauthenticated connection; returns whether there was one. Those of addresses that
+        """Close the oldest unauthenticated connection; returns whether there was one. Connections of addresses that
         authenticated before are included only if ``expected``.
         """
         queues = (self._strangers[False], self._strangers[True]) if expected else (self._strangers[False],)

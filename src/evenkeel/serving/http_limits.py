@@ -1,4 +1,6 @@
-"""Limits of HTTP requests. Its own module, because the options name them where no HTTP server is installed."""
+"""Limits of HTTP requests. They have a module of their own, because the options name them where no HTTP server is
+installed.
+"""
 
 from evenkeel.core.values import Value
 
@@ -15,6 +17,8 @@ class HttpLimits(Value):
     """Seconds from the beginning of a connection, or of a further request on it, to the end of the request's header."""
     unread_bytes_max: int = 1024 * 1024
     unread_seconds: float = 5.0
-    """How much of an unread body is accepted after the response: closing at once would discard the response."""
+    """Seconds for which an unread body is accepted after the response: closing immediately would
+    discard the response.
+    """
     write_seconds: float = 30.0
     """How long the client may read nothing of a response."""

@@ -1,10 +1,10 @@
-"""The queue of password checks. A check takes about 50 ms of CPU time, and any client can trigger one.
+"""The queue of password checks.
 
-One check runs at a time for addresses without recent failures, and one at a time, in a queue of their own, for
-addresses that recently sent a wrong password: at most two threads, however many clients there are. Within a queue
-addresses are served round-robin, and each has few places; when the queue is full, a new request replaces the last one
-of the address with the most requests. The same password sent twice is checked once. So a client with a correct password
-is served soon, even by a process that has just started.
+A check takes about 50 ms of CPU time, and any client can trigger one. One check runs at a time for addresses without
+recent failures, and one at a time, in a queue of their own, for addresses that recently sent a wrong password: at most
+two threads, however many clients there are. Within a queue addresses are served round-robin, and each has few places;
+when the queue is full, a new request replaces the last one of the address with the most requests. The same password
+sent twice is checked once. So a client with a correct password is served soon, even by a process that has just started.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ SUSPECT_SECONDS = 60.0
 """How long an address that sent a wrong password stays in the separate queue."""
 SUSPECTS_MAX = 4096
 WAITING_MAX = 64
-"""Attempts that wait in one queue; more are turned away."""
+"""Most attempts that wait in one queue; more are refused."""
 OF_PEER_MAX = 16
 """Most waiting logins of one address."""
 PEER_CHARACTERS_MAX = 64
-"""The longest stored address: behind a proxy it comes from a header."""
+"""Length of the longest stored address: behind a proxy it comes from a header."""
 
 
 class TooManyAttempts(Exception):
@@ -58,7 +58,7 @@ class LoginAttempt(Value):
 
 
 class _Lane:
-    """Attempts that wait, by address; addresses take turns."""
+    """Waiting attempts by address; addresses take turns."""
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, deque[LoginAttempt]] = OrderedDict()
@@ -83,7 +83,7 @@ class _Lane:
         self._count -= 1
 
     def next(self) -> LoginAttempt | None:
-        """The next check; its address moves to the end of the round."""
+        """Return the next check; its address moves to the end of the round."""
         if not self._waiting:
             return None
         peer, attempts = self._waiting.popitem(last=False)
@@ -103,9 +103,8 @@ class LoginQueue:
         self._attempts: dict[bytes, LoginAttempt] = {}
 
     async def is_right(self, digest: bytes, address: str, check: Callable[[], bool]) -> bool:
-        """The result of ``check``, which runs in a thread and must not raise. ``digest``: identifies what is checked.
-
-        Raises :class:`TooManyAttempts`.
+        """Return the result of ``check``, which runs in a thread and must not raise. ``digest``: identifies the checked
+        password. Raises :class:`TooManyAttempts`.
         """
         known = self._attempts.get(digest) or self._begin(digest, host_of(address[:PEER_CHARACTERS_MAX]), check)
         # cancelling one caller does not cancel the check, which others may share

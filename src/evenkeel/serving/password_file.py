@@ -29,14 +29,14 @@ C = TypeVar("C", bound=Sized)
 
 
 def is_name(name: str) -> bool:
-    """Whether it may be a line's name: 1 to 64 letters, digits, dots, dashes, underscores and @, the first one a letter
-    or digit.
+    """Whether a text may be a line's name: 1 to 64 letters, digits, dots, dashes, underscores and @, the first one a
+    letter or digit.
     """
     return _NAME.fullmatch(name) is not None
 
 
 def parse_lines(text: str, parse: Callable[[str], E]) -> Iterator[tuple[int, E]]:
-    """The result of ``parse`` for each line except comments, with its number. Raises :class:`Invalid` naming the
+    """Yield the number of each line except comments, with the result of ``parse``. Raises :class:`Invalid` naming the
     number.
     """
     for number, line in enumerate(text.splitlines(), 1):
@@ -48,7 +48,9 @@ def parse_lines(text: str, parse: Callable[[str], E]) -> Iterator[tuple[int, E]]
 
 
 def read_private(path: Path) -> str:
-    """The text of a file. Raises :class:`OSError`; :class:`Invalid` if it is too large, or others may read it."""
+    """Read the text of a file. Raises :class:`OSError`; :class:`Invalid` if the file is too large, or others may read
+    it.
+    """
     with path.open("rb") as file:
         # of the open file, so that it cannot be replaced in between
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
@@ -111,7 +113,7 @@ class WatchedFile(Generic[C]):
             raise ValueError(f"{option}: {path}: {_reason(error)}") from error
 
     def refresh(self) -> bool:
-        """Reload the file if it changed; True if the content changed."""
+        """Reload the file if it changed; returns whether the content changed."""
         try:
             fingerprint = _fingerprint(self._path)
         except OSError as error:

@@ -45,12 +45,12 @@ def hash_password(password: str, salt: bytes) -> PasswordHash:
 
 
 def new_salt() -> bytes:
-    """A random salt for one hash."""
+    """Return a random salt for one hash."""
     return secrets.token_bytes(SALT_BYTES)
 
 
 def matches(password: bytes, stored: PasswordHash | None) -> bool:
-    """Whether it is the password. Takes the same time if not, and for an unknown name without a hash."""
+    """Whether a password matches a hash. Takes the same time if not, and for an unknown name without a hash."""
     against = stored or _NOBODY
     same = hmac.compare_digest(derive_key(password[:PASSWORD_BYTES_MAX], against), against.key)
     return same and stored is not None and len(password) <= PASSWORD_BYTES_MAX

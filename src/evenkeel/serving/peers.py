@@ -1,17 +1,17 @@
-"""Which addresses count as the same client."""
+"""Addresses that count as the same client."""
 
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 IPV6_PREFIX = 64
-"""One host can use any address of its /64 network."""
+"""Prefix length that identifies a client: one host can use any address of its /64 network."""
 
 Network = IPv4Network | IPv6Network
 
 
 def host_of(address: str) -> str:
-    """The key of an address: the IPv4 address, also of a mapped one; the /64 network of an IPv6 address; any other text
-    unchanged.
+    """Return the key of an address: the IPv4 address, also of a mapped one; the /64 network of an IPv6 address; any
+    other text unchanged.
     """
     found = _parsed(address)
     if found is None:

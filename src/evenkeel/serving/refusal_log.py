@@ -1,4 +1,4 @@
-"""Logs refusals at a bounded rate: the first one at once, then sums."""
+"""Log of refusals at a bounded rate: the first one immediately, then sums."""
 
 import asyncio
 from collections import Counter
@@ -25,7 +25,9 @@ class RefusalLog:
         self._telling: asyncio.TimerHandle | None = None
 
     def add(self, reason: str, peer: str = "") -> None:
-        """Count one, in an event loop. ``reason``: one of few constant texts; ``peer``: the log shows the last one."""
+        """Count one refusal, in an event loop. ``reason``: one of few constant texts; ``peer``: the log shows the last
+        one.
+        """
         self._counts[reason] += 1
         self._last_peer = peer
         wait_seconds = self._next_at - self._monotonic()

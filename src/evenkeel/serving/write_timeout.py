@@ -1,4 +1,4 @@
-"""Closes connections of clients that do not read their responses."""
+"""Time-out for clients that do not read their responses."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class WriteTimeout:
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self) -> None:
-        """Check now, and repeatedly as long as data is buffered."""
+        """Check the buffer now, and repeatedly as long as data is buffered."""
         left = self._transport.get_write_buffer_size()
         if left and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look, left)

@@ -1,1 +1,1 @@
-"""Traces by OpenTelemetry, sent by OTLP over HTTP. Only imported if they are turned on."""
+"""Traces by OpenTelemetry, sent by OTLP over HTTP. Imported only if traces are enabled."""

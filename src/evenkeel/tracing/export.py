@@ -1,5 +1,5 @@
-"""Sends spans to a collector. A thread of its own does it, from a queue that is bounded: what does not fit is dropped.
-A collector that is down costs nothing but its spans.
+"""Export of spans to a collector, by a thread of its own from a bounded queue: spans that do not fit are dropped. A
+collector that is down costs nothing but its spans.
 """
 
 import logging
@@ -40,7 +40,7 @@ class CountingExporter(SpanExporter):
         self._lost = False
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Send them. Does not raise."""
+        """Send the spans, and count the result. Does not raise."""
         try:
             result = self._inner.export(spans)
         except Exception as error:

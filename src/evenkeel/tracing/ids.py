@@ -1,4 +1,4 @@
-"""Ids of traces and spans that follow from the id of a change, and which traces are kept.
+"""Ids of traces and spans, derived from the id of a change, and the decision which traces are kept.
 
 A change id is a UUID (version 4). Its 128 bits are the trace id, so an operator finds the trace of a request by its id
 without the dashes; its lower half is the id of the request's span.
@@ -41,7 +41,7 @@ def first_ids(change_id: str) -> FirstIds | None:
 
 
 def context_of(ids: FirstIds) -> SpanContext:
-    """The first span, as other processes see it."""
+    """Return the context of the first span, for spans of other processes."""
     return SpanContext(ids.trace_id, ids.span_id, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 
 

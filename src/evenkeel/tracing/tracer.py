@@ -21,7 +21,7 @@ from evenkeel.core.tracing import HEADER, NO_ATTRIBUTES, NOTHING, Attributes, Ch
 from evenkeel.tracing.ids import FirstIds, ShareOfTraces, context_of, first_ids, next_ids, parsed, written
 
 STEPS_MAX = 200
-"""Steps of work that are kept until its changes are known."""
+"""Most steps of a deferred span that are stored until its changes are known."""
 REQUEST_ID = "evenkeel.request_id"
 LOAD_BALANCER = "evenkeel.load_balancer.id"
 
@@ -43,7 +43,7 @@ class OpenSpan:
 
 
 class _Step(NamedTuple):
-    """A step of work that ended before the work's changes were known. Times in nanoseconds since the epoch."""
+    """A step of a deferred span that ended before the changes were known. Times in nanoseconds since the epoch."""
 
     name: str
     kind: SpanKind
@@ -54,7 +54,7 @@ class _Step(NamedTuple):
 
 
 class _Waiting:
-    """A step of work whose changes are not known yet."""
+    """A step of a deferred span whose changes are not known yet."""
 
     __slots__ = ("attributes", "failed")
 
@@ -87,7 +87,7 @@ class OpenDeferredSpan:
         self.known = False
 
     def concerns(self, changes: Changes) -> None:
-        """Start its span in the trace of each change that is kept."""
+        """Start a span in the trace of each change that is kept."""
         self.known = True
         kept = [(change_id, ids) for change_id in changes if (ids := first_ids(change_id)) and self._keeps(ids)]
         for change_id, ids in kept[:NAMED_MAX]:
@@ -122,7 +122,7 @@ class OpenDeferredSpan:
 
     @contextmanager
     def step(self, name: str, kind: SpanKind, attributes: Attributes) -> Iterator[Span]:
-        """A step of it before its changes are known."""
+        """Record a step of the deferred span before its changes are known."""
         began, waiting = time.time_ns(), _Waiting(attributes)
         try:
             yield waiting
@@ -230,7 +230,7 @@ class OpenTelemetryTracer:
 
     @contextmanager
     def _inside(self, span: trace.Span) -> Iterator[Span]:
-        """The current span until the block ends, and with it the span."""
+        """Make ``span`` the current one until the block ends, then end it."""
         token = contexts.attach(trace.set_span_in_context(span))
         opened = OpenSpan(span)
         try:

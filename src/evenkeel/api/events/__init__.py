@@ -1,1 +1,1 @@
-"""Server-sent events: the events of the operators' API as they happen, for any number of listeners by one read."""
+"""Server-sent events: the events of the operators' API in real time, for any number of listeners by one read."""

@@ -1,9 +1,9 @@
 """One reader of new events for all listeners of this process.
 
-Events get their ids when they are written, and are seen when their transaction commits, so one with a smaller id may be
-seen after one with a greater. The feed reads again from the last id below which nothing can come any more
-(``settled``), and passes on what it has not passed on yet. A listener that comes back with the id of that place gets
-everything after it: an event at least once, none never.
+Events get their ids when they are written, and become visible when their transaction commits, so an event with a
+smaller id may be seen after one with a greater. The feed reads again from the last id below which no event can come any
+more (``settled``), and passes on the events that it has not passed on yet. A listener that returns with the id of that
+place gets everything after it: each event at least once.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ GAP_SECONDS = 10.0
 RING_MAX = 1000
 """Events kept for listeners that come back."""
 BUFFER_MAX = 2000
-"""Events that wait for a listener to read them; one that is slower is dropped, and may come back."""
+"""Most events that wait for a listener to read them; a slower listener is dropped, and may reconnect."""
 LISTENERS_MAX = 200
 BACKLOGS_MAX = 4
 """Listeners at a time that read older events from the database."""
@@ -97,7 +97,7 @@ class EventListener:
 
 
 class EventFeed:
-    """Reads while there are listeners. Use it in one event loop."""
+    """Feed of new events, which reads the database while there are listeners. Use it in one event loop."""
 
     def __init__(self, read: ReadEvents, *, now_seconds: Callable[[], float] = time.monotonic) -> None:
         self._read = read
@@ -120,7 +120,7 @@ class EventFeed:
         return self._settled
 
     async def start(self) -> None:
-        """Begin to read, unless it does. Raises :class:`Unavailable`: no database, or too many listeners."""
+        """Start to read, unless that is running. Raises :class:`Unavailable`: no database, or too many listeners."""
         self._check_room()
         async with self._starting:
             if self._task is not None or self._closed:
@@ -150,7 +150,9 @@ class EventFeed:
         self._listeners.discard(listener)
 
     async def join(self) -> EventListener:
-        """A listener to what is passed on from now on. End it with :meth:`leave`. Raises what :meth:`start` raises."""
+        """Return a listener to events that are passed on from now on. End it with :meth:`leave`. Raises the errors of
+        :meth:`start`.
+        """
         await self.start()
         self._check_room()  # others may have joined meanwhile
         listener = EventListener()
@@ -213,7 +215,9 @@ class EventFeed:
             self._listeners = {listener for listener in self._listeners if listener.put(frames)}
 
     def _settle(self, now: float, *, stuck: bool) -> None:
-        """``stuck``: a read has brought nothing new, and there may be more behind it."""
+        """Advance the settled id past gaps that are old enough. ``stuck``: a read returned no new event, and there may
+        be more behind the gap.
+        """
         for id_ in sorted(self._seen):
             if id_ != self._settled + 1 and now - self._seen[id_] < GAP_SECONDS and not stuck:
                 return
@@ -222,5 +226,5 @@ class EventFeed:
 
 
 def frame(row: Event, settled: int) -> bytes:
-    """One event as it is sent. ``settled``: what a client names to get all that it may not have got."""
+    """Format one event as a frame. ``settled``: id that the client sends to get all events that it may have missed."""
     return b"id: %d\ndata: %s\n\n" % (settled, encode(event_view(row)))

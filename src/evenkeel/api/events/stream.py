@@ -1,4 +1,4 @@
-"""The answer to a client that listens to events: ``text/event-stream``, as the HTML standard describes it."""
+"""Response to a client that listens to events: ``text/event-stream``, as defined by the HTML standard."""
 
 import asyncio
 import time
@@ -14,7 +14,9 @@ MEDIA_TYPE = b"text/event-stream"
 KEEPALIVE_SECONDS = 15.0
 """Shorter than the idle time-outs of gateways."""
 STREAM_SECONDS = 600.0
-"""Then the client comes back, and is authenticated again: a role that was taken away does not listen for longer."""
+"""Duration of one stream. The client then reconnects and is authenticated again, so that a revoked role does not listen
+for longer.
+"""
 RETRY_MILLISECONDS = 1000
 _HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),

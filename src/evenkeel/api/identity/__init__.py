@@ -1,1 +1,1 @@
-"""Authentication: one port, four implementations, of which the process uses one. The policy authorizes."""
+"""Authentication: one port, four implementations, of which a process uses one. Authorization is in the policy."""

@@ -41,11 +41,11 @@ class Peer(Value):
 
     host: str = ""
     certificate_names: tuple[str, ...] | None = None
-    """Names in its verified TLS certificate; None: without a certificate."""
+    """Names in the peer's verified TLS certificate; None: it has no certificate."""
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it is on this host."""
+        """Whether the peer is on this host."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:
@@ -56,9 +56,8 @@ class Authenticator(Protocol):
     """Port to authentication: identifies the caller of a request."""
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """The caller. ``headers`` has the last of each name, ``scope`` is the ASGI one.
-
-        Raises :class:`Unauthenticated`; :class:`evenkeel.api.errors.Refusal` (403, 429);
+        """Identify the caller. ``headers`` has the last of each name, ``scope`` is the ASGI one. Raises
+        :class:`Unauthenticated`; :class:`evenkeel.api.errors.Refusal` (403, 429);
         :class:`evenkeel.core.errors.Unavailable` if the caller cannot be identified now.
         """
         ...
@@ -92,7 +91,7 @@ def address_of(scope: Mapping[str, Any]) -> str:
 
 
 def checked_project(project_id: str, field: str) -> ProjectId:
-    """The checked project id. Raises :class:`Invalid`.
+    """Check and return a project id. Raises :class:`Invalid`.
 
     Project ids become names of device partitions and parts of paths, so their alphabet is restricted.
     """

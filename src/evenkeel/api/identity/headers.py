@@ -39,8 +39,8 @@ _NAMES = (
 
 
 class TrustedHeaders:
-    """``gateway_names``: one of these must be in the certificate of a remote client; empty: every verified certificate
-    is accepted.
+    """Authentication by trusted headers. ``gateway_names``: one of these must be in the certificate of a remote client;
+    empty: every verified certificate is accepted.
     """
 
     def __init__(self, gateway_names: frozenset[str] = frozenset()) -> None:
@@ -80,7 +80,7 @@ def _text(headers: Headers, name: bytes) -> str:
 
 
 def _check_once(scope: Mapping[str, Any]) -> None:
-    """Raises :class:`Invalid` for a duplicate header: one may be the client's, which the gateway failed to remove."""
+    """Raise :class:`Invalid` for a duplicate header: one may be the client's, which the gateway failed to remove."""
     counts = Counter(name for name, _ in scope["headers"])
     for name in _NAMES:
         if counts[name] > 1:

@@ -146,8 +146,8 @@ def call(application: Callable[..., Any], environ: Environ) -> TokenValidation:
 
 
 def environ_of(scope: Mapping[str, Any], token: bytes, service_token: bytes) -> Environ:
-    """The WSGI environment for the middleware: method and path for access rules, and the tokens. It contains no other
-    header.
+    """Build the WSGI environment for the middleware: method and path for access rules, and the tokens. It contains no
+    other header.
     """
     environ: Environ = {
         "REQUEST_METHOD": scope["method"],
@@ -192,13 +192,13 @@ def caller_of(environ: Mapping[str, Any]) -> Caller:
 
 
 def _for_every_request(token: Mapping[str, Any]) -> bool:
-    """Whether it is valid for all requests. A token of an application credential with access rules is not."""
+    """Whether a token is valid for all requests. A token of an application credential with access rules is not."""
     credential = token.get("application_credential") or {}
     return credential.get("access_rules") is None
 
 
 def _seconds(expires_at: str) -> float:
-    """The expiry of a token; an unreadable one counts as expired."""
+    """Return the expiry of a token in seconds since the epoch; an unreadable one counts as expired."""
     try:
         return datetime.fromisoformat(expires_at).timestamp()
     except ValueError:

@@ -1,4 +1,4 @@
-"""No authentication: every caller may do everything. For single hosts; the controller serves it on loopback only."""
+"""No authentication: every caller may do everything. For single hosts; the controller serves this on loopback only."""
 
 from collections.abc import Mapping
 from typing import Any

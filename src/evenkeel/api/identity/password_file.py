@@ -38,8 +38,9 @@ FORGIVEN_AFTER_SECONDS = 300.0
 
 
 class FailedLogins:
-    """Failures by name, for a bounded number of names. Those that no user can have are counted together: clients choose
-    them, and they may be as long as a header."""
+    """Failures by name, for a bounded number of names. Names that no user can have are counted together: clients choose
+    them, and they may be as long as a header.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -37,7 +37,7 @@ def checked_user(name: str, project_id: str, roles: Iterable[str], hash: Passwor
 
 
 def line_of(user: User) -> str:
-    """The user as a line, without its end."""
+    """Format the user as a line, without its end."""
     return f"{user.name}:{user.project_id}:{','.join(user.roles)}:{format_hash(user.hash)}"
 
 
@@ -63,10 +63,12 @@ def users_of(text: str) -> dict[str, User]:
 
 
 def read_users(path: Path) -> dict[str, User]:
-    """Raises :class:`OSError`; :class:`Invalid` for bad lines, too large a file, or one that others may read."""
+    """Read the users of a file. Raises :class:`OSError`; :class:`Invalid` for bad lines, too large a file, or one that
+    others may read.
+    """
     return users_of(read_private(path))
 
 
 def watched_users(path: Path) -> WatchedFile[dict[str, User]]:
-    """The users of a file, reloaded when it changes. Raises :class:`ValueError` naming file and line."""
+    """Return the users of a file, reloaded when it changes. Raises :class:`ValueError` naming file and line."""
     return WatchedFile("identity.password_file", path, read_users)

@@ -1,4 +1,4 @@
-"""Agents as Neutron shows them: the agent extension and its schedulers' part.
+"""Agents in Neutron's terms: the agent extension and its schedulers' part.
 
 An agent serves load balancers of every API, so it is shown as an agent of LBaaS v2, and as one of v1 if that type is
 requested. Load balancers are moved by the operators' API; here agents can only be drained.
@@ -72,7 +72,6 @@ def _moment(seconds: float | None) -> str | None:
 
 
 def agent_view(row: Agent, agent_type: str = V2_TYPE) -> NeutronAgentView:
-    """An agent as Neutron shows it."""
     return NeutronAgentView(
         id=row.id,
         agent_type=agent_type,
@@ -100,7 +99,7 @@ def agent_view(row: Agent, agent_type: str = V2_TYPE) -> NeutronAgentView:
 
 
 def _agent_type(call: Call) -> str | None:
-    """The requested type; None: no agent has it."""
+    """Return the requested agent type; None: no agent has it."""
     asked = call.values("agent_type")
     if not asked or V2_TYPE in asked:
         return V2_TYPE
@@ -124,12 +123,12 @@ async def listing(services: Services, call: Call) -> Answer:
 
 
 def none_seen() -> Answer:
-    """The list for callers who may not see agents, as in Neutron."""
+    """Build the empty list for callers who may not see agents, like Neutron."""
     return json_answer({"agents": []})
 
 
 def not_seen() -> Answer:
-    """404 for them, as in Neutron."""
+    """Build the response 404 for callers who may not see agents, like Neutron."""
     return plain(404)
 
 
@@ -161,7 +160,9 @@ async def delete(services: Services, call: Call) -> Answer:
 
 
 async def load_balancers(services: Services, call: Call) -> Answer:
-    """Load balancers that the agent serves or is home to; none for an unknown agent, as in Neutron."""
+    """Handle GET /agents/{id}/agent-loadbalancers: load balancers that the agent serves or is home to; none for an
+    unknown agent, like in Neutron.
+    """
     wanted = parse_list(call, Filters(parsers={}), services.limits)
     try:
         page = await services.operators.load_balancers_on_agent(AgentId(object_id(call, "Agent")), wanted.query)
@@ -172,13 +173,17 @@ async def load_balancers(services: Services, call: Call) -> Answer:
 
 
 async def hosting(services: Services, call: Call) -> Answer:
-    """The agent that serves a load balancer, else its home; null if there is none, as in Neutron."""
+    """Handle the request for a load balancer's agent: the one that serves it, else its home; null if there is none,
+    like in Neutron.
+    """
     found = await acting_agent(services, LoadBalancerId(object_id(call, LOAD_BALANCERS.title)))
     return json_answer(None if found is None else {"agent": agent_view(found)})
 
 
 async def acting_agent(services: Services, load_balancer_id: LoadBalancerId) -> Agent | None:
-    """The agent that serves it, else its home; None if it is not placed or does not exist."""
+    """Return the agent that serves a load balancer, else its home; None if the load balancer is not placed or does not
+    exist.
+    """
     try:
         shard = await services.operators.hosting(load_balancer_id)
         return None if shard is None else await services.operators.agent(shard.acting_agent_id or shard.home_agent_id)

@@ -23,7 +23,7 @@ class NeutronNew(Request):
     """Base of create requests of the Neutron APIs."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"})
-    """Attributes that are shown but cannot be given."""
+    """Names of attributes that responses show but requests must not contain."""
 
 
 class NeutronChange(Request):
@@ -34,8 +34,8 @@ class NeutronChange(Request):
 
 
 class NeutronReader(Generic[T]):
-    """Reads bodies of one type: a struct that wraps the object in one attribute. A second attribute holds a list of
-    objects to create at once.
+    """Reader for bodies of one type: a struct that wraps the object in one attribute. A second attribute holds a list
+    of objects to create together.
     """
 
     def __init__(self, kind: Any) -> None:
@@ -138,7 +138,7 @@ def _is_uuid(at: DecodeFailure) -> bool:
 
 
 def _lacks_integer(at: DecodeFailure) -> bool:
-    """Whether an integer is wanted that Neutron converts before it checks its range, and the value is none."""
+    """Whether the place wants an integer that Neutron converts before it checks its range, and the value is none."""
     if at.field in _UNCONVERTED or not any(isinstance(part, inspect.IntType) for part in at.allowed):
         return False
     value = at.value
@@ -146,12 +146,12 @@ def _lacks_integer(at: DecodeFailure) -> bool:
 
 
 def _written(at: DecodeFailure) -> str:
-    """The value as Neutron writes it."""
+    """Return the value in Neutron's notation."""
     return "None" if at.value is None else shorten(shown(at.value))
 
 
 _UNCONVERTED = frozenset({"weight"})
-"""Integers that Neutron checks as they are."""
+"""Names of integers that Neutron checks without conversion."""
 
 
 def check_tenant(scope: str | None, wanted: HasProject) -> None:

@@ -75,7 +75,7 @@ def error_answer(status: int, kind: str, text: str, headers: Headers = ()) -> An
 
 
 def plain(status: int, text: str = "", headers: Headers = ()) -> Answer:
-    """An error without a type of its own: named after its status."""
+    """Build the response with an error without a type of its own: it is named after its status."""
     phrase = reason_phrase(status)
     kind = f"HTTP{''.join(word.capitalize() for word in phrase.replace('-', ' ').split())}"
     return error_answer(status, kind, text or _PLAIN.get(status, phrase), headers)

@@ -40,7 +40,7 @@ class NeutronVersions(Value):
 
 
 class ResourceLink(Value):
-    """A collection and its link."""
+    """A collection of the API and its link."""
 
     name: str
     collection: str
@@ -64,7 +64,7 @@ class NeutronExtension(Value):
 
 
 class ServiceProviderView(Value):
-    """A provider: an environment by its name. ``default``: of load balancers without a provider."""
+    """A provider: an environment by its name. ``default``: it serves load balancers without a provider."""
 
     service_type: str
     name: str
@@ -166,7 +166,7 @@ async def service_providers(services: Services, call: Call) -> Answer:
 
 
 def flavor_view(row: Flavor) -> NeutronFlavorView:
-    """A flavor; its profile is managed by Octavia's API."""
+    """Show a flavor; its profile is managed by Octavia's API."""
     return NeutronFlavorView(
         id=row.id,
         name=row.name,

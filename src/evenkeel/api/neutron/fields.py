@@ -22,9 +22,9 @@ Uuid = Annotated[str, Meta(pattern=UUID_PATTERN)]
 """Id of an object that a body names. Ids in paths may be any text: an unknown id is not found."""
 FlavorId = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 Provider = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
-"""Any text, as in Neutron: what it names exists or does not."""
+"""Name of a provider: any text, like in Neutron; whether the provider exists is checked later."""
 ContainerRef = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
-"""An empty one is none."""
+"""Reference to a key manager; an empty one means none."""
 ContainerRefs = Annotated[
     list[Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]], Meta(max_length=MAX_SNI_CONTAINERS)
 ]

@@ -94,7 +94,9 @@ def _descending(direction: str) -> bool:
 
 
 async def page_of(call: Call, wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Page]]) -> Page:
-    """The requested page. Nothing is beyond an unknown marker; without ``limit`` there are no pages, as in Neutron."""
+    """Read the requested page. Nothing is beyond an unknown marker; without ``limit`` there are no pages, like in
+    Neutron.
+    """
 
     async def reading(query: ListQuery) -> Page:
         try:
@@ -108,15 +110,15 @@ async def page_of(call: Call, wanted: ListRequest, read: Callable[[ListQuery], A
 
 
 class _Named(NamedTuple):
-    """A row of a list that is not in the database, by what names it."""
+    """A row of a list that is not in the database, with its name."""
 
     id: str
     row: Any
 
 
 def answer_of(call: Call, plural: str, rows: Iterable[Any], name_of: Callable[[Any], str], cap: int) -> dict[str, Any]:
-    """The body of a page of a short list that is read as a whole: rows from the marker on, with the chosen ``fields``.
-    Raises :class:`NeutronRefusal` for a bad limit.
+    """Build the body of a page of a short list that is read as a whole: rows from the marker on, with the chosen
+    ``fields``. Raises :class:`NeutronRefusal` for a bad limit.
     """
     given = call.values("limit")
     limit = _limit(given, cap)
@@ -144,7 +146,7 @@ def shown(view: Any, fields: Sequence[str]) -> Any:
 
 
 def listed(call: Call, plural: str, views: Sequence[Any], wanted: ListRequest, page: Page) -> dict[str, Any]:
-    """The body of a page; links only where there are neighbouring pages, as in Neutron."""
+    """Build the body of a page; it has links only where there are neighbouring pages, like in Neutron."""
     body: dict[str, Any] = {plural: [shown(view, wanted.fields) for view in views]}
     if any(name == "limit" for name, _ in call.query) and (found := page_links(call, page, wanted.query.limit)):
         body[f"{plural}_links"] = found

@@ -1,4 +1,4 @@
-"""Quotas as Neutron shows them: the same limits as Octavia's, under LBaaS v2's and v1's names in one document."""
+"""Quotas in Neutron's form: the same limits as Octavia's, under LBaaS v2's and v1's names in one document."""
 
 from typing import Any, ClassVar
 
@@ -95,7 +95,7 @@ def refused() -> Answer:
 
 
 def _project(call: Call) -> ProjectId:
-    """The project that the path names. Raises :class:`NeutronRefusal` for another one than the caller's."""
+    """Return the project that the path names. Raises :class:`NeutronRefusal` for another one than the caller's."""
     try:
         return project_of(call)
     except Forbidden as error:
@@ -130,7 +130,7 @@ async def tenant(services: Services, call: Call) -> Answer:
 
 
 async def change(services: Services, call: Call, body: NeutronQuotaChangeBody) -> Answer:
-    """200 with all of them."""
+    """Handle PUT /quotas/{id}; answers with all quotas of the project."""
     row = await services.quotas.set_quotas(_project(call), _limits(body.quota))
     return json_answer({"quota": quota_view(row.quotas)})
 

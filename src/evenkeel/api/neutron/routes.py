@@ -1,4 +1,4 @@
-"""The routes of Neutron resources that LBaaS clients use: agents, quotas, look-ups."""
+"""Routes of Neutron resources that LBaaS clients use: agents, quotas, look-ups."""
 
 from msgspec import defstruct
 

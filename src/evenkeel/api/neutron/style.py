@@ -15,12 +15,12 @@ FORMAT_SUFFIX = ".json"
 
 
 def without_format(path: str) -> str:
-    """The path without the suffix that names the format, if it is one of Neutron's."""
+    """Return the path without a suffix that names the format, if it is one of Neutron's."""
     return path.removesuffix(FORMAT_SUFFIX) if path.startswith(f"{BASE}/") else path
 
 
 class NeutronStyle:
-    """Neutron's style, with one API's names of errors."""
+    """Neutron's style, with the error names of one API."""
 
     errors: tuple[type[Any], ...] = (NeutronErrorAnswer,)
     changes_in_error = True

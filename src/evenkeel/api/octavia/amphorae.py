@@ -1,5 +1,5 @@
 """Amphorae, the virtual machines of Octavia's amphora provider. No device type here has any: lists are empty, and every
-id is unknown, as with an Octavia server without the amphora provider.
+id is unknown, like on an Octavia server without the amphora provider.
 """
 
 from msgspec import defstruct
@@ -19,7 +19,7 @@ TITLE = "Amphora"
 
 
 class AmphoraView(View, kw_only=True):
-    """An amphora as clients see it."""
+    """An amphora in Octavia's form."""
 
     id: str
     loadbalancer_id: str | None = None
@@ -44,7 +44,7 @@ class AmphoraView(View, kw_only=True):
 
 
 FILTERS = Filters(parsers=dict.fromkeys((*AmphoraView.__struct_fields__, "name"), as_text), tagged=False)
-"""Amphorae have no name, but the OpenStack client looks them up by one."""
+"""Filters for amphorae. They have no name, but the OpenStack client looks them up by one."""
 
 
 async def listing(services: Services, call: Call) -> Answer:
@@ -56,7 +56,7 @@ async def listing(services: Services, call: Call) -> Answer:
 
 
 async def unknown(services: Services, call: Call) -> Answer:
-    """The handler of all requests for one amphora. Raises :class:`NotFound`."""
+    """Handle all requests for one amphora. Raises :class:`NotFound`."""
     raise NotFound(TITLE, object_id(call, TITLE))
 
 

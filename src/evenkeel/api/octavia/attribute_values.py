@@ -22,8 +22,9 @@ _CLEARED = (L7Policy, L7Rule)
 
 
 def changes_of(new: type[Any], kind: type[Any], **instead: Any) -> Callable[[type[R]], type[R]]:
-    """A change request with the attributes of the create request ``new`` that an update may set, besides its own.
-    Absent attributes stay; null is allowed where ``new`` allows it. ``instead``: types that differ in a change.
+    """Decorator: add the attributes of the create request ``new`` that an update may set to a change request, besides
+    its own. Absent attributes stay unchanged; null is allowed where ``new`` allows it. ``instead``: types that differ
+    in a change.
     """
 
     def derived(change: type[R]) -> type[R]:
@@ -62,7 +63,7 @@ def change_values(body: Any, kind: type[Any]) -> Attributes:
 
 
 def _is_null(name: str, value: Any) -> bool:
-    """An empty reference means the same as null: so clients clear it."""
+    """Whether a value means null; an empty reference does, because clients clear references with it."""
     return value is None or (value == "" and name in REFERENCES)
 
 

@@ -20,7 +20,7 @@ NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def shown_fields(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:
-    """The attributes that tenants see, except ids of children, which are shown as references."""
+    """Return the attributes that tenants see, except ids of children, which are shown as references."""
     return {name: field for name, field in fields_of(kind).items() if name not in {*HIDDEN[kind], *LINKS[kind]}}
 
 
@@ -73,8 +73,8 @@ def shows(kind: type[Any], *, without: frozenset[str] = frozenset()) -> Callable
 
 
 def viewer(view: Callable[..., V]) -> Callable[..., V]:
-    """A function that makes the view from an object and, as keyword arguments, the attributes that the view declares
-    itself.
+    """Return a function that makes the view from an object and, as keyword arguments, the attributes that the view
+    declares itself.
     """
     copied: tuple[str, ...] = getattr(view, _COPIED)
     values = attrgetter(*copied)
@@ -109,7 +109,7 @@ def _of(table: tuple[tuple[Any, Any], ...], node: inspect.Type) -> Any:
 
 _MOMENTS = frozenset({"created_at", "updated_at"})
 _ELSEWHERE = frozenset({"project_id", "tags", "vip"})
-"""Attributes with parameters of their own."""
+"""Attributes with list parameters of their own."""
 _LISTS = (inspect.StrType, inspect.LiteralType)
 """Element types of lists that can be filtered by their elements."""
 _PARSERS: tuple[tuple[Any, Parse], ...] = (

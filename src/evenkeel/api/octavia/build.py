@@ -51,7 +51,7 @@ class ListenerRows(NamedTuple):
 
 
 def persistence_of(body: requests.Persistence | None) -> SessionPersistence | None:
-    """The core value of a session persistence, if there is one."""
+    """Convert a requested session persistence to its core value; None if there is none."""
     return None if body is None else persistence_from(body)
 
 
@@ -144,7 +144,9 @@ def pool_rows(
     new_id: NewId,
     any_cookies: bool = False,
 ) -> NewPool:
-    """A checked pool with its members and monitor. ``any_cookies``: see :func:`check_pool`."""
+    """Convert a requested pool with its members and monitor. Raises :class:`Invalid`. ``any_cookies``: see
+    :func:`check_pool`.
+    """
     check_project(body, place)
     new = Pool(
         id=new_id(),
@@ -180,7 +182,7 @@ def _given_vips(body: requests.LoadBalancerNew) -> dict[str, str]:
 def tree_of(
     body: requests.LoadBalancerNew, place: Place, *, provider: str, vip: VipPlan, new_id: NewId
 ) -> LoadBalancerTree:
-    """The whole new load balancer. The VIP's address is empty if the store has to allocate it."""
+    """Convert a request to the whole new load balancer. The VIP's address is empty if the store has to allocate it."""
     _check_names(body.pools or ())
     pools = [pool_rows(item, item.protocol, item.lb_algorithm, place, new_id=new_id) for item in body.pools or ()]
     near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))
@@ -215,7 +217,7 @@ def tree_of(
 
 
 def _check_names(pools: Sequence[requests.NestedPool]) -> None:
-    """Pools are referred to by their names, so these are unique."""
+    """Check that names of pools in one request are unique, because listeners and policies refer to pools by them."""
     names = [pool.name for pool in pools if pool.name is not None]
     if len(set(names)) < len(names):
         raise Invalid(
@@ -231,7 +233,7 @@ def _listeners(
     vip_address: str | None,
     new_id: NewId,
 ) -> tuple[ListenerRows, ...]:
-    """The listeners; pools made for them and their policies are appended to ``pools``."""
+    """Convert the listeners; pools made for them and their policies are appended to ``pools``."""
     named = list(pools)
     listeners: list[ListenerRows] = []
     for body in bodies:
@@ -255,7 +257,7 @@ def _nested_policies(
     place: Place,
     new_id: NewId,
 ) -> list[PolicyRows]:
-    """The policies of a listener of the same request; their new pools are appended to ``pools``."""
+    """Convert the policies of a listener of the same request; their new pools are appended to ``pools``."""
     made = []
     for item in body.l7policies or ():
         if item.name not in place.enhanced_services:

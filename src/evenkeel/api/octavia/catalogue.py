@@ -1,4 +1,4 @@
-"""Flavors, availability zones and their profiles: one set of handlers for all four.
+"""Flavors, availability zones and their profiles: one set of handlers for all four kinds.
 
 The device type of a profile's provider must support the profile's data. A flavor determines the provider.
 """
@@ -35,7 +35,7 @@ _DEFAULTS: dict[str, Any] = {"description": "", "enabled": True}
 
 
 class Entry(Value):
-    """One kind, and its names."""
+    """One kind of catalogue entry, with its names."""
 
     kind: CatalogueKind
     title: str
@@ -43,7 +43,7 @@ class Entry(Value):
     """Name of the attribute that wraps one entry."""
     plural: str
     links: str
-    """Irregular for two kinds, as in Octavia."""
+    """Name of the attribute with links to other pages. Irregular for two kinds, like in Octavia."""
     filters: Filters
     view: type[Any]
     key_length: int = 36
@@ -94,7 +94,7 @@ def shown(entry: Entry, row: Any) -> Any:
 
 
 def key_of(entry: Entry, call: Call) -> str:
-    """The id or name in the path. Raises :class:`NotFound` for an impossible one."""
+    """Return the id or name in the path. Raises :class:`NotFound` for an impossible one."""
     given = call.params["id"]
     if len(given) > entry.key_length or not given.isprintable():
         raise NotFound(entry.title, given[: entry.key_length] if given.isprintable() else "given")
@@ -102,7 +102,7 @@ def key_of(entry: Entry, call: Call) -> str:
 
 
 def listing(entry: Entry) -> Handler:
-    """The handler that lists them. They are of no project."""
+    """Return the handler that lists entries of the kind. They belong to no project."""
 
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, entry.filters, services.limits)
@@ -114,7 +114,7 @@ def listing(entry: Entry) -> Handler:
 
 
 def show(entry: Entry) -> Handler:
-    """The handler that shows one."""
+    """Return the handler that shows one entry."""
 
     async def handle(services: Services, call: Call) -> Answer:
         fields = call.values("fields")
@@ -125,7 +125,7 @@ def show(entry: Entry) -> Handler:
 
 
 def delete(entry: Entry) -> Handler:
-    """The handler that deletes one."""
+    """Return the handler that deletes one entry."""
 
     async def handle(services: Services, call: Call) -> Answer:
         await services.catalogue.delete_catalogue_entry(entry.kind, key_of(entry, call))
@@ -146,7 +146,7 @@ def create(entry: Entry, new: Callable[[Services, Any], Any]) -> Handler:
 
 
 def change(entry: Entry) -> Handler:
-    """The handler that changes one; null means the default."""
+    """Return the handler that changes one entry; null means the default."""
 
     async def handle(services: Services, call: Call, body: Any) -> Answer:
         key, wanted = key_of(entry, call), getattr(body, entry.name)

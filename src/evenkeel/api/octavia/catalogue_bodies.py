@@ -48,7 +48,7 @@ class QuotaSetBody(Request):
 
 
 class QuotaView(View, kw_only=True):
-    """Limits, each under both of its names."""
+    """Limits of a project, each under both of its names."""
 
     loadbalancer: int
     load_balancer: int

@@ -80,7 +80,7 @@ def _operations(
     *,
     bodies_of: tuple[type[Any], type[Any]],
 ) -> tuple[Operation, ...]:
-    """The operations of one kind; ``bodies_of``: create and change."""
+    """Declare the operations of one kind; ``bodies_of``: types of the create and change bodies."""
     one, view, called = f"{path}/{{id}}", entry.view, entry.title.lower()
     fields = [(entry.plural, list[view]), (entry.links, list[Link])]  # type: ignore[valid-type]
     page = defstruct(f"{view.__name__}Page", fields, kw_only=True)

@@ -1,6 +1,5 @@
-"""Change requests: absent attributes stay, null means the default.
-
-They have the attributes of the create requests that an update may set.
+"""Change requests: absent attributes stay unchanged, null means the default. They have the attributes of the create
+requests that an update may set.
 """
 
 from typing import Annotated
@@ -43,7 +42,7 @@ class HealthMonitorChange(Request):
 
 
 class PersistenceChange(Request):
-    """A session persistence: another one if ``type`` is given, else what changes of the pool's."""
+    """A change of session persistence: a new one if ``type`` is present, else the changed attributes of the pool's."""
 
     type: PersistenceType | UnsetType = UNSET
     cookie_name: CookieName | UnsetType | None = UNSET

@@ -59,7 +59,7 @@ def pool_changes(body: change_requests.PoolChange) -> Changes:
 def changed_persistence(
     change: change_requests.PersistenceChange, now: SessionPersistence | None
 ) -> SessionPersistence:
-    """The session persistence of a pool after a change that gives a part of it. Raises :class:`Invalid`."""
+    """Return the session persistence of a pool after a change that contains a part of it. Raises :class:`Invalid`."""
     given_ = {name: value for name in change.__struct_fields__ if (value := getattr(change, name)) is not UNSET}
     if "type" not in given_:
         if now is None:
@@ -84,7 +84,7 @@ def member_changes(
 
 
 def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMonitor) -> Changes:
-    """The changes of a health monitor; the result is checked as a whole."""
+    """Return the changes of a health monitor; the result is checked as a whole."""
     changes = change_values(body, HealthMonitor)
     if current.type in HTTP_MONITORS:
         for name in HTTP_ATTRIBUTES:

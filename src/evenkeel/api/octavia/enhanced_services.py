@@ -21,7 +21,7 @@ _NAMED_MAX = 20
 
 
 class OfferedServices:
-    """The names that agents of one provider offer."""
+    """Names of the enhanced services that agents of one provider offer."""
 
     __slots__ = ("names", "provider", "table")
 
@@ -70,7 +70,9 @@ async def offered_services(services: Services, provider: str, table: Capabilitie
 
 
 def flavor_names(text: str) -> tuple[str, ...]:
-    """The names in a flavor's data. Raises :class:`Invalid` unless they are a list of texts."""
+    """Return the names of enhanced services in a flavor's data. Raises :class:`Invalid` unless they are a list of
+    texts.
+    """
     given = metadata("flavor_data", text).get(FLAVOR_KEY, [])
     if (
         not isinstance(given, list)
@@ -86,7 +88,9 @@ def flavor_names(text: str) -> tuple[str, ...]:
 
 
 def check_rename(policy: L7Policy, changes: Mapping[str, Any], offered: Collection[str]) -> None:
-    """Whether an L7 policy stands for an enhanced service is decided when it is made. Raises :class:`Invalid`."""
+    """Check that a change of name does not change whether an L7 policy stands for an enhanced service, which is decided
+    when it is created. Raises :class:`Invalid`.
+    """
     name = changes.get("name", policy.name)
     if name == policy.name or policy.enhanced_service == (name in offered):
         return

@@ -24,7 +24,7 @@ for these, it is never disclosed whether another project has them.
 
 
 def refusing_foreign_objects(operation: Operation) -> Operation:
-    """The operation, with 403 for what is another project's."""
+    """Return the operation with a response 403 for objects of other projects."""
     return replace(operation, handle=_refusing(operation.handle))
 
 
@@ -41,7 +41,7 @@ def _refusing(handle: Handler) -> Handler:
 
 
 def _about(call: Call, *body: Any) -> Iterator[str]:
-    """The ids of the object and its parents."""
+    """Yield the ids of the requested object and its parents."""
     yield from call.params.values()
     for root in body:
         for item in (getattr(root, name) for name in root.__struct_fields__):

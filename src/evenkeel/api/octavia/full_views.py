@@ -32,7 +32,7 @@ class FullPoolView(PoolAttributes, kw_only=True):
 
 
 class FullLoadBalancerView(LoadBalancerAttributes, kw_only=True):
-    """A load balancer with everything below it in full."""
+    """A load balancer with all its children in full."""
 
     listeners: list[FullListenerView]
     pools: list[FullPoolView]

@@ -32,7 +32,7 @@ def policy_rows(
     new_id: NewId,
     settle: Settle = settled,
 ) -> PolicyRows:
-    """A checked policy with its rules, at the requested position."""
+    """Convert a requested policy with its rules, at the requested position. Raises :class:`Invalid`."""
     check_project(body, place)
     enhanced_service = body.name in place.enhanced_services
     if enhanced_service and body.rules:
@@ -70,7 +70,7 @@ def rule_row(body: l7_requests.L7RuleNew, place: Place, *, policy_id: str, new_i
 
 
 def in_order(made: Iterable[PolicyRows]) -> list[PolicyRows]:
-    """The policies of one new listener with their positions, as if they had been added one after the other."""
+    """Return the policies of one new listener with their positions, as if they had been added one after the other."""
     ordered: list[PolicyRows] = []
     for rows in made:
         ordered.insert(rows.policy.position - 1, rows)

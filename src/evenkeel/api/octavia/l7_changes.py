@@ -22,7 +22,9 @@ completely.
 
 
 def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
-    """The changes of a policy; the result is checked as a whole. A target without an action implies its action."""
+    """Return the changes of a policy; the result is checked as a whole. A target without an action
+    implies its action.
+    """
     changes = change_values(body, L7Policy)
     if not changes.keys() & set(_DECIDING):
         return changes
@@ -51,7 +53,7 @@ def _meant(changes: Changes) -> Any:
 
 
 def rule_changes(body: l7_requests.L7RuleChange, current: L7Rule) -> Changes:
-    """The changes of a rule; the result is checked as a whole."""
+    """Return the changes of a rule; the result is checked as a whole."""
     changes = change_values(body, L7Rule)
     if not changes.keys() & set(_COMPARING):
         return changes

@@ -86,7 +86,7 @@ class L7PolicyParts(Request):
 
 
 class L7PolicyWithPool(L7PolicyParts):
-    """An L7 policy inside a new listener. ``redirect_pool``: a new pool, created with it."""
+    """An L7 policy inside a new listener. ``redirect_pool``: a new pool, created together with the policy."""
 
     redirect_pool_id: Uuid | None = None
     redirect_pool: NestedPool | None = None

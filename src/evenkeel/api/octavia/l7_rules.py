@@ -39,14 +39,14 @@ def check_l7_listener(protocol: str) -> None:
 
 
 def check_new_target(action: str) -> None:
-    """A pool created with a policy must be its target."""
+    """Check that the action of a policy with a new pool redirects to a pool. Raises :class:`Invalid`."""
     if action != "REDIRECT_TO_POOL":
         raise Invalid(f"Invalid L7 Policy arguments: redirect_pool needs action REDIRECT_TO_POOL, not {action}.")
 
 
 def settled(policy: L7Policy) -> L7Policy:
-    """The policy with only the attribute that its action needs, and a code for redirects. The others are dropped, as in
-    Octavia.
+    """Return the policy with only the attribute that its action needs, and a code for redirects. Other targets are
+    dropped, like in Octavia.
     """
     wanted = L7_TARGETS.get(policy.action)
     targets = {name: getattr(policy, name) if name == wanted else None for name in L7_TARGETS.values()}
@@ -54,7 +54,7 @@ def settled(policy: L7Policy) -> L7Policy:
 
 
 def kept(policy: L7Policy) -> L7Policy:
-    """The policy with a code for redirects, and all its targets, as in LBaaS v2."""
+    """Return the policy with a code for redirects, and all its targets, like in LBaaS v2."""
     return replace(policy, redirect_http_code=_code(policy))
 
 
@@ -72,7 +72,7 @@ _WRONG_COMPARE = {
 
 
 def check_policy(policy: L7Policy) -> None:
-    """Check that the action's target is given, and that URLs are valid."""
+    """Check that the action's target is set, and that URLs are valid."""
     wanted = L7_TARGETS.get(policy.action)
     if wanted is not None and getattr(policy, wanted) is None:
         named = "redirect_pool_id or redirect_pool" if wanted == "redirect_pool_id" else wanted

@@ -1,4 +1,4 @@
-"""L7 policies and their rules: create and change. For list, show and delete see :mod:`.resources`."""
+"""Octavia L7 policies and their rules: create and change. For list, show and delete see :mod:`.resources`."""
 
 from collections.abc import Callable
 

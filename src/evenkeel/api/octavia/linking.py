@@ -18,7 +18,7 @@ _wrapped: dict[tuple[str, type[Any]], type[Any]] = {}
 
 
 def wrapped(name: str, view: type[Any]) -> type[Any]:
-    """The type of a response with one object; one type per view and name, so that its schema has one name."""
+    """Return the type of a response with one object; one type per view and name, so that its schema has one name."""
     if (name, view) not in _wrapped:
         others = any(known is view for _, known in _wrapped)
         title = f"{view.__name__}{name.title() if others else ''}Answer"

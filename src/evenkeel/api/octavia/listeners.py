@@ -106,8 +106,8 @@ async def _policies(
     place: Place,
     new_pools: list[NewPool],
 ) -> list[PolicyRows]:
-    """The L7 policies of the new listener, checked against the provider, in their order; new pools are appended to
-    ``new_pools``.
+    """Build the L7 policies of the new listener, checked against the provider, in their order; new pools are appended
+    to ``new_pools``.
     """
     made: list[PolicyRows] = []
     targets: list[str] = []
@@ -128,7 +128,7 @@ def new_policy(
     new_id: NewId,
     settle: Settle = settled,
 ) -> tuple[PolicyRows, NewPool | None]:
-    """A checked L7 policy with its rules, and its new pool."""
+    """Convert a requested L7 policy with its rules, and its new pool."""
     pool_id, new_pool = body.redirect_pool_id, None
     if (pool := body.redirect_pool) is not None:
         if pool_id is not None:
@@ -148,7 +148,9 @@ def both_given(one: str, other: str) -> Invalid:
 async def check_policy_possible(
     services: Services, served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None = None
 ) -> None:
-    """Raises unless the provider supports the policy, with its new pool, on a listener of that protocol."""
+    """Check that the provider supports the policy, with its new pool, on a listener of that protocol. Raises
+    :class:`Unsupported`, :class:`Invalid` or :class:`NotFound`.
+    """
     await check_target_pools(services, served, _targets(served, rows, protocol, new_pool), protocol)
 
 
@@ -168,8 +170,8 @@ def _targets(served: ServedObject, rows: PolicyRows, protocol: str, new_pool: Ne
 async def check_target_pools(
     services: Services, served: ServedObject, pool_ids: Collection[str], protocol: str
 ) -> None:
-    """Raises unless all pools are of the same load balancer and a listener of that protocol may send to them. One
-    query.
+    """Check that all pools are of the same load balancer and a listener of that protocol may send
+    to them. One query.
     """
     if not pool_ids:
         return

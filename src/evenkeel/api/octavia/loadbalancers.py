@@ -130,7 +130,9 @@ async def remove_load_balancer(
 
 
 async def failover(services: Services, call: Call) -> Answer:
-    """202; another agent serves it from now on, or it is applied to its device again."""
+    """Handle PUT /loadbalancers/{id}/failover: another agent serves the load balancer from now on, or it is applied to
+    its device again. Answers 202.
+    """
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     accepted = await services.tenants.fail_over_load_balancer(
         LoadBalancerId(load_balancer_id), project_id=call.caller.scope

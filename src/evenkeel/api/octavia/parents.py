@@ -39,7 +39,7 @@ class HasProject(Protocol):
 
 
 def project_of(body: HasProject, default: str) -> str:
-    """The project a body names, by either of its two names. Raises :class:`Invalid` if they differ."""
+    """Return the project that a body names, by either of its two names. Raises :class:`Invalid` if they differ."""
     project_id, tenant_id = body.project_id or default, body.tenant_id or body.project_id or default
     if body.project_id and project_id != tenant_id:
         raise unknown_input("tenant_id", tenant_id, f"It should be the same as project_id, which is {project_id}.")
@@ -47,13 +47,13 @@ def project_of(body: HasProject, default: str) -> str:
 
 
 def check_project(body: HasProject, place: Place) -> None:
-    """Check that a child's project is its load balancer's. Raises :class:`Invalid`."""
+    """Check that a child's project is that of its load balancer. Raises :class:`Invalid`."""
     if (given := project_of(body, place.project_id)) != place.project_id:
         raise unknown_input("project_id", given, f"It should be the load balancer's, which is {place.project_id}.")
 
 
 def each_once(values: Iterable[T] | None) -> tuple[T, ...]:
-    """The values without duplicates, in the given order."""
+    """Return the values without duplicates, in the given order."""
     return tuple(dict.fromkeys(values)) if values else ()
 
 

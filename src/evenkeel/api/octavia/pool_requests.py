@@ -115,14 +115,14 @@ class PoolParts(Request):
 
 
 class NestedPool(PoolParts, kw_only=True):
-    """A pool created with its listener, L7 policy or load balancer."""
+    """A pool created together with its listener, L7 policy or load balancer."""
 
     protocol: PoolProtocol
     lb_algorithm: LbAlgorithm
 
 
 class DefaultPool(PoolParts):
-    """A new pool, or by ``name`` alone one of the load balancer's new ``pools``."""
+    """A new pool, or by ``name`` alone a reference to one of the load balancer's new ``pools``."""
 
     protocol: PoolProtocol | None = None
     lb_algorithm: LbAlgorithm | None = None

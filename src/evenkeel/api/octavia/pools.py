@@ -1,4 +1,4 @@
-"""Pools and their health monitors: create and change."""
+"""Octavia pools and their health monitors: create and change."""
 
 from collections.abc import Sequence
 
@@ -62,7 +62,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
 
 
 async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) -> tuple[ServedObject, Listener | None]:
-    """The provider of the new pool, and its listener."""
+    """Return the provider of the new pool, and its listener if it has one."""
     scope = call.caller.scope
     if wanted.listener_id is not None:
         listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
@@ -80,7 +80,9 @@ async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) ->
 
 
 def check_new_pool(served: ServedObject, new: NewPool, listener_protocol: str | None) -> None:
-    """Raises unless the provider supports the pool, behind a listener of that protocol if there is one."""
+    """Check that the provider supports the pool, behind a listener of that protocol if there is one. Raises
+    :class:`Unsupported` or :class:`Invalid`.
+    """
     pool = new.pool
     served.refuse(pool_problems(served.table, asdict(pool)))
     if listener_protocol is not None:
@@ -150,7 +152,7 @@ async def _check_changes(
 
 
 async def _check_monitor(services: Services, call: Call, served: ServedObject, pool: Pool) -> None:
-    """Check that the pool may have its monitor still."""
+    """Check that the pool may still have its monitor."""
     if pool.health_monitor_id is None or pool.protocol not in served.table.pool_monitors:
         return
     monitor: HealthMonitor = await services.tenants.get(

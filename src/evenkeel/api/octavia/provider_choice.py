@@ -1,4 +1,4 @@
-"""Provider and device group of a new load balancer, by its flavor and availability zone."""
+"""Choice of provider and device group of a new load balancer, by its flavor and availability zone."""
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from evenkeel.core.values import Value
 
 
 class ProviderChoice(Value):
-    """The choice for one request."""
+    """Provider, device group and flavor of one request for a load balancer."""
 
     provider: str
     flavor_id: str | None = None
@@ -38,9 +38,8 @@ class ProviderChoice(Value):
 
 
 async def chosen_place(services: Services, wanted: LoadBalancerNew) -> ProviderChoice:
-    """The provider the request names, else its flavor's, else the default one.
-
-    Raises :class:`Invalid` for a flavor or zone that does not exist, is disabled, or is of another provider.
+    """Choose the provider that the request names, else its flavor's, else the default one. Raises :class:`Invalid` for
+    a flavor or zone that does not exist, is disabled, or is of another provider.
     """
     flavor = zone = None
     if wanted.flavor_id is not None:

@@ -1,4 +1,4 @@
-"""Providers: the environments, as tenants see them, and the capabilities of their device types."""
+"""Providers: the environments in tenants' view, and the capabilities of their device types."""
 
 from collections.abc import Mapping
 
@@ -36,7 +36,7 @@ class CapabilityView(Value):
 
 
 async def listing(services: Services, call: Call) -> Answer:
-    """All of them, by name."""
+    """Handle GET /providers: list all environments, by name."""
     fields = call.values("fields")
     rows = await services.operators.environments()
     shown = [
@@ -47,7 +47,7 @@ async def listing(services: Services, call: Call) -> Answer:
 
 
 async def capabilities(services: Services, call: Call) -> Answer:
-    """The capability table of its device type."""
+    """Handle the request for a provider's capability table, by its device type."""
     provider = call.params["id"]
     device_driver = await services.providers.device_driver_of(provider)
     table = services.providers.table_of(device_driver)

@@ -1,4 +1,4 @@
-"""Quotas of projects, and the defaults. Usage is not shown, as in Octavia."""
+"""Quotas of projects, and the defaults. Usage is not shown, like in Octavia."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def quota_view(row: ProjectQuotas) -> ProjectQuotaView:
 
 
 async def listing(services: Services, call: Call) -> Answer:
-    """Quotas of projects with limits of their own."""
+    """Handle GET /quotas: list quotas of projects with limits of their own."""
     wanted = parse_list(call, FILTERS, services.limits)
     page = await page_of(wanted, services.quotas.list_quotas)
     shown = [chosen(quota_view(row), wanted.fields) for row in page.items]
@@ -53,7 +53,7 @@ async def defaults(services: Services, call: Call) -> Answer:
 
 
 async def change(services: Services, call: Call, body: QuotaSetBody) -> Answer:
-    """202 with all of them."""
+    """Handle PUT /quotas/{project_id}; answers 202 with all quotas of the project."""
     row = await services.quotas.set_quotas(project_of(call), limits_of(body.quota))
     return json_answer({"quota": quota_view(row)}, 202)
 
@@ -65,7 +65,7 @@ async def reset(services: Services, call: Call) -> Answer:
 
 
 def project_of(call: Call) -> ProjectId:
-    """The project in the path. Raises :class:`Forbidden` if the caller may not see it."""
+    """Return the project in the path. Raises :class:`Forbidden` if the caller may not see it."""
     project_id = checked_project(call.params["id"], "project_id")
     if call.caller.scope not in (None, project_id):
         raise Forbidden
@@ -73,7 +73,7 @@ def project_of(call: Call) -> ProjectId:
 
 
 def limits_of(body: QuotaSet) -> dict[str, int | None]:
-    """The given limits, by their first names. Raises :class:`Invalid` if the two names of one differ."""
+    """Return the limits in a request, by their first names. Raises :class:`Invalid` if the two names of one differ."""
     limits: dict[str, int | None] = {}
     for name in TITLES:
         values: dict[str, Any] = {each: getattr(body, each) for each in (name, SPELLINGS.get(name, name))}

@@ -22,11 +22,11 @@ T = TypeVar("T")
 NEW_REFERENCES_MAX = 250
 """Limit per request: the 203 of a listener, and some more."""
 READS_AT_ONCE = 4
-"""Concurrent reads of one project."""
+"""Most concurrent reads of one project."""
 READS_AT_ONCE_OF_ALL = 24
 """Concurrent reads in total: fewer than key managers accept, so that agents' requests are served, too."""
 READ_SECONDS = 30.0
-"""Limit for all reads of one request."""
+"""Time-out for all reads of one request."""
 
 
 class ChangedUser(NamedTuple):
@@ -38,7 +38,7 @@ class ChangedUser(NamedTuple):
 
 
 class SignedList(NamedTuple):
-    """A revocation list, and the authority that must have signed it."""
+    """A revocation list, and the CA certificate that must have signed it."""
 
     authority: NamedCertificate
     revoked: NamedCertificate
@@ -59,9 +59,8 @@ class ReferenceReader:
     async def read(
         self, users: Sequence[ChangedUser], project_id: ProjectId, table: Capabilities
     ) -> tuple[CheckedCertificate, ...]:
-        """Read the new references, each content once. Call it after all other checks, outside of transactions.
-
-        Raises :class:`CertificateError` naming field and reference, :class:`Invalid` for too many of them, and
+        """Read the new references, each content once. Call it after all other checks, outside of transactions. Raises
+        :class:`CertificateError` naming field and reference, :class:`Invalid` for too many of them, and
         :class:`KeyManagerUnavailable`.
         """
         named = _each_once(each for user in users for each in _new_references(user))
@@ -115,7 +114,7 @@ class ReferenceReader:
 
 
 def _each_once(named: Iterable[NamedCertificate]) -> list[NamedCertificate]:
-    """Each reference once, under the field that names it first."""
+    """Return each reference once, under the field that names it first."""
     found: dict[tuple[str, CertificateKind], NamedCertificate] = {}
     for each in named:
         found.setdefault((each.reference, each.kind), each)

@@ -72,7 +72,7 @@ class InsertHeaders(Request, rename=_HEADERS):
     x_not_after: Switch | None = None
 
     def as_dict(self) -> dict[str, str]:
-        """The given headers by name."""
+        """Return the requested headers by name."""
         values = {header: getattr(self, name) for name, header in _HEADERS.items()}
         return {header: value for header, value in values.items() if value is not None}
 
@@ -147,7 +147,7 @@ class AdditionalVip(Request):
 
 
 class LoadBalancerNew(Request):
-    """A load balancer, alone or with everything below it."""
+    """A load balancer, alone or with children."""
 
     name: Text | None = None
     description: Text | None = None

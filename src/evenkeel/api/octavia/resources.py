@@ -1,4 +1,4 @@
-"""The kinds of tenant objects: their names, filters and views, and common handlers."""
+"""Kinds of tenant objects: their names, filters and views, and common handlers."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -138,7 +138,7 @@ def one(resource: Resource, row: Any, status: int = 200) -> Answer:
 
 
 def show(resource: Resource, parent: str = "") -> Handler:
-    """The handler that shows one object. ``parent``: the path parameter that names its parent."""
+    """Return the handler that shows one object. ``parent``: the path parameter that names its parent."""
 
     async def handle(services: Services, call: Call) -> Answer:
         fields = call.values("fields")
@@ -167,7 +167,7 @@ def listing(resource: Resource, parent: str = "") -> Handler:
 
 
 def delete(resource: Resource, parent: str = "") -> Handler:
-    """The handler that deletes one child of a load balancer."""
+    """Return the handler that deletes one child of a load balancer."""
 
     async def handle(services: Services, call: Call) -> Answer:
         await remove(services, call, resource, object_id(call, resource.title), parent_of(call, parent))
@@ -207,7 +207,7 @@ async def changed(
 async def written(
     services: Services, call: Call, resource: Resource, change: Change, object_id: str, parent_id: str | None = None
 ) -> Any:
-    """The object as the write stored it."""
+    """Return the object in the state that the write stored."""
     for row in change.resources:
         if isinstance(row, resource.kind) and row.id == object_id:
             return row
@@ -215,6 +215,6 @@ async def written(
 
 
 async def everything(services: Services, resource: Resource, parent_id: str) -> tuple[Any, ...]:
-    """All objects of one parent."""
+    """Return all objects of one parent."""
     page = await services.tenants.list(resource.kind, ListQuery(), parent_id=parent_id)
     return page.items

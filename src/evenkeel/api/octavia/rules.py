@@ -32,7 +32,7 @@ HTTP_ATTRIBUTES = ("http_method", "url_path", "expected_codes", "http_version", 
 
 
 def checked_address(field: str, value: str) -> str:
-    """The address in its canonical form."""
+    """Return the address in its canonical form. Raises :class:`Invalid`."""
     normal = canonical_address(value)
     if normal is None:
         raise unknown_input(field, value, "Value should be IPv4 or IPv6 format.")
@@ -50,7 +50,9 @@ def member_address(field: str, value: str, addresses: AddressRules) -> str:
 
 
 def given_form(value: str | None, normal: str | None) -> str | None:
-    """How an address was written, if not as it is stored: clients compare it with what they sent."""
+    """Return the spelling of an address in the request, if it differs from the stored one: clients compare it with what
+    they sent.
+    """
     return None if value == normal else value
 
 
@@ -211,7 +213,7 @@ def check_monitored(pool_protocol: str, monitor_type: str) -> None:
 
 
 def http_defaults(monitor_type: str) -> dict[str, Any]:
-    """Defaults of HTTP attributes; empty for types without them."""
+    """Return the defaults of HTTP attributes; empty for types without them."""
     return HTTP_CHECK_DEFAULTS if monitor_type in HTTP_MONITORS else dict.fromkeys(HTTP_CHECK_DEFAULTS)
 
 
@@ -245,7 +247,7 @@ def _check_codes(codes: str) -> None:
 
 
 def check_listener_ports(listeners: Sequence[Listener]) -> None:
-    """No two listeners of a load balancer on one port; TCP, UDP and SCTP have ports of their own."""
+    """Check that no two listeners of a load balancer are on one port; TCP, UDP and SCTP have ports of their own."""
     if double := _first_double((port_space(row.protocol), row.protocol_port) for row in listeners):
         first = next(row for row in listeners if (port_space(row.protocol), row.protocol_port) == double)
         raise Conflict(

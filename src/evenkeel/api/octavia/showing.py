@@ -145,7 +145,7 @@ def full_pool_view(row: Pool, members: Iterable[Member], monitor: HealthMonitor 
 
 
 def shown_address(row: Member) -> str:
-    """The address of a member as the tenant wrote it."""
+    """Return the address of a member in the spelling of the request."""
     return row.given_address or row.address
 
 

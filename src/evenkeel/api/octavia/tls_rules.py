@@ -52,12 +52,12 @@ _LISTS = {"tls_versions": "TLS version", "alpn_protocols": "ALPN protocol"}
 
 
 def speaks_tls(row: Listener | Pool) -> bool:
-    """Whether it terminates or originates TLS."""
+    """Whether a listener terminates TLS, or a pool originates it."""
     return row.tls_enabled if isinstance(row, Pool) else row.protocol == TLS_PROTOCOL
 
 
 def settled_tls(row: Speaker, rules: TlsRules) -> Speaker:
-    """The object with Octavia's defaults of the TLS protocol, if it uses TLS."""
+    """Return the object with Octavia's defaults of the TLS protocol, if it uses TLS."""
     if not speaks_tls(row):
         return row
     return replace(

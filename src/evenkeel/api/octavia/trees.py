@@ -103,8 +103,8 @@ def graph_view(tree: LoadBalancerTree) -> FullLoadBalancerView:
 
 
 def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
-    """:class:`StatusTree` as JSON in pieces. A pool is shown below each listener that sends to it, so the tree may be
-    much larger than the load balancer.
+    """Generate :class:`StatusTree` as JSON in pieces. A pool is shown below each listener that sends to it, so the tree
+    may be much larger than the load balancer.
     """
     members, monitors = below(tree)
     policies, _ = policies_of(tree)
@@ -134,12 +134,12 @@ CLOSED = b"]}"
 
 
 def opened(view: Value) -> bytes:
-    """A view as JSON up to the inside of its last list, which is empty."""
+    """Return a view as JSON up to the inside of its last list, which is empty."""
     return encode(view).removesuffix(CLOSED)
 
 
 def joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The pieces with commas between them."""
+    """Yield the pieces with commas between them."""
     for number, piece in enumerate(pieces):
         yield b"," + piece if number else piece
 
@@ -163,7 +163,7 @@ def statuses_of(row: Any) -> dict[str, str]:
 
 
 def pool_status(row: Pool, monitor: HealthMonitor | None) -> PoolStatus:
-    """A pool without its members."""
+    """Show a pool without its members."""
     return PoolStatus(
         **statuses_of(row),
         health_monitor=None if monitor is None else MonitorStatus(**statuses_of(monitor), type=monitor.type),

@@ -26,10 +26,9 @@ async def plan_vip(
     any_address: bool,
     any_subnet: bool,
 ) -> VipPlan:
-    """The allocation plan of the VIPs; ``any_address``: also outside a subnet's allocation range; ``any_subnet``:
-    of every project. Raises
-    :class:`Invalid`, also for missing objects, because the body names them, not the path; and as
-    :meth:`evenkeel.core.ports.Network.plan_vip`.
+    """Return the allocation plan of the VIPs; ``any_address``: also outside a subnet's allocation range;
+    ``any_subnet``: of every project. Raises :class:`Invalid`, also for missing objects, because the body names them,
+    not the path; and the errors of :meth:`evenkeel.core.ports.Network.plan_vip`.
     """
     address = wanted.vip_address
     options = PortOptions(
@@ -75,7 +74,9 @@ def _invalid(error: NotFound) -> Invalid:
 
 
 def _wanted(each: AdditionalVip, vip_port_id: str | None, addresses: AddressRules) -> WantedVip:
-    """Raises :class:`Invalid` for a separate port: as in Octavia all addresses are on one port."""
+    """Convert an additional VIP. Raises :class:`Invalid` for a separate port: like in Octavia all addresses are on one
+    port.
+    """
     if each.port_id is not None and each.port_id != vip_port_id:
         raise unknown_input("additional_vips.port_id", each.port_id, "Value should be vip_port_id, or absent.")
     address = each.ip_address

@@ -1,4 +1,6 @@
-"""Handler of the operators' API: what this controller did over time, and the traffic of all load balancers."""
+"""Handler of the operators' API for the activity of this controller over time, and the traffic of
+all load balancers.
+"""
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
@@ -9,13 +11,13 @@ from evenkeel.core.values import Value
 
 DECIMALS = 3
 SECONDS_DECIMALS = 6
-"""Requests may take less than a millisecond."""
+"""Decimals of shown seconds: requests may take less than a millisecond."""
 ROUTES_MAX = 10
 """Most routes that are shown: the ones with the most requests."""
 
 
 class RouteView(Value):
-    """Requests to one route since the controller began."""
+    """Requests to one route since the controller started."""
 
     method: str
     route: str
@@ -25,7 +27,7 @@ class RouteView(Value):
 
 
 class RequestsView(Value):
-    """Requests that this controller answered since it began."""
+    """Requests that this controller answered since it started."""
 
     count: int
     failed: int
@@ -43,7 +45,7 @@ class TimeToActiveView(Value):
     count: int
     mean_seconds: float | None
     median_seconds: float | None
-    """Interpolated in the histogram, as is ``p95_seconds``."""
+    """Median time in seconds, interpolated in the histogram like ``p95_seconds``."""
     p95_seconds: float | None
 
 

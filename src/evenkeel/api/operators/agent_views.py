@@ -1,4 +1,4 @@
-"""An agent as operators see it."""
+"""Views of an agent for operators."""
 
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
@@ -9,7 +9,7 @@ from evenkeel.core.values import Value
 
 
 class DeviceView(Value):
-    """One device as its agent sees it."""
+    """State of one device by its agent's last report."""
 
     name: str
     """Address of the device, which identifies it in the device group."""
@@ -21,7 +21,7 @@ class DeviceView(Value):
     sync_state: str
     problem: str
     certificate_ends_at: str | None = None
-    """When the certificate of its management address expires; None: not known."""
+    """Expiry of the certificate of the device's management address; None: not known."""
 
 
 class ServedShard(Value):
@@ -51,7 +51,7 @@ class AgentView(Value):
     state: AgentState
     """State of the agent: up, draining, drained, silent, stopped or forced_down."""
     halted: str
-    """Why its environment's circuit breaker is open; empty: it is closed."""
+    """Reason why the circuit breaker of the agent's environment is open; empty: it is closed."""
     admin_state_up: bool
     forced_down: bool
     failback_asked: bool
@@ -72,17 +72,17 @@ class AgentView(Value):
     acting_shards: int
     home_shards: int
     load_balancers: int
-    """Load balancers whose home it is."""
+    """Number of load balancers whose shard has this agent as its home."""
     handing_over: int
     """Shards in handover to another agent."""
     waiting_shards: int
     """Shards that another agent should serve, and does not yet."""
     waiting_reason: str
-    """Why they cannot move now; empty: they can, or there are none."""
+    """Reason why waiting shards cannot move now; empty: they can, or there are none."""
     away_shards: int
-    """Shards whose home it is and that another agent serves."""
+    """Number of shards whose home is the agent and that another agent serves."""
     away_reason: str
-    """Why they do not come home; empty: they do, or there are none."""
+    """Reason why these shards do not return home; empty: they do, or there are none."""
     created_at: str
 
 
@@ -100,7 +100,7 @@ def _device(device: DeviceState) -> DeviceView:
 
 
 def agent_view(agent: Agent) -> AgentView:
-    """An agent, without its session id."""
+    """Show an agent, without its session id."""
     return AgentView(
         id=agent.id,
         environment=agent.environment,

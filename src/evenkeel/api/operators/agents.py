@@ -70,19 +70,19 @@ def set_admin_state(up: bool) -> Callable[[Services, Call], Awaitable[Answer]]:
 
 
 async def failback(services: Services, call: Call) -> Answer:
-    """Have its shards handed back."""
+    """Handle PUT /agents/{id}/failback: have the agent's shards handed back to it."""
     options_of(call, ())
     return _one(await services.operators.ask_failback(AgentId(object_id(call, "Agent"))))
 
 
 async def force_down(services: Services, call: Call, body: ForceDownBody) -> Answer:
-    """Declare its host dead, or not."""
+    """Handle PUT /agents/{id}/force-down: declare the agent's host dead, or not."""
     options_of(call, ())
     return _one(await services.operators.force_agent_down(AgentId(object_id(call, "Agent")), body.down))
 
 
 async def rebind(services: Services, call: Call, body: RebindBody) -> Answer:
-    """Make another agent the home of its shards."""
+    """Handle PUT /agents/{id}/rebind: make another agent the home of the agent's shards."""
     options_of(call, ())
     agent_id = object_id(call, "Agent")
     count = await services.operators.rebind_agent(AgentId(agent_id), body.to)

@@ -26,17 +26,19 @@ class SystemState(Value):
     """The state of the system from which problems are derived."""
 
     outage: str
-    """``message broker`` or ``database`` while no agent can renew its session because of it; empty: they can."""
+    """``message broker`` or ``database`` while no agent can renew its session because of an outage of it; empty: there
+    is none.
+    """
     halted: Sequence[Environment]
     agents: Sequence[AgentLife]
     shards: Sequence[ShardCount]
     groups: Sequence[GroupReach]
-    """Device groups with devices that no agent reaches, or that no agent looks at."""
+    """Device groups with devices that no agent reaches, or that no agent observes."""
     load_balancers: LoadBalancerSummary
 
 
 class _Cause:
-    """A problem, the part of the system that it explains, and how much of that is affected."""
+    """A problem, the part of the system that it explains, and the number of affected objects."""
 
     def __init__(
         self,
@@ -46,8 +48,10 @@ class _Cause:
         unplaced: frozenset[str] = frozenset(),
         unserved: frozenset[str] = frozenset(),
     ) -> None:
-        """``groups``: device groups whose load balancers do not change because of it; ``unplaced``: environments whose
-        load balancers get no group because of it; ``unserved``: environments whose unserved shards are due to it."""
+        """Initialize the cause. ``groups``: device groups whose load balancers do not change because of it;
+        ``unplaced``: environments whose load balancers get no group because of it; ``unserved``: environments whose
+        unserved shards are due to it.
+        """
         self._problem = problem
         self.groups = groups
         self.unserved = unserved
@@ -55,18 +59,20 @@ class _Cause:
         self.affected: Counter[str] = Counter()
 
     def explains(self, environment: str, number: int | None) -> bool:
-        """Whether load balancers there do not change because of it; ``number`` None: they have no group yet."""
+        """Whether the cause explains why load balancers of a device group do not change; ``number`` None: load
+        balancers without a group.
+        """
         return environment in self._unplaced if number is None else (environment, number) in self.groups
 
     def shown(self) -> SystemProblem:
-        """The problem with its consequences in the text."""
+        """Return the problem with its consequences in the text."""
         problem = self._problem
         more = "".join(f"; {count} {what}" for what, count in self.affected.items() if count)
         return SystemProblem(problem.kind, problem.text + more, problem.remedy)
 
 
 def problems_of(found: SystemState) -> list[SystemProblem]:
-    """The problems, causes first; empty if there are none. An outage itself is no part of them."""
+    """Return the problems, causes first; empty if there are none. An outage itself is no part of them."""
     causes = [] if found.outage else [*_halts(found), *_silence(found)]
     explained = {group for cause in causes for group in cause.groups}
     causes += list(_unusable(found, explained))
@@ -165,7 +171,7 @@ class _Dead(TypedDict):
 
 
 def _dead(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> _Dead:
-    """Device groups, and environments, of silent agents without a live one."""
+    """Return device groups, and environments, of silent agents without a live one."""
     alive = {(row.environment, row.group_number) for row in agents if row.alive}
     environments = {row.environment for row in silent} - {environment for environment, _ in alive}
     return _Dead(

@@ -1,4 +1,4 @@
-"""Certificates in a key manager to which operators add them. No response and no error contains a key."""
+"""Certificates in a key manager to which operators add certificates. No response and no error contains a key."""
 
 import base64
 import binascii
@@ -39,7 +39,7 @@ class CertificateView(Value):
 
 
 async def certificates(services: Services, call: Call) -> Answer:
-    """All of them, or a project's."""
+    """Handle GET /certificates: list all certificates, or a project's."""
     options = options_of(call, ("project_id",))
     project_id = ProjectId(options["project_id"]) if "project_id" in options else None
     rows = await _store(services).kept(project_id)

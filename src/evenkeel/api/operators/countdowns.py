@@ -7,8 +7,9 @@ from evenkeel.core.countdowns import Countdowns
 
 
 def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away: bool) -> Iterator[str]:
-    """One text for each kind of removal, with the time that is left and the command that lists what goes.
-    ``devices_away``: some are out of reach."""
+    """Yield one text for each kind of removal, with the remaining time and the command that lists the objects.
+    ``devices_away``: some devices are out of reach.
+    """
     for count, seconds, what in (
         (orphans.load_balancers, orphans.load_balancers_removed_in_seconds, "load balancers"),
         (orphans.partitions, orphans.partitions_removed_in_seconds, "partitions"),

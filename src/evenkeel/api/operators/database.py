@@ -14,13 +14,15 @@ async def database(services: Services, call: Call) -> Answer:
 
 
 async def new_history(services: Services, call: Call) -> Answer:
-    """Begin another one: all agents check everything."""
+    """Handle POST /database/new-history: begin a new history, so that all agents check everything."""
     options_of(call, ())
     return json_answer({"database": views.database_view(await services.operators.new_history())})
 
 
 async def accept_history(services: Services, call: Call) -> Answer:
-    """Accept a history of another database: this one is the right one."""
+    """Handle POST /database/histories/{id}/accept: accept a history of another database, because this database is the
+    right one.
+    """
     options_of(call, ())
     history = await services.operators.accept_history(object_id(call, "Unknown history"))
     return json_answer({"database": views.database_view(history)})

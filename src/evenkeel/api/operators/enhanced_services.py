@@ -1,4 +1,4 @@
-"""Enhanced services in the operators' API: what agents loaded from their files, and whether they agree."""
+"""Enhanced services in the operators' API: services that agents loaded from their files, and whether these agree."""
 
 from collections.abc import Iterable, Sequence
 
@@ -21,7 +21,7 @@ class LoadedServiceView(Value):
     group_number: int
     file: str
     problem: str
-    """Why this agent cannot use it; empty: it can."""
+    """Reason why the agent cannot use the service; empty: it can."""
     tags: dict[str, list[str]]
     """Full paths of the objects on the device by F5's tag; empty: the profile is removed."""
 
@@ -32,7 +32,7 @@ class EnhancedServiceView(Value):
     environment: str
     name: str
     usable: bool
-    """An agent offers it, so tenants may choose it."""
+    """True if an agent offers the service, so that tenants may choose it."""
     agreed: bool
     """All agents of the environment have the same, without problems."""
     agents: list[LoadedServiceView]

@@ -14,7 +14,7 @@ from evenkeel.core.statuses import FailbackMode
 
 
 def _name(call: Call) -> str:
-    """The name in the path. Raises :class:`NotFound` for an impossible one."""
+    """Return the name in the path. Raises :class:`NotFound` for an impossible one."""
     given = call.params["name"]
     if not is_environment_name(given):
         shown = given[:MAX_ENVIRONMENT_NAME_CHARACTERS]

@@ -1,4 +1,4 @@
-"""Events: as a list, or as a stream."""
+"""Events in the operators' API: as a list, or as a stream."""
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool

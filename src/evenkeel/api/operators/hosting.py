@@ -40,7 +40,7 @@ async def hosting(services: Services, call: Call) -> Answer:
 async def _with_remedy(
     services: Services, root: LoadBalancer, shard: Shard | None, shown: views.HostingView
 ) -> views.HostingView:
-    """Add what helps: against devices that are out of reach, or else against trouble with certificates."""
+    """Add commands that remedy devices out of reach, or else problems with certificates."""
     if (root.operating_reason or root.status_reason) and shard is not None:
         if (group := await _group_out_of_reach(services, shard)) is None:
             return shown
@@ -52,7 +52,7 @@ async def _with_remedy(
 
 
 async def _group_out_of_reach(services: Services, shard: Shard) -> GroupReach | None:
-    """The shard's device group, if not all of its devices are reached."""
+    """Return the shard's device group if some of its devices are out of reach, else None."""
     groups = await services.operators.out_of_reach()
     here = (shard.environment, shard.group_number)
     return next((group for group in groups if (group.environment, group.number) == here), None)

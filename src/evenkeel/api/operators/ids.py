@@ -1,4 +1,4 @@
-"""Ids by their first characters."""
+"""Look-up of ids by their first characters."""
 
 import re
 

@@ -32,7 +32,7 @@ def network_of(body: NetworkNew, *, new_id: Callable[[], str]) -> DeclaredNetwor
 
 
 def changed(network: DeclaredNetwork, body: NetworkChange) -> DeclaredNetwork:
-    """The network with what the request changes. Raises :class:`Invalid` naming field and value."""
+    """Return the network with the changes of the request. Raises :class:`Invalid` naming field and value."""
     given: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in structs.asdict(body).items()

@@ -30,7 +30,9 @@ async def create_network(services: Services, call: Call, body: NetworkNewBody) -
 
 
 async def change_network(services: Services, call: Call, body: NetworkChangeBody) -> Answer:
-    """Change it; the load balancers on devices that are attached to it are due again."""
+    """Handle PUT /networks/{id}: change a network; the load balancers on devices that are attached
+    to it are due again.
+    """
     row = changed(await _network(services, call), body.network)
     for change in await services.operators.update_network(row):
         await services.accepted(change)

@@ -29,7 +29,7 @@ class ControllerView(Value):
     started_at: str
     seen_at: str
     message_broker: str
-    """``connected``, or why it cannot send messages."""
+    """``connected``, or the reason why the controller cannot send messages."""
 
 
 class RevisionView(Value):
@@ -65,7 +65,7 @@ class TopologyAgent(Value):
 
 
 class TopologyDevice(Value):
-    """A device of a group, as the agent sees it that reported last; of several an agent that reaches it."""
+    """A device of a group, by the last report of an agent; an agent that reaches the device takes precedence."""
 
     name: str
     """Address of the device, which identifies it in the device group."""
@@ -74,7 +74,7 @@ class TopologyDevice(Value):
     reachable: bool
     """True if any live agent reaches the device."""
     reached_by: list[str]
-    """Hosts of live agents that reach it."""
+    """Hosts of live agents that reach the device."""
     missed_by: list[str]
     """Hosts of live agents that do not."""
     version: str
@@ -128,7 +128,9 @@ async def history(services: Services, call: Call) -> Answer:
 
 
 async def topology(services: Services, call: Call) -> Answer:
-    """Controllers, device groups with their agents and devices, and the shards between them."""
+    """Handle GET /topology: show controllers, device groups with their agents and devices, and the
+    shards between them.
+    """
     environment = options_of(call, ("environment",)).get("environment")
     if environment is not None:
         return await _topology(services, environment)

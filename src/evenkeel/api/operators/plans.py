@@ -1,7 +1,8 @@
-"""``/evenkeel/v1/loadbalancers/{id}/plan``: what the next pass over a load balancer would change on its devices.
+"""Plans: the changes that the next pass over a load balancer would make on its devices
+(``/evenkeel/v1/loadbalancers/{id}/plan``).
 
-Only the agent that serves a load balancer reads its devices. So the question goes to that agent, and the answer comes
-by any controller into the database, where it is waited for.
+Only the agent that serves a load balancer reads its devices. So the inquiry goes to that agent, and the answer comes by
+any controller into the database, where this process polls for it.
 """
 
 import asyncio
@@ -38,7 +39,7 @@ class OperationView(Value):
     type: str
     name: str
     note: str
-    """Why it is done in this way."""
+    """Reason for the way in which the operation is done."""
     attributes: list[AttributeView]
 
 
@@ -52,7 +53,7 @@ class DevicePlanView(Value):
     left: list[str]
     """Objects of the partition without our mark that no load balancer needs; they are kept."""
     problem: str
-    """Why nothing would be changed, or why it is unknown."""
+    """Reason why nothing would be changed, or why that is unknown."""
 
 
 class PlanView(Value):
@@ -70,7 +71,7 @@ class OrphanView(Value):
 
     load_balancer_id: str
     devices: str
-    """The device group's devices: at least one of them holds it."""
+    """Names of the device group's devices, of which at least one holds the orphan."""
     seconds: int
     """Seconds since a report first named it as unexpected, or else since its agent first found it."""
     removed_in_seconds: int | None
@@ -149,7 +150,9 @@ def _orphan_view(name: str, devices: str, seconds: float, recorded: OrphanedLoad
 
 
 async def remove_orphan(services: Services, call: Call) -> Answer:
-    """Have it removed with the next complete pass, without waiting for the grace time."""
+    """Handle DELETE /orphans/{id}: have the orphan removed with the next complete pass, without waiting for the grace
+    time.
+    """
     await services.request_full_resync(
         await services.operators.remove_orphan(LoadBalancerId(object_id(call, "Orphan")))
     )

@@ -22,7 +22,9 @@ class SystemProblem(Value):
 
 
 def outages(broker: str, database: str) -> Iterator[SystemProblem]:
-    """``broker``: why it takes no messages; ``database``: why it takes no writes; empty: they do."""
+    """Yield the outages. ``broker``: why it accepts no messages; ``database``: why it accepts no writes; empty: they
+    do.
+    """
     if broker:
         yield SystemProblem(
             kind="message_broker",

@@ -9,8 +9,8 @@ from evenkeel.api.routing import Handler
 
 
 def operator_only(handler: Handler) -> Handler:
-    """Requires a caller who may see all projects, independent of policy files, because operators see all tenants'
-    objects.
+    """Return a handler that requires a caller who may see all projects, independent of policy files, because operators
+    see all tenants' objects.
     """
 
     async def handle(services: Services, call: Call, *body: object) -> Answer:
@@ -22,7 +22,7 @@ def operator_only(handler: Handler) -> Handler:
 
 
 def options_of(call: Call, allowed: tuple[str, ...]) -> Mapping[str, str]:
-    """The query parameters, each known and given at most once. Raises :class:`BadList`."""
+    """Return the query parameters, each known and present at most once. Raises :class:`BadList`."""
     options: dict[str, str] = {}
     for name, value in call.query:
         if name not in allowed or name in options:

@@ -29,11 +29,11 @@ class ReferenceView(Value):
     sha256: str
     """The identity of the last content read."""
     problem: str
-    """Why the last read failed; empty: it succeeded."""
+    """Reason why the last read failed; empty: it succeeded."""
     checked_at: str
-    """When it was last read successfully."""
+    """Time of the last successful read."""
     load_balancers: int
-    """Number of load balancers that use it."""
+    """Number of load balancers that use the reference."""
     subject: str | None = None
     dns_names: list[str] | None = None
     not_after: str | None = None
@@ -60,7 +60,9 @@ async def references(services: Services, call: Call) -> Answer:
 
 
 async def refresh(services: Services, call: Call, body: RefreshBody) -> Answer:
-    """202: the controllers read them within seconds. Raises :class:`NotFound` for one that nothing refers to."""
+    """Handle POST /references/refresh: the controllers read the references within seconds. Answers 202. Raises
+    :class:`NotFound` for a reference that no listener or pool has.
+    """
     reference = body.refresh.reference
     count = await services.operators.refresh_references(reference)
     if reference is not None and not count:
@@ -85,14 +87,14 @@ def reference_view(row: ReferencedCertificate) -> ReferenceView:
 
 
 class CertificateTrouble(NamedTuple):
-    """A problem with certificates, and what helps; both empty: there is none."""
+    """A problem with certificates, and the command that helps; both are empty if there is none."""
 
     text: str = ""
     remedy: str = ""
 
 
 def expiry_of(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
-    """The certificates of one load balancer that expire, the first to expire first."""
+    """Describe the certificates of one load balancer that expire, earliest first."""
     first = next(iter(rows), None)
     if first is None or first.ends_at is None:
         return CertificateTrouble()
@@ -105,7 +107,7 @@ def expiry_of(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
 
 
 def unreadable_of(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
-    """The certificates of one load balancer that the controllers cannot read; ``rows`` is not empty."""
+    """Describe the certificates of one load balancer that the controllers cannot read; ``rows`` is not empty."""
     first = rows[0]
     return CertificateTrouble(
         f"{first.kind.words} {first.reference} cannot be read from the key manager: {first.problem}{_more(rows)};"

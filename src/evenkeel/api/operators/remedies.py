@@ -47,7 +47,7 @@ def _check(device: str) -> str:
 
 
 def _known(row: AgentLife, agents: Sequence[AgentLife]) -> str:
-    """The agent as commands find it: by its host, or by its id if several agents are on the host."""
+    """Return the argument by which commands find the agent: its host, or its id if several agents are on the host."""
     return quote(row.host if sum(one.host == row.host for one in agents) == 1 else row.id)
 
 

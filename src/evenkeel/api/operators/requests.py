@@ -166,7 +166,7 @@ Vteps = Annotated[list[Address], Meta(max_length=MAX_VTEPS)]
 
 class NetworkNew(Request):
     """A network to which devices may be attached. ``flat`` and ``vlan`` need ``physical_network``; all but ``flat``
-    need ``segmentation_id``. ``vteps``: tunnel end points of its hosts.
+    need ``segmentation_id``. ``vteps``: tunnel end points of the network's hosts.
     """
 
     network_type: NetworkTypeName
@@ -227,7 +227,7 @@ class CertificateNew(Request):
 
 
 class Refresh(Request):
-    """One reference, or all of them."""
+    """The references to read again: one, or all of them."""
 
     reference: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
 

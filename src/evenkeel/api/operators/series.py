@@ -28,7 +28,7 @@ class PointView(Value):
 
 
 class SeriesView(Value):
-    """Points that are not known are missing."""
+    """A time series; unknown points are missing."""
 
     interval: float
     """Seconds between two points."""

@@ -1,4 +1,4 @@
-"""Shards, and their home agents."""
+"""Shards in the operators' API, and their home agents."""
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
@@ -20,7 +20,7 @@ async def shards(services: Services, call: Call) -> Answer:
 
 
 async def rebind_shard(services: Services, call: Call, body: RebindBody) -> Answer:
-    """Make another agent the home of one shard."""
+    """Handle PUT /shards/{id}/rebind: make another agent the home of one shard."""
     options_of(call, ())
     shard = await services.operators.rebind_shard(ShardId(object_id(call, "Shard")), body.to)
     halted = views.halted_reasons(await services.operators.environments())

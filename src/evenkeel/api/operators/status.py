@@ -1,4 +1,4 @@
-"""The state of the whole system: counts, and problems with what helps."""
+"""State of the whole system: counts, and problems with remedies."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from evenkeel.core.own_certificates import expiring as soon
 from evenkeel.core.values import Value
 
 ALARM_DAYS = 7
-"""A certificate in use that expires within so many days is a problem of the system."""
+"""Days before its end at which a certificate in use counts as a problem of the system."""
 
 
 class StatusView(Value):
@@ -34,8 +34,9 @@ class StatusView(Value):
     load_balancers_operating: dict[str, int]
     """Number of load balancers by operating status."""
     load_balancers_age_seconds: float
-    """How long ago they were counted, and what is PENDING was looked for: where there are more than 2,000, controllers
-    count them at most every 5 s. 0: for this answer."""
+    """Seconds since the load balancers were counted and PENDING ones were searched: where there are more than 2,000,
+    controllers do that at most every 5 s. 0: for this answer.
+    """
     oldest_pending_seconds: float
     """How long ago the oldest change was accepted that is still PENDING; 0 if there is none."""
     shards: views.ShardCounts
@@ -69,7 +70,7 @@ async def _status(services: Services) -> Answer:
 
 
 async def ready(services: Services, call: Call) -> Answer:
-    """200 if the system has no problem, else 503 with the kinds of its problems."""
+    """Handle GET /healthz/ready: 200 if the system has no problem, else 503 with the kinds of its problems."""
     kinds = await services.problem_kinds.get(lambda: _kinds(services))
     shown = Readiness(status="problems" if kinds else "ok", problems=list(kinds))
     return json_answer(shown, status=503 if kinds else 200)

@@ -45,7 +45,7 @@ def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
 
 
 def device_ranges(network: Net, devices: Iterable[str], reserved: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """``device_addresses`` and ``reserved``, which includes them. Raises :class:`Invalid`."""
+    """Return ``device_addresses`` and ``reserved``, which includes them. Raises :class:`Invalid`."""
     own = tuple(_reserved("device_addresses", text, network) for text in devices)
     others = (_reserved("reserved", text, network) for text in reserved)
     return {"device_addresses": own, "reserved": tuple(dict.fromkeys((*others, *own)))}
@@ -97,7 +97,7 @@ def _hosts(network: Net) -> tuple[Address, Address]:
 
 
 def _range_beside(gateway: Address | None, first: Address, last: Address) -> tuple[Address, Address]:
-    """The larger range of host addresses on one side of the gateway; all of them without a gateway."""
+    """Return the larger range of host addresses on one side of the gateway; all of them without a gateway."""
     if gateway is None or not int(first) <= int(gateway) <= int(last):
         return first, last
     below, above = int(gateway) - int(first), int(last) - int(gateway)

@@ -1,4 +1,4 @@
-"""Handler of the operators' API: a load balancer and everything below it, with statuses."""
+"""Handler of the operators' API for a load balancer and all its children, with statuses."""
 
 from collections.abc import Iterable, Iterator
 
@@ -66,13 +66,13 @@ class LoadBalancerNode(Value, kw_only=True):
     operating_status: str
     provisioning_status: str
     status_reason: str | None
-    """Why it is PENDING or ERROR."""
+    """Reason why the load balancer is PENDING or ERROR."""
     listeners: list[ListenerNode]
     pools: list[PoolStatus]
 
 
 async def tree(services: Services, call: Call) -> Answer:
-    """The load balancer and everything below it."""
+    """Handle GET /loadbalancers/{id}/tree: stream the load balancer and all its children."""
     options_of(call, ())
     id_ = LoadBalancerId(object_id(call, "Load Balancer"))
     found = await services.tenants.tree(id_, project_id=None, statuses_only=True)
@@ -80,7 +80,7 @@ async def tree(services: Services, call: Call) -> Answer:
 
 
 def tree_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
-    """:class:`LoadBalancerNode` below the key ``tree``, as JSON in pieces."""
+    """Generate :class:`LoadBalancerNode` below the key ``tree``, as JSON in pieces."""
     members, monitors = below(tree)
     policies, rules = policies_of(tree)
 

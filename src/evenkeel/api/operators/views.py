@@ -25,7 +25,7 @@ class EnvironmentView(Value):
     breaker_share: float
     breaker_agents: int
     halted: str
-    """Why its circuit breaker is open, so that no shard moves; empty: it is closed."""
+    """Reason why the environment's circuit breaker is open, so that no shard moves; empty: it is closed."""
     halted_at: str | None
     created_at: str
 
@@ -75,7 +75,7 @@ class ShardView(Value):
     served: bool
     """True if the shard's acting agent is alive."""
     halted: str
-    """Why its environment's circuit breaker is open; empty: it is closed."""
+    """Reason why the circuit breaker of the shard's environment is open; empty: it is closed."""
 
 
 class HostingView(Value):
@@ -92,7 +92,7 @@ class HostingView(Value):
     operating_reason: str
     environment: str
     halted: str
-    """Why its environment's circuit breaker is open; empty: it is closed."""
+    """Reason why the circuit breaker of the load balancer's environment is open; empty: it is closed."""
     message_broker: str
     """``connected``, or why this controller cannot send messages."""
     database: str
@@ -120,12 +120,14 @@ class EventView(Value):
     shard_id: ShardId
     load_balancer_id: LoadBalancerId
     user_name: str
-    """The operator whose act it is: name, or else id. Empty: an unnamed user, or no operator's act."""
+    """Name, or else id, of the operator who caused the event. Empty: the operator is unnamed, or the event has another
+    cause.
+    """
     user_id: str
     request_id: str
-    """The request in which an operator acted; empty: it is no operator's act."""
+    """Id of the operator's API request; empty: the event is no operator's act."""
     client_address: str
-    """IP address from which that request came; that of the proxy, if there is one."""
+    """IP address from which the operator's request came; that of the proxy, if there is one."""
 
 
 class UpDown(Value):
@@ -156,7 +158,7 @@ class ReboundView(Value):
     agent_id: AgentId
     to: str
     shards: int
-    """Number of shards with a new home; 0: they had it already."""
+    """Number of shards with a new home; 0: they had that home already."""
 
 
 class DevicesView(Value):
@@ -167,7 +169,7 @@ class DevicesView(Value):
     reach: str
     """Reachability of the devices: reached, none (no device is) or unwatched (no agent is up)."""
     out_of_reach: list[str]
-    """The devices that no agent reaches: own names, if they are known, before addresses."""
+    """Devices that no agent reaches: own names, if they are known, before addresses."""
 
 
 class IdsView(Value):
@@ -183,9 +185,9 @@ class UnknownHistoryView(Value):
 
     history_id: str
     noted_at: str
-    """When an agent named it first."""
+    """Time at which an agent first reported the history."""
     agent_id: str
-    """The first agent that named it."""
+    """Id of the first agent that reported the history."""
 
 
 class DatabaseView(Value):
@@ -291,7 +293,7 @@ def hosting_view(
     write_problem: str,
     ahead: int,
 ) -> HostingView:
-    """The agents and the state of a load balancer. ``ahead``: in line before it."""
+    """Show the agents and the state of a load balancer. ``ahead``: number of load balancers in line before it."""
     home = agents.get(shard.home_agent_id) if shard else None
     acting = agents.get(shard.acting_agent_id or "") if shard else None
     alive = frozenset(agent.id for agent in agents.values() if agent.alive)

@@ -35,14 +35,14 @@ HEADERS = (
 
 
 class PageFile(Value):
-    """A file as it is sent."""
+    """A file with its headers, ready to be sent."""
 
     content: bytes
     media_type: bytes
     etag: bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, or 304 if the client has it."""
+        """Send the file, or 304 if the client has it (ASGI)."""
         headers = [*HEADERS, (b"etag", self.etag)]
         known = dict(scope["headers"]).get(b"if-none-match") == self.etag
         if not known:
@@ -53,7 +53,7 @@ class PageFile(Value):
 
 
 def read_files() -> dict[str, PageFile]:
-    """All files, by name; they are small."""
+    """Read all files, by name; they are small."""
     found = {}
     for file in files(__package__).joinpath("static").iterdir():
         content = file.read_bytes()
@@ -65,7 +65,7 @@ def read_files() -> dict[str, PageFile]:
 
 
 def page_handlers() -> Iterator[HTTPRouteHandler]:
-    """The handlers of ``/ui`` and of the files below it."""
+    """Yield the handlers of ``/ui`` and of the files below it."""
     served = read_files()
 
     async def page(request: Request[Any, Any, Any]) -> ASGIApp:

@@ -1,7 +1,7 @@
-"""The default rules: name, check and description.
+"""Default policy rules: name, check and description.
 
-Roles are Octavia's (``load-balancer_member`` and so on), and the default roles of OpenStack
-(``reader``, ``member``, ``admin``). As in Octavia, ``admin`` of any project is the administrator of all.
+Roles are Octavia's (``load-balancer_member`` and so on), and the default roles of OpenStack (``reader``, ``member``,
+``admin``). Like in Octavia, ``admin`` of any project is the administrator of all.
 """
 
 import re

@@ -20,5 +20,5 @@ UNHURRIED = own("request", "unlimited")
 
 
 def octavia(kind: str, action: str) -> str:
-    """Octavia's rule for an action on a kind of objects, such as ``listener``, ``get_one``."""
+    """Return Octavia's rule for an action on a kind of objects, such as ``listener``, ``get_one``."""
     return f"{OCTAVIA}:{kind}:{action}"

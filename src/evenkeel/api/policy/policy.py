@@ -1,4 +1,4 @@
-"""Decides whether a caller may send a request, and which projects' objects it may access.
+"""Decision whether a caller may send a request, and which projects' objects it may access.
 
 Rules are oslo.policy's and see a caller's attributes and one target, ``project_id``. Each is evaluated twice: for the
 caller's own project, and for another one. A caller allowed for another project sees all projects; one allowed only for
@@ -45,13 +45,13 @@ class Admitted(Value):
     """An authorized caller, and the scope of the request."""
 
     project_id: ProjectId
-    """The project of created objects, unless the body names one."""
+    """Project of created objects, unless the body names one."""
     scope: ProjectId | None
     """Project that the caller may see and change; None: every project."""
 
 
 class Policy:
-    """The current rules. ``enforcer`` has its defaults registered; see :func:`open_policy`."""
+    """The current policy rules. ``enforcer`` has its defaults registered; see :func:`open_policy`."""
 
     def __init__(self, enforcer: Any, *, monotonic: Callable[[], float] = monotonic) -> None:
         self._enforcer = enforcer
@@ -138,9 +138,8 @@ class Policy:
 
 
 def open_policy(conf: cfg.ConfigOpts | None = None) -> Policy:
-    """The defaults, overridden by the files that ``[oslo_policy]`` of ``conf`` names; None: only the defaults.
-
-    Raises :class:`ValueError` for a missing or unreadable file, and for one that refers to unknown rules.
+    """Open the policy: the defaults, overridden by the files that ``[oslo_policy]`` of ``conf`` names; None: only the
+    defaults. Raises :class:`ValueError` for a missing or unreadable file, and for one that refers to unknown rules.
     """
     own = conf
     if own is None:

@@ -11,7 +11,7 @@ from evenkeel.core.model import Pool
 
 
 async def hosting(services: Services, call: Call) -> Answer:
-    """The agent that serves a pool, else its home; null if there is none."""
+    """Handle the request for a pool's agent: the one that serves it, else its home; null if there is none."""
     pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title), project_id=call.caller.scope)
     found = await acting_agent(services, pool.load_balancer_id)
     return json_answer(None if found is None else {"agent": agent_view(found, V1_TYPE)})
@@ -22,4 +22,4 @@ async def _served(services: Services, call: Call, query: ListQuery) -> Page:
 
 
 pools = list_of(POOLS, _served)
-"""The handler that lists the pools that an agent serves; none for an unknown agent, as in Neutron."""
+"""Handler that lists the pools that an agent serves; none for an unknown agent, like in Neutron."""

@@ -37,7 +37,7 @@ async def check_fit(services: Services, call: Call, pool: Pool, monitor: SharedM
 
 
 def _checked(pool: RootedPool, monitor_id: str) -> HealthMonitor:
-    """The pool's monitor, if it has this id."""
+    """Return the pool's monitor, which must have this id. Raises :class:`NeutronRefusal` (404)."""
     if pool.monitor is None or monitor_id != (pool.monitor.shared_monitor_id or pool.monitor.id):
         raise NeutronRefusal(
             404,
@@ -60,7 +60,7 @@ async def create(services: Services, call: Call, body: V1AssociationBody) -> Ans
 
 
 async def show(services: Services, call: Call) -> Answer:
-    """The monitor, if the pool has it."""
+    """Handle GET /pools/{id}/health_monitors/{id}: show the monitor, if the pool has it."""
     pool = await found(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     monitor_id = object_id(call, HEALTH_MONITORS.title)
     _checked(pool, monitor_id)

@@ -1,4 +1,6 @@
-"""Shared health monitors: create, change, delete. Those made in a pool are changed there."""
+"""Shared health monitors of LBaaS v1: create, change, delete. Monitors made in a pool through another API are changed
+in that pool.
+"""
 
 from typing import Any
 
@@ -82,7 +84,7 @@ def _check_times(row: SharedMonitor) -> None:
 
 
 async def change(services: Services, call: Call, body: V1HealthMonitorChangeBody) -> Answer:
-    """200. Changes it in all associated pools."""
+    """Handle PUT /health_monitors/{id}: change the monitor in all associated pools."""
     row: SharedMonitor = await found(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
     changes = _changes(body.health_monitor, row)
     if row.in_pool:

@@ -148,12 +148,12 @@ async def found(services: Services, call: Call, collection: Collection, given_id
 
 
 async def one(services: Services, call: Call, collection: Collection, given_id: str, status: int = 200) -> Answer:
-    """One object as it is now, wrapped."""
+    """Build the response with one object in its present state, wrapped."""
     return json_answer({collection.name: collection.view(await found(services, call, collection, given_id))}, status)
 
 
 def show(collection: Collection) -> Handler:
-    """The handler that shows one object."""
+    """Return the handler that shows one object."""
 
     async def handle(services: Services, call: Call) -> Answer:
         row = await found(services, call, collection, object_id(call, collection.title))
@@ -168,7 +168,7 @@ def listing(collection: Collection) -> Handler:
 
 
 def list_of(collection: Collection, read: Callable[[Services, Call, ListQuery], Awaitable[Page]]) -> Handler:
-    """The handler that lists what ``read`` finds."""
+    """Return the handler that lists the objects that ``read`` finds."""
 
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, collection.filters, services.limits)

@@ -1,5 +1,5 @@
-"""Pools: create, change, delete, statistics, and their health monitors. Each pool has a load balancer of its own, which
-has no VIP until a vip is created.
+"""LBaaS v1 pools: create, change, delete, statistics, and their health monitors. Each pool has a load balancer of its
+own, which has no VIP until a vip is created.
 """
 
 from typing import Any
@@ -72,7 +72,7 @@ def _tree(wanted: V1PoolNew, project_id: ProjectId, provider: str, root_id: str,
 
 
 def _in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthMonitor:
-    """The health monitor of the pool that represents the shared one."""
+    """Convert a shared monitor to the health monitor that represents it in a pool."""
     return HealthMonitor(
         id=new_id,
         pool_id=pool.id,

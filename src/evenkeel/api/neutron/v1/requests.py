@@ -54,7 +54,7 @@ class V1VipNew(NeutronNew):
 
 
 class V1VipChange(NeutronChange):
-    """The mutable attributes of a vip. If session persistence is absent, it is removed, as in LBaaS v1."""
+    """The mutable attributes of a vip. If session persistence is absent, it is removed, like in LBaaS v1."""
 
     READ_ONLY: ClassVar[frozenset[str]] = (
         NeutronChange.READ_ONLY | {"subnet_id", "address", "port_id", "protocol", "protocol_port"} | _STATUS

@@ -1,4 +1,4 @@
-"""Core values as LBaaS v1 shows them."""
+"""Views of core values in LBaaS v1."""
 
 from msgspec import UNSET, UnsetType
 

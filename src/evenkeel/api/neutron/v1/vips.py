@@ -1,4 +1,4 @@
-"""Vips: create, change, delete. A vip is a listener together with the VIP of its pool's load balancer."""
+"""LBaaS v1 vips: create, change, delete. A vip is a listener together with the VIP of its pool's load balancer."""
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
@@ -23,7 +23,7 @@ from evenkeel.core.network import lbaas_v1_port
 
 
 def persistence_of(body: V1Persistence | None) -> SessionPersistence | None:
-    """The pool's session persistence; an empty one means none."""
+    """Return the pool's session persistence; an empty one means none."""
     if body is None or body == V1Persistence():
         return None
     if body.type is None:
@@ -49,7 +49,7 @@ async def create(services: Services, call: Call, body: V1VipNewBody) -> Answer:
 
 
 def _check_same(wanted: V1VipNew, pool: Pool) -> None:
-    """A vip and its pool are of one project and protocol. Raises :class:`NeutronRefusal`."""
+    """Check that a vip and its pool are of one project and protocol. Raises :class:`NeutronRefusal`."""
     if project_of(wanted, pool.project_id) != pool.project_id:
         raise NeutronRefusal(403, "NotAuthorized", "Not authorized: a vip belongs to the project of its pool.")
     if wanted.protocol != pool.protocol:
@@ -71,7 +71,7 @@ def _row(wanted: V1VipNew, pool: Pool, vip_id: str) -> Listener:
 
 
 def _check_persistence(served: ServedObject, row: Listener, pool: Pool, persistence: SessionPersistence | None) -> None:
-    """Check that protocol and provider support it."""
+    """Check that protocol and provider support the session persistence."""
     check_pool(replace(pool, session_persistence=persistence), any_cookies=True)
     served.refuse(pool_problems(served.table, {"protocol": pool.protocol, "session_persistence": persistence}))
     served.refuse(pair_problems(served.table, row.protocol, pool.protocol, persistence))
@@ -80,7 +80,7 @@ def _check_persistence(served: ServedObject, row: Listener, pool: Pool, persiste
 async def _stored(
     services: Services, call: Call, wanted: V1VipNew, row: Listener, persistence: SessionPersistence | None
 ) -> Change:
-    """Store the vip; its port is released if that fails."""
+    """Store the vip; the port of its VIP is released if that fails."""
     plan = await _planned(services, call, wanted, row)
     try:
         return await services.lbaas_v1.add_vip(row, plan, persistence, project_id=call.caller.scope)
@@ -111,7 +111,7 @@ async def _planned(services: Services, call: Call, wanted: V1VipNew, row: Listen
 
 
 async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answer:
-    """200. Removes session persistence if it is absent."""
+    """Handle PUT /vips/{id}. Removes session persistence if it is absent."""
     wanted, scope = body.vip, call.caller.scope
     row: Listener = await services.tenants.get(Listener, object_id(call, VIPS.title), project_id=scope)
     if row.default_pool_id is None:

@@ -1,4 +1,4 @@
-"""Whole load balancers created by one request: converts LBaaS v2's nesting to Octavia's, and the response."""
+"""Whole load balancers created by one request: conversion of LBaaS v2's nesting to Octavia's, and the response."""
 
 from collections.abc import Mapping, Sequence
 
@@ -44,7 +44,7 @@ class V2GraphListenerView(views.V2ListenerAttributes, kw_only=True):
 
 
 class V2GraphLoadBalancerView(views.V2LoadBalancerAttributes, kw_only=True):
-    """A load balancer with everything below it."""
+    """A load balancer with all its children."""
 
     listeners: list[V2GraphListenerView]
 
@@ -144,7 +144,7 @@ class _Parts:
 
 
 def graph_view(tree: LoadBalancerTree) -> V2GraphView:
-    """A load balancer with everything below it. Pure."""
+    """Show a load balancer with all its children. Pure."""
     parts = _Parts(tree)
     root = V2GraphLoadBalancerView(
         **showing.load_balancer_attributes(tree.load_balancer),

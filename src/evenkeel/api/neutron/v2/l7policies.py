@@ -1,4 +1,4 @@
-"""L7 policies and their rules: create and change."""
+"""LBaaS v2 L7 policies and their rules: create and change."""
 
 import re
 from typing import TypeVar
@@ -63,7 +63,7 @@ async def _check_same(services: Services, call: Call, listener_id: str, pool_id:
 
 
 async def change(services: Services, call: Call, body: change_requests.V2L7PolicyChangeBody) -> Answer:
-    """200. Only the request changes the action; other targets than its own have no effect."""
+    """Handle PUT /l7policies/{id}. Only the request changes the action; targets of other actions have no effect."""
     wanted, policy_id = body.l7policy, object_id(call, L7POLICIES.title)
     current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
     action = current.action if isinstance(wanted.action, UnsetType) else wanted.action
@@ -96,7 +96,9 @@ async def change_rule(services: Services, call: Call, body: change_requests.V2L7
 
 
 def checked_rule(wanted: Rule, kind: str, value: str) -> Rule:
-    """The rule, an empty key being none. Raises :class:`NeutronRefusal`, of the types that LBaaS v2 has for it."""
+    """Return the rule, an empty key being none. Raises :class:`NeutronRefusal`, of the types that
+    LBaaS v2 has for it.
+    """
     if value == "":
         refused = "L7RuleInvalidCookieValue" if kind == "COOKIE" else "L7RuleInvalidHeaderValue"
         raise bad_request("Invalid characters in value: it is empty. See RFC 7230.", refused)

@@ -14,7 +14,9 @@ from evenkeel.core.model import TLS_PROTOCOL, Listener, Pool
 
 
 async def create(services: Services, call: Call, body: requests.V2ListenerNewBody) -> Answer:
-    """201. Without ``loadbalancer_id`` the listener belongs to its pool's load balancer."""
+    """Handle POST /listeners; answers 201. Without ``loadbalancer_id`` the listener belongs to its pool's load
+    balancer.
+    """
     wanted = body.listener
     load_balancer_id = wanted.loadbalancer_id
     if wanted.default_pool_id is not None:
@@ -38,7 +40,7 @@ def check_container(wanted: requests.V2ListenerParts) -> None:
 
 
 _PAIRS = {"HTTP": "HTTP", "TCP": "TCP", "HTTPS": "HTTPS", TLS_PROTOCOL: "HTTP"}
-"""LBaaS v2's protocols of listeners, and of the pools that they send to."""
+"""LBaaS v2's protocols of pools, by protocol of the listeners that send to them."""
 
 
 def check_pair(listener_protocol: str, pool_protocol: str) -> None:
@@ -53,7 +55,7 @@ def check_pair(listener_protocol: str, pool_protocol: str) -> None:
 
 
 async def _pool_on(services: Services, call: Call, pool_id: str, named: str | None) -> Pool:
-    """The pool, which must be of the load balancer ``named`` if one is."""
+    """Return the pool, which must be of the load balancer ``named`` if one is."""
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     if named not in (None, pool.load_balancer_id):
         raise apart()

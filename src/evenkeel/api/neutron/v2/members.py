@@ -1,4 +1,4 @@
-"""Members of a pool: create, one or several at once, and change."""
+"""LBaaS v2 members of a pool: create, one or several together, and change."""
 
 from collections.abc import Sequence
 
@@ -54,7 +54,7 @@ async def _made(services: Services, call: Call, wanted: Sequence[requests.V2Memb
 
 
 async def check_subnets(services: Services, call: Call, wanted: Sequence[requests.V2MemberNew]) -> None:
-    """Check that the caller can use their subnets. Raises :class:`NeutronRefusal` (404)."""
+    """Check that the caller can use the members' subnets. Raises :class:`NeutronRefusal` (404)."""
     missing = await missing_subnet(services, call.caller.scope, (each.subnet_id for each in wanted))
     if missing is not None:
         raise NeutronRefusal(404, ENTITY, f"Subnet {missing} could not be found")

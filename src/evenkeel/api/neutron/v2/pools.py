@@ -1,4 +1,4 @@
-"""Pools and their health monitors: create and change."""
+"""LBaaS v2 pools and their health monitors: create and change."""
 
 from msgspec import UNSET, UnsetType
 
@@ -18,7 +18,7 @@ from evenkeel.core.model import Listener
 
 
 def persistence_of(body: requests.V2Persistence | None) -> octavia.Persistence | None:
-    """The session persistence in Octavia's form; an empty one means none."""
+    """Return the session persistence in Octavia's form; an empty one means none."""
     if body is None or body == requests.V2Persistence():
         return None
     if not isinstance(body.type, str):

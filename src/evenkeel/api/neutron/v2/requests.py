@@ -47,7 +47,7 @@ L7RuleType = Literal["HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE"]
 
 V2Key = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 V2RuleValue = Annotated[str, Meta(max_length=255, pattern=r"^[^\x00-\x1f\x7f]*" + END)]
-"""Checked with the rule's type, for each refusal has a type of its own."""
+"""Value of an L7 rule. It is checked together with the rule's type, for each refusal has an error type of its own."""
 
 
 class V2Persistence(Request):
@@ -226,7 +226,7 @@ class V2GraphListener(V2ListenerParts):
 
 
 class V2GraphLoadBalancer(V2LoadBalancerNew):
-    """A load balancer with everything below it."""
+    """A load balancer with all its children."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = V2LoadBalancerNew.NOT_ALLOWED - {"listeners"}
 
@@ -261,7 +261,7 @@ class V2PoolNewBody(Request):
 
 
 class V2MemberNewBody(Request):
-    """Body of POST /pools/{id}/members: one, or several at once."""
+    """Body of POST /pools/{id}/members: one member, or several together."""
 
     member: V2MemberNew | None = None
     members: Annotated[list[V2MemberNew], Meta(min_length=1, max_length=MAX_MEMBERS)] | None = None

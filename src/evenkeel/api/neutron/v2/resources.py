@@ -1,4 +1,4 @@
-"""The kinds of LBaaS v2's objects, and their common handlers: list, show, delete."""
+"""Kinds of LBaaS v2's objects, and their common handlers: list, show, delete."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -46,7 +46,7 @@ def one(resource: Resource, row: Any, status: int = 200) -> Answer:
 
 
 def show(resource: Resource, parent: str = "") -> Handler:
-    """The handler that shows one object. ``parent``: the path parameter that names its parent."""
+    """Return the handler that shows one object. ``parent``: the path parameter that names its parent."""
 
     async def handle(services: Services, call: Call) -> Answer:
         row = await services.tenants.get(
@@ -92,7 +92,9 @@ def _statuses(resource: Resource, filters: Mapping[str, tuple[Any, ...]]) -> dic
 
 
 def delete(resource: Resource, parent: str = "") -> Handler:
-    """The handler that deletes one child of a load balancer, if it has no children that must be deleted first."""
+    """Return the handler that deletes one child of a load balancer, if it has no children that must
+    be deleted first.
+    """
 
     async def handle(services: Services, call: Call) -> Answer:
         change = await services.tenants.delete_child(

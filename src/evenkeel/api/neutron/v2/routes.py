@@ -41,7 +41,7 @@ _pages: dict[type[Any], type[Any]] = {}
 
 
 def page_type(plural: str, view: type[Any]) -> type[Any]:
-    """The type of a response with a page of objects, one for each view; links are present only with neighbouring
+    """Return the type of a response with a page of objects, one for each view; links are present only with neighbouring
     pages.
     """
     if view not in _pages:
@@ -90,7 +90,9 @@ def writing(
     delete: Handler,
     answer: type[Any] | None = None,
 ) -> tuple[Operation, ...]:
-    """Create, change and delete. ``answer``: the response type of a create, if it is not one object."""
+    """Declare the routes to create, change and delete objects. ``answer``: the response type of a create, if it is not
+    one object.
+    """
     rule, one = resource.rule or resource.name, wrapped(resource.name, view)
     return (
         Operation(

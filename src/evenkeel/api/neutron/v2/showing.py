@@ -40,7 +40,7 @@ def _of_stored(status: OperatingStatus, kind: type[Any]) -> str:
 
 
 def stored_statuses(shown: Collection[str], kind: type[Any]) -> tuple[str, ...]:
-    """The stored statuses that are shown as one of these, of enabled objects of a kind."""
+    """Return the stored statuses that are shown as one of ``shown``, for enabled objects of a kind."""
     return tuple(status.value for status in OperatingStatus if _of_stored(status, kind) in shown)
 
 

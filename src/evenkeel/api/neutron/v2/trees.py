@@ -80,7 +80,7 @@ class V2ListenerStatus(View, kw_only=True):
 
 
 class V2LoadBalancerStatus(View, kw_only=True):
-    """A load balancer's statuses and children; a disabled one has no separate list of pools."""
+    """A load balancer's statuses and children; a disabled load balancer has no separate list of pools."""
 
     id: str
     name: str
@@ -97,7 +97,7 @@ class V2StatusTree(View, kw_only=True):
 
 
 class _Shown(NamedTuple):
-    """An object and whether it works."""
+    """The view of an object, and whether the object works."""
 
     view: Any
     good: bool
@@ -115,7 +115,7 @@ class _Tree:
         self._working: dict[tuple[str, bool], bool] = {}
 
     def listener(self, row: Listener, disabled: bool) -> _Shown:
-        """The listener with its policies, without its pool."""
+        """Show a listener with its policies, without its pool."""
         disabled = disabled or not row.admin_state_up
         policies = [self._policy(policy) for policy in self.policies.get(row.id, [])]
         pools = (self.works(pool, disabled) for pool in self.pools_of(row))
@@ -128,7 +128,7 @@ class _Tree:
         return [self.pools[each] for each in (row.default_pool_id,) if each in self.pools]
 
     def pool(self, row: Pool, disabled: bool) -> _Shown:
-        """The pool without its members."""
+        """Show a pool without its members."""
         disabled = disabled or not row.admin_state_up
         members = (_member_statuses(member, disabled)[1] for member in self.members.get(row.id, []))
         monitor = _monitor(self.monitors.get(row.id))
@@ -155,7 +155,7 @@ class _Tree:
 
 
 def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
-    """:class:`V2StatusTree` as JSON in pieces. Pure."""
+    """Generate :class:`V2StatusTree` as JSON in pieces. Pure."""
     root, parts = tree.load_balancer, _Tree(tree)
     disabled = not root.admin_state_up
 

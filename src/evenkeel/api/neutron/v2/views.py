@@ -1,4 +1,4 @@
-"""Core values as LBaaS v2 shows them."""
+"""Views of core values in LBaaS v2."""
 
 from msgspec import UNSET, UnsetType
 
