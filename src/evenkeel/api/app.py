@@ -248,7 +248,7 @@ def _endpoint(
 
     async def endpoint(request: Request[Any, Any, Any], scope: HTTPScope) -> Answer:
         headers = dict(scope["headers"])
-        # before credentials and body are looked at, so that it holds for each route alike
+        # before credentials and body are processed, so that the rule holds for each route alike
         origins.check(scope["method"], headers)
         if style.only_json and not (operation.streams and EVENT_STREAM in headers.get(b"accept", b"")):
             check_accept(headers.get(b"accept"))

@@ -57,7 +57,7 @@ class Coalesced(Generic[T]):
     async def _after(self, before: "asyncio.Task[T] | None", compute: Callable[[], Awaitable[T]]) -> T:
         if before is not None:
             await asyncio.wait({before})
-        # who asks from now on gets the next one
+        # callers from now on get the next computation
         self._running, self._next = self._next, None
         return await compute()
 

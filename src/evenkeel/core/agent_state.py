@@ -12,12 +12,12 @@ from evenkeel.core.placement import PlacementBlocker
 class AgentState(StrEnum):
     """State of an agent, as operators see it."""
 
-    UP = "up"  # alive, and may be given shards
-    DRAINING = "draining"  # alive, and its shards are to go to others
-    DRAINED = "drained"  # alive, serves nothing and is given nothing
-    SILENT = "silent"  # its session ran out without being ended
-    STOPPED = "stopped"  # it ended its session
-    FORCED_DOWN = "forced_down"  # an operator declared its host dead
+    UP = "up"  # alive; shards may be assigned to it
+    DRAINING = "draining"  # alive; its shards are being handed over to other agents
+    DRAINED = "drained"  # alive; serves no shards and gets none
+    SILENT = "silent"  # the session expired without being ended
+    STOPPED = "stopped"  # the agent ended its session
+    FORCED_DOWN = "forced_down"  # an operator declared the agent's host dead
 
 
 def agent_state(agent: Agent) -> AgentState:

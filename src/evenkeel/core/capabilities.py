@@ -290,7 +290,7 @@ def _policy_tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterat
     protocols = {listener.id: listener.protocol for listener in tree.listeners}
     for policy in tree.l7policies:
         if policy.enhanced_service:
-            continue  # its action means nothing
+            continue  # the action of a policy that stands for an enhanced service has no effect
         yield from l7policy_problems(table, asdict(policy))
         if found := pools.get(policy.redirect_pool_id or ""):
             yield from pair_problems(table, protocols[policy.listener_id], found.protocol, found.session_persistence)

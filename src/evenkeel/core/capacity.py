@@ -16,7 +16,7 @@ class Metric(StrEnum):
     """A metric that a capacity policy may limit. In a group of several devices, the highest value counts."""
 
     THROUGHPUT = "throughput"  # bits per second, in and out
-    INBOUND_THROUGHPUT = "inbound_throughput"  # bits per second inwards, as the devices count
+    INBOUND_THROUGHPUT = "inbound_throughput"  # bits per second inwards, in the counting of the devices
     OUTBOUND_THROUGHPUT = "outbound_throughput"  # bits per second outwards
     ACTIVE_CONNECTIONS = "active_connections"  # open connections of clients
     TENANT_COUNT = "tenant_count"  # partitions in use, other than Common

@@ -15,7 +15,7 @@ def make_private(path: str) -> tuple[str, ...]:
     """
     Path(path).parent.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
     with contextlib.suppress(FileExistsError):
-        # SQLite gives its journal files the mode of this one
+        # SQLite creates its journal files with the mode of this file
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, FILE_MODE))
     return tuple(name for suffix in SQLITE_SUFFIXES if _tighten(name := f"{path}{suffix}"))
 

@@ -34,9 +34,9 @@ SEGMENTS_MAX = {NetworkType.VLAN: 4094, NetworkType.VXLAN: 2**24 - 1, NetworkTyp
 class AddressUse(StrEnum):
     """Purpose of an address of a subnet on the devices of a group."""
 
-    SELF = "self"  # of one device
-    FLOATING = "floating"  # of a traffic group: moves with it; members' gateway without SNAT
-    SNAT = "snat"  # of a traffic group: source address towards members
+    SELF = "self"  # address of one device
+    FLOATING = "floating"  # address of a traffic group that moves with it; members' gateway without SNAT
+    SNAT = "snat"  # address of a traffic group: source address towards members
 
 
 class NetworkLayout(Wire):

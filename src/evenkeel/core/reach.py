@@ -24,9 +24,9 @@ without them.
 class ReachKind(StrEnum):
     """Kind of a device group's reachability."""
 
-    REACHED = "reached"  # an agent reaches a device of it
-    NONE = "none"  # agents are up, or were last, and reach none of its devices
-    UNWATCHED = "unwatched"  # no agent is up that could say
+    REACHED = "reached"  # an agent reaches a device of the group
+    NONE = "none"  # agents are up, or were until recently, and reach no device
+    UNWATCHED = "unwatched"  # no agent is up that could report it
 
 
 class Reach(Value):

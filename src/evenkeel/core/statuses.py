@@ -9,8 +9,8 @@ class ProvisioningStatus(StrEnum):
     ACTIVE = "ACTIVE"  # the device confirmed the newest revision
     PENDING_CREATE = "PENDING_CREATE"  # accepted, not confirmed yet
     PENDING_UPDATE = "PENDING_UPDATE"  # confirmed before, a newer revision is pending
-    PENDING_DELETE = "PENDING_DELETE"  # to be removed; the row goes when the device confirmed
-    ERROR = "ERROR"  # refused by the device or overdue; still retried until it heals
+    PENDING_DELETE = "PENDING_DELETE"  # to be removed; the row is deleted when the device has confirmed
+    ERROR = "ERROR"  # refused by the device or overdue; retried until it succeeds
 
 
 class OperatingStatus(StrEnum):
@@ -27,25 +27,25 @@ class OperatingStatus(StrEnum):
 class HaType(StrEnum):
     """Number of devices that hold the configuration of one device group (F5's ``f5_ha_type``)."""
 
-    STANDALONE = "standalone"  # exactly one that agents reach
-    PAIR = "pair"  # two: one active, one standby
-    SCALEN = "scalen"  # two to four in one device service cluster
+    STANDALONE = "standalone"  # exactly one device that agents reach
+    PAIR = "pair"  # two devices: one active, one standby
+    SCALEN = "scalen"  # two to four devices in one device service cluster
 
 
 class RescheduleMode(StrEnum):
     """How a device driver's load balancers may move to another agent."""
 
-    CONTROL = "control"  # device reached over the network: any agent of the group may take over at once
-    RELOCATE = "relocate"  # rebuilt elsewhere, only when the host itself is declared dead
+    CONTROL = "control"  # any agent of the group reaches the devices over the network, and may take over immediately
+    RELOCATE = "relocate"  # rebuilt on another host, only when the home host is declared dead
     NEVER = "never"  # bound to its host: changes wait until the agent is back
 
 
 class FailbackMode(StrEnum):
     """Handling of an agent's home shards when the agent is back."""
 
-    AUTO = "auto"  # handed back when it has been up for the settling time
-    MANUAL = "manual"  # handed back when an operator asks for it
-    NEVER = "never"  # they stay where they are
+    AUTO = "auto"  # handed back when the agent has been up for the settling time
+    MANUAL = "manual"  # handed back when an operator requests it
+    NEVER = "never"  # the shards stay with the agents that serve them
 
 
 PENDING = frozenset(

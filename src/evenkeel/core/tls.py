@@ -102,7 +102,7 @@ def enabled_ciphers(ciphers: str) -> frozenset[str]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.set_ciphers(ciphers)
-    except ssl.SSLError:  # OpenSSL knows none of them, or all are of TLS 1.3, which has no groups
+    except ssl.SSLError:  # the local OpenSSL has none of the ciphers, or all are of TLS 1.3, which has no groups
         return named
-    # OpenSSL always lists those of TLS 1.3, independent of the string
+    # OpenSSL always lists the ciphers of TLS 1.3, whatever the string names
     return named | {row["name"] for row in context.get_ciphers() if not row["name"].startswith("TLS_")}

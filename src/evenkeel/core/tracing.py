@@ -166,5 +166,5 @@ def tracer() -> Tracer:
 
 def use_tracer(new: Tracer) -> None:
     """Set the tracer of this process."""
-    global _tracer  # as the registry of metrics, one for each process
+    global _tracer  # one for each process, like the registry of metrics
     _tracer = new

@@ -35,7 +35,7 @@ DRIFT_FOUND = Counter(
 for _kind in ("absent", "lacking", "changed"):
     DRIFT_FOUND.labels(_kind)
 for _reason in ("session_lost", "newer_owner", "guard_lost"):
-    FENCED.labels(_reason)  # so that the first one is seen as an increase
+    FENCED.labels(_reason)  # creates the series at 0, so that the first one counts as an increase
 QUEUE_DEPTH = Gauge("evenkeel_agent_queue_depth", "Load balancers that wait for a pass.")
 QUEUE_OLDEST = Gauge(
     "evenkeel_agent_queue_oldest_seconds",

@@ -31,7 +31,7 @@ SHARD_TRANSITIONS = Counter(
 _GIVEN = ("unserved", "silent", "forced_down", "stopped", "overdue")
 _HANDED_OVER = ("leaving", "failback", "failover", "balance")
 for _reason in (*_GIVEN, *_HANDED_OVER):
-    SHARD_TRANSITIONS.labels(_reason)  # so that the first one is seen as an increase
+    SHARD_TRANSITIONS.labels(_reason)  # creates the series at 0, so that the first transition counts as an increase
 LOOP_FAILURES = Counter(
     "evenkeel_controller_loop_failures_total",
     "Failed runs of the controller's background loops, by loop. unavailable: the database or the broker; "

@@ -12,7 +12,7 @@ def basic_credentials(header: bytes) -> tuple[bytes, bytes]:
     try:
         decoded = base64.b64decode(encoded.strip(), validate=True)
     except binascii.Error:
-        raise ValueError("not base64") from None  # no cause: it would hold the password
+        raise ValueError("not base64") from None  # no cause: its traceback would contain the password
     name, colon, password = decoded.partition(b":")
     if not colon:
         raise ValueError("no colon")

@@ -52,7 +52,7 @@ def read_private(path: Path) -> str:
     it.
     """
     with path.open("rb") as file:
-        # of the open file, so that it cannot be replaced in between
+        # the state of the open file, because the path may be replaced in between
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise Invalid(f"mode {mode:04o}. Allowed: 0600, for its owner alone (chmod 600).")

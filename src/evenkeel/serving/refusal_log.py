@@ -33,7 +33,7 @@ class RefusalLog:
         wait_seconds = self._next_at - self._monotonic()
         if wait_seconds <= 0:
             self._tell()
-        elif self._telling is None:  # there may be no further one
+        elif self._telling is None:  # the timer logs the sum even if no further refusal follows
             self._telling = asyncio.get_running_loop().call_later(wait_seconds, self._tell)
 
     def _tell(self) -> None:

@@ -70,7 +70,7 @@ class Exporting:
 
     def __init__(self, endpoint: str, *, service: str, instance: str, share: float) -> None:
         """``service``, ``instance``: of this process. ``share``: of traces that are kept, 0 to 1."""
-        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # the exporter above logs what matters, once
+        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # CountingExporter logs the loss of traces, once
         sampler = ShareOfTraces(share)
         self._provider = TracerProvider(
             sampler=sampler,

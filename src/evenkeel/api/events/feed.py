@@ -130,7 +130,7 @@ class EventFeed:
             self._seen.clear()
             self._ring.clear()
             self._pass_on(rows)
-            # in a context of its own: it outlives the request that began it
+            # in a context of its own, because the task outlives the request that started it
             self._task = asyncio.create_task(self._run(), context=contextvars.Context())
 
     def _check_room(self) -> None:
@@ -198,7 +198,7 @@ class EventFeed:
             try:
                 self._pass_on(await self._read(after=self._settled, limit=READ_MAX))
             except Exception as error:
-                # listeners keep waiting: the database is the trouble of every request
+                # listeners keep waiting: a failing database is reported with every other request
                 log.warning("events could not be read; trying again", error=str(error))
 
     def _pass_on(self, rows: Sequence[Event]) -> None:

@@ -21,7 +21,7 @@ RETRY_MILLISECONDS = 1000
 _HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),  # nginx sends each event at once
+    (b"x-accel-buffering", b"no"),  # nginx must pass on each event without buffering
 )
 
 
@@ -52,18 +52,18 @@ class EventStream(Answer):
         try:
             listener = await self._feed.join()
         except Unavailable:
-            return  # the client comes back, and is told so before its stream begins
+            return  # the client reconnects, and gets the error before its stream begins
         leaving.add_done_callback(lambda _: listener.end())
         try:
             if self._after is not None:
                 async for frames in self._feed.missed(self._after):
                     yield frames
                     if listener.ended:
-                        return  # what came meanwhile must not be sent before all that was missed
+                        return  # newer events must not be sent before all missed ones
             async for chunk in self._live(listener):
                 yield chunk
         except Unavailable:
-            return  # the database cannot say what was missed
+            return  # the missed events cannot be read from the database
         finally:
             self._feed.leave(listener)
 
@@ -71,7 +71,7 @@ class EventStream(Answer):
         deadline = time.monotonic() + STREAM_SECONDS
         while (left := deadline - time.monotonic()) > 0:
             taken = await listener.take(min(left, KEEPALIVE_SECONDS))
-            # a comment keeps the connection; the id is where a client goes on that has got no event yet
+            # a comment keeps the connection open; a client without an event yet continues after the id
             yield taken or b": keepalive\nid: %d\n\n" % self._feed.settled
             if listener.ended:
                 return

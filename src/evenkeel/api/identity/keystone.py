@@ -81,7 +81,7 @@ class KeystoneIdentity:
         """The caller of the token. Raises :class:`Unauthenticated`, :class:`IdentityUnavailable`."""
         token, service_token = headers.get(b"x-auth-token", b""), headers.get(b"x-service-token", b"")
         if len(token) + len(service_token) > MAX_HEADER_BYTES:
-            token = b""  # cannot be valid; the middleware answers as for a missing token
+            token = b""  # cannot be valid; the middleware responds like to a missing token
         digest = hashlib.blake2b(token + b"\0" + service_token, key=self._key, digest_size=32).digest()
         known = self._remembered.get(digest)
         if known is not None and self._now() < known.until_seconds:

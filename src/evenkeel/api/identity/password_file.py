@@ -139,5 +139,5 @@ def credentials(header: bytes) -> tuple[str, str]:
         name, password = basic_credentials(header)
         return name.decode(), password.decode()
     except ValueError:
-        # no cause: it would hold the password
+        # no cause: its traceback would contain the password
         raise Unauthenticated(CHALLENGE) from None

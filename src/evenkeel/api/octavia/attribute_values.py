@@ -94,7 +94,7 @@ def _plain(request: type[Any], kind: type[Any]) -> dict[str, _Attribute]:
 def _converter(annotation: Any) -> Callable[[Any], Any]:
     node, _ = shape_of(annotation)
     if isinstance(node, inspect.IntType):
-        return int  # some numbers may be given as text
+        return int  # requests may contain some numbers as text
     return each_once if isinstance(node, inspect.VarTupleType) else _as_it_is
 
 

@@ -31,7 +31,7 @@ def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
     changes.setdefault("action", _meant(changes) or current.action)
     after = settled(replace(current, **changes))
     if changes.get("redirect_http_code", after.redirect_http_code) is None:
-        after = replace(after, redirect_http_code=None)  # shown as asked for; devices take the default
+        after = replace(after, redirect_http_code=None)  # shown as in the request; devices use the default
     return _whole(changes, _DECIDING, after, check_policy)
 
 

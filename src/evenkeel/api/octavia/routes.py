@@ -309,7 +309,7 @@ _TENANTS = (
 OCTAVIA_ROUTES = (
     RouteMap(
         tag="Octavia v2",
-        prefixes=("/v2/lbaas", "/v2.0/lbaas", "/v2", "/v2.0"),  # Octavia serves all of them at each
+        prefixes=("/v2/lbaas", "/v2.0/lbaas", "/v2", "/v2.0"),  # Octavia serves all routes below each prefix
         operations=(
             *map(refusing_foreign_objects, _TENANTS),
             *_without_id(_TENANTS),

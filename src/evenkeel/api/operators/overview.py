@@ -188,7 +188,7 @@ def _group(
 
 
 def _devices(agents: Iterable[Agent]) -> list[TopologyDevice]:
-    # those that reach it last, so that theirs is what is shown; of silent agents first
+    # later entries replace earlier ones: silent agents come first, agents that reach the device last
     seen = [(device, agent) for agent in agents for device in agent.devices]
     seen.sort(key=lambda pair: (pair[1].alive, pair[0].reachable))
     found: dict[str, TopologyDevice] = {}

@@ -121,7 +121,7 @@ def _more(rows: Sequence[ReferencedCertificate]) -> str:
 
 
 def _refresh(row: ReferencedCertificate) -> str:
-    # tenants choose references, and operators copy the command into a shell
+    # quoted: tenants choose references, and operators copy the command into a shell
     return f"evenkeel certificate refresh {quote(row.reference)}"
 
 

@@ -21,7 +21,7 @@ TYPES = {
     "js": b"text/javascript; charset=utf-8",
 }
 HEADERS = (
-    # nothing from elsewhere, nothing inline, in nobody's frame
+    # no external sources, no inline scripts, no embedding in frames
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "

@@ -111,7 +111,7 @@ class Policy:
             everybodys = rule
         if self._is_allowed(everybodys, caller, ProjectId(ANOTHER_PROJECT)):
             return Admitted(project_id=caller.project_id, scope=None)
-        # a login without a project has no own project
+        # a login without a project has no project of its own
         if caller.project_id and self._is_allowed(rule, caller, caller.project_id):
             return Admitted(project_id=caller.project_id, scope=caller.project_id)
         return None
@@ -120,7 +120,7 @@ class Policy:
         credentials = msgspec.structs.asdict(caller)
         credentials["roles"] = list(caller.roles)
         target = {"project_id": project_id, "tenant_id": project_id}
-        # not enforce(), which checks the files each time
+        # not enforce(), which checks the files for changes at each call
         check = self._enforcer.rules.get(rule)
         return check is not None and bool(check(target, credentials, self._enforcer, rule))
 

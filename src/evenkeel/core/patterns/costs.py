@@ -136,7 +136,7 @@ def _last_of_row(items: tuple[Node, ...], before: int) -> int:
     found = 0
     for item in reversed(items):
         if isinstance(item, (Assertion, Lookahead)):
-            continue  # the character before it is still the one before
+            continue  # consumes no character: the last one is that of an earlier item
         found |= last_of(item)
         if not nullable(item):
             return found

@@ -17,16 +17,16 @@ from evenkeel.core.statuses import FailbackMode, RescheduleMode
 class PlacementBlocker(Enum):
     """Reason why a shard stays where it should not be. Of several, operators see the first one in this order."""
 
-    HOME_NOT_UP = "home_not_up"  # its home is down or drained
+    HOME_NOT_UP = "home_not_up"  # the shard's home is down or drained
     HALTED = "halted"  # the circuit breaker is open
-    BOUND = "bound"  # its load balancers are bound to their host (mode never)
-    BOUND_UNTIL_FORCED_DOWN = "bound_until_forced_down"  # until an operator declares that dead (mode relocate)
+    BOUND = "bound"  # the load balancers are bound to their host (mode never)
+    BOUND_UNTIL_FORCED_DOWN = "bound_until_forced_down"  # until the host is declared dead (mode relocate)
     FAILBACK_NEVER = "failback_never"
     FAILBACK_NOT_ASKED = "failback_not_asked"  # failback is manual
-    HOME_REACHES_FEWER = "home_reaches_fewer"  # its home reaches fewer devices than another agent
-    NO_SUCCESSOR = "no_successor"  # no other agent can take it
-    MAY_COME_BACK = "may_come_back"  # passes by itself: possible takers may have been cut off with its owner
-    SETTLING = "settling"  # passes by itself: its home has not been up for long enough
+    HOME_REACHES_FEWER = "home_reaches_fewer"  # the shard's home reaches fewer devices than another agent
+    NO_SUCCESSOR = "no_successor"  # no other agent can take the shard
+    MAY_COME_BACK = "may_come_back"  # temporary: possible assignees may have been cut off with the owner
+    SETTLING = "settling"  # temporary: the shard's home has not been up for long enough
 
 
 class Rule:
