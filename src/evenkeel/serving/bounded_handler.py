@@ -106,7 +106,7 @@ class BoundedHandler(web.RequestHandler):
         self._tally.add(reason, self.stranger.address)
 
     def _look_for_login(self) -> None:
-        if not self.stranger.is_known:
+        if not self.stranger.is_authenticated:
             self._count("nobody has logged in on a connection")
             self._abort()
 

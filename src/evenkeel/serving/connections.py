@@ -28,7 +28,7 @@ class ConnectionLimits(Value):
 class Connection:
     """A connection in the table. ``close`` must close it immediately."""
 
-    __slots__ = ("_table", "address", "close", "expected", "host", "is_known")
+    __slots__ = ("_table", "address", "close", "expected", "host", "is_authenticated")
 
     def __init__(self, table: "Connections", address: str, host: str, *, expected: bool) -> None:
         self._table = table
@@ -37,12 +37,12 @@ class Connection:
         self.close: Callable[[], object] = lambda: None
         self.expected = expected
         """True if the connection's address has authenticated before."""
-        self.is_known = False
+        self.is_authenticated = False
 
     def known(self) -> None:
         """Mark the connection as authenticated: it is no longer closed in favour of others."""
-        if not self.is_known:
-            self._table.note_known(self)
+        if not self.is_authenticated:
+            self._table.note_authenticated(self)
 
     def release(self) -> None:
         """Remove a closed connection from the table."""
@@ -63,8 +63,8 @@ class Connections:
         self._refused = refused
         self._counts: Counter[str] = Counter()
         self._held: set[Connection] = set()
-        self._strangers: dict[bool, _Queue] = {False: OrderedDict(), True: OrderedDict()}
-        self._strangers_of: dict[str, _Queue] = {}
+        self._unauthenticated: dict[bool, _Queue] = {False: OrderedDict(), True: OrderedDict()}
+        self._unauthenticated_of: dict[str, _Queue] = {}
         self._hosts: OrderedDict[str, None] = OrderedDict()
 
     def __len__(self) -> int:
@@ -73,23 +73,23 @@ class Connections:
     def admit(self, address: str) -> Connection | None:
         """Admit a new connection, closing another one if necessary; None: refused."""
         host = host_of(address)
-        if not self._make_room(address, host):
+        if not self._make_space(address, host):
             return None
         connection = Connection(self, address, host, expected=host in self._hosts)
         self._held.add(connection)
         self._counts[host] += 1
-        self._strangers[connection.expected][connection] = None
-        self._strangers_of.setdefault(host, OrderedDict())[connection] = None
+        self._unauthenticated[connection.expected][connection] = None
+        self._unauthenticated_of.setdefault(host, OrderedDict())[connection] = None
         return connection
 
-    def _make_room(self, address: str, host: str) -> bool:
+    def _make_space(self, address: str, host: str) -> bool:
         limits = self._limits
         if (
             limits.per_address_max
             and self._counts[host] >= limits.per_address_max
             and not is_in(address, limits.shared)
         ):
-            if not self._close_first(self._strangers_of.get(host, {}), "an address has too many connections"):
+            if not self._close_first(self._unauthenticated_of.get(host, {}), "an address has too many connections"):
                 self._refused("an address has too many connections that are logged in", address)
                 return False
             return True
@@ -99,7 +99,9 @@ class Connections:
         """Close the oldest unauthenticated connection; returns whether there was one. Connections of addresses that
         authenticated before are included only if ``expected``.
         """
-        queues = (self._strangers[False], self._strangers[True]) if expected else (self._strangers[False],)
+        queues = (
+            (self._unauthenticated[False], self._unauthenticated[True]) if expected else (self._unauthenticated[False],)
+        )
         if any(self._close_first(queue, "there are too many connections") for queue in queues):
             return True
         self._refused("there are too many connections that are logged in", address)
@@ -114,10 +116,10 @@ class Connections:
         connection.close()
         return True
 
-    def note_known(self, connection: Connection) -> None:
+    def note_authenticated(self, connection: Connection) -> None:
         """Record that a connection has authenticated."""
-        connection.is_known = True
-        self._forget_stranger(connection)
+        connection.is_authenticated = True
+        self._remove_unauthenticated(connection)
         self._hosts[connection.host] = None
         self._hosts.move_to_end(connection.host)
         if len(self._hosts) > HOSTS_REMEMBERED:
@@ -128,15 +130,15 @@ class Connections:
         if connection not in self._held:
             return
         self._held.discard(connection)
-        self._forget_stranger(connection)
+        self._remove_unauthenticated(connection)
         self._counts[connection.host] -= 1
         if not self._counts[connection.host]:
             del self._counts[connection.host]
 
-    def _forget_stranger(self, connection: Connection) -> None:
-        self._strangers[connection.expected].pop(connection, None)
-        of_host = self._strangers_of.get(connection.host)
+    def _remove_unauthenticated(self, connection: Connection) -> None:
+        self._unauthenticated[connection.expected].pop(connection, None)
+        of_host = self._unauthenticated_of.get(connection.host)
         if of_host is not None:
             of_host.pop(connection, None)
             if not of_host:
-                del self._strangers_of[connection.host]
+                del self._unauthenticated_of[connection.host]
