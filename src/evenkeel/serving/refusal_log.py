@@ -22,7 +22,7 @@ class RefusalLog:
         self._counts: Counter[str] = Counter()
         self._last_peer = ""
         self._next_at = float("-inf")
-        self._telling: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def add(self, reason: str, peer: str = "") -> None:
         """Count one refusal, in an event loop. ``reason``: one of few constant texts; ``peer``: the log shows the last
@@ -32,14 +32,14 @@ class RefusalLog:
         self._last_peer = peer
         wait_seconds = self._next_at - self._monotonic()
         if wait_seconds <= 0:
-            self._tell()
-        elif self._telling is None:  # the timer logs the sum even if no further refusal follows
-            self._telling = asyncio.get_running_loop().call_later(wait_seconds, self._tell)
+            self._log_counts()
+        elif self._timer is None:  # the timer logs the sum even if no further refusal follows
+            self._timer = asyncio.get_running_loop().call_later(wait_seconds, self._log_counts)
 
-    def _tell(self) -> None:
-        if self._telling is not None:
-            self._telling.cancel()
-            self._telling = None
+    def _log_counts(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         self._next_at = self._monotonic() + EVERY_SECONDS
         counts, self._counts = self._counts, Counter()
         for why, count in counts.items():
