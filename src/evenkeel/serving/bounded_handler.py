@@ -89,7 +89,7 @@ class BoundedHandler(web.RequestHandler):
             transport, self._settings.write_seconds, lambda: self._count("its answer is not taken")
         )
         if self._settings.login_seconds:
-            self._login_timer = self._loop.call_later(self._settings.login_seconds, self._look_for_login)
+            self._login_timer = self._loop.call_later(self._settings.login_seconds, self._check_login)
         self._expect_header()
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -105,7 +105,7 @@ class BoundedHandler(web.RequestHandler):
     def _count(self, reason: str) -> None:
         self._tally.add(reason, self.stranger.address)
 
-    def _look_for_login(self) -> None:
+    def _check_login(self) -> None:
         if not self.stranger.is_authenticated:
             self._count("nobody has logged in on a connection")
             self._abort()

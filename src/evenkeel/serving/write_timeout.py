@@ -20,9 +20,9 @@ class WriteTimeout:
         """Check the buffer now, and repeatedly as long as data is buffered."""
         left = self._transport.get_write_buffer_size()
         if left and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look, left)
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._check, left)
 
-    def _look(self, before: int) -> None:
+    def _check(self, before: int) -> None:
         self._timer = None
         if self._transport.get_write_buffer_size() >= before:
             self._on_stalled()
