@@ -109,11 +109,11 @@ class Services:
 
     async def accepted(self, change: Change) -> None:
         """Notify the driver of a committed write. Does not raise: the request has succeeded."""
-        await self._tell(self._driver.accepted, change)
+        await self._notify(self._driver.accepted, change)
 
     async def failed_over(self, change: Change) -> None:
         """Notify the driver of a committed failover. Does not raise: the request has succeeded."""
-        await self._tell(self._driver.failed_over, change)
+        await self._notify(self._driver.failed_over, change)
 
     async def send_inquiry(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
@@ -125,9 +125,9 @@ class Services:
         """Make these agents start a complete pass over their shards."""
         await self._driver.request_full_resync(owners)
 
-    async def _tell(self, tell: Callable[[Change], Awaitable[None]], change: Change) -> None:
+    async def _notify(self, notify: Callable[[Change], Awaitable[None]], change: Change) -> None:
         try:
-            await tell(change)
+            await notify(change)
         except Exception as error:
             log.error(
                 "driver failed on an accepted change; the scheduler will find it",
