@@ -28,7 +28,7 @@ from evenkeel.serving.password_hash import matches
 log = structlog.get_logger(__name__)
 
 CHALLENGE = 'Basic realm="evenkeel", charset="UTF-8"'
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 """Interval of checks for changes of the file."""
 MAX_REMEMBERED = 10_000
 WRONG = Backoff(initial_seconds=0.25, max_seconds=5.0)
@@ -73,7 +73,7 @@ class PasswordFileIdentity:
         self._strikes = FailedLogins(clock)
         self._checks = LoginQueue(monotonic=clock.monotonic)
         self._delayed = 0
-        self._next_look_seconds = clock.monotonic() + LOOK_SECONDS
+        self._next_check_seconds = clock.monotonic() + CHECK_SECONDS
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
         """The authenticated user. Raises :class:`Unauthenticated`; :class:`Refusal` (429) for too many concurrent
@@ -82,14 +82,14 @@ class PasswordFileIdentity:
         given = headers.get(b"authorization")
         if given is None or len(given) > MAX_HEADER_BYTES:
             raise Unauthenticated(CHALLENGE)
-        self._look()
+        self._check_files()
         digest = hashlib.blake2b(given, key=self._key, digest_size=32).digest()
         return self._remembered.get(digest) or await self._log_in(given, digest, scope)
 
-    def _look(self) -> None:
+    def _check_files(self) -> None:
         now = self._clock.monotonic()
-        if now >= self._next_look_seconds:
-            self._next_look_seconds = now + LOOK_SECONDS
+        if now >= self._next_check_seconds:
+            self._next_check_seconds = now + CHECK_SECONDS
             if self._file.refresh():
                 self._remembered = {}
 

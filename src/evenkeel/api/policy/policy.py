@@ -28,7 +28,7 @@ from evenkeel.core.values import Value
 
 log = structlog.get_logger(__name__)
 
-LOOK_SECONDS = 5.0
+CHECK_SECONDS = 5.0
 """Interval of checks for changed policy files."""
 MAX_REMEMBERED = 20_000
 ANOTHER_PROJECT = "\0another"
@@ -58,12 +58,12 @@ class Policy:
         self._monotonic = monotonic
         self._verdicts: OrderedDict[tuple[str, Caller], Admitted | None] = OrderedDict()
         self._seen: Any = enforcer.rules
-        self._next_look_seconds = monotonic() + LOOK_SECONDS
+        self._next_check_seconds = monotonic() + CHECK_SECONDS
 
     def admit(self, rule: str, caller: Caller) -> Admitted:
         """The scope of the request. Raises :class:`Forbidden`."""
-        if self._monotonic() >= self._next_look_seconds:
-            self._look()
+        if self._monotonic() >= self._next_check_seconds:
+            self._check_files()
         key = (rule, caller)
         try:
             verdict = self._verdicts[key]
@@ -124,9 +124,9 @@ class Policy:
         check = self._enforcer.rules.get(rule)
         return check is not None and bool(check(target, credentials, self._enforcer, rule))
 
-    def _look(self) -> None:
+    def _check_files(self) -> None:
         """Reload changed policy files; invalid files leave the rules unchanged."""
-        self._next_look_seconds = self._monotonic() + LOOK_SECONDS
+        self._next_check_seconds = self._monotonic() + CHECK_SECONDS
         try:
             self._enforcer.load_rules()
         except Exception as error:
