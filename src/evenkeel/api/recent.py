@@ -25,7 +25,7 @@ class Recent(Generic[T]):
             return self._kept[1]
         if self._running is None:
             self._running = asyncio.create_task(self._computed(compute))
-            self._running.add_done_callback(_looked_at)
+            self._running.add_done_callback(_retrieve_exception)
         return await asyncio.shield(self._running)
 
     async def _computed(self, compute: Callable[[], Awaitable[T]]) -> T:
@@ -51,7 +51,7 @@ class Coalesced(Generic[T]):
         """Return a value computed after this call. Raises the exceptions of ``compute``."""
         if self._next is None:
             self._next = asyncio.create_task(self._after(self._running, compute))
-            self._next.add_done_callback(_looked_at)
+            self._next.add_done_callback(_retrieve_exception)
         return await asyncio.shield(self._next)
 
     async def _after(self, before: "asyncio.Task[T] | None", compute: Callable[[], Awaitable[T]]) -> T:
@@ -62,7 +62,7 @@ class Coalesced(Generic[T]):
         return await compute()
 
 
-def _looked_at(task: "asyncio.Task[T]") -> None:
+def _retrieve_exception(task: "asyncio.Task[T]") -> None:
     """Mark the task's exception as retrieved: all callers may have left."""
     if not task.cancelled():
         task.exception()
