@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
 from evenkeel.api.operators.problems import SystemProblem
-from evenkeel.api.operators.remedies import NAMED_MAX, mend_devices, replace_agents, start_agents
+from evenkeel.api.operators.remedies import NAMED_MAX, device_remedy, replace_agents, start_agents
 from evenkeel.core.control import AgentLife, Environment, GroupReach, LoadBalancerSummary, ShardCount
 from evenkeel.core.reach import ReachKind
 from evenkeel.core.values import Value
@@ -134,7 +134,7 @@ def _unusable(found: SystemState, explained: set[Place]) -> Iterator[_Cause]:
             continue
         away = f": {', '.join(group.away_titles)}" if group.reach.away else ""
         text = group.reach.reason(f"{group.environment}/{group.number}") + away
-        problem = SystemProblem("device_group_unusable", text, mend_devices(group, found.agents))
+        problem = SystemProblem("device_group_unusable", text, device_remedy(group, found.agents))
         unserved = frozenset({group.environment} if unwatched else ())
         yield _Cause(problem, groups=frozenset({place}), unserved=unserved)
 
@@ -144,7 +144,7 @@ def _standby_devices(found: SystemState) -> Iterator[SystemProblem]:
     for group in found.groups:
         if group.reach.away and (group.reach.kind is ReachKind.REACHED or not group.tenants):
             text = f"device group {group.environment}/{group.number}: out of reach: {', '.join(group.away_titles)}"
-            yield SystemProblem("devices_out_of_reach", text, mend_devices(group, found.agents))
+            yield SystemProblem("devices_out_of_reach", text, device_remedy(group, found.agents))
 
 
 def _unexplained(rest: Counter[str], examples: Sequence[str], *, outage: bool) -> Iterator[SystemProblem]:

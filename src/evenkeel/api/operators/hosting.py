@@ -9,7 +9,7 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators import views
 from evenkeel.api.operators.references import CertificateTrouble, expiry_of, unreadable_of
-from evenkeel.api.operators.remedies import mend_devices
+from evenkeel.api.operators.remedies import device_remedy
 from evenkeel.core.certificates import EXPIRY_DAYS, ReferencedCertificate, ReferenceQuery
 from evenkeel.core.control import Agent, GroupReach, Shard
 from evenkeel.core.ids import LoadBalancerId
@@ -44,7 +44,7 @@ async def _with_remedy(
     if (root.operating_reason or root.status_reason) and shard is not None:
         if (group := await _group_out_of_reach(services, shard)) is None:
             return shown
-        return replace(shown, remedy=mend_devices(group, await services.operators.agent_lives()))
+        return replace(shown, remedy=device_remedy(group, await services.operators.agent_lives()))
     if shown.operating_reason or root.status_reason:
         return shown
     trouble = await _certificates(services, root.id)

@@ -30,7 +30,7 @@ def replace_agents(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> 
     return "; ".join(commands)
 
 
-def mend_devices(group: GroupReach, agents: Iterable[AgentLife]) -> str:
+def device_remedy(group: GroupReach, agents: Iterable[AgentLife]) -> str:
     """Commands that show why the devices of a group that no agent reaches do not answer."""
     if not group.reach.away:
         hosts = [row.host for row in agents if _place(row) == (group.environment, group.number)]
