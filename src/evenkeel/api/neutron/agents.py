@@ -122,12 +122,12 @@ async def listing(services: Services, call: Call) -> Answer:
     return json_answer(answer_of(call, "agents", views, lambda view: str(view.id), services.limits.page_items))
 
 
-def none_seen() -> Answer:
+def empty_agent_list() -> Answer:
     """Build the empty list for callers who may not see agents, like Neutron."""
     return json_answer({"agents": []})
 
 
-def not_seen() -> Answer:
+def agent_not_found() -> Answer:
     """Build the response 404 for callers who may not see agents, like Neutron."""
     return plain(404)
 
