@@ -204,7 +204,7 @@ def refers_to_certificates(tree: LoadBalancerTree) -> bool:
     return any(references_of(row) for row in rows if not row.deleted)
 
 
-def _told(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
+def _converter(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
     """Return a function that makes ``cls`` from a stored object: the attributes of ``spec``, then ``more``, the other
     fields of ``cls`` in their order.
     """
@@ -216,12 +216,12 @@ def _told(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
     return make
 
 
-_listener = _told(ListenerSpec, ServiceListener)
-_pool = _told(PoolSpec, ServicePool)
-_member = _told(MemberSpec, ServiceMember)
-_monitor = _told(HealthMonitorSpec, ServiceMonitor)
-_policy = _told(L7PolicySpec, ServiceL7Policy)
-_rule = _told(L7RuleSpec, ServiceL7Rule)
+_listener = _converter(ListenerSpec, ServiceListener)
+_pool = _converter(PoolSpec, ServicePool)
+_member = _converter(MemberSpec, ServiceMember)
+_monitor = _converter(HealthMonitorSpec, ServiceMonitor)
+_policy = _converter(L7PolicySpec, ServiceL7Policy)
+_rule = _converter(L7RuleSpec, ServiceL7Rule)
 
 
 def _listener_of(
