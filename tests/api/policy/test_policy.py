@@ -156,10 +156,10 @@ def test_a_changed_file_counts_after_a_moment_and_a_broken_one_changes_nothing(t
     touch(file, f'"{LIST}": "@"\n', 2_000_000_000)
     with pytest.raises(Forbidden):
         policy.admit(POST, MEMBER)
-    time.now += module.LOOK_SECONDS
+    time.now += module.CHECK_SECONDS
     assert policy.admit(POST, MEMBER).scope == "p1"
     touch(file, '"a": [', 2_000_000_100)
-    time.now += module.LOOK_SECONDS
+    time.now += module.CHECK_SECONDS
     with capture_logs() as logs:
         assert policy.admit(POST, MEMBER).scope == "p1"
     assert [entry["log_level"] for entry in logs] == ["error"]
