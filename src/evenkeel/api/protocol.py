@@ -106,6 +106,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         if self._in_header:
             self._unset_keepalive_if_required()
+            # the parser calls back for complete lines only: an endless line is found by the bytes fed
             if self._fed_bytes > self.limits.header_bytes_max + FEED_BYTES:
                 self._refuse(431, self._header_too_large())
             elif self._header_timer is None:
@@ -125,6 +126,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self.cycle is not None and not self.cycle.response_complete:
+            # the client would take an error for a part of the response in progress
             self._abort()
             return
         body = fault(status, text).body or b""

@@ -86,6 +86,7 @@ class ProviderLookup:
         :class:`NotFound`.
         """
         found = self._served.get((kind, object_id))
+        # another project's object: the store raises the same error as for an unknown one
         if found is None or scope not in (None, found.project_id):
             found = await self._tenants.served_by(kind, object_id, project_id=scope)
         self._keep((kind, object_id), found)

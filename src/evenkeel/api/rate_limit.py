@@ -31,6 +31,7 @@ class RateLimit:
         if not self._per_second:
             return
         now = self._monotonic()
+        # taken out and inserted again, so that the dictionary is in the order of last use
         left, at = self._buckets.pop(project_id, (self._burst, now))
         left = min(self._burst, left + (now - at) * self._per_second)
         allowed = left >= 1.0

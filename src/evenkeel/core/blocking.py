@@ -35,16 +35,18 @@ class BlockingCalls:
         self._unavailable = unavailable
         self._timeout_seconds = timeout_seconds
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self._room = threading.Semaphore(threads + waiting_max)
+        self._slots = threading.Semaphore(threads + waiting_max)
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run ``work`` in a thread and return its result. Raises the errors of ``work``, and ``unavailable`` if the
         queue is full or no answer came in time; then ``work`` may still be executed.
         """
-        if not self._room.acquire(blocking=False):
+        # a full queue is an error now rather than a wait: the caller's own time-out would hide the cause
+        if not self._slots.acquire(blocking=False):
             raise self._unavailable(f"too many requests are waiting for {self._name}")
         future: Future[T] = self._pool.submit(work)
-        future.add_done_callback(lambda _: self._room.release())
+        # at the end of the work, not of the wait: after a time-out the thread is still in use
+        future.add_done_callback(lambda _: self._slots.release())
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 return await asyncio.wrap_future(future)

@@ -36,6 +36,7 @@ def breaker_change(
     keeps counting. Times in the future, recorded before the database's clock was set back, are ignored.
     """
     since = now - window_seconds if breaker.halted_at is None else breaker.halted_at - window_seconds
+    # later times were recorded before the database's clock was set back
     until = now + window_seconds if breaker.halted_at is None else math.inf
     if breaker.resumed_at is not None and breaker.resumed_at <= until:
         since = max(since, breaker.resumed_at)

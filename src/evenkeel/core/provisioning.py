@@ -95,7 +95,7 @@ def _failed(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
 
 def _confirmed(was: LoadBalancerState, revision: int, carries_traffic: bool) -> StatusChange | None:
     if revision < was.applied_revision:
-        return None
+        return None  # a late report: the device has a newer revision
     now = replace(
         was,
         applied_revision=revision,

@@ -54,17 +54,17 @@ def judge(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
     acting = [agent for agent in agents if agent.acts]
     if not acting:
         return _unwatched(known, agents, now)
-    said = [agent for agent in acting if agent.reachable_devices is not None]
-    if not said:
+    reporting = [agent for agent in acting if agent.reachable_devices is not None]
+    if not reporting:
         return known
-    away = set.intersection(*(set(agent.unreachable_devices) for agent in said))
+    away = set.intersection(*(set(agent.unreachable_devices) for agent in reporting))
     doubt = any(_may_reach(agent, now) for agent in agents)
     if doubt:  # which devices are unreachable depends on the silent agent's report, too
         away &= set(known.away)
     found = tuple(sorted(away))
-    if any(agent.reachable_devices for agent in said):
+    if any(agent.reachable_devices for agent in reporting):
         return Reach(away=found)
-    if doubt or now - max(agent.reachable_since for agent in said) < GRACE_SECONDS:
+    if doubt or now - max(agent.reachable_since for agent in reporting) < GRACE_SECONDS:
         return known
     return Reach(kind=ReachKind.NONE, away=found)
 
@@ -84,5 +84,5 @@ def _unwatched(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Rea
     """
     if known.kind is ReachKind.NONE:
         return known
-    heard_of = max((agent.live_until for agent in agents), default=0.0)
-    return Reach(kind=ReachKind.UNWATCHED, away=known.away) if now - heard_of > UNWATCHED_SECONDS else known
+    last_live_at = max((agent.live_until for agent in agents), default=0.0)
+    return Reach(kind=ReachKind.UNWATCHED, away=known.away) if now - last_live_at > UNWATCHED_SECONDS else known

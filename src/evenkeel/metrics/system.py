@@ -101,6 +101,7 @@ class SystemCollector(Collector):
 
     async def refresh(self) -> None:
         """Read the database, unless that was done moments ago."""
+        # concurrent scrapes share one read: the later ones wait for it and find it recent
         async with self._reading:
             begun = self._now()
             if begun - self._read_at < READ_EVERY_SECONDS:
@@ -112,6 +113,7 @@ class SystemCollector(Collector):
             except (EvenKeelError, TimeoutError) as error:
                 self._figures = None
                 log.warning("metrics of the system not read", error=str(error) or "time-out")
+            # after a failure, too: scrapes must not add load to a database that fails
             self._read_at = self._now()
             self._read_seconds = self._read_at - begun
 

@@ -104,6 +104,7 @@ class Acceptor:
             return
         accepted.setblocking(False)
         task = asyncio.get_running_loop().create_task(self._open(accepted, connection))
+        # until the protocol exists: cancelling the task ends the handshake and closes the socket
         connection.close = task.cancel
         self._opening.add(task)
         task.add_done_callback(partial(self._opened, accepted, connection))
@@ -127,6 +128,7 @@ class Acceptor:
     def _failed(self, error: OSError) -> None:
         """``accept`` failed: close a connection, and try again soon."""
         loop = asyncio.get_running_loop()
+        # the socket stays readable while a connection waits: without a pause the event loop would spin
         loop.remove_reader(self._listening.fileno())
         self._resume = loop.call_later(PAUSE_SECONDS, self._watch)
         out_of_files = error.errno in (errno.EMFILE, errno.ENFILE)
@@ -141,6 +143,7 @@ class Acceptor:
         """Close one open connection and one waiting connection, so that the waiting client gets an answer."""
         self._connections.close_one()
         if self._spare >= 0:
+            # frees one descriptor, with which a waiting connection can be accepted and closed
             os.close(self._spare)
             with contextlib.suppress(OSError):  # no connection waits any more, or another thread was faster
                 self._listening.accept()[0].close()

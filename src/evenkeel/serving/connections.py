@@ -112,6 +112,7 @@ class Connections:
         if connection is None:
             return False
         self._refused(reason, connection.address)
+        # before closing: the new connection takes its place while the transport still shuts down
         self.release(connection)
         connection.close()
         return True

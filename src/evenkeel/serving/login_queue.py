@@ -77,6 +77,7 @@ class _Lane:
 
     def _displace(self, mine: int) -> None:
         most = max(self._waiting, key=lambda peer: len(self._waiting[peer]))
+        # with this attempt the newcomer would have as many: addresses with equal shares displace nothing
         if len(self._waiting[most]) <= mine + 1:
             raise TooManyAttempts
         self._waiting[most].pop().right.set_exception(TooManyAttempts())

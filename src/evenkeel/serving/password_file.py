@@ -84,6 +84,7 @@ def replace_line(path: Path, name: str, line: str | None) -> None:
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Replace the file atomically; it keeps its owner. Raises :class:`OSError`."""
     partial = path.with_name(f".{path.name}.new")
+    # left over from a process that died; O_EXCL then refuses a file or link that another user puts there
     partial.unlink(missing_ok=True)
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -91,6 +92,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
             _keep_owner(descriptor, path)
             file.writelines(f"{line}\n" for line in lines)
             file.flush()
+            # before the rename: a crash must not leave an empty file in the place of the old one
             os.fsync(descriptor)
         partial.replace(path)
     except BaseException:
@@ -107,6 +109,7 @@ class WatchedFile(Generic[C]):
         self._read = read
         self._fingerprint: Fingerprint | None = None
         try:
+            # before reading: a change in between is then found by the next refresh
             self._fingerprint = _fingerprint(path)
             self.content = read(path)
         except (OSError, Invalid) as error:

@@ -193,6 +193,7 @@ class EventFeed:
             if self._listeners:
                 idle_since = self._now_seconds()
             elif self._now_seconds() - idle_since > IDLE_SECONDS:
+                # no await since the check: a listener that joins now finds no task and starts one
                 self._task = None
                 return
             try:
@@ -205,6 +206,7 @@ class EventFeed:
         now = self._now_seconds()
         fresh = [row for row in rows if row.id not in self._seen]
         self._seen.update((row.id, now) for row in fresh)
+        # before the frames are made, because they carry the new settled id
         self._settle(now, stuck=len(rows) >= READ_MAX and not fresh)
         frames = [frame(row, min(row.id, self._settled)) for row in fresh]
         for row, made in zip(fresh, frames, strict=True):
@@ -212,6 +214,7 @@ class EventFeed:
         while len(self._ring) > RING_MAX:
             self._ring_begins = max(self._ring_begins, self._ring.popleft()[0])
         if frames:
+            # a listener that is too slow has ended, and is dropped
             self._listeners = {listener for listener in self._listeners if listener.put(frames)}
 
     def _settle(self, now: float, *, stuck: bool) -> None:

@@ -50,6 +50,7 @@ class EventStream(Answer):
     async def _chunks(self, leaving: "asyncio.Task[None]") -> AsyncIterator[bytes]:
         yield b"retry: %d\n\n" % RETRY_MILLISECONDS
         try:
+            # before reading missed events: an event that happens in between waits in the listener
             listener = await self._feed.join()
         except Unavailable:
             return  # the client reconnects, and gets the error before its stream begins

@@ -114,6 +114,7 @@ class KeystoneIdentity:
 
     def _remember(self, digest: bytes, caller: Caller, token: Mapping[str, Any]) -> None:
         now = self._now()
+        # emptied as a whole: entries are short-lived, and an order of use would cost each request
         if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered = {}
         ends_at = _seconds(token.get("expires_at", ""))
@@ -132,16 +133,16 @@ def open_keystone(conf: cfg.ConfigOpts) -> KeystoneIdentity:
 
 def call(application: Callable[..., Any], environ: Environ) -> TokenValidation:
     """Call a WSGI application of which only the status matters."""
-    told: list[tuple[int, str]] = []
+    responses: list[tuple[int, str]] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
         challenge = next((value for name, value in headers if name.lower() == "www-authenticate"), "")
-        told.append((int(status.split(" ", 1)[0]), challenge))
+        responses.append((int(status.split(" ", 1)[0]), challenge))
 
     body = application(environ, start_response)
     for _ in body:
         pass
-    status, challenge = told[-1]
+    status, challenge = responses[-1]
     return TokenValidation(status=status, environ=environ, challenge=challenge)
 
 

@@ -82,6 +82,7 @@ class PasswordFileIdentity:
         given = headers.get(b"authorization")
         if given is None or len(given) > MAX_HEADER_BYTES:
             raise Unauthenticated(CHALLENGE)
+        # before the cache: a user who was removed must not be accepted from it
         self._check_files()
         digest = hashlib.blake2b(given, key=self._key, digest_size=32).digest()
         return self._remembered.get(digest) or await self._log_in(given, digest, scope)
@@ -125,7 +126,7 @@ class PasswordFileIdentity:
             delay_seconds=delay_seconds,
         )
         if self._delayed >= MAX_DELAYED:
-            return
+            return  # further delayed answers would only hold connections
         self._delayed += 1
         try:
             await self._clock.sleep(delay_seconds)

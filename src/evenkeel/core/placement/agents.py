@@ -24,9 +24,9 @@ def _reaches_more(other: AgentSnapshot, agent: AgentSnapshot) -> bool:
     if other.reachable_devices is None or agent.reachable_devices is None:
         return False
     differ_since = max(agent.reachable_since, other.reachable_since)
-    both_said_so_at = min(agent.reported_at, other.reported_at)
+    both_reported_at = min(agent.reported_at, other.reported_at)
     more = other.reachable_devices > agent.reachable_devices
-    return more and both_said_so_at >= differ_since + REPORT_AGE_SECONDS
+    return more and both_reported_at >= differ_since + REPORT_AGE_SECONDS
 
 
 def back_first(agent: AgentSnapshot, silent: AgentSnapshot) -> bool:

@@ -94,4 +94,5 @@ def handover_overdue(handover_to: AgentId | None, asked_at: float | None, *, now
     """
     if handover_to is None or asked_at is None:
         return False
+    # absolute: a request from before the clock was set back must not wait until the clock has caught up
     return abs(now - asked_at) > HANDOVER_PATIENCE_SECONDS
