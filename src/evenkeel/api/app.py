@@ -269,6 +269,7 @@ def _endpoint(
         )
         if reader is None:
             return await handle(services, call)
+        # after authorization: a body is read for callers only that may send the request
         check_content_type(headers, only_json=style.only_json)
         body = reader.read(await read_body(request.receive, headers, limit_bytes))
         return await handle(services, call, body)
@@ -277,7 +278,7 @@ def _endpoint(
 
 
 def check_accept(accept: bytes | None) -> None:
-    """Raises :class:`Refusal` (406) if the client does not accept JSON."""
+    """Check that the client accepts JSON. Raises :class:`Refusal` (406)."""
     if accept is None or accept == b"*/*" or b"application/json" in accept:
         return
     kinds = {part.split(b";", 1)[0].strip() for part in accept.lower().split(b",")}

@@ -21,7 +21,7 @@ class Gatekeeper:
     def __init__(
         self, identity: Authenticator, policy: Policy, rate_limit: RateLimit, routes: Iterable[RouteMap]
     ) -> None:
-        """Raises :class:`ValueError` for a route without a policy rule."""
+        """Initialize the gatekeeper. Raises :class:`ValueError` for a route without a policy rule."""
         names = {operation.rule for route_map in routes for operation in route_map.operations}
         policy.check_names((names - {PUBLIC}) | {UNHURRIED})
         self._identity = identity

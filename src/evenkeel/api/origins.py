@@ -28,7 +28,7 @@ class OriginRule:
         self._trusted = frozenset(_checked(origin).encode() for origin in trusted)
 
     def check(self, method: str, headers: Headers) -> None:
-        """Raises :class:`Refusal` (403) for a request that a web page of another origin wants to write with."""
+        """Check that no web page of another origin writes with the request. Raises :class:`Refusal` (403)."""
         if method in _LOOKS:
             return
         origin = headers.get(b"origin", b"")

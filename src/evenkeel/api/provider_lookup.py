@@ -31,7 +31,7 @@ class ServedObject:
         self.table = table
 
     def refuse(self, problems: Iterable[str]) -> None:
-        """Raises :class:`Unsupported` if there is a problem."""
+        """Raise :class:`Unsupported` for the first problem, if there is one."""
         refuse(self.by.provider, problems)
 
 
@@ -59,8 +59,9 @@ class ProviderLookup:
         return self._capabilities.get(device_driver, EVERYTHING)
 
     async def device_driver_of(self, provider: str) -> str:
-        """Raises :class:`Invalid` unless an environment has that name. Cached for a short time: a load balancer
-        accepted for an environment that another controller has deleted meanwhile stays unplaced, with a reason.
+        """Return the device driver of an environment. Raises :class:`Invalid` unless an environment has that name.
+        Cached for a short time: a load balancer accepted for an environment that another controller has deleted
+        meanwhile stays unplaced, with a reason.
         """
         now = asyncio.get_running_loop().time()
         if provider not in self._drivers or now >= self._drivers_until:

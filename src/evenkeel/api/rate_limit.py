@@ -17,7 +17,7 @@ MAX_PROJECTS = 10_000
 
 
 class RateLimit:
-    """``per_second`` requests on average, bursts of ``burst``; ``per_second`` 0: no limit."""
+    """Rate limit by project: ``per_second`` requests on average, bursts of ``burst``; ``per_second`` 0: no limit."""
 
     def __init__(self, per_second: float, burst: int, *, monotonic: Callable[[], float] = monotonic) -> None:
         self._per_second = per_second

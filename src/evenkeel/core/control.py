@@ -291,11 +291,13 @@ class DueWork(Value):
     now_seconds: float
     """Time of the database's clock in seconds."""
     groups: tuple[tuple[str, int], ...] = ()
-    """(environment, group number) of groups in which a decision on a shard is due."""
+    """Pairs (environment, group number) of groups in which a decision on a shard is due."""
     silence: bool = False
     """An agent fell silent, or a circuit breaker is to open or close: ``note_silence`` has something to do."""
     reach: tuple[tuple[str, int], ...] = ()
-    """(environment, group number) of groups whose reachable devices differ from what is recorded: ``note_reach``."""
+    """Pairs (environment, group number) of groups whose reachable devices differ from the recorded ones: ``note_reach``
+    is due.
+    """
 
 
 class Change(Value):

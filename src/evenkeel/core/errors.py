@@ -75,7 +75,9 @@ class CertificateError(Invalid):
     code = "certificate_refused"
 
     def __init__(self, reference: str, detail: str = "", *, field: str = "") -> None:
-        """``field``: of the request that names ``reference``. ``detail`` contains nothing of the content."""
+        """Initialize the error. ``field``: field of the request that names ``reference``. ``detail`` contains nothing
+        of the content.
+        """
         super().__init__(self._text(reference, detail, field))
         self.reference = reference
         self.detail = detail

@@ -48,8 +48,8 @@ def growing(wanted: Mapping[str, int]) -> tuple[str, ...]:
 def check_limits(
     load_balancer_id: LoadBalancerId, limits: LoadBalancerLimits, used: Mapping[str, int], wanted: Mapping[str, int]
 ) -> None:
-    """Raises :class:`LimitMet` if ``used`` and ``wanted`` together exceed a limit. A change that adds nothing is never
-    refused, even where a limit was lowered below what exists.
+    """Check that ``used`` and ``wanted`` together exceed no limit. Raises :class:`LimitMet`. A change that adds nothing
+    is never refused, even where a limit was lowered below what exists.
     """
     for kind in growing(wanted):
         there, more, limit = used.get(kind, 0), wanted[kind], getattr(limits, kind)

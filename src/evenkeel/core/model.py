@@ -267,7 +267,7 @@ class MemberSpec(Spec):
     monitor_address: str | None = None
     monitor_port: int | None = None
     vnic_type: VnicType = "normal"
-    """``direct`` if ``request_sriov`` was set."""
+    """VNIC type of the member's port: ``direct`` if ``request_sriov`` was set."""
 
 
 @flat

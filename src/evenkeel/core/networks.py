@@ -18,7 +18,7 @@ COMMON_ROUTE_DOMAIN = 0
 
 
 class NetworkType(StrEnum):
-    """``provider:network_type`` of networks to which devices can be attached."""
+    """Neutron's ``provider:network_type`` of networks to which devices can be attached."""
 
     FLAT = "flat"
     VLAN = "vlan"

@@ -69,7 +69,7 @@ class ScrapeServer:
         expose: Expose | None = None,
         limits: ScrapeLimits = ScrapeLimits(),  # noqa: B008  # frozen
     ) -> None:
-        """``expose``: None: this process's registry."""
+        """Initialize the server. ``expose``: source of the exposition; None: this process's registry."""
         self._listening = listening
         self._tls = tls
         self._expose = expose or expose_registry(REGISTRY)

@@ -126,7 +126,7 @@ class Acceptor:
         accepted.close()  # a task cancelled before it began has not closed it
 
     def _failed(self, error: OSError) -> None:
-        """``accept`` failed: close a connection, and try again soon."""
+        """Handle a failed ``accept``: close a connection if file descriptors have run out, and try again soon."""
         loop = asyncio.get_running_loop()
         # the socket stays readable while a connection waits: without a pause the event loop would spin
         loop.remove_reader(self._listening.fileno())

@@ -58,7 +58,9 @@ class Connections:
     def __init__(
         self, limits: ConnectionLimits, refused: Callable[[str, str], None] = lambda reason, peer: None
     ) -> None:
-        """``refused`` is called with the reason and the address when a connection is closed or refused."""
+        """Initialize the table. ``refused`` is called with the reason and the address when a connection is closed or
+        refused.
+        """
         self._limits = limits
         self._refused = refused
         self._counts: Counter[str] = Counter()

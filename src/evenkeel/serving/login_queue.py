@@ -66,7 +66,7 @@ class _Lane:
         self.running: asyncio.Task[None] | None = None
 
     def add(self, one: LoginAttempt) -> None:
-        """Raises :class:`TooManyAttempts` if the queue is full."""
+        """Append an attempt. Raises :class:`TooManyAttempts` if the queue is full."""
         mine = len(self._waiting.get(one.peer, ()))
         if mine >= OF_PEER_MAX:
             raise TooManyAttempts

@@ -104,7 +104,7 @@ class WatchedFile(Generic[C]):
     """The content of a password file. If a later reload fails, that is logged, and the previous content stays."""
 
     def __init__(self, option: str, path: Path, read: Callable[[Path], C]) -> None:
-        """``option`` names the file in errors. Raises :class:`ValueError` naming option, file and line."""
+        """Read the file. ``option`` names it in errors. Raises :class:`ValueError` naming option, file and line."""
         self._path = path
         self._read = read
         self._fingerprint: Fingerprint | None = None

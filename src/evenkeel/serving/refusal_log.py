@@ -16,7 +16,7 @@ class RefusalLog:
     """Counts the reasons of refused connections and requests, and logs them, at most every :data:`EVERY_SECONDS`."""
 
     def __init__(self, server: str, *, monotonic: Callable[[], float] = monotonic) -> None:
-        """``server``: name of the server, for processes with several."""
+        """Initialize the log. ``server``: name of the server, for processes with several."""
         self._server = server
         self._monotonic = monotonic
         self._counts: Counter[str] = Counter()

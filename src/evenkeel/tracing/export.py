@@ -69,7 +69,9 @@ class Exporting:
     """A tracer whose spans are sent to ``endpoint``, with its thread."""
 
     def __init__(self, endpoint: str, *, service: str, instance: str, share: float) -> None:
-        """``service``, ``instance``: of this process. ``share``: of traces that are kept, 0 to 1."""
+        """Start the export. ``service``, ``instance``: names of this process. ``share``: share of traces that are kept,
+        0 to 1.
+        """
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # CountingExporter logs the loss of traces, once
         sampler = ShareOfTraces(share)
         self._provider = TracerProvider(
@@ -98,6 +100,7 @@ class Exporting:
 
     def close(self) -> None:
         """Send the last spans, in a limited time."""
+        # in a thread: the provider's shutdown has no time-out of its own while the collector does not answer
         closing = threading.Thread(target=self._provider.shutdown, name="last-spans", daemon=True)
         closing.start()
         closing.join(CLOSE_SECONDS)

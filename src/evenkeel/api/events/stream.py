@@ -31,7 +31,9 @@ class EventStream(Answer):
     __slots__ = ("_after", "_feed")
 
     def __init__(self, feed: EventFeed, after: int | None) -> None:
-        """``after``: from this id on; None: from now on. The feed has started."""
+        """Initialize the stream of a feed that has started. ``after``: id after which the stream begins; None: with new
+        events only.
+        """
         super().__init__(200)
         self._feed = feed
         self._after = after

@@ -69,7 +69,7 @@ class KeystoneIdentity:
     """Accepts ``X-Auth-Token``, and optionally ``X-Service-Token``."""
 
     def __init__(self, middleware: Callable[..., Any], *, now: Callable[[], float] = time) -> None:
-        """``middleware``: a WSGI filter factory, called with the application."""
+        """Initialize the validation. ``middleware``: a WSGI filter factory, called with the application."""
         self._filter = middleware(_accepting)
         self._now = now
         self._key = secrets.token_bytes(32)

@@ -12,7 +12,7 @@ _ANYBODY = Caller(project_id=ProjectId(DEFAULT_PROJECT), roles=("admin",), is_ad
 
 
 class NoAuthentication:
-    """``X-Project-Id`` names the project of created objects."""
+    """Accepts every caller. ``X-Project-Id`` names the project of created objects."""
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
         """An administrator. Raises :class:`evenkeel.core.errors.Invalid` for an invalid project id."""

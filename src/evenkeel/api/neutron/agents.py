@@ -154,7 +154,7 @@ async def change(services: Services, call: Call, body: NeutronAgentChangeBody) -
 
 
 async def delete(services: Services, call: Call) -> Answer:
-    """204 for a stopped agent without shards; else 409."""
+    """Handle DELETE /agents/{id}: 204 for a stopped agent without shards; else 409."""
     await services.operators.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=None)
     return NO_CONTENT
 

@@ -147,6 +147,6 @@ def _limits(body: NeutronQuotaChange) -> dict[str, int | None]:
 
 
 async def reset(services: Services, call: Call) -> Answer:
-    """204: back to the defaults. Idempotent."""
+    """Handle DELETE /quotas/{id}: back to the defaults. Idempotent; answers 204."""
     await services.quotas.set_quotas(_project(call), dict.fromkeys(TITLES))
     return NO_CONTENT

@@ -164,8 +164,8 @@ def change(entry: Entry) -> Handler:
 
 
 async def check_profile(services: Services, row: Any) -> None:
-    """Raises :class:`Invalid` for an unknown provider or data that is not a JSON object, :class:`Unsupported` for data
-    that the provider's device type does not support. Does nothing for kinds other than profiles.
+    """Check the data of a profile. Raises :class:`Invalid` for an unknown provider or data that is not a JSON object,
+    :class:`Unsupported` for data that the provider's device type does not support.
     """
     if isinstance(row, FlavorProfile):
         field, data = "flavor_data", metadata("flavor_data", row.flavor_data)

@@ -31,7 +31,7 @@ class OfferedServices:
         self.names = names
 
     def check_tags(self, after: Iterable[str], before: Iterable[str] = ()) -> None:
-        """Raises :class:`Unsupported` for new tags that name an enhanced service where the device type has none,
+        """Check new tags that name an enhanced service. Raises :class:`Unsupported` where the device type has none,
         :class:`Invalid` for an unknown name.
         """
         known = set(tagged(before))

@@ -25,7 +25,7 @@ from evenkeel.core.network import VipPort, octavia_port
 
 
 async def create(services: Services, call: Call, body: requests.LoadBalancerNewBody) -> Answer:
-    """201 with the whole graph."""
+    """Handle POST /loadbalancers; answers 201 with the load balancer and all its children."""
     return json_answer({"loadbalancer": graph_view(await make_load_balancer(services, call, body.loadbalancer))}, 201)
 
 
@@ -70,6 +70,7 @@ async def make_load_balancer(
         certificates = await services.references.read(users, project_id, table)
         change = await services.tenants.create_load_balancer(tree, vip, certificates)
     except Exception:
+        # the plan may have created a port, which no load balancer will use
         await services.network.abandon_vip(vip)
         raise
     await services.accepted(change)
@@ -82,7 +83,7 @@ async def make_load_balancer(
 
 
 async def change(services: Services, call: Call, body: change_requests.LoadBalancerChangeBody) -> Answer:
-    """200 with the changed load balancer."""
+    """Handle PUT /loadbalancers/{id}."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     return one(
         LOAD_BALANCERS, await change_load_balancer(services, call, LoadBalancerId(load_balancer_id), body.loadbalancer)
@@ -113,7 +114,7 @@ async def change_load_balancer(
 
 
 async def delete(services: Services, call: Call) -> Answer:
-    """204; with children only if ``cascade``."""
+    """Handle DELETE /loadbalancers/{id}: with children only if ``cascade``. Answers 204."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     await remove_load_balancer(services, call, LoadBalancerId(load_balancer_id), cascade=call.flag("cascade"))
     return Answer(204)

@@ -31,7 +31,7 @@ async def create(services: Services, call: Call, body: requests.MemberNewBody) -
 async def check_sriov(
     services: Services, load_balancer_id: str, bodies: Iterable[requests.MemberNew | change_requests.MemberBatchItem]
 ) -> None:
-    """Raises :class:`Invalid` for an SR-IOV port that the load balancer's flavor does not allow."""
+    """Check that the load balancer's flavor allows the SR-IOV ports of the request. Raises :class:`Invalid`."""
     if not any(body.request_sriov is True for body in bodies):
         return
     root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)

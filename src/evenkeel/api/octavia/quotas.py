@@ -59,7 +59,7 @@ async def change(services: Services, call: Call, body: QuotaSetBody) -> Answer:
 
 
 async def reset(services: Services, call: Call) -> Answer:
-    """202: back to the defaults. Idempotent."""
+    """Handle DELETE /quotas/{project_id}: back to the defaults. Idempotent; answers 202."""
     await services.quotas.set_quotas(project_of(call), dict.fromkeys(TITLES))
     return Answer(202)
 

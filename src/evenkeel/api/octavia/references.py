@@ -54,7 +54,7 @@ class ReferenceReader:
         self._now = now or (lambda: datetime.now(UTC))
         self._all = asyncio.Semaphore(READS_AT_ONCE_OF_ALL)
         self._of_project: WeakValueDictionary[ProjectId, asyncio.Semaphore] = WeakValueDictionary()
-        """Exists while a request of the project is in progress."""
+        """Semaphores by project; each exists while a request of the project is in progress."""
 
     async def read(
         self, users: Sequence[ChangedUser], project_id: ProjectId, table: Capabilities
@@ -95,6 +95,7 @@ class ReferenceReader:
 
         async def one(begin: Callable[[], Awaitable[T]]) -> T | EvenKeelError | None:
             nonlocal failed
+            # the project's slot first: waiting reads of one project must not hold the slots of all
             async with slots, self._all:
                 if failed:
                     return None

@@ -64,7 +64,7 @@ async def resume_environment(services: Services, call: Call) -> Answer:
 
 
 async def delete_environment(services: Services, call: Call) -> Answer:
-    """204; the provider is gone."""
+    """Handle DELETE /environments/{name}: the provider no longer exists then. Answers 204."""
     options_of(call, ())
     await services.operators.delete_environment(_name(call))
     services.providers.forget_providers()

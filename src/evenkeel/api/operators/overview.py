@@ -109,7 +109,7 @@ class TopologyView(Value):
     """Agents that may write to devices, by device group."""
 
     message_broker: str
-    """``connected``, or why this controller cannot send messages."""
+    """``connected``, or the reason why this controller cannot send messages."""
     controllers: list[ControllerView]
     groups: list[TopologyGroup]
 

@@ -160,7 +160,9 @@ async def remove_orphan(services: Services, call: Call) -> Answer:
 
 
 async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadBalancerId, *, adopt: bool) -> PlanView:
-    """Raises :class:`Conflict` without a live agent, :class:`AgentSilent` without an answer."""
+    """Request a plan from the acting agent, and wait for it. Raises :class:`Conflict` without a live agent,
+    :class:`AgentSilent` without an answer.
+    """
     what = f"load balancer {load_balancer_id}" if load_balancer_id else "the shard"
     if shard is None or shard.acting_agent_id is None:
         raise Conflict(f"No agent serves {what}: nobody reads its devices.")

@@ -14,7 +14,7 @@ WRITABLE = "writable"
 
 
 class SystemProblem(Value):
-    """``kind`` is stable; ``text`` and ``remedy`` are human-readable."""
+    """A problem of the system. ``kind`` is stable; ``text`` and ``remedy`` are human-readable."""
 
     kind: str
     text: str
@@ -56,5 +56,5 @@ def own_certificate_problems(certificates: Sequence[OwnCertificate], now_seconds
 
 
 def writable_view(problem: str) -> str:
-    """``writable``, or why nothing can be written."""
+    """Return ``writable``, or the reason why writes are refused."""
     return problem or WRITABLE

@@ -25,9 +25,9 @@ class StatusView(Value):
     """A summary of the whole system, with its problems."""
 
     message_broker: str
-    """``connected``, or why this controller cannot send messages."""
+    """``connected``, or the reason why this controller cannot send messages."""
     database: str
-    """``writable``, or why this controller's writes are refused."""
+    """``writable``, or the reason why this controller's writes are refused."""
     agents: views.UpDown
     load_balancers: dict[str, int]
     """Number of load balancers by provisioning status."""

@@ -94,9 +94,9 @@ class HostingView(Value):
     halted: str
     """Reason why the circuit breaker of the load balancer's environment is open; empty: it is closed."""
     message_broker: str
-    """``connected``, or why this controller cannot send messages."""
+    """``connected``, or the reason why this controller cannot send messages."""
     database: str
-    """``writable``, or why this controller's writes are refused."""
+    """``writable``, or the reason why this controller's writes are refused."""
     shard: ShardView | None
     home: AgentView | None
     acting: AgentView | None

@@ -101,7 +101,7 @@ class Policy:
         return True
 
     def check_names(self, names: Iterable[str]) -> None:
-        """Raises :class:`ValueError` for an unknown rule, so that no route is served without authorization."""
+        """Check that all rules exist, so that no route is served without authorization. Raises :class:`ValueError`."""
         if unknown := sorted(set(names) - set(self._enforcer.registered_rules)):
             raise ValueError(f"routes without a policy rule: {', '.join(map(repr, unknown))}")
 
@@ -109,6 +109,7 @@ class Policy:
         everybodys = rule + GLOBAL_SUFFIX
         if everybodys not in self._enforcer.registered_rules:
             everybodys = rule
+        # first: a caller who is allowed for a foreign project sees all projects
         if self._is_allowed(everybodys, caller, ProjectId(ANOTHER_PROJECT)):
             return Admitted(project_id=caller.project_id, scope=None)
         # a login without a project has no project of its own

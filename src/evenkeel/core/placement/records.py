@@ -74,7 +74,7 @@ def is_live(record: AgentRecord, now: float) -> bool:
 
 
 def _past(at: float | None, now: float) -> float:
-    """``at``; 0, which is long ago, for None and for times in the future."""
+    """Return a past time unchanged; 0, which is long ago, for None and for times in the future."""
     return at if at is not None and at <= now else 0.0
 
 

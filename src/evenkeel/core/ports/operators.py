@@ -284,7 +284,7 @@ class OperatorStore(Protocol):
         ...
 
     async def add_network(self, network: DeclaredNetwork) -> None:
-        """Raises :class:`Conflict` if the id, the name or the segment exists."""
+        """Store a new network. Raises :class:`Conflict` if the id, the name or the segment exists."""
         ...
 
     async def update_network(self, network: DeclaredNetwork) -> tuple[Change, ...]:

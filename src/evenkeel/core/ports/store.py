@@ -100,7 +100,7 @@ class Store(Protocol):
         ...
 
     async def ping(self) -> None:
-        """Raises :class:`StoreUnavailable` unless the database answers."""
+        """Check that the database answers. Raises :class:`StoreUnavailable`."""
         ...
 
     def write_problem(self) -> str:

@@ -100,7 +100,7 @@ class TenantStore(Protocol):
         ...
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
-        """``row.l7policy_id`` is set. More rules than allowed: :class:`Conflict`."""
+        """Add a rule to the policy ``row.l7policy_id``. More rules than allowed: :class:`Conflict`."""
         ...
 
     async def add_pool(
@@ -125,7 +125,7 @@ class TenantStore(Protocol):
         ...
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:
-        """``row.pool_id`` is set. A second monitor of the pool: :class:`Conflict`."""
+        """Add a health monitor to the pool ``row.pool_id``. A second monitor of the pool: :class:`Conflict`."""
         ...
 
     async def replace_members(

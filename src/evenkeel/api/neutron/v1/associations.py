@@ -29,7 +29,7 @@ async def usable(services: Services, call: Call, monitor_id: str) -> SharedMonit
 
 
 async def check_fit(services: Services, call: Call, pool: Pool, monitor: SharedMonitor) -> None:
-    """Raises unless the pool's provider supports the monitor, and in such a pool."""
+    """Check that the pool's provider supports the monitor, and in such a pool. Raises :class:`Unsupported`."""
     check_monitored(pool.protocol, monitor.type)
     served = await services.providers.of(Pool, pool.id, call.caller.scope)
     served.refuse(monitor_problems(served.table, asdict(monitor)))
@@ -68,7 +68,7 @@ async def show(services: Services, call: Call) -> Answer:
 
 
 async def delete(services: Services, call: Call) -> Answer:
-    """204; deletes a monitor that was made in the pool."""
+    """Handle DELETE /pools/{id}/health_monitors/{id}; answers 204. Deletes a monitor that was made in the pool."""
     pool = await found(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     has = _checked(pool, object_id(call, HEALTH_MONITORS.title))
     await services.accepted(await services.tenants.delete_child(HealthMonitor, has.id, project_id=call.caller.scope))

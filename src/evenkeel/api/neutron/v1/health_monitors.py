@@ -63,7 +63,9 @@ def _defaults_of(monitor_type: str) -> dict[str, Any]:
 
 
 def _check(row: SharedMonitor) -> None:
-    """Raises :class:`NeutronRefusal` for contradictory times, :class:`Invalid` for other contradictions."""
+    """Check a monitor's attributes. Raises :class:`NeutronRefusal` for contradictory times, :class:`Invalid` for other
+    contradictions.
+    """
     _check_times(row)
     attributes = {name: getattr(row, name) for name in MONITOR_ATTRIBUTES}
     check_monitor(
@@ -109,7 +111,7 @@ def _changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[str, Any
 
 
 async def _check_possible(services: Services, after: SharedMonitor) -> None:
-    """Raises :class:`Unsupported` for values that the device type of an associated pool does not support."""
+    """Check that the device types of all associated pools support the monitor. Raises :class:`Unsupported`."""
     for provider in await services.lbaas_v1.providers_of_monitor(after.id):
         table = services.providers.table_of(await services.providers.device_driver_of(provider))
         refuse(provider, monitor_problems(table, asdict(after)))

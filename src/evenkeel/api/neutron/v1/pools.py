@@ -119,7 +119,7 @@ async def _set_monitor(
 
 
 async def delete(services: Services, call: Call) -> Answer:
-    """204; only without a vip."""
+    """Handle DELETE /pools/{id}; answers 204. Refused while the pool has a vip."""
     pool_id = object_id(call, POOLS.title)
     await services.accepted(await services.lbaas_v1.delete_rooted_pool(pool_id, project_id=call.caller.scope))
     return NO_CONTENT

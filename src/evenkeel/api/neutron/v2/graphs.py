@@ -56,7 +56,7 @@ class V2GraphView(View, kw_only=True):
 
 
 async def create(services: Services, call: Call, body: requests.V2GraphNewBody) -> Answer:
-    """201 with the whole graph."""
+    """Handle POST /graphs; answers 201 with the whole graph."""
     wanted = body.graph.loadbalancer
     check_new(wanted, call.caller.scope)
     listeners = wanted.listeners or []

@@ -27,7 +27,7 @@ _KEY = re.compile(f"[{HTTP_NAME_CHARACTERS}]+")
 
 
 async def create(services: Services, call: Call, body: requests.V2L7PolicyNewBody) -> Answer:
-    """201. A target that the action does not need is kept."""
+    """Handle POST /l7policies; answers 201. A target that the action does not need is stored, too."""
     wanted = body.l7policy
     check_target(wanted.action, wanted.redirect_pool_id, wanted.redirect_url)
     if wanted.action == "REDIRECT_TO_POOL":

@@ -50,7 +50,7 @@ async def change(services: Services, call: Call, body: change_requests.V2LoadBal
 
 
 async def delete(services: Services, call: Call) -> Answer:
-    """204; only without listeners and pools."""
+    """Handle DELETE /loadbalancers/{id}; answers 204. Refused while the load balancer has listeners or pools."""
     await remove_load_balancer(services, call, LoadBalancerId(object_id(call, LOAD_BALANCERS.title)), cascade=False)
     return NO_CONTENT
 

@@ -22,7 +22,7 @@ from evenkeel.core.model import LoadBalancer, Member, Pool
 
 
 async def create(services: Services, call: Call, body: requests.V2MemberNewBody) -> Answer:
-    """201 with the member or members; all or none are created."""
+    """Handle POST /pools/{id}/members; answers 201 with the member or members; all or none are created."""
     wanted = body.members if body.member is None else [body.member]
     made = await _made(services, call, wanted or [])
     if body.member is not None:
