@@ -15,7 +15,7 @@ RouteKey = tuple[str, str]
 
 
 class RequestTotals(Value):
-    """Requests answered since the process began."""
+    """Requests answered since the process started."""
 
     count: int = 0
     failed: int = 0
@@ -53,7 +53,7 @@ class ChangeTotals(Value):
 
 
 class ActivityTotals(Value):
-    """Totals since the process began."""
+    """Totals since the process started."""
 
     routes: Mapping[RouteKey, RequestTotals]
     changes: ChangeTotals
@@ -86,21 +86,21 @@ class ActivityPoint(Value):
     failed_requests: float
     """Requests per second that were answered with a status of 500 or above."""
     request_seconds: float | None
-    """Mean time to answer; None without requests."""
+    """Mean time to answer in seconds; None without requests."""
     changes: int
     time_to_active_seconds: float | None
-    """Mean of the changes; None without changes."""
+    """Mean time to ACTIVE of the changes, in seconds; None without changes."""
     traffic: TrafficSum | None
     """Traffic of all observed load balancers; None if none was observed."""
 
 
 class Activity(Value):
-    """Totals, and the points that are kept, oldest first."""
+    """Totals, and the stored points, oldest first."""
 
     since: float
-    """When the process began to count, seconds since the epoch."""
+    """Time at which the process began to count, in seconds since the epoch."""
     interval_seconds: float
     totals: ActivityTotals
     points: tuple[ActivityPoint, ...] = ()
     reason: str = ""
-    """Why there are no points (human-readable)."""
+    """Reason why there are no points (human-readable)."""

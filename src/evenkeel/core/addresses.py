@@ -22,14 +22,14 @@ Network = IPv4Network | IPv6Network
 ALLOWED_WORDS = "a unicast address that is neither loopback nor link-local"
 
 _NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
-"""RFC 6052 and RFC 8215; the IPv4 address is in the last 32 bits."""
+"""NAT64 prefixes (RFC 6052, RFC 8215): the IPv4 address is in the last 32 bits."""
 _COMPATIBLE = IPv6Network("::/96")
 _UNICAST6 = (IPv6Network("2000::/3"), IPv6Network("fc00::/7"))
-"""Global and unique local: all routed IPv6 unicast addresses (RFC 4291, RFC 4193)."""
+"""All routed IPv6 unicast addresses: global and unique local (RFC 4291, RFC 4193)."""
 _THIS_NETWORK4 = IPv4Network("0.0.0.0/8")
 """Networks whose addresses Linux connects to its own host."""
 _RESERVED4 = IPv4Network("240.0.0.0/4")
-"""Includes the limited broadcast address (RFC 1112, RFC 919)."""
+"""Reserved IPv4 addresses, including the limited broadcast address (RFC 1112, RFC 919)."""
 
 
 class AddressRules(Value):
@@ -56,7 +56,7 @@ STRICT = AddressRules()
 
 
 def parsed_address(text: str) -> Address:
-    """The address. Raises :class:`ValueError`, also for an IPv6 zone, which has no meaning on another host."""
+    """Parse an IP address. Raises :class:`ValueError`, also for an IPv6 zone, which has no meaning on another host."""
     if "%" in text:
         raise ValueError(f"{text[:64]!r} has a zone")
     return ip_address(text)

@@ -47,7 +47,7 @@ class TakenNetworks(Value):
     addresses: tuple[FoundAddress, ...] = ()
     """Found addresses, without addresses of a subnet that the network service does not manage."""
     ports: tuple[TakenAddress, ...] = ()
-    """Ports at the network service that are theirs from now on."""
+    """Ports at the network service that belong to the shard from now on."""
 
 
 def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -> tuple[ServiceDefinition, ...]:

@@ -108,7 +108,7 @@ class NetworkFacts(Value):
 
 
 class DueFacts(Value):
-    """A network whose facts are to be read again."""
+    """A network whose facts are due to be read again."""
 
     network_id: str
     subnets: frozenset[str]
@@ -122,7 +122,7 @@ class CommonNetwork(Value):
     revision: int
     applied_revision: int
     reason: str = ""
-    """Why the devices could not be attached at the last try."""
+    """Reason why the devices could not be attached at the last attempt."""
 
 
 class Attached(Value):
@@ -143,7 +143,7 @@ class Attached(Value):
 
 
 class SubnetsInUse(Value):
-    """Ids of the subnets of a load balancer. Members without a subnet are routed to."""
+    """Ids of the subnets of a load balancer's VIPs and members. Members without a subnet are reached by routing."""
 
     vips: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
@@ -278,7 +278,7 @@ def _check_segment(network: DeclaredNetwork) -> None:
 
 
 def is_common(network: DeclaredNetwork, layout: NetworkLayout) -> bool:
-    """Whether the network's objects on devices are shared by projects."""
+    """Whether projects share the network's objects on devices."""
     return (
         layout.all_common
         or network.shared
@@ -418,7 +418,7 @@ WantedAddress = tuple[AddressUse, str, int]
 
 
 def wanted_addresses(layout: NetworkLayout, project_id: ProjectId) -> Iterator[WantedAddress]:
-    """The addresses that the devices need in a subnet of the project."""
+    """Yield the addresses that the devices need in a subnet of the project."""
     for device in layout.devices:
         yield AddressUse.SELF, device, 0
     traffic_group = traffic_group_of(project_id, layout.traffic_groups)
@@ -429,7 +429,9 @@ def wanted_addresses(layout: NetworkLayout, project_id: ProjectId) -> Iterator[W
 
 
 def wanted_common_addresses(layout: NetworkLayout) -> Iterator[WantedAddress]:
-    """The addresses that the devices need in a subnet of a common network: for the projects of all traffic groups."""
+    """Yield the addresses that the devices need in a subnet of a common network: for the projects of all traffic
+    groups.
+    """
     for device in layout.devices:
         yield AddressUse.SELF, device, 0
     for traffic_group in layout.traffic_groups:
@@ -481,12 +483,12 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def without_route_domains(layout: NetworkLayout) -> bool:
-    """Whether everything is in the common route domain."""
+    """Whether all networks are in the common route domain."""
     return layout.route_domains_max == COMMON_ROUTE_DOMAIN
 
 
 def free_addresses(subnet: Subnet, taken: Collection[str]) -> Iterator[str]:
-    """Addresses that devices may have and do not have, lowest first."""
+    """Yield addresses that may be allocated to devices and are free, lowest first."""
     for text in subnet.device_addresses:
         first, last = parsed_range(text)
         for number in range(int(first), int(last) + 1):

@@ -23,7 +23,7 @@ _SYSTEM = frozenset(
         "updated_at",
     }
 )
-"""Attributes that no update sets, of every object below a load balancer."""
+"""Attributes that no update sets, for every object below a load balancer."""
 LINKS: dict[type[Any], tuple[str, ...]] = {
     LoadBalancer: ("listener_ids", "pool_ids"),
     Listener: ("l7policy_ids",),
@@ -46,11 +46,11 @@ _FIXED: dict[type[Any], frozenset[str]] = {
     L7Policy: frozenset({"listener_id", "enhanced_service"}),
     L7Rule: frozenset({"l7policy_id"}),
 }
-"""Decided when the object is made."""
+"""Attributes that are fixed when the object is created, by class."""
 
 
 class Shape(NamedTuple):
-    """The type of an attribute."""
+    """Type of an attribute: a type and whether it may be None."""
 
     node: inspect.Type
     """Type without its None."""

@@ -43,7 +43,7 @@ class Backoff(Value):
             raise ValueError(f"jitter: {self.jitter}: two ascending factors are allowed")
 
     def nominal_seconds(self, failures: int) -> float:
-        """The delay after that many failures in a row (the first is 1), without jitter."""
+        """Return the delay after ``failures`` failures in a row (the first is 1), without jitter."""
         try:
             grown = self.initial_seconds * self.factor ** max(failures - 1, 0)
         except OverflowError:
@@ -51,7 +51,7 @@ class Backoff(Value):
         return min(grown, self.max_seconds)
 
     def delay_seconds(self, failures: int, uniform: Uniform) -> float:
-        """The delay after that many failures in a row (the first is 1), with jitter."""
+        """Return the delay after ``failures`` failures in a row (the first is 1), with jitter."""
         return max(self.min_seconds, self.nominal_seconds(failures) * uniform(*self.jitter))
 
 

@@ -49,7 +49,7 @@ TLS_INSERT_HEADERS = (
     "X-SSL-Client-Not-Before",
     "X-SSL-Client-Not-After",
 )
-"""Headers about the client's certificate: only where TLS ends at the listener."""
+"""Headers about the client's certificate: available only where the listener terminates TLS."""
 REQUEST_SRIOV = "member.request_sriov"
 """Option for members' ``vnic_type`` direct, by its name in requests."""
 ADDITIONAL_VIPS = "loadbalancer.additional_vips"
@@ -71,7 +71,7 @@ LISTENER_DEFAULTS = _defaults(ListenerSpec)
 POOL_DEFAULTS = _defaults(PoolSpec)
 PERSISTENCE_DEFAULTS = _defaults(SessionPersistence)
 MEMBER_DEFAULTS = _defaults(MemberSpec)
-"""Attribute -> default, of the options of each kind."""
+"""Default by attribute name, for the options of members."""
 OPTIONS = (
     ADDITIONAL_VIPS,
     *(f"listener.{name}" for name in LISTENER_DEFAULTS),
@@ -112,7 +112,7 @@ class Capabilities(Value):
     options: tuple[str, ...] = OPTIONS
     """Names out of :data:`OPTIONS` that may have another value than their default."""
     refused_values: dict[str, tuple[int, ...]] = {}
-    """Values of an option that are refused nevertheless."""
+    """Refused values by option, for options that allow all other values."""
     fixed_attributes: dict[str, tuple[str, ...]] = {}
     """Attributes that must have their default with a listener protocol, although the options include them; by listener
     protocol.
@@ -122,7 +122,7 @@ class Capabilities(Value):
     over TLS counts as HTTPS.
     """
     health_monitor_ranges: dict[str, tuple[int, int]] = {}
-    """Attribute of a health monitor -> least and greatest value, where the range is narrower than the API's."""
+    """Least and greatest value by attribute of a health monitor, where the range is narrower than the API's."""
     l7policy_actions: tuple[str, ...] = get_args(L7PolicyAction)
     """Supported actions of L7 policies; empty if L7 policies are not supported."""
     l7rule_types: tuple[str, ...] = get_args(L7RuleType)
@@ -133,7 +133,7 @@ class Capabilities(Value):
     tls_versions: tuple[str, ...] = get_args(TlsVersion)
     """TLS versions supported towards clients and members."""
     tls_version_gaps: bool = True
-    """May a version between two others be left out?"""
+    """True: a version between two enabled TLS versions may be disabled."""
 
     carries_traffic: bool = True
     """True if the devices serve clients, and so need the content of references to a key manager."""
@@ -150,7 +150,7 @@ class Capabilities(Value):
 
     @property
     def pool_protocols(self) -> tuple[str, ...]:
-        """Protocols that a pool can have."""
+        """Return the protocols that a pool can have."""
         return tuple(sorted({protocol for pools in self.protocol_pairs.values() for protocol in pools}))
 
 
@@ -204,7 +204,7 @@ def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
 
 
 def persistence_problems(table: Capabilities, pool_protocol: str, persistence: SessionPersistence) -> Iterator[str]:
-    """Why a pool of that protocol cannot have the session persistence."""
+    """Yield why a pool of that protocol cannot have the session persistence."""
     if persistence.type in COOKIE_PERSISTENCE and pool_protocol not in table.cookie_pools:
         inside = f"in a pool of protocol {pool_protocol}"
         yield f"session_persistence {persistence.type} {inside}. Allowed: {', '.join(table.cookie_pools)}."
@@ -253,7 +253,7 @@ def l7rule_problems(table: Capabilities, attributes: Attributes) -> Iterator[str
 def pair_problems(
     table: Capabilities, listener_protocol: str, pool_protocol: str, persistence: SessionPersistence | None
 ) -> Iterator[str]:
-    """Why such a listener cannot send to such a pool."""
+    """Yield why such a listener cannot send to such a pool."""
     pools = table.protocol_pairs.get(listener_protocol, ())
     if pool_protocol not in pools:
         behind = f"behind a listener of protocol {listener_protocol}"
@@ -368,7 +368,7 @@ def _tls_version_problems(table: Capabilities, versions: Collection[str]) -> Ite
 
 
 def version_gap(versions: Collection[str]) -> bool:
-    """Is a version between two others left out?"""
+    """Whether a version between two others is missing."""
     every = get_args(TlsVersion)
     places = sorted(every.index(version) for version in versions if version in every)
     return bool(places) and places[-1] - places[0] >= len(set(places))
@@ -396,7 +396,7 @@ SHOWN_CHARACTERS = 200
 
 
 def _shown(value: object) -> str:
-    """Human-readable, and short enough for a response."""
+    """Return a value as human-readable text, short enough for a response."""
     parts = value if isinstance(value, tuple) else ("null" if value is None else value,)
     text = ", ".join(map(str, parts)) or "none"
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

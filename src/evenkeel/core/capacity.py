@@ -59,7 +59,7 @@ def _limit(name: str, text: str) -> float:
 
 
 def figures(policy: Mapping[str, float], measured: Mapping[str, float]) -> dict[str, CapacityFigure]:
-    """The measured value and the limit of each metric; metrics without a measurement are left out."""
+    """Return the measured value and the limit of each metric; metrics without a measurement are left out."""
     return {
         name: CapacityFigure(value=measured[name], limit=limit) for name, limit in policy.items() if name in measured
     }
@@ -102,4 +102,4 @@ def amounts_of(addresses: int, *, new_tenant: bool) -> dict[str, float]:
 
 
 COUNTABLE = frozenset({Metric.TENANT_COUNT.value, Metric.NODE_COUNT.value, Metric.CLIENTSSL_PROFILE_COUNT.value})
-"""Metrics that grow when a load balancer is placed: counts of objects, not load."""
+"""Metrics that grow when a load balancer is placed: counts of objects rather than load."""

@@ -76,7 +76,7 @@ class Offer(Value):
 
 
 def metadata(field: str, text: str) -> dict[str, Any]:
-    """The object that a profile's data holds. Raises :class:`Invalid` if the text of ``field`` is none."""
+    """Parse the JSON object of a profile's data. Raises :class:`Invalid`, naming ``field``, if the text is none."""
     try:
         found: dict[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError, RecursionError):

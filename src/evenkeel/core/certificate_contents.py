@@ -1,5 +1,5 @@
-"""Reads the content of a reference in the form for devices. All readers use this, so that the same content always has
-the same identity.
+"""Content of references in the form for devices. All readers use this module, so that the same content always has the
+same identity.
 """
 
 from datetime import datetime, timedelta
@@ -36,7 +36,7 @@ class ReadCertificate(Value):
             raise CertificateExpired(reference, f"It was valid until {until.isoformat()}.")
 
     def checked(self, reference: str) -> CheckedCertificate:
-        """The data that the database stores."""
+        """Return the part of the content that the database stores."""
         content = self.content
         return CheckedCertificate(
             reference=reference,

@@ -20,14 +20,14 @@ class Environment(Value):
 
     name: str
     device_driver: str
-    """The only device driver whose agents may join."""
+    """Name of the only device driver whose agents may join."""
     description: str = ""
     created_at: float = 0.0
     failback: FailbackMode = FailbackMode.AUTO
     breaker_share: float = 0.5
     """Share of the environment's agents; if more of them fall silent together, the circuit breaker opens. 1: never."""
     breaker_agents: int = 3
-    """... and at least this many."""
+    """Smallest number of silent agents that opens the circuit breaker, together with ``breaker_share``."""
     halted_at: float | None = None
     """Time since which the circuit breaker is open, so that no shard moves from one agent to another; None: it is
     closed.
@@ -108,12 +108,12 @@ class Agent(Value):
 
     @property
     def title(self) -> str:
-        """The agent for a text: the host before the id."""
+        """Text that names the agent: the host before the id."""
         return f"agent {titled(self.host, self.id)}"
 
 
 class Shard(Value):
-    """The unit of ownership: (device group, tenant)."""
+    """The unit of ownership: one tenant on one device group."""
 
     id: ShardId
     environment: str
@@ -145,7 +145,7 @@ class UnknownHistory(Value):
     agent_id: str
     """Id of the first agent that reported the history."""
     host: str = ""
-    """The agent's host; empty if the agent was deleted."""
+    """Host of the agent that reported the history; empty if the agent was deleted."""
 
 
 class History(Value):
@@ -244,7 +244,7 @@ class GroupReach(Value):
 
     @property
     def away_titles(self) -> tuple[str, ...]:
-        """The devices that no agent reaches, for texts."""
+        """Texts that name the devices that no agent reaches."""
         return tuple(self.titles.get(name, name) for name in self.reach.away)
 
 
@@ -254,10 +254,10 @@ class Recheck(Value):
     """
 
     owner: ShardOwner
-    """An empty ``shard_id``: all shards that this agent serves."""
+    """The agent; an empty ``shard_id`` means all shards that this agent serves."""
     load_balancer_ids: tuple[LoadBalancerId, ...] = ()
     complete: bool = False
-    """The whole shard, including load balancers believed to be applied."""
+    """True: read the whole shard, including load balancers believed to be applied."""
 
 
 class SessionRef(Value):
@@ -282,7 +282,7 @@ class ChangeIndicator(Value):
     marks: tuple[float, ...]
     """Counts and sums over the agents' rows. Other values: something has changed."""
     late: int = 0
-    """Live sessions whose agents have missed keepalives."""
+    """Number of live sessions whose agents have missed keepalives."""
 
 
 class DueWork(Value):
@@ -293,7 +293,7 @@ class DueWork(Value):
     groups: tuple[tuple[str, int], ...] = ()
     """Pairs (environment, group number) of groups in which a decision on a shard is due."""
     silence: bool = False
-    """An agent fell silent, or a circuit breaker is to open or close: ``note_silence`` has something to do."""
+    """True if ``note_silence`` is due: an agent fell silent, or a circuit breaker is to open or close."""
     reach: tuple[tuple[str, int], ...] = ()
     """Pairs (environment, group number) of groups whose reachable devices differ from the recorded ones: ``note_reach``
     is due.
@@ -313,7 +313,7 @@ class Change(Value):
     resources: tuple[Resource, ...] = ()
     """The objects of the write, in their present state."""
     tell_network: bool = False
-    """The VIP's port has to be updated: see :class:`evenkeel.core.ports.PortStore`."""
+    """True if the VIP's port has to be updated: see :class:`evenkeel.core.ports.PortStore`."""
     tree: LoadBalancerTree | None = None
     """The whole load balancer, for its creation only; else None."""
     term: OwnershipTerm | None = None
@@ -360,7 +360,7 @@ class LoadBalancerSummary(Value):
     waiting: int
     """Number of PENDING load balancers with a reason, for which more than time is needed."""
     oldest_pending_seconds: float
-    """How long ago the oldest change was accepted that is still PENDING; 0 if there is none."""
+    """Seconds since the oldest change was accepted that is still PENDING; 0 if there is none."""
     stuck: tuple[StuckLoadBalancers, ...] = ()
     """Load balancers that do not become ACTIVE, by environment and device group; groups without any are missing."""
     age_seconds: float = 0.0
@@ -386,11 +386,13 @@ class Event(Value):
     request_id: str = ""
     """Id of the operator's API request; empty: the event is no operator's act."""
     client_address: str = ""
-    """IP address from which the request came."""
+    """IP address from which the operator's request came."""
 
 
 class TagFilter(Value):
-    """Which tags objects must have, and which not; an empty set filters nothing. No tag contains a comma here."""
+    """Filter by tags that objects must and must not have; an empty set filters nothing. No tag
+    contains a comma here.
+    """
 
     every: tuple[str, ...] = ()
     """Tags that an object must all have."""
@@ -419,7 +421,7 @@ class ListQuery(Value):
 
 
 class Page(Value):
-    """One page of a list, in order. ``before``/``after``: there are more on that side."""
+    """One page of a list, in order. ``before``/``after``: whether there are more objects on that side."""
 
     items: tuple[Any, ...]
     before: bool = False
@@ -457,9 +459,9 @@ class VipPlan(Value):
     claim: PortClaim | None = None
     """The claim under which the VIP's port was created outside the database; storing the load balancer confirms it."""
     tell_network: bool = False
-    """The port exists and still has to be updated to the load balancer's options."""
+    """True: the port exists and still has to be updated to the load balancer's options."""
     additional: tuple["VipPlan", ...] = ()
-    """More addresses, on the same network and port."""
+    """Plans for additional addresses, on the same network and port."""
     elsewhere: tuple["VipPlan", ...] = ()
     """Plans on other subnets, for a request that names a whole network: tried in this order if this plan's subnet has
     no free address.

@@ -17,12 +17,12 @@ class Countdowns(Value):
     ports_deleted_in_seconds: float | None = None
     """Seconds until the first port is deleted; None: none is, because the database has an unknown history."""
     port_device_id: str = ""
-    """The ``device_id`` that the first of these ports has at the network service."""
+    """``device_id`` at the network service of the port that is deleted first."""
     events: int = 0
     """Number of stored events; if this is ``events_kept``, each new event removes the oldest one."""
     events_kept: int = 0
     oldest_event_seconds: float = 0.0
-    """Age of the oldest event."""
+    """Age of the oldest event in seconds."""
     forgotten: int = 0
     """Number of deleted load balancers whose records will be removed within a day; a device that returns later reports
     such a load balancer as an orphan.

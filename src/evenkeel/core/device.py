@@ -22,7 +22,7 @@ class DeviceFacts(Value):
     carries_traffic: bool = True
     """False: confirmed objects are not reported ONLINE."""
     network_layout: NetworkLayout = NOT_ADJACENT
-    """How the devices are attached to networks."""
+    """Attachment of the devices to networks."""
     exclusive: bool = True
     """False: the endpoints are no network addresses, so several device groups may have equal ones."""
 
@@ -83,7 +83,7 @@ class Repair(Value):
 
 
 def repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) -> Repair:
-    """A :class:`Repair` of bounded size."""
+    """Build a :class:`Repair` of limited size."""
     told = [text[:FINDING_CHARACTERS_MAX] for text in found[:FINDINGS_MAX]]
     if len(found) > FINDINGS_MAX:
         told[-1] = f"and {len(found) - FINDINGS_MAX + 1} more"

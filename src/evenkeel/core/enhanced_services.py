@@ -48,7 +48,7 @@ def is_name(text: str) -> bool:
 
 
 def tagged(tags: Iterable[str]) -> tuple[str, ...]:
-    """The names in an object's tags, in alphabetical order."""
+    """Return the names of enhanced services in an object's tags, in alphabetical order."""
     return tuple(sorted({tag.removeprefix(TAG_PREFIX) for tag in tags if tag.startswith(TAG_PREFIX)}))
 
 

@@ -17,7 +17,7 @@ much, so an honest database is at most a few of these behind its device.
 
 
 def plausible(epoch: int) -> bool:
-    """Whether ``epoch`` is in the accepted range. Others are refused, not compared."""
+    """Whether ``epoch`` is in the accepted range. Epochs outside of it are refused, not compared."""
     return 0 <= epoch <= EPOCH_MAX
 
 

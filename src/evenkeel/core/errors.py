@@ -51,7 +51,7 @@ class Conflict(RequestError):
 
 
 class QuotaMet(RequestError):
-    """The project may not have more of something."""
+    """The project's quota does not allow more objects of some kind."""
 
     code = "quota_met"
 

@@ -42,7 +42,7 @@ def pool_status(members: Iterable[OperatingStatus], *, in_use: bool = True) -> O
 
 
 def listener_status(*, enabled: bool, connections: int = 0, connection_limit: int = 0) -> OperatingStatus:
-    """The status of a listener. ``connection_limit`` 0 or less: none."""
+    """Compute the status of a listener. ``connection_limit`` 0 or less: no limit."""
     if not enabled:
         return S.OFFLINE
     return S.DEGRADED if 0 < connection_limit <= connections else S.ONLINE

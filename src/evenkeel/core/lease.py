@@ -8,7 +8,7 @@ from evenkeel.core.values import Value
 
 
 class Lease(Value):
-    """A session as last confirmed. Seconds on the holder's monotonic clock."""
+    """A session as last confirmed by a controller. Times in seconds on the holder's monotonic clock."""
 
     asked_at_seconds: float
     ttl_seconds: float
@@ -23,7 +23,7 @@ class Lease(Value):
 
 
 def newer(lease: Lease | None, other: Lease) -> Lease:
-    """The lease that ends later; answers may arrive out of order."""
+    """Return the lease that ends later; answers may arrive out of order."""
     if lease is None:
         return other
     ends = lease.asked_at_seconds + lease.ttl_seconds

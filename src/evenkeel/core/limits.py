@@ -35,7 +35,7 @@ class LoadBalancerLimits(Value):
 
 
 class LimitMet(Conflict):
-    """A load balancer may not hold more of something."""
+    """The load balancer's limits do not allow more objects of some kind."""
 
     code = "limit_met"
 

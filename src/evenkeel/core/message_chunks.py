@@ -1,4 +1,4 @@
-"""Splits values into messages by their encoded size, which the bus limits. Pure."""
+"""Distribution of values over messages by their encoded size, which the bus limits. Pure."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
@@ -19,7 +19,7 @@ def encoded_bytes(value: object) -> int:
 
 
 def portions(values: Iterable[T], *, max_bytes: int, max_values: int) -> Iterator[tuple[T, ...]]:
-    """The values in order, in portions of at most ``max_bytes`` and ``max_values``; a larger value gets its own
+    """Yield the values in order, in portions of at most ``max_bytes`` and ``max_values``; a larger value gets its own
     portion.
     """
     portion: list[T] = []

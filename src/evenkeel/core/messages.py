@@ -177,7 +177,7 @@ class CapacityFigure(Wire):
 
 
 class DeviceState(Wire):
-    """The state of one device as an agent sees it."""
+    """State of one device, reported by an agent."""
 
     name: str
     reachable: bool
@@ -205,7 +205,7 @@ class DeviceState(Wire):
 
     @property
     def title(self) -> str:
-        """The device for a text: its own name before its address."""
+        """Text that names the device: its own name before its address."""
         return titled(self.own_name, self.name)
 
 
@@ -318,7 +318,7 @@ class ShardEpoch(Wire):
 
 
 class FormerShard(Wire):
-    """A shard as it was served in the previous history."""
+    """A shard that the process served in the previous history."""
 
     project_id: ProjectId
     epoch: int
@@ -369,8 +369,8 @@ class Repaired(Wire):
 
 
 class Departure(Message, tag="departure"):
-    """The connection that announced a session's presence has ended. The message broker sends it on behalf of the
-    process (:class:`evenkeel.core.ports.Will`); nothing answers it. It is a reason to probe, no proof.
+    """Notification that the connection that announced a session's presence has ended. The message broker sends it on
+    behalf of the process (:class:`evenkeel.core.ports.Will`), and it has no answer. It is a reason to probe, no proof.
     """
 
     agent_id: AgentId
@@ -378,7 +378,7 @@ class Departure(Message, tag="departure"):
 
 
 class ReportApplied(Message, tag="report_applied"):
-    """Outcomes of one reconcile pass over a shard."""
+    """Report of the outcomes of one reconcile pass over a shard."""
 
     agent_id: AgentId
     shard_id: ShardId
@@ -411,7 +411,9 @@ class ObservedStatistics(Wire):
 
 
 class ReportStatus(Message, tag="report_status"):
-    """Statuses that the owner of a group's common shard observed on the devices; only changes since its last report."""
+    """Report of statuses that the owner of a group's common shard observed on the devices; only changes since its last
+    report.
+    """
 
     agent_id: AgentId
     shard_id: ShardId
@@ -438,8 +440,8 @@ class ReportStatus(Message, tag="report_status"):
     expected_after: str | None = None
     """Id after which the agent requests the load balancers that are expected on the devices; None: no request."""
     number: int = 0
-    """Grows by one with each report of the session: a report that arrives after a newer one is ignored. 0: not
-    numbered.
+    """Number that grows by one with each report of the session: a report that arrives after a newer one is ignored. 0:
+    not numbered.
     """
     tenants: tuple[ProjectId, ...] = ()
     """Tenants that have a partition of the group on a device; sent at intervals. Tenants without a
@@ -543,7 +545,9 @@ class ReplyPart(Reply, tag="part"):
 
 
 class SessionState(Reply, tag="session_state"):
-    """The session lasts for another ``ttl_seconds``, counted from before the call was sent."""
+    """The answer that confirms a session: it lasts for another ``ttl_seconds``, counted from before
+    the call was sent.
+    """
 
     ttl_seconds: float
     assignments_revision: int

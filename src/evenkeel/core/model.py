@@ -24,7 +24,7 @@ L7RuleType = Literal[
     "HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE", "SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT", "SSL_DN_FIELD"
 ]
 VnicType = Literal["normal", "direct"]
-"""How a port is plugged in; ``direct``: a virtual function of the card (SR-IOV)."""
+"""Kind of a port's connection; ``direct``: a virtual function of the network card (SR-IOV)."""
 ClientAuthentication = Literal["NONE", "OPTIONAL", "MANDATORY"]
 TlsVersion = Literal["SSLv3", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]
 AlpnProtocol = Literal["http/1.0", "http/1.1", "h2"]
@@ -39,10 +39,12 @@ POOL_PROTOCOLS_OF_LISTENER: dict[str, frozenset[str]] = {
     "SCTP": frozenset({"SCTP"}),
     "PROMETHEUS": frozenset(),
 }
-"""Which pool protocols a listener protocol may send to (Octavia API reference, "Protocol Combinations")."""
+"""Protocols of pools to which a listener may send, by listener protocol (Octavia API reference, "Protocol
+Combinations").
+"""
 
 HTTP_CHECK_DEFAULTS = {"http_method": "GET", "url_path": "/", "expected_codes": "200"}
-"""Defaults of monitors of types HTTP and HTTPS."""
+"""Defaults of HTTP attributes of monitors of types HTTP and HTTPS."""
 TLS_PROTOCOL = "TERMINATED_HTTPS"
 """Protocol of listeners that terminate TLS: only they have certificates and TLS options."""
 DATAGRAM_PROTOCOLS = frozenset({"UDP", "SCTP"})
@@ -66,7 +68,7 @@ L7_RULES_MAX = 50
 
 
 def port_space(protocol: str) -> str:
-    """The port space of a protocol: two listeners may have the same port number in different spaces."""
+    """Return the port space of a protocol: two listeners may have the same port number in different spaces."""
     return protocol if protocol in DATAGRAM_PROTOCOLS else "TCP"
 
 
@@ -113,9 +115,9 @@ class LoadBalancer(Value):
     given_vips: dict[str, str] = {}
     """Spelling in the request by canonical address, for addresses that the request did not write in canonical form."""
     vip_qos_policy_id: str | None = None
-    """QoS policy of the network service for the VIP's port."""
+    """Id of the network service's QoS policy for the VIP's port."""
     vip_sg_ids: tuple[str, ...] = ()
-    """Security groups of the network service for the VIP's port; none: the network service's default."""
+    """Ids of the network service's security groups for the VIP's port; none: the network service's default."""
     vip_vnic_type: VnicType = "normal"
     flavor_id: str | None = None
     availability_zone: str | None = None
@@ -143,7 +145,7 @@ class LoadBalancer(Value):
     """Reason why the load balancer is DEGRADED because of its devices (human-readable); names the device."""
     revision: int = 1
     change_id: str = ""
-    """Identity of the change that made the revision."""
+    """Id of the change that made the revision."""
     applied_revision: int = 0
     deleted: bool = False
     """True: the tenant deleted the load balancer; the row stays until the device has confirmed that."""
@@ -156,7 +158,7 @@ class LoadBalancer(Value):
 
 
 class ListenerSpec(Spec):
-    """A port of the VIP: the attributes sent to the device."""
+    """A listener, a port of the VIP: the attributes sent to the device."""
 
     id: str
     protocol: ListenerProtocol
@@ -183,22 +185,22 @@ class ListenerSpec(Spec):
     """References to more certificates, for clients that send one of their names by SNI."""
     client_ca_tls_container_ref: str | None = None
     client_authentication: ClientAuthentication = "NONE"
-    """Whether clients present a certificate of that CA."""
+    """Whether clients present a certificate of the client CA."""
     client_crl_container_ref: str | None = None
     tls_ciphers: str | None = None
-    """Names of OpenSSL, separated by colons."""
+    """Cipher string: names of OpenSSL, separated by colons."""
     tls_versions: tuple[TlsVersion, ...] = ()
     alpn_protocols: tuple[AlpnProtocol, ...] = ()
     """ALPN protocols in order of preference."""
     hsts_max_age: int | None = None
-    """Seconds; None: the Strict-Transport-Security header is not sent."""
+    """``max-age`` of the Strict-Transport-Security header in seconds; None: the header is not sent."""
     hsts_include_subdomains: bool = False
     hsts_preload: bool = False
 
 
 @flat
 class Listener(Value, ListenerSpec, kw_only=True):
-    """A port of the VIP."""
+    """A listener: a port of the VIP."""
 
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
@@ -214,7 +216,7 @@ class Listener(Value, ListenerSpec, kw_only=True):
 
 
 class PoolSpec(Spec):
-    """A group of members: the attributes sent to the device."""
+    """A pool, a group of members: the attributes sent to the device."""
 
     id: str
     protocol: PoolProtocol
@@ -223,7 +225,7 @@ class PoolSpec(Spec):
     admin_state_up: bool = True
     session_persistence: SessionPersistence | None = None
     tls_enabled: bool = False
-    """Connections to members use TLS."""
+    """True: connections to members use TLS."""
     tls_container_ref: str | None = None
     """Reference to the client certificate and key for connections to members."""
     ca_tls_container_ref: str | None = None
@@ -235,7 +237,7 @@ class PoolSpec(Spec):
 
 @flat
 class Pool(Value, PoolSpec, kw_only=True):
-    """A group of members."""
+    """A pool: a group of members to which listeners send."""
 
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
@@ -255,7 +257,7 @@ class Pool(Value, PoolSpec, kw_only=True):
 
 
 class MemberSpec(Spec):
-    """One server of a pool: the attributes sent to the device."""
+    """A member, one server of a pool: the attributes sent to the device."""
 
     id: str
     address: str
@@ -272,7 +274,7 @@ class MemberSpec(Spec):
 
 @flat
 class Member(Value, MemberSpec, kw_only=True):
-    """One server of a pool."""
+    """A member: one server of a pool."""
 
     pool_id: str
     load_balancer_id: LoadBalancerId
@@ -336,7 +338,7 @@ class L7PolicySpec(Spec):
     redirect_pool_id: str | None = None
     redirect_url: str | None = None
     redirect_prefix: str | None = None
-    """Prefix of the redirect URL; path and query of the request follow."""
+    """Prefix of the redirect URL; path and query of the request follow it."""
     redirect_http_code: int | None = None
     """HTTP status of redirects to a URL or prefix."""
     admin_state_up: bool = True
@@ -368,7 +370,7 @@ class L7Policy(Value, L7PolicySpec, kw_only=True):
 
 
 class L7RuleSpec(Spec):
-    """One condition on a request: the attributes sent to the device."""
+    """An L7 rule, one condition on a request: the attributes sent to the device."""
 
     id: str
     type: L7RuleType
@@ -377,13 +379,13 @@ class L7RuleSpec(Spec):
     key: str | None = None
     """Name of the header, cookie or field to compare; None for types that need none."""
     invert: bool = False
-    """Requests that do not match fulfil the rule."""
+    """True: requests that do not match fulfil the rule."""
     admin_state_up: bool = True
 
 
 @flat
 class L7Rule(Value, L7RuleSpec, kw_only=True):
-    """One condition on a request."""
+    """An L7 rule: one condition on a request."""
 
     l7policy_id: str
     load_balancer_id: LoadBalancerId
@@ -428,7 +430,7 @@ class LoadBalancerTree(Value):
 
 
 class ListenerStatistics(Wire):
-    """Totals since the listener was created; bytes and connections."""
+    """Totals of a listener since it was created; bytes and connections."""
 
     bytes_in: int = 0
     bytes_out: int = 0
@@ -437,7 +439,7 @@ class ListenerStatistics(Wire):
     request_errors: int = 0
 
     def plus(self, other: "ListenerStatistics") -> "ListenerStatistics":
-        """The sum of both, field by field."""
+        """Return the sum of both, field by field."""
         return ListenerStatistics(
             **{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
         )

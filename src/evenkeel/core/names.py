@@ -1,5 +1,5 @@
-"""The rule for names of environments, which become parts of names of queues and partitions and of paths; and the
-default id of an agent.
+"""Names: the rule for environments, whose names become parts of names of queues and partitions and of paths; the
+default id of an agent; and names of objects in texts.
 """
 
 import re
@@ -19,10 +19,10 @@ def is_environment_name(name: str) -> bool:
 
 
 def derived_agent_id(environment: str, group_number: int, host: str) -> str:
-    """The default id of the agent there: the same after every restart, and unique to environment, group and host."""
+    """Return the default id of an agent: the same after every restart, and unique to environment, group and host."""
     return str(uuid.uuid5(_AGENT_IDS, f"{environment}/{group_number}/{host}"))
 
 
 def titled(name: str, id_: str) -> str:
-    """An object for a text: the name before the id; the id alone if there is no other name."""
+    """Return the text that names an object: the name before the id; the id alone if there is no other name."""
     return f"{name} ({id_})" if name and name != id_ else id_

@@ -43,7 +43,7 @@ def device_port(claim_id: str, name: str) -> VipPort:
 
 
 def mark_of(device_owner: str, device_id: str) -> VipPort:
-    """The marks of which these are two."""
+    """Return the marks of a port with this owner and device id."""
     name = {"Octavia": f"octavia-{device_id}", "neutron:LOADBALANCER": f"vip-{device_id}"}
     return VipPort(
         name=name.get(device_owner, f"loadbalancer-{device_id}"), device_owner=device_owner, device_id=device_id
@@ -51,11 +51,11 @@ def mark_of(device_owner: str, device_id: str) -> VipPort:
 
 
 ADDITIONAL_ADDRESS = "additional_vips.ip_address"
-"""The attribute that errors name."""
+"""Attribute that errors about an additional address name."""
 
 
 class WantedVip(Value):
-    """An additional address that a load balancer is to have."""
+    """An additional address that a load balancer requests."""
 
     subnet_id: str
     address: str | None = None
@@ -67,9 +67,9 @@ class PortOptions(Value):
 
     qos_policy_id: str | None = None
     security_group_ids: tuple[str, ...] | None = ()
-    """Empty: the network service's default. None: unchanged."""
+    """Ids of security groups. Empty: the network service's default. None: unchanged."""
     vnic_type: str = "normal"
-    """Fixed when the port is made."""
+    """VNIC type of the port; fixed when the port is created."""
     binding_host: str | None = None
     """Host of the devices, to which the port is bound; it is switched on, too. None: unchanged."""
 
@@ -88,7 +88,7 @@ class LostPort(Value):
 
 
 class VipPortId(Value):
-    """Which port a load balancer's VIP has."""
+    """The id of the port of a load balancer's VIP."""
 
     load_balancer_id: LoadBalancerId
     port_id: str
@@ -99,7 +99,7 @@ class DuePort(Value):
 
     load_balancer_id: LoadBalancerId
     revision: int
-    """The load balancer's revision that changed the port last."""
+    """Revision of the load balancer that changed the port last."""
     port_id: str
     options: PortOptions
     lost: LostPort | None = None
@@ -107,7 +107,7 @@ class DuePort(Value):
 
 
 class PortClaim(Value):
-    """A record of a port that may exist outside the database."""
+    """Record of a port that may exist outside the database."""
 
     claim_id: str
     """Id of the load balancer or LBaaS v1 vip with this VIP; for a port of devices, an id of its own."""

@@ -1,9 +1,9 @@
-"""Facts of networks that devices need to reach members and to be reached: part of the service definition.
+"""Facts about networks that devices need to reach members and to be reached: part of the service definition.
 
-A device group is attached to networks by its agents' options, which every agent declares as a
-:class:`NetworkLayout`. With the default layout the devices route to all networks already (F5's global routed mode), and
-definitions contain no networks. Otherwise controllers resolve the networks, allocate what the layout needs of them
-(route domains, addresses), and put it into definitions; drivers only render it.
+A device group is attached to networks by its agents' options, which every agent declares as a :class:`NetworkLayout`.
+With the default layout the devices route to all networks already (F5's global routed mode), and definitions contain no
+networks. Otherwise controllers resolve the networks, allocate the objects that the layout needs (route domains,
+addresses), and add them to definitions; drivers only render them.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from evenkeel.core.ids import ProjectId
 from evenkeel.core.values import Value, Wire
 
 COMMON_ROUTE_DOMAIN = 0
-"""The route domain of a BIG-IP that is always there: of everything that tenants share."""
+"""Route domain of a BIG-IP that always exists: for all objects that tenants share."""
 
 
 class NetworkType(StrEnum):
@@ -28,7 +28,7 @@ class NetworkType(StrEnum):
 
 TUNNELS = frozenset({NetworkType.VXLAN, NetworkType.GRE})
 SEGMENTS_MAX = {NetworkType.VLAN: 4094, NetworkType.VXLAN: 2**24 - 1, NetworkType.GRE: 2**32 - 1}
-"""The highest ``provider:segmentation_id``; the lowest is 1. Networks of other types have none."""
+"""Highest ``provider:segmentation_id`` by network type; the lowest is 1. Networks of other types have none."""
 
 
 class AddressUse(StrEnum):
@@ -51,7 +51,7 @@ class NetworkLayout(Wire):
     traffic_groups: tuple[str, ...] = ()
     """Names of floating traffic groups; a project uses the one at md5(project id) modulo their number."""
     floating: bool = False
-    """A ``FLOATING`` address per subnet and traffic group in use: without SNAT."""
+    """True: devices get a ``FLOATING`` address per subnet and traffic group in use, for operation without SNAT."""
     snat_addresses: int = 0
     """Number of ``SNAT`` addresses per subnet and traffic group in use; 0: devices use their self IPs (automap), or no
     SNAT.
@@ -63,19 +63,21 @@ class NetworkLayout(Wire):
     strict: bool = False
     """True: traffic does not pass between route domains, so that clients and members have to be in the same one."""
     all_common: bool = False
-    """All networks are shared objects, in the common route domain."""
+    """True: all networks are shared objects, in the common route domain."""
     external_common: bool = True
-    """External networks are; shared networks always are."""
+    """True: external networks are shared objects; shared networks always are."""
     common_network_ids: tuple[str, ...] = ()
-    """Networks to which an operator has attached the devices by hand: shared objects too."""
+    """Ids of networks to which an operator has attached the devices manually: shared objects, too."""
     network_types: tuple[NetworkType, ...] = ()
-    """Types that the devices can be attached to. Networks of other types: a problem of the load balancer."""
+    """Types of networks to which the devices can be attached. Networks of other types are a problem of the load
+    balancer.
+    """
     binding_host: str = ""
     """``binding:host_id`` of ports of VIPs and of device addresses; empty: the home agent's host."""
 
 
 NOT_ADJACENT = NetworkLayout()
-"""The default: devices route to all networks."""
+"""Default layout: devices route to all networks."""
 
 
 def traffic_group_of(project_id: ProjectId, traffic_groups: Sequence[str]) -> str:
@@ -103,7 +105,7 @@ class DeclaredNetwork(Value):
     vteps: tuple[str, ...] = ()
     """Tunnel end points of the network's hosts."""
     from_service: bool = False
-    """Read from the network service, which has ports for addresses of devices, too."""
+    """True: read from the network service, which has ports for addresses of devices, too."""
 
 
 class DeviceAddress(Wire):
@@ -111,7 +113,7 @@ class DeviceAddress(Wire):
 
     use: AddressUse
     owner: str
-    """Name of the device (``SELF``) or traffic group."""
+    """Name of the device (``SELF``) or traffic group that has the address."""
     address: str
     index: int = 0
     """Number of the address among several ``SNAT`` addresses, from 0."""
@@ -157,7 +159,7 @@ class ServiceNetwork(Wire):
     segmentation_id: int | None = None
     """VLAN id (1 to 4094), VNI (1 to 2^24 - 1) or GRE key; None for ``flat``."""
     mtu: int | None = None
-    """Bytes; None: the device's default."""
+    """MTU of the network in bytes; None: the device's default."""
     external: bool = False
     subnets: tuple[ServiceSubnet, ...] = ()
     """Subnets in use, sorted by id."""

@@ -19,7 +19,7 @@ means that it works.
 UNWATCHED: Mapping[OperatingStatus, OperatingStatus] = {S.ONLINE: S.DEGRADED}
 """New status of a load balancer whose devices are not observed: it may still serve. Other statuses stay."""
 WATCHED_AGAIN: Mapping[OperatingStatus, OperatingStatus] = {S.DEGRADED: S.ONLINE}
-"""The reverse of :data:`UNWATCHED`, when the devices are observed again."""
+"""Reverse of :data:`UNWATCHED`, for devices that are observed again."""
 
 
 def first_status(was: OperatingStatus, *, new: bool, enabled: bool, carries_traffic: bool) -> OperatingStatus:

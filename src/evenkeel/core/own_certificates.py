@@ -7,7 +7,7 @@ from evenkeel.core.certificates import EXPIRY_DAYS
 from evenkeel.core.values import Value
 
 LOOK_SECONDS = 3600.0
-"""How often a certificate is looked at."""
+"""Interval of checks of a certificate."""
 DAY_SECONDS = 86_400.0
 
 

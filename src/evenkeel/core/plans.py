@@ -62,7 +62,7 @@ class DevicePlan(Wire):
 
 
 class PlanAnswer(Wire):
-    """An agent's answer to :class:`~evenkeel.core.messages.PlanHint`. ``problem``: why there are no plans."""
+    """An agent's answer to :class:`~evenkeel.core.messages.PlanHint`. ``problem``: reason why there are no plans."""
 
     devices: tuple[DevicePlan, ...] = ()
     problem: str = ""

@@ -33,7 +33,7 @@ POOLS_OF_MONITOR_MAX = 200
 
 
 class MonitorUse(Value):
-    """A pool that a monitor is associated with."""
+    """A pool with which a monitor is associated."""
 
     pool_id: str
     provisioning_status: ProvisioningStatus

@@ -37,7 +37,7 @@ class LoadBalancerState(Value):
 
     @property
     def title(self) -> str:
-        """The load balancer in event texts: the name before the id."""
+        """Text that names the load balancer in events: the name before the id."""
         return f"load balancer {titled(self.name, self.id)}"
 
 
@@ -49,7 +49,7 @@ class StatusChange(Value):
     removed: bool = False
     """True: the device removed a deleted load balancer, so that the row and its children are deleted."""
     confirmed_revision: int | None = None
-    """Children up to this revision are on the device."""
+    """Revision up to which children are on the device; None: unchanged."""
     failed: bool = False
     """True: pending children failed together with the load balancer."""
     vip_left: bool = False
@@ -120,7 +120,7 @@ def _confirmed(was: LoadBalancerState, revision: int, carries_traffic: bool) -> 
 
 
 def _behind(status: ProvisioningStatus) -> ProvisioningStatus:
-    """The status of a load balancer that is on the device and has a newer revision pending."""
+    """Return the status of a load balancer that is on the device and has a newer revision pending."""
     return ProvisioningStatus.PENDING_UPDATE if status is ProvisioningStatus.PENDING_CREATE else status
 
 

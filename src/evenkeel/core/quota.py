@@ -1,4 +1,4 @@
-"""Quotas: how many objects of each kind a project may have. Names, bounds and texts are Octavia's."""
+"""Quotas: maximum numbers of objects of each kind in a project. Names, bounds and texts are Octavia's."""
 
 from collections.abc import Mapping
 
@@ -35,7 +35,7 @@ class Quotas(Value):
     l7rule: int = UNLIMITED
 
     def limited(self) -> frozenset[str]:
-        """The kinds that have a limit."""
+        """Return the kinds that have a limit."""
         return frozenset(name for name in TITLES if getattr(self, name) != UNLIMITED)
 
     def with_own(self, limits: Limits) -> "Quotas":
@@ -57,7 +57,7 @@ class ProjectQuotas(Value):
 
 
 def exceeded(quotas: Quotas, used: Mapping[str, int], wanted: Mapping[str, int]) -> tuple[str, ...]:
-    """Titles of the kinds whose quota ``used`` and ``wanted`` together exceed. Pure.
+    """Return the titles of the kinds whose quota ``used`` and ``wanted`` together exceed. Pure.
 
     A change that adds nothing is never refused, even where a quota was lowered below the number in use.
     """

@@ -37,8 +37,8 @@ class Reach(Value):
     """Devices that no agent reaches, as far as agents report; sorted."""
 
     def reason(self, place: str) -> str:
-        """The status reason for load balancers of the device group; empty if there is none. The same text for the same
-        kind.
+        """Return the status reason for load balancers of the device group; empty if there is none. The text is the same
+        for the same kind.
         """
         match self.kind:
             case ReachKind.NONE:

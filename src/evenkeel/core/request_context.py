@@ -1,4 +1,4 @@
-"""The current API request. Its id goes from the API through the database and the agent to the device.
+"""Context of the current API request. Its id goes from the API through the database and the agent to the device.
 
 The id of a request is also the identity of the change that it makes (:mod:`evenkeel.core.changes`), so it travels with
 every definition. An agent sends the ids of the changes that it writes to the device, and both log them.
@@ -66,7 +66,7 @@ _written: ContextVar[str] = ContextVar("written_request_ids", default="")
 
 
 def begin_request() -> str:
-    """The id of a new request of this task, for answers and logs."""
+    """Start a new request of this task; returns its id, for answers and logs."""
     change_id = str(uuid4())
     _request.set(_Request(change_id))
     return PREFIX + change_id

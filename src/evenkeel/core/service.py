@@ -48,7 +48,7 @@ class ServicePool(Wire, PoolSpec):
 
 
 class ServiceL7Rule(Wire, L7RuleSpec):
-    """One condition on a request."""
+    """An L7 rule, as sent to the device: one condition on a request."""
 
 
 class ServiceL7Policy(Wire, L7PolicySpec):
@@ -76,7 +76,7 @@ class ServiceCertificate(Wire):
     reference: str
     kind: CertificateKind
     sha256: str
-    """The identity of the content: see :class:`evenkeel.core.certificates.CertificateContent`."""
+    """Identity of the content: see :class:`evenkeel.core.certificates.CertificateContent`."""
     key_type: str = ""
     """Key algorithm of a certificate; empty: not known."""
     names_sha256: str = ""
@@ -93,8 +93,8 @@ class ServiceDefinition(Wire):
     revision: int
     vip: Vip
     change_id: str = ""
-    """Identity of the change that made this revision: a database that lost commits assigns revision numbers again, but
-    never a change id.
+    """Id of the change that made this revision: a database that lost commits assigns revision numbers again, but never
+    a change id.
     """
     name: str = ""
     admin_state_up: bool = True
@@ -102,7 +102,7 @@ class ServiceDefinition(Wire):
     listeners: tuple[ServiceListener, ...] = ()
     pools: tuple[ServicePool, ...] = ()
     additional_vips: tuple[Vip, ...] = ()
-    """More addresses that every listener listens on."""
+    """Additional addresses on which every listener listens."""
     certificates: tuple[ServiceCertificate, ...] = ()
     """Certificates by reference and kind: all that listeners and pools refer to and the controllers have read."""
     networks: tuple[ServiceNetwork, ...] = ()
@@ -199,7 +199,7 @@ def definition_of(tree: LoadBalancerTree, certificates: Iterable[ServiceCertific
 
 
 def refers_to_certificates(tree: LoadBalancerTree) -> bool:
-    """Does any listener or pool that is not marked deleted have a reference to a key manager?"""
+    """Whether any listener or pool that is not marked deleted has a reference to a key manager."""
     rows: tuple[Listener | Pool, ...] = (*tree.listeners, *tree.pools)
     return any(references_of(row) for row in rows if not row.deleted)
 
@@ -261,7 +261,7 @@ def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
 
 
 def _enhanced_services_of(tree: LoadBalancerTree, listener: Listener) -> tuple[str, ...]:
-    """The names that apply to the listener; a policy that is admin down names none."""
+    """Return the names of enhanced services that apply to the listener; a policy that is admin down adds none."""
     named = [
         row
         for row in tree.l7policies

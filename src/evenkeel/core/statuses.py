@@ -33,7 +33,7 @@ class HaType(StrEnum):
 
 
 class RescheduleMode(StrEnum):
-    """How a device driver's load balancers may move to another agent."""
+    """How load balancers of a device driver may move to another agent."""
 
     CONTROL = "control"  # any agent of the group reaches the devices over the network, and may take over immediately
     RELOCATE = "relocate"  # rebuilt on another host, only when the home host is declared dead

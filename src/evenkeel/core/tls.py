@@ -37,13 +37,13 @@ class TlsRules(Value):
 
     @property
     def default_versions(self) -> tuple[TlsVersion, ...]:
-        """Octavia's defaults that are allowed, and have an allowed cipher; may be empty."""
+        """Return Octavia's default versions that are allowed, and have an allowed cipher; may be empty."""
         forbidden = (*self.forbidden_versions(DEFAULT_VERSIONS), *self._without_cipher())
         return tuple(version for version in DEFAULT_VERSIONS if version not in forbidden)
 
     @property
     def default_ciphers(self) -> str:
-        """Octavia's defaults that are allowed; may be empty."""
+        """Return Octavia's default ciphers that are allowed; may be empty."""
         return ":".join(name for name in DEFAULT_CIPHERS.split(":") if name not in self.prohibited_ciphers)
 
     def forbidden_versions(self, versions: Collection[TlsVersion]) -> tuple[TlsVersion, ...]:
@@ -58,8 +58,8 @@ class TlsRules(Value):
         return () if NEWEST_CIPHERS & set(names) else (NEWEST,)
 
     def unnamed_ciphers(self, ciphers: str, versions: Collection[TlsVersion]) -> tuple[str, ...]:
-        """Forbidden ciphers that would be used without being named, sorted: ciphers of older versions do not limit TLS
-        1.3.
+        """Return forbidden ciphers that would be used without being named, sorted: ciphers of older versions do not
+        limit TLS 1.3.
         """
         if NEWEST not in versions or any(name.startswith("TLS_") for name in ciphers.split(":")):
             return ()

@@ -27,7 +27,7 @@ class Span(Protocol):
     def set(self, name: str, value: str | int) -> None: ...
 
     def fail(self, reason: str) -> None:
-        """Note that the step failed."""
+        """Mark the step as failed."""
         ...
 
 
@@ -42,11 +42,11 @@ class DeferredSpan(Protocol):
 
 
 class Origin(Protocol):
-    """A span to which others are added later."""
+    """A span to which later spans are added."""
 
 
 class Tracer(Protocol):
-    """Makes spans. No method raises."""
+    """Port to traces: makes spans. No method raises."""
 
     @property
     def on(self) -> bool:
@@ -79,7 +79,7 @@ class Tracer(Protocol):
         ...
 
     def origin(self) -> Origin | None:
-        """The current span; None if there is none."""
+        """Return the current span; None if there is none."""
         ...
 
     def after(

@@ -8,7 +8,7 @@ from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.values import Value
 
 GroupKey = tuple[str, int]
-"""Environment and number of a device group."""
+"""Key of a device group: (environment, number)."""
 
 
 class GroupObservation(Value):
@@ -35,7 +35,7 @@ class TrafficTotals(Value):
 
 
 class TrafficReading(Value):
-    """The newest totals, of the oldest load balancers that have any."""
+    """The newest totals, for the oldest load balancers that have any."""
 
     groups: tuple[GroupObservation, ...]
     load_balancers: tuple[TrafficTotals, ...]
@@ -72,4 +72,4 @@ class TrafficSeries(Value):
     interval_seconds: float
     points: tuple[TrafficPoint, ...] = ()
     reason: str = ""
-    """Why there are no points (human-readable)."""
+    """Reason why there are no points (human-readable)."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
     class _FrozenMeta(msgspec.StructMeta):
-        """Tells type checkers that subclasses are frozen and keyword-only too."""
+        """Metaclass that makes type checkers treat subclasses as frozen and keyword-only, too."""
 
 else:
     _FrozenMeta = type(msgspec.Struct)

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def no_free_address(plan: VipPlan) -> Conflict:
-    """The error when all addresses of the plan's subnet are allocated."""
+    """Build the error for a subnet of which all addresses are allocated."""
     return Conflict(f"Subnet {plan.subnet_id} has no free VIP address.", code=FULL)
 
 

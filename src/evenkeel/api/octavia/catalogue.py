@@ -164,8 +164,9 @@ def change(entry: Entry) -> Handler:
 
 
 async def check_profile(services: Services, row: Any) -> None:
-    """Check the data of a profile. Raises :class:`Invalid` for an unknown provider or data that is not a JSON object,
-    :class:`Unsupported` for data that the provider's device type does not support.
+    """Check the data of a profile; other kinds of entries are not checked. Raises :class:`Invalid` for an unknown
+    provider or data that is not a JSON object, :class:`Unsupported` for data that the provider's device type does not
+    support.
     """
     if isinstance(row, FlavorProfile):
         field, data = "flavor_data", metadata("flavor_data", row.flavor_data)

@@ -25,11 +25,11 @@ from evenkeel.core.patterns.tree import (
 )
 
 SUBJECT_BYTES = 16_384
-"""The longest line or header of a request, HAProxy's ``tune.bufsize``."""
+"""Length of the longest line or header of a request in bytes: HAProxy's ``tune.bufsize``."""
 WAYS_MAX = 500_000
-"""PCRE aborts at 10,000,000 steps, and a way may be several steps long."""
+"""Most ways to match a request. PCRE aborts at 10,000,000 steps, and a way may be several steps long."""
 SIZE_MAX = 5_000
-"""Characters, with all counted repetitions expanded."""
+"""Most characters of an expression, with all counted repetitions expanded."""
 
 
 class After(NamedTuple):
@@ -37,7 +37,7 @@ class After(NamedTuple):
 
     first: int
     may_end: bool
-    """Nothing has to follow, so the match cannot fail any more."""
+    """True if nothing has to follow, so that the match cannot fail any more."""
     at_end: bool = False
     """True if only the end of the text has to follow, which ``.*`` always reaches: no text of a request contains a
     newline, the only character that the dot does not match.
@@ -66,7 +66,7 @@ def ways_of(tree: Node, subject_bytes: int = SUBJECT_BYTES) -> int:
 
 
 def size_of(node: Node) -> int:
-    """Characters, with all repetitions expanded."""
+    """Return the number of characters, with all repetitions expanded."""
     match node:
         case Quantifier():
             return size_of(node.body) * max(1, node.minimum, node.maximum or 0)

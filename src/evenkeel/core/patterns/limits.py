@@ -15,7 +15,7 @@ class PatternLimits(Value):
     count_max: int = COUNT_MAX
     """Largest count of a counted repetition."""
     size_max: int = SIZE_MAX
-    """Characters, with all counted repetitions expanded."""
+    """Most characters of an expression, with all counted repetitions expanded."""
 
 
 def limit_problems(text: str, limits: PatternLimits) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Parses an expression into a tree: the subset of PCRE's syntax that all engines interpret alike."""
+"""Parser of an expression into a tree: the subset of PCRE's syntax that all engines interpret alike."""
 
 import re
 import string
@@ -80,7 +80,7 @@ class _Parser:
         return True
 
     def choice(self, depth: int) -> Node:
-        """Alternatives, up to a closing parenthesis or the end."""
+        """Parse alternatives, up to a closing parenthesis or the end."""
         if depth > DEPTH_MAX:
             raise PatternRefused(f"groups are nested deeper than {DEPTH_MAX}")
         branches = [self._sequence(depth)]
@@ -192,7 +192,7 @@ class _Parser:
         return found
 
     def _class_character(self) -> str | int:
-        """A character, or the set that an escape stands for."""
+        """Parse a character, or the set that an escape stands for."""
         character = self._peek()
         self._at += 1
         if character != "\\":

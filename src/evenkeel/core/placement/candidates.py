@@ -11,7 +11,7 @@ from evenkeel.core.values import Value
 
 
 class Candidates(Value):
-    """Ids of agents by condition."""
+    """Ids of agents whose shards may need a step, by condition."""
 
     not_acting: tuple[str, ...] = ()
     """Ids of agents that do not serve the shards for which they act."""

@@ -31,7 +31,7 @@ class PlacementReasons:
         return agent_id in self._rule.loads.fit
 
     def successors(self, agent_id: AgentId) -> int:
-        """The number of other agents to which shards may be assigned."""
+        """Return the number of other agents to which shards may be assigned."""
         return len(self._rule.loads.fit.keys() - {agent_id})
 
     def waiting(self, agent_id: AgentId) -> PlacementBlocker | None:
@@ -74,7 +74,7 @@ class PlacementReasons:
 
 
 def in_time(group: GroupSnapshot) -> GroupSnapshot:
-    """The group after all agents have been up, or silent, for long enough, and failing handovers have been
+    """Return the group after all agents have been up, or silent, for long enough, and failing handovers have been
     cancelled.
     """
     agents = tuple(replace(agent, fresh=False, settled=agent.eligible) for agent in group.agents)

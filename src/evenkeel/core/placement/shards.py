@@ -55,8 +55,8 @@ class Rule:
         return self.loads.choose(shard.home, silent=silent) or PlacementBlocker.MAY_COME_BACK
 
     def handover_target(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
-        """The agent to which a live agent that should not serve (drained, or reaching fewer devices than another) has
-        to release the shard.
+        """Return the agent to which a live agent that should not serve (drained, or reaching fewer devices than
+        another) has to release the shard.
         """
         acting = self._acting(shard)
         if acting is None or not acting.acts or shard.handover_to is not None or acting.id in self.loads.fit:
@@ -145,7 +145,7 @@ def assign_unserved(group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> list[Assig
 
 
 def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int) -> list[Handover]:
-    """Planned handovers away from live agents that should not serve. At most ``at_once`` in progress in the group."""
+    """Plan handovers away from live agents that should not serve. At most ``at_once`` are in progress in the group."""
     rule = Rule(group, tie)
     free = _free_slots(group, at_once)
     plan: list[Handover] = []
@@ -197,5 +197,5 @@ def _free_slots(group: GroupSnapshot, at_once: int) -> int:
 
 
 def moved(shard: ShardSnapshot, agent_id: AgentId) -> Handover:
-    """The step that hands the shard over to the agent."""
+    """Build the step that hands the shard over to the agent."""
     return Handover(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=agent_id)

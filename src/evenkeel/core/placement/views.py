@@ -90,7 +90,7 @@ class GroupView(Value):
 
     @property
     def keeps_tenant(self) -> bool:
-        """Whether the tenant is here and stays, even if no agent is up."""
+        """Whether the group holds the tenant and keeps it, even if no agent is up."""
         return self.holds_tenant and self.has_room
 
     @property
@@ -121,7 +121,7 @@ class GroupSnapshot(Value):
     reschedule: RescheduleMode = RescheduleMode.CONTROL
     failback: FailbackMode = FailbackMode.AUTO
     halted: bool = False
-    """The environment's circuit breaker is open."""
+    """True: the environment's circuit breaker is open."""
 
 
 class Assign(Value):

@@ -12,10 +12,10 @@ from evenkeel.core.networks import MemberHost
 
 
 class AttachmentStore(Protocol):
-    """Facts that were read from the network service, and addresses of devices that are ports there."""
+    """Store port for facts read from the network service, and for addresses of devices that have ports there."""
 
     async def store_facts(self, found: Sequence[KnownSubnet]) -> tuple[Change, ...]:
-        """Store subnets and networks. Returns the changes of load balancers on networks whose facts were others."""
+        """Store subnets and networks. Returns the changes of load balancers on networks whose facts have changed."""
         ...
 
     async def store_hosts(
@@ -47,8 +47,9 @@ class AttachmentStore(Protocol):
 
     async def release_leftovers(self, *, limit: int) -> int:
         """Release networks that no load balancer uses any more, of at most ``limit`` shards, and at most ``limit``
-        networks that projects share; returns how many there were. Where a process died after the last user was removed
-        and before this."""
+        networks that projects share; returns their number. Needed where a process died between the removal of the last
+        user and the release.
+        """
         ...
 
     async def take_due_bindings(self, *, limit: int, backoff: Backoff) -> tuple[str, ...]:
