@@ -222,7 +222,7 @@ def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle) -> Cal
 
 
 def _traced(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
-    """The span of a request."""
+    """Begin the span of a request."""
     if not tracer().on:
         return NOTHING
     method = METHOD_LABELS.get(scope["method"], NO_ROUTE)

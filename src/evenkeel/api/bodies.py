@@ -42,7 +42,7 @@ class BodyReader(Generic[T]):
         self._decode: Callable[[bytes], T] = (LaxDecoder if lax else msgspec.json.Decoder)(kind).decode
 
     def read(self, raw: bytes) -> T:
-        """The struct. Raises :class:`Invalid`, :class:`Unsupported`."""
+        """Decode a body. Raises :class:`Invalid`, :class:`Unsupported`."""
         try:
             body = self._decode(raw)
             check_names(raw)
@@ -83,7 +83,7 @@ def _named_once(pairs: list[tuple[str, Any]]) -> None:
 
 
 def _unread(number: str) -> None:
-    """Ignores numbers, which were parsed before."""
+    """Ignore a number: the decoder has parsed it before."""
 
 
 def check_content_type(headers: Headers, *, only_json: bool = True) -> None:
@@ -135,5 +135,5 @@ async def _read(receive: Receive, limit_bytes: int) -> bytes:
 
 
 def too_large(limit_bytes: int) -> Refusal:
-    """The refusal of a body over the limit."""
+    """Build the refusal of a body over the limit."""
     return Refusal(413, f"The request body is larger than the limit of {limit_bytes} bytes.")

@@ -1,4 +1,4 @@
-"""The context of a handler: the services of this process, and the current request."""
+"""Context of a handler: the services of this process, and the current request."""
 
 import asyncio
 import uuid
@@ -33,7 +33,7 @@ Query = list[tuple[str, str]]
 
 MAX_QUERY_PARAMETERS = 100
 INQUIRIES_MAX = 16
-"""Requests of this process that wait for an agent's answer at a time."""
+"""Most requests of this process that wait for an agent's answer at the same time."""
 READINESS_SECONDS = 2.0
 """Time for which a response of ``/healthz/ready`` is cached, because clients need no authentication for it."""
 ACTIVITY_SECONDS = 5.0
@@ -48,7 +48,7 @@ class Limits(Value):
 
     body_bytes: int = 1 << 20
     page_items: int = 1000
-    """Default and cap of ``limit``."""
+    """Default and largest value of the ``limit`` parameter."""
 
 
 class Services:
@@ -164,7 +164,7 @@ class Call:
 
     @property
     def query(self) -> Query:
-        """The query parameters in order. Raises :class:`BadList`."""
+        """Query parameters in order. Raises :class:`BadList`."""
         if self._query is None:
             self._query = parsed_query(self._query_string) if self._query_string else []
         return self._query
@@ -180,7 +180,7 @@ class Call:
         return [value for key, value in self.query if key == name and value]
 
     def flag(self, name: str) -> bool:
-        """A boolean query parameter; absent: False. Raises :class:`BadList`."""
+        """Return a boolean query parameter; absent: False. Raises :class:`BadList`."""
         values = [value for key, value in self.query if key == name]
         return as_bool(name, values[-1]) if values else False
 

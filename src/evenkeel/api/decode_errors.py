@@ -21,7 +21,7 @@ _MISSING = re.compile(r"^Object missing required field `(?P<name>[^`]*)`")
 REFUSAL = "refusal"
 """Key in the ``extra`` of an attribute's type: Octavia's sentence about a wrong value."""
 HIDDEN = "(hidden)"
-"""Replaces a value that may contain a secret."""
+"""Text that replaces a value that may contain a secret."""
 
 Step = str | int | None
 """One step of a path: a field name, a list index, or None for any value of a mapping."""
@@ -37,12 +37,12 @@ _ARGUMENTS = {
 
 
 def argument_root(kind: type[Any]) -> str:
-    """The attribute of a body that wraps the object."""
+    """Return the attribute of a body that wraps the object."""
     return str(inspect.type_info(kind).fields[0].encode_name)  # type: ignore[attr-defined]
 
 
 def argument_of(kind: type[Any]) -> str:
-    """Octavia's name of a whole body."""
+    """Return Octavia's name of a whole body."""
     name = argument_root(kind)
     return _ARGUMENTS.get(name, f"{name}_")
 
@@ -75,10 +75,10 @@ class DecodeFailure(NamedTuple):
     """The place in a body that does not fit its type, with the value there and the allowed types."""
 
     field: str
-    """The innermost named part of the path."""
+    """Innermost named part of the path."""
     value: Any
     allowed: list[inspect.Type]
-    """The allowed types, except null."""
+    """Allowed types, except null."""
     secret: bool
     """True: the value may contain a secret, so that texts must not show it."""
 
@@ -89,7 +89,7 @@ class DecodeFailure(NamedTuple):
 
 
 def decode_failure(text: str, body: Any, kind: type[Any]) -> DecodeFailure:
-    """The location that the decoder's error ``text`` names in the decoded ``body``."""
+    """Find the location that the decoder's error ``text`` names in the decoded ``body``."""
     path = _path(text)
     node: inspect.Type = inspect.type_info(kind)
     value = body
@@ -115,7 +115,7 @@ def _path(text: str) -> list[Step]:
 
 
 def _argument(path: list[Step]) -> str:
-    """The innermost named part of the path."""
+    """Return the innermost named part of the path."""
     return next((step for step in reversed(path) if isinstance(step, str)), "body")
 
 
@@ -125,7 +125,7 @@ def _unknown_attribute(argument: str, name: str, allowed: list[str]) -> RequestE
 
 
 def _attributes_of(kind: type[Any], argument: str) -> list[str]:
-    """The attributes of the first struct called ``argument`` below ``kind``, breadth first."""
+    """Return the attributes of the first struct called ``argument`` below ``kind``, breadth first."""
     waiting = [inspect.type_info(kind)]
     while waiting:
         node = waiting.pop(0)

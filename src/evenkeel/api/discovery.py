@@ -1,4 +1,4 @@
-"""The version document and the health check."""
+"""Version document and health check."""
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
@@ -42,7 +42,7 @@ class Health(Value):
 
 
 async def versions(services: Services, call: Call) -> Answer:
-    """All versions, all served at ``/v2``."""
+    """Handle GET /: list all versions, all served at ``/v2``."""
     link = VersionLink(href=f"{call.base_url}/v2", rel="self")
     return json_answer(
         Versions(

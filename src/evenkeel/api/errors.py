@@ -60,7 +60,7 @@ def shorten(value: object, limit: int = 200) -> str:
 
 
 def answer_to(error: Exception, request_id: str) -> Answer:
-    """The response to any error; unexpected errors are logged and not disclosed."""
+    """Build the response to any error; unexpected errors are logged and not disclosed."""
     if isinstance(error, Refusal):
         return _refused(error)
     if isinstance(error, BadList):
@@ -94,5 +94,5 @@ def _routing(error: HTTPException) -> Answer:
 
 
 def not_allowed(allow: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
-    """The response to a method that the path does not support."""
+    """Build the response to a method that the path does not support."""
     return problem(405, "The method is not allowed for the requested URL.", headers=allow)

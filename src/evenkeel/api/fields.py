@@ -10,11 +10,11 @@ from evenkeel.api.decode_errors import REFUSAL
 from evenkeel.core.model import AlpnProtocol, TlsVersion
 
 NO_NUL = r"^[^\x00]*$"
-"""Databases refuse NUL characters in text."""
+"""Pattern without NUL characters, which databases refuse in text."""
 END = r"$(?!\n)"
-"""The end of the text: Python's ``$`` alone would allow a line break after it."""
+"""Pattern for the end of the text: Python's ``$`` alone would allow a line break after it."""
 HTTP_NAME_CHARACTERS = "A-Za-z0-9!#$%&'*+.^_`|~-"
-"""The characters of a token of HTTP (RFC 9110) and of a cookie's name (RFC 6265), inside brackets of a pattern."""
+"""Characters of a token of HTTP (RFC 9110) and of a cookie's name (RFC 6265), for use inside brackets of a pattern."""
 INT32_MAX = 2_147_483_647
 MAX_LISTENERS = 200
 MAX_POOLS = 200

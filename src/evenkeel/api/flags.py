@@ -50,9 +50,8 @@ def _choices(node: Any) -> tuple[Any, ...]:
 
 
 class LaxDecoder(Generic[T]):
-    """Decodes JSON in which numbers and booleans may be texts, and whole numbers may be written ``80.0``.
-
-    The text ``null`` is not null.
+    """Decoder of JSON in which numbers and booleans may be texts, and whole numbers may be written ``80.0``. The text
+    ``null`` is not null.
     """
 
     def __init__(self, kind: type[T]) -> None:

@@ -29,7 +29,7 @@ class Gatekeeper:
         self._rate_limit = rate_limit
 
     async def admit(self, rule: str, headers: Headers, scope: HTTPScope) -> Admitted:
-        """The admitted caller. Raises :class:`Refusal` (401, 403, 429), :class:`Unavailable`."""
+        """Return the admitted caller. Raises :class:`Refusal` (401, 403, 429), :class:`Unavailable`."""
         caller = await self._identity.identify(headers, scope)
         connection = scope["state"].get(CONNECTION)
         if connection is not None:

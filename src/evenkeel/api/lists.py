@@ -22,7 +22,7 @@ from evenkeel.core.values import Value
 Parse = Callable[[str, str], Any]
 
 PROJECT_NAMES = ("project_id", "tenant_id")
-"""Parameters that choose a project."""
+"""Names of the parameters that choose a project."""
 MAX_TAGS_ASKED_FOR = 100
 """Most tags in all parameters of one query: each is a condition of the SQL statement."""
 
@@ -62,14 +62,14 @@ def is_integer(text: str) -> bool:
 
 
 def as_integer(name: str, value: str) -> int:
-    """An integer that a column can hold. Raises :class:`BadList`."""
+    """Parse an integer that a column can hold. Raises :class:`BadList`."""
     if is_integer(value) and len(value) <= 11 and abs(number := int(value)) <= INT32_MAX:
         return number
     raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be an integer.")
 
 
 def as_number(name: str, value: str) -> float:
-    """A small decimal number. Raises :class:`BadList`."""
+    """Parse a small decimal number. Raises :class:`BadList`."""
     if len(value) <= 16 and value.replace(".", "", 1).isdecimal():
         return float(value)
     raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be a number.")
@@ -88,12 +88,12 @@ def as_moment(name: str, value: str) -> int:
 
 
 def optional(parse: Parse) -> Parse:
-    """The parser of a nullable attribute: an empty value matches null."""
+    """Return the parser of a nullable attribute: an empty value matches null."""
     return lambda name, value: None if value == "" else parse(name, value)
 
 
 class Filters(Value):
-    """The attributes by which a collection can be filtered and sorted, by the store's names."""
+    """Attributes by which a collection can be filtered and sorted, by the store's names."""
 
     parsers: Mapping[str, Parse]
     aliases: Mapping[str, str] = {}
@@ -131,11 +131,11 @@ class ListRequest(Value):
     query: ListQuery
     fields: tuple[str, ...] = ()
     empty: bool = False
-    """No object can match: the filter names projects that the caller cannot see."""
+    """True: no object can match, because the filter names projects that the caller cannot see."""
 
 
 def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
-    """The list request of a call. Raises :class:`BadList` naming the parameter."""
+    """Parse the list request of a call. Raises :class:`BadList` naming the parameter."""
     wanted: dict[str, list[Any]] = {}
     projects: list[str] = []
     for name, value in call.query:
@@ -166,7 +166,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
 
 
 def _tags(call: Call) -> TagFilter | None:
-    """Tags of repeated parameters are combined, each once. Raises :class:`BadList` for too many."""
+    """Combine the tags of repeated parameters, each once. Raises :class:`BadList` for too many."""
     given: dict[str, dict[str, None]] = {}
     for name, value in call.query:
         if name in _TAGS:
@@ -230,12 +230,12 @@ def _descending(direction: str) -> bool:
 
 
 async def page_of(wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Page]]) -> Page:
-    """The requested page, from ``read``."""
+    """Read the requested page."""
     return Page(items=()) if wanted.empty else await read(wanted.query)
 
 
 def links(call: Call, page: Page, limit: int | None) -> list[dict[str, str]]:
-    """Links to the neighbouring pages."""
+    """Return links to the neighbouring pages."""
     if not page.items or not (page.before or page.after):
         return []
     kept: Query = [(name, value) for name, value in call.query if name not in ("marker", "page_reverse", "limit")]

@@ -80,7 +80,7 @@ async def _no_projects(services: Services, call: Call) -> Answer:
 
 
 LOOKUPS = tuple(operation for path in _KINDS for operation in (_listing(path), _showing(path)))
-"""Neutron's answers, at every base path that a client may use for Neutron."""
+"""Operations with Neutron's responses, at every base path that a client may use for Neutron."""
 
 LOOKUP_ROUTES = (
     RouteMap(tag="Look-ups", prefixes=("/v2", "/v2.0"), operations=LOOKUPS),

@@ -1,6 +1,5 @@
-"""The OpenAPI 3.1 document, generated from the route maps and the types that decode and encode bodies.
-
-The decoder enforces the schemas; rules between attributes are not in the document, only in errors (400).
+"""Builder of the OpenAPI 3.1 document, from the route maps and the types that decode and encode bodies. The decoder
+enforces the schemas; rules between attributes are not in the document, only in errors (400).
 """
 
 import re
@@ -45,7 +44,7 @@ _SECURITY_SCHEMES = {
 
 
 def document_routes(routes: Iterable[RouteMap]) -> RouteMap:
-    """The route that serves the document of ``routes``."""
+    """Return the route that serves the document of ``routes``."""
     encoded: list[bytes] = []
     known = tuple(routes)
 

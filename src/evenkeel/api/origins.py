@@ -19,7 +19,7 @@ _OWN_SITES = frozenset({b"same-origin", b"none"})
 
 
 class OriginRule:
-    """The origins of web pages that may write; pages of the API's own address always may."""
+    """Rule about the origins of web pages that may write; pages of the API's own address always may."""
 
     def __init__(self, trusted: Iterable[str] = ()) -> None:
         """Initialize the rule. ``trusted``: further origins, each ``scheme://host[:port]``. Raises :class:`ValueError`

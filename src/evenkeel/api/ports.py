@@ -38,7 +38,7 @@ class ChangeSink(Protocol):
 
 
 class TrafficSource(Protocol):
-    """Load balancers' traffic over time."""
+    """Port to load balancers' traffic over time."""
 
     def series(self, load_balancer_id: LoadBalancerId) -> TrafficSeries:
         """Return the series of one load balancer; without points for an unknown id. Any thread may call it."""

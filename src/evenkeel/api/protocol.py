@@ -29,7 +29,7 @@ PIPELINED_MAX = 16
 
 
 class _TooMuch(Exception):
-    """The request exceeds a limit; the connection has been refused."""
+    """A request exceeds a limit; the connection has been refused."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -41,9 +41,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     _peer = Peer()
     _in_header = False
-    """A request's header has begun, and not ended."""
+    """True while a request's header is incomplete."""
     _in_body = False
-    """The header has ended, the body has not."""
+    """True while a request's body is incomplete."""
     _running: RequestResponseCycle | None = None
     """The request being answered; of pipelined requests the oldest."""
     _refusal: tuple[int, str] | None = None
@@ -60,7 +60,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- the connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start: read the peer, and wait for a request."""
+        """Start the connection: read the peer, and wait for a request."""
         super().connection_made(transport)
         self._peer = peer_of(transport)
         self._writing = WriteTimeout(transport, self.limits.write_seconds, self._is_stalled)
@@ -121,7 +121,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._refuse(408, f"The request's header did not arrive within {self.limits.header_seconds:g} seconds.")
 
     def _refuse(self, status: int, text: str) -> None:
-        """Send an error, unless a response is in progress, and close."""
+        """Send an error and close the connection; only close it if a response is in progress."""
         self.tally.add(f"{status} {text}", self.connection.address)
         if self.transport.is_closing():
             return
@@ -140,7 +140,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.abort()
 
     def _end_answers(self) -> None:
-        """End pending responses, whose connection is closed; uvicorn ends only that to the newest request."""
+        """End pending responses of a closed connection; uvicorn ends only the response to the newest request."""
         for cycle in (self._running, self.cycle):
             if cycle is not None:
                 cycle.disconnected = True
@@ -166,7 +166,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._header_bytes = self._fed_bytes = 0
 
     def on_url(self, url: bytes) -> None:
-        """A part of the request's target."""
+        """Count a part of the request's target against the limits."""
         super().on_url(url)
         limit = self.limits.target_bytes_max
         if len(self.url) > limit:
@@ -225,7 +225,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unread_timer = self.loop.call_later(self.limits.unread_seconds, self.transport.close)
 
     def pause_writing(self) -> None:
-        """The client reads more slowly than data is written."""
+        """Watch the write buffer: the client reads more slowly than data is written."""
         super().pause_writing()
         self._writing.watch()
 
@@ -235,7 +235,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 def peer_of(transport: asyncio.BaseTransport) -> Peer:
-    """The peer of a connection. ``peercert`` is empty unless the certificate was verified."""
+    """Return the peer of a connection. ``peercert`` is empty unless the certificate was verified."""
     address = transport.get_extra_info("peername")
     certificate = transport.get_extra_info("peercert")
     return Peer(
@@ -245,7 +245,7 @@ def peer_of(transport: asyncio.BaseTransport) -> Peer:
 
 
 def names_of(certificate: dict[str, Any]) -> Iterator[str]:
-    """The host names in a certificate; the common name only if there are none (RFC 6125)."""
+    """Yield the host names in a certificate; the common name only if there are none (RFC 6125)."""
     found = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]
     if not found:
         found = [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]

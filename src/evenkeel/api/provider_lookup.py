@@ -73,7 +73,7 @@ class ProviderLookup:
         return self._drivers[provider]
 
     async def enhanced_services_of(self, provider: str) -> frozenset[str]:
-        """The names of the enhanced services that agents of the provider offer. Cached for a short time."""
+        """Return the names of the enhanced services that agents of the provider offer. Cached for a short time."""
         now = asyncio.get_running_loop().time()
         if now >= self._enhanced_until:
             self._enhanced, self._enhanced_until = {}, now + PROVIDERS_REMEMBERED_SECONDS

@@ -1,4 +1,4 @@
-"""A rate limit per project: a token bucket each, local to this controller. Operators have none.
+"""Rate limit by project: a token bucket each, local to this controller. Operators have no limit.
 
 With N controllers behind a load balancer a project gets up to N times the rate. Buckets are not shared, so a refused
 request causes no query.
@@ -27,7 +27,7 @@ class RateLimit:
         """Token buckets by project: remaining requests, and the time of that count."""
 
     def take(self, project_id: ProjectId) -> None:
-        """Count a request. Raises :class:`Refusal` (429) with a Retry-After."""
+        """Count a request. Raises :class:`Refusal` (429) with a Retry-After header."""
         if not self._per_second:
             return
         now = self._monotonic()
@@ -43,7 +43,7 @@ class RateLimit:
 
 
 def too_many(retry_after_seconds: int) -> Refusal:
-    """The refusal of a request over the limit."""
+    """Build the refusal of a request over the limit."""
     wait = max(retry_after_seconds, 1)
     return Refusal(429, f"Too many requests. Try again in {wait} seconds.", headers=((b"retry-after", b"%d" % wait),))
 

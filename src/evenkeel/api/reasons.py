@@ -12,7 +12,7 @@ from evenkeel.core.statuses import ProvisioningStatus
 
 _ID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|(?<![0-9a-fA-F])[0-9a-fA-F]{32}(?![0-9a-fA-F])"
 _OWN_KINDS = "member|health monitor|L7 policy|L7 rule|subnets?|networks?|port|certificate|secret"
-"""Kinds of which a reason names only objects that the load balancer refers to."""
+"""Kinds of objects of which a reason names only those that the load balancer refers to."""
 _REFERENCE = re.compile(
     rf"(?P<own>\b(?:{_OWN_KINDS}) (?:{_ID})(?:, (?:{_ID}))*)"
     r"|(?P<url>https?://\S+)"
@@ -23,18 +23,21 @@ _REFERENCE = re.compile(
 
 
 def reason_of(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
-    """The reason of its load balancer for its tenant; None for what is ACTIVE, or if there is no reason yet."""
+    """Return the reason of an object's load balancer for its tenant; None for an ACTIVE object, or if there is no
+    reason yet.
+    """
     return None if full_reason_of(status, root) is None else tenant_reason(root)
 
 
 def full_reason_of(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
-    """The reason for operators, with all that it names; None for what is ACTIVE, or if there is no reason yet."""
+    """Return the reason for operators, with all names; None for an ACTIVE object, or if there is no reason yet."""
     return None if status is ProvisioningStatus.ACTIVE else root.status_reason or None
 
 
 def tenant_reason(root: LoadBalancer) -> str:
-    """The load balancer's reason without references to what may be another project's. A folder or partition is the
-    tenant's own if its name ends with the project's id; what stands in it is shown."""
+    """Return the load balancer's reason without references to objects that may be another project's. A folder or
+    partition is the tenant's own if its name ends with the project's id; the names in it are shown.
+    """
     own = {root.id, root.project_id, *root.listener_ids, *root.pool_ids}
 
     def shown(found: re.Match[str]) -> str:

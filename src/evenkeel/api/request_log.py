@@ -32,7 +32,7 @@ class RequestLog:
         self._begun = time.monotonic()
 
     def end(self, status: int, error: Exception | None = None) -> None:
-        """Log and count the answer."""
+        """Log and count the response."""
         scope = self._scope
         seconds = time.monotonic() - self._begun
         milliseconds = round(seconds * 1000)

@@ -38,13 +38,13 @@ class Operation(Value):
     partial: type[Any] | None = None
     """The type in the response whose attributes ``fields`` may select, so that none is required."""
     streams: bool = False
-    """Answers a client that accepts ``text/event-stream`` with server-sent events."""
+    """True: a client that accepts ``text/event-stream`` gets server-sent events."""
     filters: bool = False
-    """Any attribute may be a query parameter, too."""
+    """True: any attribute may be a query parameter, too."""
     errors: Sequence[int] = ()
     """Additional error statuses of the route."""
     refused: Callable[[], Answer] | None = None
-    """The response to callers whom the rule does not allow; None: 403."""
+    """Function that builds the response to callers whom the rule does not allow; None: 403."""
     hidden: bool = False
     """True: the route is left out of the OpenAPI document."""
 
@@ -56,4 +56,4 @@ class RouteMap(Value):
     prefixes: tuple[str, ...]
     operations: tuple[Operation, ...]
     style: ApiStyle = OCTAVIA
-    """Reads bodies and formats errors."""
+    """Style of the map: it reads bodies and formats errors."""

@@ -48,15 +48,15 @@ class ApiStyle(Protocol):
         ...
 
     def reader(self, kind: type[T]) -> Reader[T]:
-        """The reader of bodies of that type."""
+        """Return the reader for bodies of a type."""
         ...
 
     def answer_to(self, error: Exception, request_id: str) -> Answer:
-        """The response to any error."""
+        """Build the response to any error."""
         ...
 
     def not_allowed(self, allow: Headers) -> Answer:
-        """The response to a method that the path does not support; ``allow``: the Allow header."""
+        """Build the response to a method that the path does not support; ``allow``: the Allow header."""
         ...
 
 
@@ -78,7 +78,7 @@ class OctaviaStyle:
         return BodyReader(kind, lax=self._lax)
 
     def answer_to(self, error: Exception, request_id: str) -> Answer:
-        """Status and body by the error's class."""
+        """Build the response to an error: status and body follow from its class."""
         return answer_to(error, request_id)
 
     def not_allowed(self, allow: Headers) -> Answer:
@@ -97,7 +97,7 @@ class ApiStyles:
         self._longest_first = sorted(styles, key=lambda style: -len(style.base))
 
     def of(self, path: str) -> ApiStyle:
-        """The style with the longest base that is a prefix of the path; else Octavia's."""
+        """Return the style with the longest base that is a prefix of the path; else Octavia's."""
         for style in self._longest_first:
             if path == style.base or path.startswith(f"{style.base}/"):
                 return style

@@ -36,7 +36,7 @@ async def vip_ports(services: Services, call: Call, filters: Mapping[str, Sequen
 
 
 def _named_by(prefix: str, values: Sequence[str]) -> set[str]:
-    """The ids of load balancers behind a prefix."""
+    """Return the ids of load balancers behind a prefix."""
     return {value.removeprefix(prefix) for value in values if value.startswith(prefix)}
 
 

@@ -1,11 +1,11 @@
-"""Metrics of a controller's API."""
+"""Prometheus metrics of a controller's API."""
 
 from prometheus_client import Counter, Histogram
 
 from evenkeel.metrics.buckets import REQUEST_SECONDS
 
 NO_ROUTE = "none"
-"""The label of requests to paths that are not served."""
+"""Value of the ``route`` label of requests to paths that are not served."""
 
 REQUESTS = Counter(
     "evenkeel_api_requests_total",

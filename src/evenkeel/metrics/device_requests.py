@@ -1,11 +1,11 @@
-"""Metrics of requests to devices."""
+"""Prometheus metrics of requests to devices."""
 
 from prometheus_client import Counter, Histogram
 
 from evenkeel.metrics.buckets import REQUEST_SECONDS
 
 NO_ANSWER = "none"
-"""The status of requests without an answer."""
+"""Value of the ``status`` label of requests without an answer."""
 
 REQUESTS = Counter(
     "evenkeel_device_requests_total",

@@ -1,4 +1,4 @@
-"""Metrics of the daemon beside HAProxy."""
+"""Prometheus metrics of the daemon beside HAProxy."""
 
 from prometheus_client import Counter, Gauge, Histogram
 

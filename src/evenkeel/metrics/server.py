@@ -47,7 +47,7 @@ Expose = Callable[[str], Awaitable[tuple[bytes, str]]]
 
 
 def expose_registry(registry: CollectorRegistry, before: Callable[[], Awaitable[None]] = _nothing) -> Expose:
-    """Exposes a registry. ``before``: awaited before each exposition."""
+    """Return the function that exposes a registry. ``before``: awaited before each exposition."""
 
     async def expose(accept: str) -> tuple[bytes, str]:
         await before()
@@ -99,7 +99,7 @@ class ScrapeServer:
         log.info("metrics listening", host=host, port=port, path=PATH, tls=self._tls is not None)
 
     def use(self, tls: ssl.SSLContext) -> None:
-        """New connections use this certificate."""
+        """Use another TLS context for new connections."""
         self._tls = tls
         if self._acceptor is not None:
             self._acceptor.use(tls)

@@ -22,7 +22,7 @@ from evenkeel.core.values import Value
 log = structlog.get_logger(__name__)
 
 READ_EVERY_SECONDS = 10.0
-"""The database is read at most so often, however many scrape."""
+"""Shortest interval between two reads of the database, however many servers scrape."""
 READ_TIMEOUT_SECONDS = 8.0
 EVENTS_PER_READ = 1000
 EXPIRING_DAYS = 7
@@ -57,7 +57,7 @@ NOTHING = SystemFigures(
 
 
 async def read_figures(operators: OperatorStore) -> SystemFigures:
-    """A constant number of queries. Raises :class:`StoreUnavailable`."""
+    """Read the figures by a constant number of queries. Raises :class:`StoreUnavailable`."""
     expiring = await operators.references(ReferenceQuery(expiring_days=EXPIRING_DAYS), limit=REFERENCES_MAX)
     unreadable = await operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
     return SystemFigures(

@@ -1,4 +1,4 @@
-"""Metrics of a controller's parent, with ``workers`` of more than 1."""
+"""Prometheus metrics of a controller's parent process, with ``workers`` of more than 1."""
 
 from prometheus_client import Counter, Gauge
 

@@ -22,14 +22,14 @@ log = structlog.get_logger(__name__)
 
 BACKLOG = 1024
 AT_ONCE = 64
-"""Connections accepted before the event loop runs other work."""
+"""Most connections accepted before the event loop runs other work."""
 PAUSE_SECONDS = 0.1
 """Pause after the process ran out of file descriptors."""
 LOG_EVERY_SECONDS = 10.0
 SHUTDOWN_SECONDS = 2.0
 """Time for the peer to close TLS, too."""
 SPARE_FILES = 192
-"""File descriptors for everything but connections: databases, the bus, devices, logs."""
+"""Number of file descriptors for everything but connections: databases, the bus, devices, logs."""
 CONNECTIONS_MIN = 16
 
 Factory = Callable[[Connection], asyncio.Protocol]
@@ -39,7 +39,7 @@ closes its transport immediately, and calls :meth:`Connection.release` when the 
 
 
 def fitting(connections_max: int, files_max: int) -> int:
-    """How many connections a process with a limit of ``files_max`` open files may hold."""
+    """Return how many connections a process with a limit of ``files_max`` open files may hold."""
     return max(CONNECTIONS_MIN, min(connections_max, files_max - SPARE_FILES))
 
 
@@ -163,7 +163,7 @@ class Acceptor:
 
 
 def _spare_file() -> int:
-    """A reserved file descriptor; -1 if there is none."""
+    """Open and return a reserved file descriptor; -1 if there is none."""
     try:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

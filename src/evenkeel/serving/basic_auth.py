@@ -1,11 +1,13 @@
-"""HTTP basic authentication (RFC 7617)."""
+"""Parser of HTTP basic authentication (RFC 7617)."""
 
 import base64
 import binascii
 
 
 def basic_credentials(header: bytes) -> tuple[bytes, bytes]:
-    """Name and password of an ``Authorization`` header. Raises :class:`ValueError`, whose text contains neither."""
+    """Return name and password of an ``Authorization`` header. Raises :class:`ValueError`, whose
+    text contains neither.
+    """
     scheme, _, encoded = header.strip().partition(b" ")
     if scheme.lower() != b"basic":
         raise ValueError("another scheme")

@@ -22,12 +22,12 @@ class HandlerLimits(Protocol):
 
     @property
     def keep_alive_seconds(self) -> float:
-        """How long an idle connection is kept."""
+        """Seconds for which an idle connection is kept."""
         ...
 
     @property
     def unread_seconds(self) -> float:
-        """How long the rest of a request's body is read after the response was sent."""
+        """Seconds for which the rest of a request's body is read after the response was sent."""
         ...
 
     @property
@@ -138,11 +138,11 @@ class BoundedHandler(web.RequestHandler):
             self._expect_header()
 
     def eof_received(self) -> None:
-        """The client has disconnected or will send nothing more: drop the requests that have not been read yet."""
+        """Drop the requests that have not been read yet: the client has disconnected or will send nothing more."""
         self.close()
 
     def pause_writing(self) -> None:
-        """The client reads more slowly than the server writes."""
+        """Watch the write buffer: the client reads more slowly than the server writes."""
         super().pause_writing()
         if self._writing is not None:
             self._writing.watch()

@@ -17,7 +17,7 @@ POSTGRESQL_TLS = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"
 
 
 def end_of_file(path: str | Path) -> float | None:
-    """Unix time at which the first certificate of a PEM file expires; None if the file cannot be read."""
+    """Return the Unix time at which the first certificate of a PEM file expires; None if the file cannot be read."""
     try:
         return x509.load_pem_x509_certificate(Path(path).read_bytes()).not_valid_after_utc.timestamp()
     except (OSError, ValueError):

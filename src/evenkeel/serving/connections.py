@@ -53,7 +53,7 @@ _Queue = OrderedDict[Connection, None]
 
 
 class Connections:
-    """The table of a server's connections."""
+    """Table of a server's connections, which enforces their limits."""
 
     def __init__(
         self, limits: ConnectionLimits, refused: Callable[[str, str], None] = lambda reason, peer: None

@@ -11,7 +11,7 @@ class HttpLimits(Value):
     target_bytes_max: int = 16 * 1024
     """Largest size of a request's path and query."""
     header_bytes_max: int = 64 * 1024
-    """Names and values, with the request line."""
+    """Largest size of a request's header: names and values, with the request line."""
     headers_max: int = 100
     header_seconds: float = 10.0
     """Seconds from the beginning of a connection, or of a further request on it, to the end of the request's header."""
@@ -21,4 +21,4 @@ class HttpLimits(Value):
     discard the response.
     """
     write_seconds: float = 30.0
-    """How long the client may read nothing of a response."""
+    """Seconds for which the client may read nothing of a response."""

@@ -16,7 +16,7 @@ from evenkeel.core.values import Value
 from evenkeel.serving.peers import host_of
 
 SUSPECT_SECONDS = 60.0
-"""How long an address that sent a wrong password stays in the separate queue."""
+"""Seconds for which an address that sent a wrong password stays in the separate queue."""
 SUSPECTS_MAX = 4096
 WAITING_MAX = 64
 """Most attempts that wait in one queue; more are refused."""
@@ -27,7 +27,7 @@ PEER_CHARACTERS_MAX = 64
 
 
 class TooManyAttempts(Exception):
-    """The queue is full; try again later."""
+    """The queue of password checks is full; try again later."""
 
 
 class RecentFailures:
@@ -96,7 +96,7 @@ class _Lane:
 
 
 class LoginQueue:
-    """The password checks of a process."""
+    """Queue of the password checks of a process."""
 
     def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._suspects = RecentFailures(monotonic)

@@ -18,9 +18,9 @@ PASSWORD_BYTES_MAX = 1024
 SALT_BYTES = 16
 KEY_BYTES = 32
 COST_LOG2, BLOCK_SIZE, PARALLELISM = 14, 8, 1
-"""Takes 16 MB and about 50 ms."""
+"""Cost of a new hash: 16 MB and about 50 ms."""
 COST_LOG2_MAX, BLOCK_SIZE_MAX, PARALLELISM_MAX = 17, 16, 4
-"""Higher costs would let a line of the file exhaust the process."""
+"""Highest accepted costs: higher ones would let a line of the file exhaust the process."""
 
 _HASH = re.compile(r"\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]{1,100})\$([A-Za-z0-9+/]{1,100})")
 _FORMER_HASH = re.compile(r"scrypt\$(\d{1,7})\$([A-Za-z0-9+/]{1,100}={0,2})\$([A-Za-z0-9+/]{1,100}={0,2})")
@@ -37,7 +37,7 @@ class PasswordHash(Value):
 
 
 def hash_password(password: str, salt: bytes) -> PasswordHash:
-    """The hash to store. Raises :class:`Invalid` for a text that cannot be a password."""
+    """Compute the hash to store. Raises :class:`Invalid` for a text that cannot be a password."""
     raw = password.encode()
     if not 1 <= len(raw) <= PASSWORD_BYTES_MAX or b"\0" in raw:
         raise Invalid(f"The password has {len(raw)} bytes. Allowed: 1 to {PASSWORD_BYTES_MAX} bytes, no NUL.")
@@ -57,7 +57,7 @@ def matches(password: bytes, stored: PasswordHash | None) -> bool:
 
 
 def derive_key(password: bytes, parameters: PasswordHash) -> bytes:
-    """The scrypt key of the password, with the salt and cost of a hash."""
+    """Compute the scrypt key of the password, with the salt and cost of a hash."""
     cost, block = 1 << parameters.cost_log2, parameters.block_size
     return hashlib.scrypt(
         password,
@@ -71,7 +71,7 @@ def derive_key(password: bytes, parameters: PasswordHash) -> bytes:
 
 
 def format_hash(stored: PasswordHash) -> str:
-    """The text of a hash."""
+    """Return the text of a hash."""
     cost = f"ln={stored.cost_log2},r={stored.block_size},p={stored.parallelism}"
     return f"$scrypt${cost}${_to_base64(stored.salt)}${_to_base64(stored.key)}"
 

@@ -22,7 +22,7 @@ def host_of(address: str) -> str:
 
 
 def networks(texts: Iterable[str], option: str) -> tuple[Network, ...]:
-    """Addresses and networks of an option. Raises :class:`ValueError` naming option and value."""
+    """Parse addresses and networks of an option. Raises :class:`ValueError` naming option and value."""
     try:
         return tuple(ip_network(text.strip()) for text in texts)
     except ValueError as error:

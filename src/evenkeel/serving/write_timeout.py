@@ -31,7 +31,7 @@ class WriteTimeout:
             self.watch()
 
     def stop(self) -> None:
-        """Stop checking: the connection is lost."""
+        """Stop checking, because the connection is lost."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -32,7 +32,7 @@ LIMITS = SpanLimits(
 
 
 class CountingExporter(SpanExporter):
-    """Counts spans, and logs when the collector is lost and found."""
+    """Exporter that counts spans, and logs when the collector becomes unreachable and reachable again."""
 
     def __init__(self, inner: SpanExporter, endpoint: str) -> None:
         self._inner = inner

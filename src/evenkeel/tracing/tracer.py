@@ -38,7 +38,7 @@ class OpenSpan:
         self._span.set_attribute(name, value)
 
     def fail(self, reason: str) -> None:
-        """Note that the step failed."""
+        """Mark the step as failed."""
         self._span.set_status(Status(StatusCode.ERROR, reason))
 
 
@@ -66,7 +66,7 @@ class _Waiting:
         self.attributes[name] = value
 
     def fail(self, reason: str) -> None:
-        """Note that the step failed."""
+        """Mark the step as failed."""
         self.failed = reason
 
 

@@ -30,12 +30,12 @@ FIRST_READ = 100
 GAP_SECONDS = 10.0
 """Age at which a missing id counts as one of a rolled back transaction: longer than a transaction may take."""
 RING_MAX = 1000
-"""Events kept for listeners that come back."""
+"""Number of events kept in memory for listeners that reconnect."""
 BUFFER_MAX = 2000
 """Most events that wait for a listener to read them; a slower listener is dropped, and may reconnect."""
 LISTENERS_MAX = 200
 BACKLOGS_MAX = 4
-"""Listeners at a time that read older events from the database."""
+"""Number of listeners that may read older events from the database at the same time."""
 IDLE_SECONDS = 5.0
 """Time without a listener after which the database is no longer read."""
 
@@ -108,7 +108,7 @@ class EventFeed:
         self._listeners: set[EventListener] = set()
         self._settled = 0
         self._seen: dict[int, float] = {}
-        """Ids above ``settled`` that were passed on, and when."""
+        """Ids above ``settled`` that were passed on, with the time of that."""
         self._ring: deque[tuple[int, bytes]] = deque()
         self._ring_begins = 0
         """Highest event id that is not in the ring: all events passed on with a greater id are."""
@@ -116,7 +116,7 @@ class EventFeed:
 
     @property
     def settled(self) -> int:
-        """The greatest id below which no event can come any more."""
+        """The greatest id below which no new event can appear."""
         return self._settled
 
     async def start(self) -> None:
@@ -138,7 +138,7 @@ class EventFeed:
             raise TooManyListeners(f"{LISTENERS_MAX} clients of this controller listen to events already")
 
     def close(self) -> None:
-        """End all listeners: the process stops."""
+        """End all listeners, because the process stops."""
         self._closed = True
         for listener in self._listeners:
             listener.end()

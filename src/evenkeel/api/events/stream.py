@@ -12,7 +12,7 @@ from evenkeel.core.errors import Unavailable
 
 MEDIA_TYPE = b"text/event-stream"
 KEEPALIVE_SECONDS = 15.0
-"""Shorter than the idle time-outs of gateways."""
+"""Interval of keepalives: shorter than the idle time-outs of gateways."""
 STREAM_SECONDS = 600.0
 """Duration of one stream. The client then reconnects and is authenticated again, so that a revoked role does not listen
 for longer.

@@ -1,4 +1,4 @@
-"""The authentication port: identifies the caller by a request's headers and peer, or refuses with a challenge."""
+"""Authentication port: identifies the caller by a request's headers and peer, or refuses with a challenge."""
 
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
@@ -76,7 +76,7 @@ class IdentityUnavailable(Unavailable):
 
 
 def peer_of(scope: Mapping[str, Any]) -> Peer:
-    """The peer of a request; a server that sets none is in the same process."""
+    """Return the peer of a request; a server that sets none is in the same process."""
     peer = scope.get("state", {}).get(PEER)
     if isinstance(peer, Peer):
         return peer
@@ -85,7 +85,7 @@ def peer_of(scope: Mapping[str, Any]) -> Peer:
 
 
 def address_of(scope: Mapping[str, Any]) -> str:
-    """The caller's address, by headers of trusted proxies; empty if unknown. Not suitable for authentication."""
+    """Return the caller's address, by headers of trusted proxies; empty if unknown. Not suitable for authentication."""
     client = scope.get("client")
     return str(client[0]) if client else ""
 
@@ -105,7 +105,7 @@ def checked_project(project_id: str, field: str) -> ProjectId:
 
 
 def roles_of(names: Iterable[str]) -> tuple[str, ...]:
-    """Sorted role names, so that equal callers are equal values. Raises :class:`Invalid` for too many."""
+    """Return sorted role names, so that equal callers are equal values. Raises :class:`Invalid` for too many."""
     roles = tuple(sorted({name.strip() for name in names} - {""}))
     if len(roles) > MAX_ROLES:
         raise Invalid(f"There are {len(roles)} roles. Allowed: at most {MAX_ROLES}.")

@@ -47,7 +47,7 @@ class TrustedHeaders:
         self._gateway_names = gateway_names
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """The caller in the gateway's headers."""
+        """Return the caller in the gateway's headers."""
         if not self._is_gateway(peer_of(scope)):
             raise Refusal(403, "Identity headers are taken from the gateway only; ask there.")
         _check_once(scope)

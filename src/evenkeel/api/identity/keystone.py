@@ -58,7 +58,7 @@ class TokenValidation(Value):
 
 
 class CachedToken(Value):
-    """The caller of a valid token."""
+    """Cached caller of a valid token."""
 
     caller: Caller
     until_seconds: float
@@ -66,7 +66,7 @@ class CachedToken(Value):
 
 
 class KeystoneIdentity:
-    """Accepts ``X-Auth-Token``, and optionally ``X-Service-Token``."""
+    """Authentication by ``X-Auth-Token``, and optionally ``X-Service-Token``."""
 
     def __init__(self, middleware: Callable[..., Any], *, now: Callable[[], float] = time) -> None:
         """Initialize the validation. ``middleware``: a WSGI filter factory, called with the application."""
@@ -78,7 +78,7 @@ class KeystoneIdentity:
         self._waiting = 0
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """The caller of the token. Raises :class:`Unauthenticated`, :class:`IdentityUnavailable`."""
+        """Return the caller of the token. Raises :class:`Unauthenticated`, :class:`IdentityUnavailable`."""
         token, service_token = headers.get(b"x-auth-token", b""), headers.get(b"x-service-token", b"")
         if len(token) + len(service_token) > MAX_HEADER_BYTES:
             token = b""  # cannot be valid; the middleware responds like to a missing token
@@ -174,7 +174,9 @@ def environ_of(scope: Mapping[str, Any], token: bytes, service_token: bytes) -> 
 
 
 def caller_of(environ: Mapping[str, Any]) -> Caller:
-    """The caller in the headers that the middleware has set. Raises :class:`Invalid` for an unsupported project id."""
+    """Return the caller in the headers that the middleware has set. Raises :class:`Invalid` for an unsupported project
+    id.
+    """
 
     def header(name: str) -> str:
         return str(environ.get(f"HTTP_{name}") or "")

@@ -15,7 +15,7 @@ class NoAuthentication:
     """Accepts every caller. ``X-Project-Id`` names the project of created objects."""
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """An administrator. Raises :class:`evenkeel.core.errors.Invalid` for an invalid project id."""
+        """Return an administrator. Raises :class:`evenkeel.core.errors.Invalid` for an invalid project id."""
         given = headers.get(b"x-project-id", b"").decode("latin-1").strip()
         if not given:
             return _ANYBODY

@@ -76,8 +76,8 @@ class PasswordFileIdentity:
         self._next_check_seconds = clock.monotonic() + CHECK_SECONDS
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """The authenticated user. Raises :class:`Unauthenticated`; :class:`Refusal` (429) for too many concurrent
-        logins.
+        """Return the authenticated user. Raises :class:`Unauthenticated`; :class:`Refusal` (429) for too many
+        concurrent logins.
         """
         given = headers.get(b"authorization")
         if given is None or len(given) > MAX_HEADER_BYTES:
@@ -135,7 +135,7 @@ class PasswordFileIdentity:
 
 
 def credentials(header: bytes) -> tuple[str, str]:
-    """User and password of an ``Authorization`` header (RFC 7617). Raises :class:`Unauthenticated`."""
+    """Return user and password of an ``Authorization`` header (RFC 7617). Raises :class:`Unauthenticated`."""
     try:
         name, password = basic_credentials(header)
         return name.decode(), password.decode()

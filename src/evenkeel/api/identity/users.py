@@ -17,7 +17,7 @@ _ROLE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class User(Value):
-    """A user: a line of the file."""
+    """A user of the API: one line of the file."""
 
     name: str
     project_id: ProjectId
@@ -26,7 +26,7 @@ class User(Value):
 
 
 def checked_user(name: str, project_id: str, roles: Iterable[str], hash: PasswordHash) -> User:
-    """A user with allowed names. Raises :class:`Invalid` naming the field."""
+    """Return a user whose names are allowed. Raises :class:`Invalid` naming the field."""
     if not is_name(name):
         raise Invalid(f"user: {name[:64]!r} is not 1 to 64 letters, digits, dots, dashes, underscores and @.")
     known = roles_of(roles)
@@ -42,7 +42,7 @@ def line_of(user: User) -> str:
 
 
 def user_of(line: str) -> User:
-    """The user of a line. Raises :class:`Invalid`, whose text contains nothing of the hash."""
+    """Parse the user of a line. Raises :class:`Invalid`, whose text contains nothing of the hash."""
     parts = line.split(":")
     if len(parts) != 4:
         raise Invalid(f"{len(parts)} fields. Allowed: user:project:roles:hash.")
@@ -51,7 +51,7 @@ def user_of(line: str) -> User:
 
 
 def users_of(text: str) -> dict[str, User]:
-    """The users of a file by name. Raises :class:`Invalid` naming the line's number."""
+    """Parse the users of a file, by name. Raises :class:`Invalid` naming the line's number."""
     users: dict[str, User] = {}
     for number, user in parse_lines(text, user_of):
         if user.name in users:

@@ -30,7 +30,7 @@ class NeutronChange(Request):
     """Base of change requests of the Neutron APIs."""
 
     READ_ONLY: ClassVar[frozenset[str]] = frozenset({"id", "tenant_id", "project_id"})
-    """Attributes that are shown but cannot be changed."""
+    """Names of attributes that responses show but changes must not contain."""
 
 
 class NeutronReader(Generic[T]):
@@ -44,7 +44,7 @@ class NeutronReader(Generic[T]):
         self._decode: Callable[[bytes], Any] = LaxDecoder(kind).decode
 
     def read(self, raw: bytes) -> T:
-        """The struct. Raises :class:`NeutronRefusal` (400)."""
+        """Decode a body. Raises :class:`NeutronRefusal` (400)."""
         if not raw:
             raise bad_request("Resource body required")
         try:
@@ -164,5 +164,5 @@ def check_tenant(scope: str | None, wanted: HasProject) -> None:
 
 
 def invalid(field: str, reason: str) -> NeutronRefusal:
-    """The error for a value that is not allowed."""
+    """Build the error for a value that is not allowed."""
     return bad_request(f"Invalid input for {field}. Reason: {reason}")

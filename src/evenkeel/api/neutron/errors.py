@@ -40,7 +40,7 @@ class NeutronErrorAnswer(Value, rename={"error": "NeutronError"}):
 
 
 class NamedError(NamedTuple):
-    """An API's name of an error."""
+    """Type and status of an error in one API."""
 
     type: str
     status: int | None = None
@@ -48,7 +48,7 @@ class NamedError(NamedTuple):
 
 
 class NeutronRefusal(Refusal):
-    """A refusal with a type of its own."""
+    """A refusal with an error type of its own."""
 
     def __init__(self, status: int, kind: str, text: str) -> None:
         super().__init__(status, text)
@@ -56,7 +56,7 @@ class NeutronRefusal(Refusal):
 
 
 class ErrorNames(NamedTuple):
-    """An API's names of the core's errors."""
+    """Error types of one API for the core's errors."""
 
     by_code: Mapping[str, NamedError]
     missing: Mapping[str, tuple[str, str]]
@@ -82,7 +82,7 @@ def plain(status: int, text: str = "", headers: Headers = ()) -> Answer:
 
 
 def answer_to(error: Exception, names: ErrorNames, request_id: str) -> Answer:
-    """The response to any error; unexpected errors are logged and not disclosed."""
+    """Build the response to any error; unexpected errors are logged and not disclosed."""
     if isinstance(error, Refusal):
         return _refused(error)
     if isinstance(error, RequestError):

@@ -48,7 +48,7 @@ class ResourceLink(Value):
 
 
 class NeutronResources(Value):
-    """The collections of a version."""
+    """The collections of a version of Neutron's API."""
 
     resources: list[ResourceLink]
 
@@ -125,7 +125,7 @@ async def versions(services: Services, call: Call) -> Answer:
 
 
 async def resources(services: Services, call: Call) -> Answer:
-    """The collections of the version."""
+    """Handle GET /v2.0: list the collections of the version."""
     base = f"{call.base_url}{BASE}/v2.0"
     known = [
         ResourceLink(
@@ -154,7 +154,7 @@ async def extension(services: Services, call: Call) -> Answer:
 
 
 async def service_providers(services: Services, call: Call) -> Answer:
-    """Providers of load balancers, by name."""
+    """Handle GET /service-providers: list providers of load balancers, by name."""
     asked = call.values("name")
     known = (
         ServiceProviderView(service_type=SERVICE_TYPE, name=row.name, default=row.name == services.default_provider)

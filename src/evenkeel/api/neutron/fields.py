@@ -1,4 +1,4 @@
-"""The types of attributes in Neutron's style: the same bounds, but numbers and booleans may be text."""
+"""Types of attributes in Neutron's style: the same bounds as Octavia's, but numbers and booleans may be text."""
 
 from typing import Annotated
 

@@ -32,7 +32,7 @@ SHORT_LIST_PARAMETERS = (*LIST_PARAMETERS[:2], FIELDS_PARAMETER)
 
 
 def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
-    """The list request of a call. Raises :class:`NeutronRefusal` (400) naming the parameter."""
+    """Parse the list request of a call. Raises :class:`NeutronRefusal` (400) naming the parameter."""
     wanted: dict[str, list[Any]] = {}
     for name, value in call.query:
         attribute = filters.resolve(name)

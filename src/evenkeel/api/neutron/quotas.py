@@ -28,7 +28,7 @@ NAMES = {
     "vip": "listener",
     "health_monitor": "healthmonitor",
 }
-"""Neutron's names -> Octavia's; the last two are LBaaS v1's, where a VIP is a listener."""
+"""Octavia's name by Neutron's name of a quota; the last two are LBaaS v1's, where a VIP is a listener."""
 
 _REFUSED = "User does not have admin privileges: Only admin can view or configure quota."
 FILTERS = Filters(parsers={}, tagged=False)
@@ -125,7 +125,7 @@ async def defaults(services: Services, call: Call) -> Answer:
 
 
 async def tenant(services: Services, call: Call) -> Answer:
-    """The project whose quotas a client requests by default."""
+    """Handle GET /quotas/tenant: show the project whose quotas a client requests by default."""
     return json_answer({"tenant": TenantOfCaller(tenant_id=call.caller.project_id)})
 
 

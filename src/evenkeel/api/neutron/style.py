@@ -9,9 +9,9 @@ from evenkeel.api.neutron.errors import ErrorNames, Headers, NeutronErrorAnswer,
 T = TypeVar("T")
 
 BASE = "/neutron"
-"""Octavia and LBaaS v2 have the same paths, so these have a prefix."""
+"""Prefix of the APIs' paths, because Octavia and LBaaS v2 have the same paths."""
 FORMAT_SUFFIX = ".json"
-"""Older clients of Neutron append the format of the answer to each path; there is no other format."""
+"""Suffix that older clients of Neutron append to each path, the format of the response; there is no other format."""
 
 
 def without_format(path: str) -> str:
@@ -32,12 +32,12 @@ class NeutronStyle:
         self._names = names
 
     def reader(self, kind: type[T]) -> NeutronReader[T]:
-        """A lax reader: numbers may be text."""
+        """Return a lax reader: numbers may be text."""
         reader: NeutronReader[T] = NeutronReader(kind)
         return reader
 
     def answer_to(self, error: Exception, request_id: str) -> Answer:
-        """Status and body by the error's class."""
+        """Build the response to an error: status and body follow from its class."""
         return answer_to(error, self._names, request_id)
 
     def not_allowed(self, allow: Headers) -> Answer:

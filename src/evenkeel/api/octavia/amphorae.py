@@ -48,7 +48,7 @@ FILTERS = Filters(parsers=dict.fromkeys((*AmphoraView.__struct_fields__, "name")
 
 
 async def listing(services: Services, call: Call) -> Answer:
-    """The empty list. Raises :class:`BadList` for invalid list parameters."""
+    """Handle GET /amphorae: an empty list. Raises :class:`BadList` for invalid list parameters."""
     wanted = parse_list(call, FILTERS, services.limits)
     if (marker := wanted.query.marker) is not None:
         raise BadList(f"marker: there is no {TITLE} {marker[:64]}")

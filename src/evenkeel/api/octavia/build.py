@@ -1,4 +1,4 @@
-"""Converts create requests to core values. Pure: ids come from ``new_id``."""
+"""Conversion of create requests to core values. Pure: ids come from ``new_id``."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -56,7 +56,7 @@ def persistence_of(body: requests.Persistence | None) -> SessionPersistence | No
 
 
 def persistence_from(body: requests.Persistence) -> SessionPersistence:
-    """The core value of a session persistence."""
+    """Return the core value of a session persistence."""
     seconds, mask = body.persistence_timeout, body.persistence_granularity
     return SessionPersistence(
         type=body.type,
@@ -75,7 +75,9 @@ def listener_row(
     vip_address: str | None,
     idle: Idle = NOTHING_IDLE,
 ) -> Listener:
-    """A checked listener of a load balancer with this VIP, or with another address of the same family."""
+    """Convert a requested listener of a load balancer with this VIP, or with another address of the same family. Raises
+    :class:`Invalid`.
+    """
     check_project(body, place)
     wanted = Listener(
         id=listener_id,
@@ -119,7 +121,9 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
 
 
 def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: str, new_id: NewId) -> HealthMonitor:
-    """A checked health monitor, with defaults of HTTP attributes for types HTTP and HTTPS."""
+    """Convert a requested health monitor, with defaults of HTTP attributes for types HTTP and HTTPS. Raises
+    :class:`Invalid`.
+    """
     check_project(body, place)
     http = http_defaults(body.type)
     row = HealthMonitor(

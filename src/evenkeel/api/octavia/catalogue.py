@@ -89,7 +89,7 @@ ZONE_PROFILES = Entry(
 
 
 def shown(entry: Entry, row: Any) -> Any:
-    """The view of a row."""
+    """Return the view of a row."""
     return entry.view(**{name: getattr(row, name) for name in entry.view.__struct_fields__})
 
 
@@ -135,7 +135,7 @@ def delete(entry: Entry) -> Handler:
 
 
 def create(entry: Entry, new: Callable[[Services, Any], Any]) -> Handler:
-    """The handler that creates the object that ``new`` makes from the body."""
+    """Return the handler that creates the object that ``new`` makes from the body."""
 
     async def handle(services: Services, call: Call, body: Any) -> Answer:
         row = new(services, getattr(body, entry.name))
@@ -186,7 +186,7 @@ async def check_profile(services: Services, row: Any) -> None:
 
 
 def new_flavor(services: Services, body: bodies.FlavorNew) -> Flavor:
-    """A flavor from a body."""
+    """Convert a requested flavor."""
     return Flavor(
         id=services.new_id(),
         name=body.name,
@@ -197,14 +197,14 @@ def new_flavor(services: Services, body: bodies.FlavorNew) -> Flavor:
 
 
 def new_flavor_profile(services: Services, body: bodies.FlavorProfileNew) -> FlavorProfile:
-    """A flavor profile from a body."""
+    """Convert a requested flavor profile."""
     return FlavorProfile(
         id=services.new_id(), name=body.name, provider_name=body.provider_name, flavor_data=body.flavor_data
     )
 
 
 def new_zone(services: Services, body: bodies.ZoneNew) -> AvailabilityZone:
-    """An availability zone from a body."""
+    """Convert a requested availability zone."""
     return AvailabilityZone(
         name=body.name,
         availability_zone_profile_id=body.availability_zone_profile_id,
@@ -214,7 +214,7 @@ def new_zone(services: Services, body: bodies.ZoneNew) -> AvailabilityZone:
 
 
 def new_zone_profile(services: Services, body: bodies.ZoneProfileNew) -> AvailabilityZoneProfile:
-    """An availability zone profile from a body."""
+    """Convert a requested availability zone profile."""
     return AvailabilityZoneProfile(
         id=services.new_id(),
         name=body.name,

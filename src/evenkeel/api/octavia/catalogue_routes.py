@@ -1,4 +1,4 @@
-"""The routes of quotas, flavors, availability zones and their profiles."""
+"""Routes of quotas, flavors, availability zones and their profiles."""
 
 from collections.abc import Callable
 from typing import Any

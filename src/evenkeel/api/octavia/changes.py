@@ -1,4 +1,4 @@
-"""Converts change requests to the attributes to change. Absent: unchanged. Null: back to the default."""
+"""Conversion of change requests to the attributes to change. Absent: unchanged. Null: back to the default."""
 
 from collections.abc import Iterable
 
@@ -33,12 +33,12 @@ Changes = Attributes
 
 
 def load_balancer_changes(body: change_requests.LoadBalancerChange) -> Changes:
-    """The changes of a load balancer."""
+    """Return the changes of a load balancer."""
     return change_values(body, LoadBalancer)
 
 
 def listener_changes(body: change_requests.ListenerChange) -> Changes:
-    """The changes of a listener; ``allowed_cidrs`` unchecked, because the check needs the VIP."""
+    """Return the changes of a listener; ``allowed_cidrs`` unchecked, because the check needs the VIP."""
     changes = change_values(body, Listener)
     if isinstance(headers := changes.get("insert_headers"), requests.InsertHeaders):
         changes["insert_headers"] = headers.as_dict()
@@ -46,7 +46,7 @@ def listener_changes(body: change_requests.ListenerChange) -> Changes:
 
 
 def pool_changes(body: change_requests.PoolChange) -> Changes:
-    """The changes of a pool."""
+    """Return the changes of a pool."""
     changes = change_values(body, Pool)
     persistence = changes.get("session_persistence")
     if persistence == change_requests.PersistenceChange():
@@ -74,7 +74,7 @@ def changed_persistence(
 def member_changes(
     body: change_requests.MemberChange | change_requests.MemberBatchItem, addresses: AddressRules
 ) -> Changes:
-    """The changes of a member."""
+    """Return the changes of a member."""
     changes = change_values(body, Member)
     if "monitor_address" in changes:
         wanted = changes["monitor_address"]

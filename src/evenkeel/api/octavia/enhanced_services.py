@@ -106,7 +106,7 @@ def check_rename(policy: L7Policy, changes: Mapping[str, Any], offered: Collecti
 
 
 def refuse_rules(policy_name: str) -> Invalid:
-    """The error for rules of an L7 policy that stands for an enhanced service."""
+    """Build the error for rules of an L7 policy that stands for an enhanced service."""
     return Invalid(
         f"Validation failure: rules: an L7 policy named {policy_name} stands for the enhanced service of that name."
         " Allowed: none."

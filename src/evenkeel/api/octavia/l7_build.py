@@ -1,4 +1,4 @@
-"""Converts create requests to L7 policies and rules. Pure."""
+"""Conversion of create requests to L7 policies and rules. Pure."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Converts change requests to the changes of L7 policies and rules. Pure."""
+"""Conversion of change requests to the changes of L7 policies and rules. Pure."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar

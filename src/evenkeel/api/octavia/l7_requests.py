@@ -55,7 +55,7 @@ RuleValue = Annotated[
 
 
 class L7RuleNew(Request):
-    """One condition on a request."""
+    """A new L7 rule: one condition on a request."""
 
     type: L7RuleType
     compare_type: L7RuleCompareType

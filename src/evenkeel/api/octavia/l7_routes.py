@@ -1,4 +1,4 @@
-"""The routes of L7 policies and rules."""
+"""Routes of L7 policies and rules."""
 
 from evenkeel.api.octavia import l7_requests, l7policies, views
 from evenkeel.api.octavia.linking import wrapped

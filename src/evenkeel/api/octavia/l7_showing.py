@@ -1,4 +1,4 @@
-"""Converts L7 policies and rules to Octavia's views."""
+"""Conversion of L7 policies and rules to Octavia's views."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Listeners: create, change, statistics. For list, show and delete see :mod:`.resources`."""
+"""Octavia listeners: create, change, statistics. For list, show and delete see :mod:`.resources`."""
 
 from collections.abc import Collection, Sequence
 
@@ -85,7 +85,7 @@ async def make_listener(
 async def _default_pool(
     services: Services, served: ServedObject, wanted: requests.ListenerNew, place: Place, new_pools: list[NewPool]
 ) -> str | None:
-    """Checked id of the new listener's default pool; a new pool is appended to ``new_pools``."""
+    """Return the checked id of the new listener's default pool; a new pool is appended to ``new_pools``."""
     if wanted.default_pool is not None:
         if wanted.default_pool_id is not None:
             raise both_given("default_pool", "default_pool_id")
@@ -141,7 +141,7 @@ def new_policy(
 
 
 def both_given(one: str, other: str) -> Invalid:
-    """The error for two mutually exclusive attributes."""
+    """Build the error for two mutually exclusive attributes."""
     return Invalid(f"Validation failure: {one} and {other} cannot be given at the same time.")
 
 
@@ -155,7 +155,7 @@ async def check_policy_possible(
 
 
 def _targets(served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None) -> list[str]:
-    """The existing pools that still have to be checked, after all other checks of the policy."""
+    """Return the existing pools that still have to be checked, after all other checks of the policy."""
     if not rows.policy.enhanced_service:
         served.refuse(l7policy_problems(served.table, asdict(rows.policy)))
         for rule in rows.rules:

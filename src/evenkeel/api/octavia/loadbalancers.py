@@ -1,4 +1,4 @@
-"""Load balancers: create (alone or fully populated), show, list, change, delete, statuses, statistics."""
+"""Octavia load balancers: create (alone or fully populated), show, list, change, delete, statuses, statistics."""
 
 from collections.abc import Callable
 

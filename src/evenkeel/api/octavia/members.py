@@ -1,4 +1,4 @@
-"""Members of a pool: create, change, and the batch that replaces all."""
+"""Octavia members of a pool: create, change, and the batch that replaces all."""
 
 from collections.abc import Iterable
 

@@ -23,7 +23,7 @@ class Place(NamedTuple):
     addresses: AddressRules
     tls: TlsRules
     enhanced_services: frozenset[str] = frozenset()
-    """Names for which an L7 policy stands for the enhanced service."""
+    """Names of enhanced services that an L7 policy of this name stands for."""
 
 
 class HasProject(Protocol):
@@ -63,5 +63,5 @@ def is_up(admin_state_up: bool | None) -> bool:
 
 
 def vnic_type_of(request_sriov: bool | None) -> VnicType:
-    """A member's vnic type for ``request_sriov``."""
+    """Return a member's vnic type for ``request_sriov``."""
     return "direct" if request_sriov else "normal"

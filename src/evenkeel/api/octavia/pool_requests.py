@@ -32,7 +32,7 @@ from evenkeel.core.model import HealthMonitorType, LbAlgorithm, PersistenceType,
 
 
 class Persistence(Request):
-    """Session persistence. ``persistence_granularity`` is a netmask."""
+    """Session persistence of a pool. ``persistence_granularity`` is a netmask."""
 
     type: PersistenceType
     cookie_name: CookieName | None = None
@@ -44,7 +44,7 @@ class Persistence(Request):
 
 
 class MemberNew(Request):
-    """One server of a pool."""
+    """A new member: one server of a pool."""
 
     address: Address
     protocol_port: Port

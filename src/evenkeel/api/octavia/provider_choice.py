@@ -23,7 +23,7 @@ class ProviderChoice(Value):
     vnic_type: VnicType = "normal"
 
     def applied(self, tree: LoadBalancerTree) -> LoadBalancerTree:
-        """The new load balancer with the choice applied."""
+        """Return the new load balancer with the choice applied."""
         if self.flavor_id is None and self.availability_zone is None:
             return tree
         root = replace(

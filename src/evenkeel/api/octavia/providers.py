@@ -15,7 +15,7 @@ ZONE_GROUP_MEANING = "The number of the provider's device group to which its loa
 
 
 class ProviderView(Value):
-    """An environment by its name."""
+    """A provider: an environment by its name."""
 
     name: str
     description: str
@@ -57,7 +57,7 @@ async def capabilities(services: Services, call: Call) -> Answer:
 
 
 async def flavor_capabilities(services: Services, call: Call) -> Answer:
-    """The settings that flavor profiles may contain; empty if anything is allowed."""
+    """List the settings that flavor profiles may contain; empty if anything is allowed."""
     device_driver = await services.providers.device_driver_of(call.params["id"])
     known = services.providers.table_of(device_driver).flavor_metadata
     return _listed(call, "flavor_capabilities", known or {})

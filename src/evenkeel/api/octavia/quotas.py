@@ -14,7 +14,7 @@ from evenkeel.core.ids import ProjectId
 from evenkeel.core.quota import TITLES, ProjectQuotas, Quotas
 
 SPELLINGS = {"loadbalancer": "load_balancer", "healthmonitor": "health_monitor"}
-"""Octavia has two names of these; both are accepted and shown."""
+"""Octavia's second name by name of a quota; both names are accepted and shown."""
 
 FILTERS = Filters(parsers={}, tagged=False)
 
@@ -25,7 +25,7 @@ def _both(quotas: Quotas) -> dict[str, int]:
 
 
 def quota_view(row: ProjectQuotas) -> ProjectQuotaView:
-    """The limits of a project."""
+    """Show the limits of a project."""
     return ProjectQuotaView(project_id=row.project_id, tenant_id=row.project_id, **_both(row.quotas))
 
 
@@ -45,7 +45,7 @@ async def show(services: Services, call: Call) -> Answer:
 
 
 async def defaults(services: Services, call: Call) -> Answer:
-    """The default quotas, the same for every project."""
+    """Handle GET /quotas/defaults: the default quotas, equal for every project."""
     quotas = services.quotas.default_quotas()
     if "id" in call.params:
         return json_answer({"quota": quota_view(ProjectQuotas(project_id=project_of(call), quotas=quotas))})

@@ -20,17 +20,17 @@ from evenkeel.core.ports import KeyManager
 T = TypeVar("T")
 
 NEW_REFERENCES_MAX = 250
-"""Limit per request: the 203 of a listener, and some more."""
+"""Most new references of one request: the 203 of a listener, and some more."""
 READS_AT_ONCE = 4
 """Most concurrent reads of one project."""
 READS_AT_ONCE_OF_ALL = 24
-"""Concurrent reads in total: fewer than key managers accept, so that agents' requests are served, too."""
+"""Most concurrent reads in total: fewer than key managers accept, so that agents' requests are served, too."""
 READ_SECONDS = 30.0
 """Time-out for all reads of one request."""
 
 
 class ChangedUser(NamedTuple):
-    """A listener or pool after the change."""
+    """A listener or pool after a change, and before it."""
 
     after: Listener | Pool
     before: Listener | Pool | None = None
@@ -88,7 +88,7 @@ class ReferenceReader:
         return tuple(found)
 
     async def _some_at_once(self, work: Sequence[Callable[[], Awaitable[T]]], slots: asyncio.Semaphore) -> list[T]:
-        """Run all, some at a time. After a failure no more are started; of several failures the first in order is
+        """Run all work, some at a time. After a failure no more is started; of several failures the first in order is
         raised.
         """
         failed = False
@@ -128,7 +128,7 @@ def _new_references(user: ChangedUser) -> Iterable[NamedCertificate]:
 
 
 def _new_lists(user: ChangedUser) -> Iterable[SignedList]:
-    """New pairs of revocation list and authority."""
+    """Yield new pairs of revocation list and CA certificate."""
     known = () if user.before is None else _lists_of(user.before)
     return (each for each in _lists_of(user.after) if each not in known)
 

@@ -1,4 +1,4 @@
-"""Create requests. Attribute names and bounds are Octavia's; null means the default."""
+"""Create requests of the Octavia API. Attribute names and bounds are Octavia's; null means the default."""
 
 from typing import Annotated, Literal
 
@@ -127,7 +127,7 @@ class NestedListener(ListenerParts):
 
 
 class ListenerNew(ListenerParts, kw_only=True):
-    """A port of a load balancer."""
+    """A new listener: a port of a load balancer."""
 
     loadbalancer_id: Uuid
     default_pool_id: Uuid | None = None
@@ -139,7 +139,7 @@ class ListenerNew(ListenerParts, kw_only=True):
 
 
 class AdditionalVip(Request):
-    """One more address of a load balancer. ``port_id``: must be the VIP's port, which all addresses share."""
+    """An additional address of a load balancer. ``port_id``: must be the VIP's port, which all addresses share."""
 
     subnet_id: ObjectId
     ip_address: Address | None = None

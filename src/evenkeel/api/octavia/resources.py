@@ -116,7 +116,7 @@ TENANT_RESOURCES = (LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, HEALTH_MONITORS, 
 
 
 def object_id(call: Call, title: str, name: str = "id") -> str:
-    """An id in the path. Raises :class:`NotFound` for an impossible id, without a query."""
+    """Return an id in the path. Raises :class:`NotFound` for an impossible id, without a query."""
     given = call.params[name]
     if len(given) > MAX_ID_LENGTH or not given.isprintable():
         raise NotFound(title, given[:MAX_ID_LENGTH] if given.isprintable() else "given")
@@ -128,7 +128,9 @@ _PARENT_TITLES = {"pool_id": POOLS.title, "l7policy_id": L7POLICIES.title}
 
 
 def parent_of(call: Call, name: str) -> str | None:
-    """The pool of a member, the policy of a rule; None where there is no such path parameter."""
+    """Return the parent's id in the path: the pool of a member, the policy of a rule; None where there is no such path
+    parameter.
+    """
     return object_id(call, _PARENT_TITLES[name], name) if name else None
 
 
@@ -154,7 +156,7 @@ def show(resource: Resource, parent: str = "") -> Handler:
 
 
 def listing(resource: Resource, parent: str = "") -> Handler:
-    """The handler that lists objects."""
+    """Return the handler that lists objects."""
 
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, resource.filters, services.limits)

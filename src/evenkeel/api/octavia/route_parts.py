@@ -16,7 +16,7 @@ OPTION_ERRORS = (404, 409, 501)
 
 
 def listed(resource: Resource, view: type[Any]) -> type[Any]:
-    """The type of a response with a page of objects."""
+    """Return the type of a response with a page of objects."""
     fields = [(resource.plural, list[view]), (f"{resource.plural}_links", list[Link])]  # type: ignore[valid-type]
     return defstruct(f"{view.__name__}Page", fields, kw_only=True)
 

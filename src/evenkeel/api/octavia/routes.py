@@ -1,4 +1,4 @@
-"""The routes of the Octavia API v2."""
+"""Routes of the Octavia API v2."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -273,12 +273,12 @@ PROVIDER_ROUTES = (
 
 
 async def _lacks_id(*_: Any) -> Answer:
-    """The answer to a change or delete of a whole collection."""
+    """Handle a change or delete of a whole collection: 400."""
     raise Invalid('Missing argument: "id"')
 
 
 def _without_id(operations: Sequence[Operation]) -> tuple[Operation, ...]:
-    """Changes and deletes that lack the id in the path, which Octavia refuses with 400."""
+    """Return the changes and deletes that lack the id in the path, which Octavia refuses with 400."""
     known = {(each.method, each.path) for each in operations}
     return tuple(
         Operation(

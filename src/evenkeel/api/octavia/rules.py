@@ -40,7 +40,7 @@ def checked_address(field: str, value: str) -> str:
 
 
 def member_address(field: str, value: str, addresses: AddressRules) -> str:
-    """The address of a member or monitor, to which a device may connect."""
+    """Check the address of a member or monitor, to which a device may connect. Raises :class:`Invalid`."""
     normal = checked_address(field, value)
     if problem := addresses.member_problem(normal):
         if field == "address":
@@ -57,7 +57,7 @@ def given_form(value: str | None, normal: str | None) -> str | None:
 
 
 def wanted_vip(field: str, value: str, addresses: AddressRules) -> str:
-    """A requested VIP, on which a device may listen."""
+    """Check a requested VIP, at which a device may listen. Raises :class:`Invalid`."""
     normal = checked_address(field, value)
     if problem := addresses.vip_problem(normal):
         raise _not_allowed(field, value, problem)
@@ -72,8 +72,8 @@ _CIDR_RULE = "Value should be IPv4 or IPv6 CIDR format."
 
 
 def checked_cidrs(cidrs: Iterable[str], vip_address: str | None) -> tuple[str, ...]:
-    """The networks in canonical form, without duplicates. All must be of the VIP's family, else no client could
-    connect; ``vip_address`` None: the family is not fixed.
+    """Return the networks in canonical form, without duplicates. All must be of the VIP's family, else no client could
+    connect; ``vip_address`` None: the family is not fixed. Raises :class:`Invalid`.
     """
     found: dict[str, None] = {}
     for value in cidrs:
@@ -93,7 +93,7 @@ def checked_cidrs(cidrs: Iterable[str], vip_address: str | None) -> tuple[str, .
 
 
 def check_persistence(persistence: SessionPersistence) -> None:
-    """A cookie name is required for APP_COOKIE, and not allowed otherwise."""
+    """Check that APP_COOKIE has a cookie name, and no other type has. Raises :class:`Invalid`."""
     if persistence.type == "APP_COOKIE" and persistence.cookie_name is None:
         raise Invalid(
             'Validation failure: Field "cookie_name" must be specified when using the "APP_COOKIE" session '
@@ -131,7 +131,7 @@ def check_pool(pool: Pool, *, any_cookies: bool = False) -> None:
 
 
 def _check_datagram_persistence(protocol: str, persistence: SessionPersistence) -> None:
-    """Persistence time-out and granularity are for UDP and SCTP only."""
+    """Check that only UDP and SCTP pools have persistence time-out and granularity. Raises :class:`Invalid`."""
     for name in ("persistence_timeout", "persistence_granularity"):
         if getattr(persistence, name) is not None and protocol not in DATAGRAM_PROTOCOLS:
             raise Invalid(
@@ -156,7 +156,7 @@ def _is_netmask(text: str) -> bool:
 
 
 def listener_takes_no_children() -> Invalid:
-    """A pool or policy of a listener that cannot have any."""
+    """Build the error for a pool or policy of a listener that cannot have any."""
     return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
 
 
@@ -193,7 +193,7 @@ def check_listener(listener: Listener, insert_headers: dict[str, str], *, idle: 
 
 DATAGRAM_MONITORS = ("UDP-CONNECT", "SCTP")
 MONITORS_OF_POOL = {"UDP": ("UDP-CONNECT", "SCTP", "TCP", "HTTP"), "SCTP": ("SCTP", "UDP-CONNECT", "TCP", "HTTP")}
-"""Pool protocol -> allowed types of monitors, if restricted."""
+"""Allowed types of monitors by pool protocol, for protocols with a restriction."""
 UDP_CONNECT_DELAY_MIN_SECONDS = 3
 
 
@@ -258,7 +258,7 @@ def check_listener_ports(listeners: Sequence[Listener]) -> None:
 
 
 def check_members(members: Iterable[Member]) -> None:
-    """No two members of a pool with the same address and port."""
+    """Check that no two members of a pool have the same address and port. Raises :class:`Conflict`."""
     if double := _first_double((row.address, row.protocol_port) for row in members):
         raise Conflict(
             f"Another member on this pool is already using ip {double[0]} on protocol_port {double[1]}.",
@@ -267,7 +267,7 @@ def check_members(members: Iterable[Member]) -> None:
 
 
 def check_named_once(members: Iterable[Member]) -> None:
-    """No two members of a batch with the same address and port."""
+    """Check that no two members of a batch have the same address and port. Raises :class:`Invalid`."""
     if double := _first_double((row.address, row.protocol_port) for row in members):
         raise Invalid(
             "Validation failure: Member must be updated only once in the same request. "

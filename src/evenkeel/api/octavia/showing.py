@@ -1,4 +1,4 @@
-"""Converts core values to Octavia's views."""
+"""Conversion of core values to Octavia's views."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

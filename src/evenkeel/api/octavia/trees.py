@@ -57,7 +57,7 @@ class ListenerStatus(View, kw_only=True):
 
 
 class LoadBalancerStatus(View, kw_only=True):
-    """A load balancer's statuses and listeners."""
+    """A load balancer's statuses and its listeners."""
 
     id: str
     name: str
@@ -73,7 +73,7 @@ class StatusTree(View, kw_only=True):
 
 
 def below(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict[str, HealthMonitor]]:
-    """Members and monitor of each pool, by pool id."""
+    """Return members and monitor of each pool, by pool id."""
     members: dict[str, list[Member]] = defaultdict(list)
     for member in tree.members:
         members[member.pool_id].append(member)
@@ -81,7 +81,7 @@ def below(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict[str, He
 
 
 def policies_of(tree: LoadBalancerTree) -> tuple[dict[str, list[L7Policy]], dict[str, list[L7Rule]]]:
-    """Policies by listener id, rules by policy id."""
+    """Return policies by listener id, and rules by policy id."""
     policies: dict[str, list[L7Policy]] = defaultdict(list)
     for policy in tree.l7policies:
         policies[policy.listener_id].append(policy)
@@ -92,7 +92,7 @@ def policies_of(tree: LoadBalancerTree) -> tuple[dict[str, list[L7Policy]], dict
 
 
 def graph_view(tree: LoadBalancerTree) -> FullLoadBalancerView:
-    """A load balancer with all children in full: the response to a create."""
+    """Show a load balancer with all children in full: the response to a create."""
     members, monitors = below(tree)
     policies, rules = policies_of(tree)
     parts = {
@@ -130,7 +130,7 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
 
 STATUSES = b'{"statuses":{"loadbalancer":'
 CLOSED = b"]}"
-"""The end of a view from :func:`opened`."""
+"""End of a view from :func:`opened`."""
 
 
 def opened(view: Value) -> bytes:
@@ -145,7 +145,7 @@ def joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def listed(parts: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
-    """Items that are in pieces themselves, with commas between the items."""
+    """Yield items that are in pieces themselves, with commas between the items."""
     for number, part in enumerate(parts):
         if number:
             yield b","
@@ -153,7 +153,7 @@ def listed(parts: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
 
 
 def statuses_of(row: Any) -> dict[str, str]:
-    """Id, name and statuses of any object."""
+    """Return id, name and statuses of any object."""
     return {
         "id": row.id,
         "name": row.name,

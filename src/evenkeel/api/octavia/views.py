@@ -16,7 +16,7 @@ class IdRef(View, kw_only=True):
 
 
 class AdditionalVipView(View, kw_only=True):
-    """One more address of a load balancer."""
+    """An additional address of a load balancer."""
 
     ip_address: str
     subnet_id: str

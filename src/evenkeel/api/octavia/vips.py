@@ -1,4 +1,4 @@
-"""The VIPs of a load balancer: allocation plans for requests, and options of their port."""
+"""VIPs of a load balancer: allocation plans for requests, and options of their port."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -56,8 +56,8 @@ async def plan_vip(
 
 
 async def checked_plan(services: Services, plan: VipPlan, field: str) -> VipPlan:
-    """The plan. Raises :class:`Invalid`, and releases the port, if the network service returns an address on which no
-    device may listen: a tenant's own port or subnet may have any address.
+    """Check and return the plan. Raises :class:`Invalid`, and releases the port, if the network service returns an
+    address at which no device may listen: a tenant's own port or subnet may have any address.
     """
     try:
         for each in (plan, *plan.additional):
@@ -89,8 +89,8 @@ def _wanted(each: AdditionalVip, vip_port_id: str | None, addresses: AddressRule
 async def check_options(
     services: Services, load_balancer_id: LoadBalancerId, scope: ProjectId | None, changes: Mapping[str, Any]
 ) -> bool:
-    """Whether these changes affect the VIP's port. Raises :class:`Invalid` for options that the port cannot have, and
-    :class:`NotFound` for the load balancer.
+    """Return whether these changes affect the VIP's port. Raises :class:`Invalid` for options that the port cannot
+    have, and :class:`NotFound` for the load balancer.
     """
     if not services.network.has_ports or not _OF_PORT & changes.keys():
         return False

@@ -50,14 +50,14 @@ class TimeToActiveView(Value):
 
 
 class ActivityPointView(Value):
-    """One interval. Rates are averages per second."""
+    """Activity in one interval. Rates are averages per second."""
 
     at: str
     """End of the interval."""
     requests: float
     failed_requests: float
     request_seconds: float | None
-    """Mean time to answer; null without requests."""
+    """Mean time to answer in seconds; null without requests."""
     changes: int
     """Number of changes that became ACTIVE in the interval."""
     time_to_active_seconds: float | None
@@ -73,7 +73,9 @@ class ActivityPointView(Value):
 
 
 class ActivityView(Value):
-    """Requests and times are of this controller only; traffic is of all load balancers with a series."""
+    """Activity of this controller. Requests and times are of this controller only; traffic is of all load balancers
+    with a series.
+    """
 
     since: str
     """Time at which this controller started."""
@@ -83,7 +85,7 @@ class ActivityView(Value):
     time_to_active: TimeToActiveView
     points: list[ActivityPointView]
     reason: str
-    """Why there are no points; else empty."""
+    """Reason why there are no points; else empty."""
 
 
 async def activity(services: Services, call: Call) -> Answer:

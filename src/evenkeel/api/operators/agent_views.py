@@ -74,9 +74,9 @@ class AgentView(Value):
     load_balancers: int
     """Number of load balancers whose shard has this agent as its home."""
     handing_over: int
-    """Shards in handover to another agent."""
+    """Number of shards in handover to another agent."""
     waiting_shards: int
-    """Shards that another agent should serve, and does not yet."""
+    """Number of shards that another agent should serve, and does not yet."""
     waiting_reason: str
     """Reason why waiting shards cannot move now; empty: they can, or there are none."""
     away_shards: int

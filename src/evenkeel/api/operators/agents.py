@@ -60,7 +60,7 @@ async def change_agent(services: Services, call: Call, body: AgentChangeBody) ->
 
 
 def set_admin_state(up: bool) -> Callable[[Services, Call], Awaitable[Answer]]:
-    """The handler that drains, or undrains."""
+    """Return the handler that drains or undrains an agent."""
 
     async def handle(services: Services, call: Call) -> Answer:
         options_of(call, ())
@@ -97,7 +97,7 @@ async def delete_agent(services: Services, call: Call) -> Answer:
 
 
 async def agent_load_balancers(services: Services, call: Call) -> Answer:
-    """Load balancers the agent acts for or is home to."""
+    """Handle GET /agents/{id}/loadbalancers: load balancers that the agent acts for or is home to."""
     wanted = parse_list(call, LOAD_BALANCERS.filters, services.limits)
     agent_id = object_id(call, "Agent")
     page = await page_of(wanted, lambda query: services.operators.load_balancers_on_agent(AgentId(agent_id), query))

@@ -15,11 +15,11 @@ from evenkeel.core.reach import ReachKind
 from evenkeel.core.values import Value
 
 LONG_PENDING_SECONDS = 60.0
-"""A change that is PENDING for longer without a reason is a problem."""
+"""Seconds after which a change that is PENDING without a reason counts as a problem."""
 
 
 Place = tuple[str, int]
-"""Environment and number of a device group."""
+"""Key of a device group: (environment, number)."""
 
 
 class SystemState(Value):
@@ -109,7 +109,7 @@ def _halts(found: SystemState) -> Iterator[_Cause]:
 
 
 def _silence(found: SystemState) -> Iterator[_Cause]:
-    """Agents that are silent in environments that are not halted. Stopped and drained agents are no problem."""
+    """Yield silent agents in environments that are not halted. Stopped and drained agents are no problem."""
     halted = {row.name for row in found.halted}
     silent = [row for row in found.agents if row.silent and row.environment not in halted]
     if not silent:
@@ -140,7 +140,7 @@ def _unusable(found: SystemState, explained: set[Place]) -> Iterator[_Cause]:
 
 
 def _standby_devices(found: SystemState) -> Iterator[SystemProblem]:
-    """Devices that are out of reach in groups of which others are reached, or that no tenant uses."""
+    """Yield devices that are out of reach in groups of which others are reached, or that no tenant uses."""
     for group in found.groups:
         if group.reach.away and (group.reach.kind is ReachKind.REACHED or not group.tenants):
             text = f"device group {group.environment}/{group.number}: out of reach: {', '.join(group.away_titles)}"

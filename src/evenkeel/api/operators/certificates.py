@@ -75,7 +75,7 @@ async def delete_certificate(services: Services, call: Call) -> Answer:
 
 
 def new_certificate(body: CertificateNew) -> NewCertificate:
-    """The certificate to add. Raises :class:`Invalid`."""
+    """Convert the request to the certificate to add. Raises :class:`Invalid`."""
     if (body.pem is None) == (body.pkcs12 is None):
         raise Invalid("Validation failure: Either pem or pkcs12 must be given.")
     kind = CertificateKind(body.kind)
@@ -93,7 +93,7 @@ def new_certificate(body: CertificateNew) -> NewCertificate:
 
 
 def certificate_view(row: KeptCertificate) -> CertificateView:
-    """The operators' view of a certificate."""
+    """Show a certificate for operators."""
     view = CertificateView(
         reference=row.reference,
         project_id=row.project_id,

@@ -41,7 +41,7 @@ def _ports(others: Countdowns) -> Iterator[str]:
 
 
 def duration(seconds: float) -> str:
-    """Days and hours, hours and minutes, minutes, or seconds below a minute."""
+    """Format seconds as days and hours, hours and minutes, minutes, or seconds below a minute."""
     minutes = int(seconds) // 60
     if minutes >= 48 * 60:
         return f"{minutes // (24 * 60)} d {minutes // 60 % 24} h"

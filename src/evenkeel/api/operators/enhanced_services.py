@@ -34,7 +34,7 @@ class EnhancedServiceView(Value):
     usable: bool
     """True if an agent offers the service, so that tenants may choose it."""
     agreed: bool
-    """All agents of the environment have the same, without problems."""
+    """True if all agents of the environment have the same definition, without problems."""
     agents: list[LoadedServiceView]
 
 

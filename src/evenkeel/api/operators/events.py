@@ -36,7 +36,7 @@ def _not_empty(name: str, value: str | None, allowed: str) -> str | None:
 
 
 async def event_stream(services: Services, call: Call) -> Answer:
-    """Server-sent events from ``Last-Event-ID``, or ``after``, on; without either from now on."""
+    """Stream server-sent events after ``Last-Event-ID``, or ``after``; without either new events only."""
     options = options_of(call, ("after",))
     after = last_event_id(call.headers.get(b"last-event-id"))
     if after is None and "after" in options:

@@ -1,4 +1,4 @@
-"""Which agents serve a load balancer."""
+"""Handler of the operators' API for the agents that serve a load balancer."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ NAMED_OF_ONE_MAX = 100
 
 
 async def hosting(services: Services, call: Call) -> Answer:
-    """The agents of a load balancer."""
+    """Handle GET /loadbalancers/{id}/agent."""
     load_balancer_id = object_id(call, "Load Balancer")
     root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
     shard = await services.operators.hosting(LoadBalancerId(load_balancer_id))

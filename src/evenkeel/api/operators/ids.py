@@ -14,7 +14,7 @@ _PREFIX = re.compile(r"[0-9a-f-]{4,36}")
 
 
 async def ids(services: Services, call: Call) -> Answer:
-    """Ids that begin with a prefix."""
+    """Handle GET /ids: list ids that begin with a prefix."""
     prefix = options_of(call, ("prefix",)).get("prefix", "")
     if not _PREFIX.fullmatch(prefix):
         raise BadList(

@@ -13,7 +13,7 @@ from evenkeel.core.networks import SEGMENTS_MAX, TUNNELS, DeclaredNetwork, Netwo
 
 
 def network_of(body: NetworkNew, *, new_id: Callable[[], str]) -> DeclaredNetwork:
-    """The network to store. Raises :class:`Invalid` naming field and value."""
+    """Convert the request to the network to store. Raises :class:`Invalid` naming field and value."""
     id_ = body.id or new_id()
     return checked(
         DeclaredNetwork(
@@ -42,7 +42,7 @@ def changed(network: DeclaredNetwork, body: NetworkChange) -> DeclaredNetwork:
 
 
 def checked(network: DeclaredNetwork) -> DeclaredNetwork:
-    """The network, addresses in canonical form. Raises :class:`Invalid`."""
+    """Check the network, and return it with addresses in canonical form. Raises :class:`Invalid`."""
     type_ = network.network_type
     if type_ in TUNNELS and network.physical_network is not None:
         raise unknown_input("physical_network", network.physical_network, f"A {type_} network has none.")

@@ -1,4 +1,4 @@
-"""Controllers, the topology, and the history of a load balancer."""
+"""Handlers of the operators' API for controllers, the topology, and the history of a load balancer."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from evenkeel.core.values import Value
 
 
 class ControllerView(Value):
-    """A process that serves this API."""
+    """A controller: a process that serves this API."""
 
     id: str
     host: str
@@ -76,7 +76,7 @@ class TopologyDevice(Value):
     reached_by: list[str]
     """Hosts of live agents that reach the device."""
     missed_by: list[str]
-    """Hosts of live agents that do not."""
+    """Hosts of live agents that do not reach the device."""
     version: str
     failover_state: str
     sync_state: str
@@ -121,7 +121,7 @@ async def controllers(services: Services, call: Call) -> Answer:
 
 
 async def history(services: Services, call: Call) -> Answer:
-    """The last 50 revisions of a load balancer, newest first."""
+    """Handle GET /loadbalancers/{id}/history: the last 50 revisions, newest first."""
     options_of(call, ())
     rows = await services.operators.revisions(LoadBalancerId(object_id(call, "Load Balancer")))
     return json_answer({"history": [_revision(row) for row in rows]})

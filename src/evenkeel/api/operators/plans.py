@@ -25,7 +25,7 @@ ADOPTION_LOOKS = 400
 
 
 class AttributeView(Value):
-    """An attribute that differs. Empty: not set."""
+    """An attribute that differs between device and definition. Empty: not set."""
 
     name: str
     present: str
@@ -33,7 +33,7 @@ class AttributeView(Value):
 
 
 class OperationView(Value):
-    """An object that would be created, modified or deleted."""
+    """An object that would be created, modified or deleted on a device."""
 
     verb: Literal["create", "modify", "delete"]
     type: str
@@ -49,7 +49,7 @@ class DevicePlanView(Value):
     device: str
     operations: list[OperationView]
     more: int
-    """Operations that are not listed."""
+    """Number of operations that are not listed."""
     left: list[str]
     """Objects of the partition without our mark that no load balancer needs; they are kept."""
     problem: str
@@ -57,7 +57,7 @@ class DevicePlanView(Value):
 
 
 class PlanView(Value):
-    """The plan of each device. ``load_balancer_id`` empty: of a tenant's whole partition."""
+    """The plans of all devices of a group. ``load_balancer_id`` empty: for a tenant's whole partition."""
 
     load_balancer_id: str
     agent_id: str
@@ -189,7 +189,7 @@ async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadB
 async def _answer(
     services: Services, owner: ShardOwner, load_balancer_id: LoadBalancerId, *, adopt: bool
 ) -> PlanAnswer:
-    """The agent's answer. Raises :class:`AgentSilent` after :data:`LOOKS`, or :data:`ADOPTION_LOOKS`."""
+    """Wait for the agent's answer. Raises :class:`AgentSilent` after :data:`LOOKS`, or :data:`ADOPTION_LOOKS`."""
     inquiry_id = services.new_id()
     await services.operators.add_plan_inquiry(inquiry_id, owner.shard_id, load_balancer_id)
     await services.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt)

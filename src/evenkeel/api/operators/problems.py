@@ -10,7 +10,7 @@ from evenkeel.core.values import Value
 
 CERTIFICATES_NAMED_MAX = 10
 WRITABLE = "writable"
-"""The state of a database that is no problem."""
+"""Text for a database that accepts writes."""
 
 
 class SystemProblem(Value):

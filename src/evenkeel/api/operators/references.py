@@ -21,13 +21,13 @@ NAMED_MAX = 3
 
 
 class ReferenceView(Value):
-    """A reference; the facts are of a certificate, or of the first of several CA certificates."""
+    """A reference to a key manager; the facts are of a certificate, or of the first of several CA certificates."""
 
     reference: str
     project_id: str
     kind: str
     sha256: str
-    """The identity of the last content read."""
+    """Identity of the last content read."""
     problem: str
     """Reason why the last read failed; empty: it succeeded."""
     checked_at: str

@@ -1,5 +1,5 @@
-"""Commands that help against problems, with the names filled in, to be copied into a shell: names that agents and
-tenants choose are quoted. Pure.
+"""Commands that remedy problems, with the names filled in, to be copied into a shell: names that agents and tenants
+choose are quoted. Pure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ CONNECT_SECONDS = 5
 
 
 def start_agents(silent: Sequence[AgentLife]) -> str:
-    """Commands on the hosts of silent agents."""
+    """Return commands to run on the hosts of silent agents."""
     hosts = dict.fromkeys(row.host for row in silent[:NAMED_MAX])
     return f"on {', '.join(hosts)}: systemctl start evenkeel-agent"
 
@@ -31,7 +31,7 @@ def replace_agents(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> 
 
 
 def device_remedy(group: GroupReach, agents: Iterable[AgentLife]) -> str:
-    """Commands that show why the devices of a group that no agent reaches do not answer."""
+    """Return commands that show why the devices of a group that no agent reaches do not answer."""
     if not group.reach.away:
         hosts = [row.host for row in agents if _place(row) == (group.environment, group.number)]
         where = f"on {', '.join(hosts[:NAMED_MAX])}" if hosts else "on a host of the group"

@@ -245,7 +245,7 @@ class CertificateNewBody(Request):
 
 
 class Adoption(Request):
-    """Whether to adopt the partition, or only to plan it."""
+    """Whether to adopt the partition, or only to plan the adoption."""
 
     apply: bool = False
 

@@ -1,4 +1,4 @@
-"""The routes of the operators' API."""
+"""Routes of the operators' API."""
 
 from msgspec import defstruct, structs
 

@@ -1,4 +1,4 @@
-"""Handler of the operators' API: the traffic of a load balancer over time."""
+"""Handler of the operators' API for the traffic of a load balancer over time."""
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
@@ -14,7 +14,7 @@ DECIMALS = 3
 
 
 class PointView(Value):
-    """One point. Rates are averages per second, of the interval that ended then."""
+    """One point of a series. Rates are averages per second, over the interval that ended then."""
 
     at: str
     connections: float
@@ -34,11 +34,11 @@ class SeriesView(Value):
     """Seconds between two points."""
     points: list[PointView]
     reason: str
-    """Why there are no points; else empty."""
+    """Reason why there are no points; else empty."""
 
 
 async def traffic(services: Services, call: Call) -> Answer:
-    """The points that this controller keeps."""
+    """Handle GET /loadbalancers/{id}/series: the points that this controller holds."""
     options_of(call, ())
     id_ = LoadBalancerId(object_id(call, "Load Balancer"))
     if not await services.operators.known_load_balancers([id_]):

@@ -10,7 +10,7 @@ from evenkeel.core.ids import AgentId, ShardId
 
 
 async def shards(services: Services, call: Call) -> Answer:
-    """Shards, by environment or agent."""
+    """Handle GET /shards: list shards, by environment or agent."""
     options = options_of(call, ("environment", "agent_id"))
     agent_id = AgentId(options["agent_id"]) if "agent_id" in options else None
     rows = await services.operators.shards(environment=options.get("environment"), agent_id=agent_id)

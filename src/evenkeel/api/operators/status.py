@@ -38,7 +38,7 @@ class StatusView(Value):
     controllers do that at most every 5 s. 0: for this answer.
     """
     oldest_pending_seconds: float
-    """How long ago the oldest change was accepted that is still PENDING; 0 if there is none."""
+    """Seconds since the oldest change was accepted that is still PENDING; 0 if there is none."""
     shards: views.ShardCounts
     halted: list[views.HaltedView]
     devices: list[views.DevicesView]
@@ -60,7 +60,7 @@ class Readiness(Value):
 
 
 async def status(services: Services, call: Call) -> Answer:
-    """A summary of the whole system."""
+    """Handle GET /status: a summary of the whole system."""
     options_of(call, ())
     return await services.status.get(lambda: _status(services))
 

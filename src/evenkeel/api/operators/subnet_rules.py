@@ -1,4 +1,4 @@
-"""New address pools: computes absent attributes from the CIDR, and checks all. Pure."""
+"""Rules for new address pools: absent attributes are computed from the CIDR, and all are checked. Pure."""
 
 from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
@@ -16,7 +16,7 @@ Net = IPv4Network | IPv6Network
 
 
 def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
-    """The subnet to store. Raises :class:`Invalid` naming field and value."""
+    """Convert the request to the subnet to store. Raises :class:`Invalid` naming field and value."""
     network = _network(body.cidr)
     gateway = _inside("gateway_ip", body.gateway_ip, network)
     first, last = _hosts(network)
@@ -52,7 +52,7 @@ def device_ranges(network: Net, devices: Iterable[str], reserved: Iterable[str])
 
 
 def with_device_addresses(subnet: Subnet, devices: Iterable[str]) -> Subnet:
-    """The subnet with other addresses for devices. Raises :class:`Invalid`."""
+    """Return the subnet with other addresses for devices. Raises :class:`Invalid`."""
     others = [text for text in subnet.reserved if text not in subnet.device_addresses]
     return replace(subnet, **device_ranges(_network(subnet.cidr), devices, others))
 
@@ -89,7 +89,7 @@ def _reserved(field: str, text: str, network: Net) -> str:
 
 
 def _hosts(network: Net) -> tuple[Address, Address]:
-    """First and last host address."""
+    """Return the first and the last host address."""
     first, last = network[0], network[-1]
     if network.prefixlen >= network.max_prefixlen - 1:
         return first, last

@@ -1,4 +1,4 @@
-"""Address pools of the built-in network."""
+"""Handlers of the operators' API for address pools of the built-in network."""
 
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services
@@ -23,7 +23,7 @@ async def create_subnet(services: Services, call: Call, body: SubnetNewBody) -> 
 
 
 async def change_subnet(services: Services, call: Call, body: SubnetChangeBody) -> Answer:
-    """Set the addresses for devices."""
+    """Handle PUT /subnets/{id}: set the addresses for devices."""
     id_ = object_id(call, "Subnet")
     known = next((row for row in await services.operators.subnets() if row.id == id_), None)
     if known is None:

@@ -101,11 +101,11 @@ class HostingView(Value):
     home: AgentView | None
     acting: AgentView | None
     ahead: int
-    """How many load balancers with changes accepted earlier wait for the same agent, or for a place."""
+    """Number of load balancers with changes accepted earlier that wait for the same agent, or for placement."""
     remedy: str
     """Commands that remedy the reasons about devices or certificates; empty: none is known."""
     retry_seconds_max: int
-    """A change that was refused, or could not be tried, is tried again within this time."""
+    """Seconds within which a change that was refused, or could not be attempted, is attempted again."""
 
 
 class EventView(Value):
@@ -131,7 +131,7 @@ class EventView(Value):
 
 
 class UpDown(Value):
-    """Numbers of live and other agents."""
+    """Numbers of live agents and of others."""
 
     up: int
     down: int
@@ -181,7 +181,7 @@ class IdsView(Value):
 
 
 class UnknownHistoryView(Value):
-    """A history that an agent saw and the database never had."""
+    """A history that an agent reported and this database never had."""
 
     history_id: str
     noted_at: str
@@ -201,7 +201,7 @@ class DatabaseView(Value):
 
 
 def database_view(row: History) -> DatabaseView:
-    """The history of the database."""
+    """Show the history of the database."""
     unknown = [
         UnknownHistoryView(history_id=one.id, noted_at=timestamp(one.noted_at), agent_id=one.agent_id)
         for one in row.unknown
@@ -225,17 +225,17 @@ def environment_view(row: Environment) -> EnvironmentView:
 
 
 def halted_reasons(rows: Iterable[Environment]) -> dict[str, str]:
-    """The reasons of open circuit breakers, by environment."""
+    """Return the reasons of open circuit breakers, by environment."""
     return {row.name: row.halted_reason for row in rows if row.halted_at is not None}
 
 
 def halted_view(row: Environment) -> HaltedView:
-    """An environment whose circuit breaker is open."""
+    """Show an environment whose circuit breaker is open."""
     return HaltedView(environment=row.name, since=timestamp_or_none(row.halted_at), reason=row.halted_reason)
 
 
 def devices_view(row: GroupReach) -> DevicesView:
-    """A device group of which not all devices are reachable."""
+    """Show a device group with unreachable devices."""
     return DevicesView(
         environment=row.environment,
         group_number=row.number,
@@ -264,7 +264,7 @@ def network_view(row: DeclaredNetwork) -> NetworkView:
 
 
 def shard_view(row: Shard, alive: frozenset[str], halted: Mapping[str, str]) -> ShardView:
-    """A shard; ``alive``: ids of live agents, ``halted``: from :func:`halted_reasons`."""
+    """Show a shard; ``alive``: ids of live agents, ``halted``: result of :func:`halted_reasons`."""
     return ShardView(
         id=row.id,
         environment=row.environment,

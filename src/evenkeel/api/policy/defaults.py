@@ -183,5 +183,5 @@ def defaults() -> tuple[RuleDefault, ...]:
 
 
 def roles() -> frozenset[str]:
-    """The roles that these rules name."""
+    """Return the roles that the default rules name."""
     return frozenset(role for rule in defaults() for role in _ROLE.findall(rule.check_str))

@@ -11,12 +11,12 @@ GLOBAL_SUFFIX = "-global"
 
 
 def own(kind: str, action: str) -> str:
-    """The rule for a route that Octavia does not have."""
+    """Return the name of the rule for a route that Octavia does not have."""
     return f"{OWN}:{kind}:{action}"
 
 
 UNHURRIED = own("request", "unlimited")
-"""The rule of callers without a rate limit."""
+"""Name of the rule that allows callers to exceed the rate limit."""
 
 
 def octavia(kind: str, action: str) -> str:

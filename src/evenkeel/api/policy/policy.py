@@ -32,9 +32,9 @@ CHECK_SECONDS = 5.0
 """Interval of checks for changed policy files."""
 MAX_REMEMBERED = 20_000
 ANOTHER_PROJECT = "\0another"
-"""An id that no project has."""
+"""Project id that stands for a foreign project: no project has it."""
 _DEFAULT_FILE = "policy.yaml"
-"""OpenStack's default file name; the file is optional."""
+"""OpenStack's default name of a policy file; the file is optional."""
 
 
 _NAMED = re.compile(r"(?<!not )\b(role|rule):([^\s()]+)")
@@ -61,7 +61,7 @@ class Policy:
         self._next_check_seconds = monotonic() + CHECK_SECONDS
 
     def admit(self, rule: str, caller: Caller) -> Admitted:
-        """The scope of the request. Raises :class:`Forbidden`."""
+        """Authorize a request and return its scope. Raises :class:`Forbidden`."""
         if self._monotonic() >= self._next_check_seconds:
             self._check_files()
         key = (rule, caller)

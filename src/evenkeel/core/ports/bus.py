@@ -13,10 +13,10 @@ the message is redelivered later, a bounded number of times.
 
 
 class Subscription(Protocol):
-    """A running consumer."""
+    """A running consumer of a queue, or a running announcement."""
 
     async def close(self) -> None:
-        """Stop consuming; wait for the messages being handled."""
+        """Stop consuming, and wait for the messages being handled."""
         ...
 
 
@@ -29,7 +29,7 @@ class Will(Value):
 
 
 class Bus(Protocol):
-    """Messages between processes. Queues are durable and declared on first use."""
+    """Port to the message bus between processes. Queues are durable and declared on first use."""
 
     async def start(self) -> None:
         """Connect to the bus. Raises :class:`BusUnavailable` when it cannot be reached within its time-out."""
@@ -40,8 +40,9 @@ class Bus(Protocol):
         ...
 
     async def call(self, queue: str, message: Call, *, timeout_seconds: float) -> AnyReply:
-        """Send and wait for the answer. Raises :class:`CallTimeout`, :class:`BusUnavailable`,
-        :class:`MessageTooLarge`."""
+        """Send a call and wait for the answer. Raises :class:`CallTimeout`, :class:`BusUnavailable`,
+        :class:`MessageTooLarge`.
+        """
         ...
 
     async def consume(self, queue: str, handler: Handler, *, concurrency: int) -> Subscription:
@@ -59,7 +60,7 @@ class Bus(Protocol):
 
     @property
     def delivers_wills(self) -> bool:
-        """Whether wills are delivered. If not, only probes find that a name has gone."""
+        """True if the bus delivers wills. If not, only probes find that a name has gone."""
         ...
 
     @property

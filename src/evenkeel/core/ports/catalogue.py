@@ -1,4 +1,4 @@
-"""The store port for flavors and availability zones."""
+"""Store port for flavors and availability zones."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

@@ -4,10 +4,10 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Monotonic time, for waiting and leases only; stored times come from the database's clock."""
+    """Port to monotonic time, for waiting and leases only; stored times come from the database's clock."""
 
     def monotonic(self) -> float:
-        """Seconds since an arbitrary fixed time."""
+        """Return seconds since an arbitrary fixed time."""
         ...
 
     async def sleep(self, seconds: float) -> None: ...

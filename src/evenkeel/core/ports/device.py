@@ -19,17 +19,19 @@ from evenkeel.core.plans import DevicePlan
 
 
 class Device(Protocol):
-    """One device group. Any agent of the group may call at any time; the guard on the device refuses writes of all but
-    the owner.
+    """Port to one device group. Any agent of the group may call at any time; the guard on the device refuses writes of
+    all but the owner.
     """
 
     @property
     def facts(self) -> DeviceFacts:
-        """The properties of the driver and the group."""
+        """Properties of the driver and the group."""
         ...
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """Check that each device meets the requirements. Never raises because of a device: see ``problem``."""
+        """Check that each device meets the requirements. Never raises because of a device: see
+        :attr:`DeviceState.problem`.
+        """
         ...
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
@@ -79,7 +81,7 @@ class Device(Protocol):
         ...
 
     async def observe(self) -> Observation:
-        """Statuses and statistics of all objects that this driver created, by a constant number of bulk reads."""
+        """Read statuses and statistics of all objects that this driver created, by a constant number of bulk reads."""
         ...
 
     async def tenants(self) -> frozenset[ProjectId]:

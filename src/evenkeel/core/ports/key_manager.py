@@ -34,9 +34,8 @@ class KeyManager(Protocol):
 
 
 class CertificateStore(Protocol):
-    """A key manager to which operators add certificates. No return value contains a key.
-
-    Every method raises :class:`KeyManagerUnavailable`.
+    """Port to a key manager to which operators add certificates. No return value contains a key. Every method raises
+    :class:`KeyManagerUnavailable`.
     """
 
     async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
@@ -46,7 +45,7 @@ class CertificateStore(Protocol):
         ...
 
     async def kept(self, project_id: ProjectId | None) -> tuple[KeptCertificate, ...]:
-        """The certificates of the project, or of all, by project and name."""
+        """Return the certificates of the project, or of all projects, by project and name."""
         ...
 
     async def show(self, project_id: ProjectId, name: str) -> KeptCertificate:

@@ -1,4 +1,4 @@
-"""The store port for the pool-rooted objects of LBaaS v1: see :mod:`evenkeel.core.pool_rooted`."""
+"""Store port for the pool-rooted objects of LBaaS v1: see :mod:`evenkeel.core.pool_rooted`."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -54,7 +54,7 @@ class LbaasV1Store(Protocol):
         ...
 
     async def pool_statistics(self, pool_id: str) -> ListenerStatistics:
-        """Totals of the listeners that send to the pool."""
+        """Return the totals of the listeners that send to the pool."""
         ...
 
     async def providers_of_monitor(self, monitor_id: str) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ class LbaasV1Store(Protocol):
         ...
 
     async def add_shared_monitor(self, row: SharedMonitor) -> SharedMonitor:
-        """Store a monitor that no pool has yet."""
+        """Store a shared monitor that no pool has yet."""
         ...
 
     async def update_shared_monitor(
@@ -86,7 +86,7 @@ class LbaasV1Store(Protocol):
     async def associate_monitor(
         self, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None
     ) -> Change:
-        """Associate a monitor of the same project with the pool; ``new_id``: of the health monitor in the pool.
+        """Associate a monitor of the same project with the pool; ``new_id``: id of the health monitor in the pool.
         :class:`Conflict` if the pool has a monitor.
         """
         ...

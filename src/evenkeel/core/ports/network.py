@@ -1,4 +1,4 @@
-"""The network port: where VIPs come from."""
+"""Port to the network service, which allocates VIPs."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, Protocol
@@ -15,7 +15,7 @@ LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups", 
 
 
 class Network(Protocol):
-    """The network service: ports of VIPs, and the networks' parameters for devices."""
+    """Port to the network service: ports of VIPs, and the networks' parameters for devices."""
 
     @property
     def has_ports(self) -> bool:
@@ -95,8 +95,9 @@ class Network(Protocol):
         ...
 
     async def take_address(self, wanted: DevicePort) -> TakenAddress:
-        """Make a port for an address of devices. Raises :class:`Conflict` with the reason (no free address, no such
-        subnet any more), :class:`NetworkUnavailable`; then nothing stays allocated."""
+        """Create a port for an address of devices. Raises :class:`Conflict` with the reason (no free address, no such
+        subnet any more), :class:`NetworkUnavailable`; then nothing stays allocated.
+        """
         ...
 
     async def abandon_address(self, taken: TakenAddress) -> None:

@@ -1,4 +1,4 @@
-"""The store port of the operators' API."""
+"""Store port for the operators' API."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -67,7 +67,7 @@ class OperatorStore(Protocol):
         ...
 
     async def history(self) -> History:
-        """Which history of the database this is."""
+        """Return the current history of the database."""
         ...
 
     async def new_history(self) -> History:
@@ -141,11 +141,11 @@ class OperatorStore(Protocol):
         ...
 
     async def load_balancers_on_agent(self, agent_id: AgentId, query: ListQuery) -> Page:
-        """Load balancers the agent acts for or is home to. Raises :class:`NotFound`."""
+        """Return load balancers that the agent acts for or is home to. Raises :class:`NotFound`."""
         ...
 
     async def hosting(self, load_balancer_id: LoadBalancerId) -> Shard | None:
-        """The shard of a load balancer; None if not placed. Raises :class:`NotFound`."""
+        """Return the shard of a load balancer; None if it is not placed. Raises :class:`NotFound`."""
         ...
 
     async def place_in_line(self, load_balancer_id: LoadBalancerId) -> int:
@@ -159,11 +159,11 @@ class OperatorStore(Protocol):
         ...
 
     async def add_plan_inquiry(self, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
-        """Store an operator's question to the agent of the shard; kept for some minutes."""
+        """Store an operator's inquiry to the agent of the shard; it is kept for some minutes."""
         ...
 
     async def plan_answer(self, inquiry_id: str) -> PlanAnswer | None:
-        """The agent's answer; None if there is none yet."""
+        """Return the agent's answer to an inquiry; None if there is none yet."""
         ...
 
     async def orphaned_partitions(self, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
@@ -191,7 +191,7 @@ class OperatorStore(Protocol):
         ...
 
     async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
-        """Shards, by environment, group and tenant."""
+        """Return shards, by environment, group and tenant."""
         ...
 
     async def shard_counts(self) -> tuple[ShardCount, ...]:
@@ -209,7 +209,7 @@ class OperatorStore(Protocol):
         ...
 
     async def revisions(self, load_balancer_id: LoadBalancerId) -> tuple[Revision, ...]:
-        """The last revisions of a load balancer, newest first. Raises :class:`NotFound`. One query."""
+        """Return the last revisions of a load balancer, newest first. Raises :class:`NotFound`. One query."""
         ...
 
     async def events(
@@ -243,15 +243,19 @@ class OperatorStore(Protocol):
         ...
 
     async def ids(self, prefix: str, *, limit: int) -> Mapping[str, tuple[str, ...]]:
-        """Ids of ``loadbalancers``, ``agents`` and ``shards`` that begin with ``prefix``, at most ``limit`` of each."""
+        """Return ids of ``loadbalancers``, ``agents`` and ``shards`` that begin with ``prefix``, at most ``limit`` of
+        each.
+        """
         ...
 
     async def out_of_reach(self) -> tuple[GroupReach, ...]:
-        """Device groups with unreachable devices, or without an agent that observes them; one query."""
+        """Return device groups with unreachable devices, or without an agent that observes them; one query."""
         ...
 
     async def summary(self) -> LoadBalancerSummary:
-        """Counts of load balancers, some seconds old where there are thousands of them. Constant number of queries."""
+        """Return counts of load balancers, some seconds old where there are thousands of them. Constant number of
+        queries.
+        """
         ...
 
     async def references(self, query: ReferenceQuery, *, limit: int) -> tuple[ReferencedCertificate, ...]:
@@ -267,7 +271,7 @@ class OperatorStore(Protocol):
         ...
 
     async def subnets(self) -> tuple[Subnet, ...]:
-        """All address pools of the built-in network."""
+        """Return all address pools of the built-in network."""
         ...
 
     async def add_subnet(self, subnet: Subnet) -> Subnet:
@@ -280,7 +284,7 @@ class OperatorStore(Protocol):
         ...
 
     async def networks(self) -> tuple[DeclaredNetwork, ...]:
-        """All declared networks, by name."""
+        """Return all declared networks, by name."""
         ...
 
     async def add_network(self, network: DeclaredNetwork) -> None:

@@ -1,4 +1,4 @@
-"""The store port for sessions and shards."""
+"""Store port for sessions and shards."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -29,7 +29,9 @@ class FoundServices(Value):
     page: ServiceDefinitions
     needs: Needs = Needs()
     awaited: tuple[Change, ...] = ()
-    """Networks that load balancers of the page wait for, which the group's common shard has to serve."""
+    """Changes of common networks for which load balancers of the page wait; the group's common
+    shard has to serve them.
+    """
 
 
 class ArrivedKeepalive(Value):
@@ -40,8 +42,8 @@ class ArrivedKeepalive(Value):
 
 
 class OwnershipStore(Protocol):
-    """Sessions of agents, and ownership of shards. Every write is compare-and-set; sessions expire by the database's
-    clock.
+    """Store port for sessions of agents, and ownership of shards. Every write is compare-and-set; sessions expire by
+    the database's clock.
     """
 
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
@@ -88,9 +90,9 @@ class OwnershipStore(Protocol):
         after_id: str = "",
         limit: int | None = None,
     ) -> Assignments:
-        """The session's shards and their unconfirmed load balancers: at most ``limit`` shards after ``after_id``.
-        ``served``: see :class:`GetAssignments`; accepted for a while after a new history has begun. Raises
-        :class:`SessionLost`.
+        """Return the session's shards and their unconfirmed load balancers: at most ``limit`` shards after
+        ``after_id``. ``served``: see :class:`GetAssignments`; accepted for a while after a new history has begun.
+        Raises :class:`SessionLost`.
         """
         ...
 
@@ -106,9 +108,10 @@ class OwnershipStore(Protocol):
         limit: int,
         unattachable: Mapping[LoadBalancerId, str] = ...,
     ) -> FoundServices:
-        """Definitions of a shard. ``unattachable``: load balancers for whose networks the network service has no
-        answer, with the reason. Raises :class:`SessionLost` if the agent does not own the shard at that epoch, or the
-        session is not the agent's."""
+        """Return definitions of a shard. ``unattachable``: reasons for load balancers for whose networks the network
+        service has no answer. Raises :class:`SessionLost` if the agent does not own the shard at that epoch, or the
+        session is not the agent's.
+        """
         ...
 
     async def ports_to_adopt(self, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:

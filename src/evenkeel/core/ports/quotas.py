@@ -1,4 +1,4 @@
-"""The store port for quotas."""
+"""Store port for quotas."""
 
 from typing import Protocol
 
@@ -8,7 +8,9 @@ from evenkeel.core.quota import Limits, ProjectQuotas, Quotas
 
 
 class QuotaStore(Protocol):
-    """Quotas of projects. Every write that creates an object checks them and raises :class:`QuotaMet`."""
+    """Store port for quotas of projects. Every write that creates an object checks them and raises
+    :class:`QuotaMet`.
+    """
 
     def default_quotas(self) -> Quotas:
         """Return the quotas of projects that have none of their own."""

@@ -8,7 +8,7 @@ from evenkeel.core.ids import ProjectId
 
 
 class RenewalStore(Protocol):
-    """References of listeners and pools. Several controllers may use it at the same time."""
+    """Store port for references of listeners and pools. Several controllers may use it at the same time."""
 
     async def check_now(self, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
         """Make a reference due. Does nothing if no listener or pool has it any more."""

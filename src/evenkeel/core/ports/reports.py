@@ -16,8 +16,8 @@ from evenkeel.core.traffic import TrafficReading
 
 
 class ReportStore(Protocol):
-    """Reports of agents. A report counts if it comes from the session of the agent that owns the shard, at the shard's
-    epoch.
+    """Store port for reports of agents. A report counts if it comes from the session of the agent that owns the shard,
+    at the shard's epoch.
     """
 
     async def record_applied(
@@ -57,8 +57,8 @@ class ReportStore(Protocol):
         ...
 
     async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
-        """The load balancers after ``expected_after`` that the devices of the group must hold, in id order: confirmed,
-        not deleted, and with a VIP that is not being released. ``stale`` for old epochs.
+        """Return the load balancers after ``expected_after`` that the devices of the group must hold, in id order:
+        confirmed, not deleted, and with a VIP that is not being released. ``stale`` for old epochs.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Which agent serves a pool, and which pools an agent serves."""
+"""Agents in LBaaS v1: the agent that serves a pool, and the pools that an agent serves."""
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services

@@ -16,7 +16,7 @@ from evenkeel.core.pool_rooted import RootedPool, SharedMonitor
 
 
 async def usable(services: Services, call: Call, monitor_id: str) -> SharedMonitor:
-    """A monitor that pools may share. Raises :class:`NotFound`, :class:`NeutronRefusal`."""
+    """Return a monitor that pools may share. Raises :class:`NotFound`, :class:`NeutronRefusal`."""
     monitor: SharedMonitor = await found(services, call, HEALTH_MONITORS, monitor_id)
     if monitor.in_pool:
         raise NeutronRefusal(

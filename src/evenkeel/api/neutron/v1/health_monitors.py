@@ -58,7 +58,7 @@ def _row(wanted: V1HealthMonitorNew, project_id: ProjectId, monitor_id: str) -> 
 
 
 def _defaults_of(monitor_type: str) -> dict[str, Any]:
-    """The values that null stands for."""
+    """Return the values that null stands for, by attribute."""
     return {**http_defaults(monitor_type), "admin_state_up": True}
 
 

@@ -30,7 +30,7 @@ class Collection(Value):
     name: str
     plural: str
     rule: str
-    """Octavia's name of the same kind, for rules."""
+    """Octavia's name of the same kind, used in policy rules."""
     filters: Filters
     read: Read
     view: Callable[[Any], Any]
@@ -163,7 +163,7 @@ def show(collection: Collection) -> Handler:
 
 
 def listing(collection: Collection) -> Handler:
-    """The handler that lists objects."""
+    """Return the handler that lists objects."""
     return list_of(collection, lambda services, _call, query: collection.read(services, query))
 
 

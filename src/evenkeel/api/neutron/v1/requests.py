@@ -1,4 +1,4 @@
-"""Request types of LBaaS v1. Null means the default; absent attributes of a change stay."""
+"""Request types of LBaaS v1. Null means the default; absent attributes of a change stay unchanged."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -28,14 +28,14 @@ _STATUS = frozenset({"status", "status_description"})
 
 
 class V1Persistence(Request):
-    """Session persistence; none without a type."""
+    """Session persistence of a vip; none without a type."""
 
     type: PersistenceType | None = None
     cookie_name: CookieName | None = None
 
 
 class V1VipNew(NeutronNew):
-    """An address and port in front of a pool."""
+    """A new vip: an address and port in front of a pool."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "port_id"}) | _STATUS
 
@@ -102,7 +102,7 @@ class V1PoolChange(NeutronChange):
 
 
 class V1MemberNew(NeutronNew):
-    """One server of a pool."""
+    """A new member: one server of a pool."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"}) | _STATUS
 
@@ -126,7 +126,7 @@ class V1MemberChange(NeutronChange):
 
 
 class V1HealthMonitorNew(NeutronNew):
-    """How members are checked, in any number of pools. Times in seconds."""
+    """A new health monitor: how members are checked, in any number of pools. Times in seconds."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "pools"}) | _STATUS
 

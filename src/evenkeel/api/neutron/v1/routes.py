@@ -1,4 +1,4 @@
-"""The routes of LBaaS v1."""
+"""Routes of LBaaS v1."""
 
 from typing import Any
 

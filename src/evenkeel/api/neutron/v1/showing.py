@@ -1,4 +1,4 @@
-"""Converts core values to LBaaS v1's views. Values without an equivalent in LBaaS v1 are shown unchanged."""
+"""Conversion of core values to LBaaS v1's views. Values without an equivalent in LBaaS v1 are shown unchanged."""
 
 from typing import Any
 

@@ -35,7 +35,7 @@ class V1VipView(View, kw_only=True):
 
 
 class V1MonitorStatusView(View, kw_only=True):
-    """A health monitor of a pool."""
+    """State of a health monitor in a pool."""
 
     monitor_id: str
     status: str
@@ -77,7 +77,7 @@ class V1MemberView(View, kw_only=True):
 
 
 class V1PoolStatusView(View, kw_only=True):
-    """A pool of a health monitor."""
+    """State of a pool with a health monitor."""
 
     pool_id: str
     status: str
@@ -101,7 +101,7 @@ class V1HealthMonitorView(View, kw_only=True):
 
 
 class V1NothingView(View, kw_only=True):
-    """The empty answer to an association."""
+    """Empty response to an association."""
 
 
 class V1StatisticsView(View, kw_only=True):

@@ -131,8 +131,9 @@ async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answe
 
 
 async def _other_pool(services: Services, call: Call, row: Listener, pool_id: str | UnsetType) -> Pool:
-    """The vip's new pool, which must be of the same load balancer, because the VIP does not move. Raises
-    :class:`NeutronRefusal`."""
+    """Return the vip's new pool, which must be of the same load balancer, because the VIP does not move. Raises
+    :class:`NeutronRefusal`.
+    """
     other: Pool = await services.tenants.get(Pool, str(pool_id), project_id=call.caller.scope)
     if other.load_balancer_id != row.load_balancer_id:
         raise NeutronRefusal(

@@ -1,4 +1,4 @@
-"""Change requests of LBaaS v2: absent attributes stay, null means the default."""
+"""Change requests of LBaaS v2: absent attributes stay unchanged, null means the default."""
 
 from typing import ClassVar
 

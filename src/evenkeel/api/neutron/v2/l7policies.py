@@ -47,7 +47,7 @@ def check_target(action: str, pool_id: str | None, url: str | None) -> None:
 
 
 def no_pool() -> NeutronRefusal:
-    """The error for a redirect policy without a pool."""
+    """Build the error for a redirect policy without a pool."""
     return NeutronRefusal(
         409, "L7PolicyRedirectPoolIdMissing", "Redirect pool id is missing for L7 Policy with pool redirect action."
     )

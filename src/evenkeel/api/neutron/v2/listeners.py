@@ -44,7 +44,9 @@ _PAIRS = {"HTTP": "HTTP", "TCP": "TCP", "HTTPS": "HTTPS", TLS_PROTOCOL: "HTTP"}
 
 
 def check_pair(listener_protocol: str, pool_protocol: str) -> None:
-    """Check two protocols that LBaaS v2 has. Raises :class:`NeutronRefusal` (409)."""
+    """Check that a listener and its pool have two protocols that fit in LBaaS v2. Raises
+    :class:`NeutronRefusal` (409).
+    """
     wanted = _PAIRS.get(listener_protocol)
     if wanted is not None and pool_protocol in _PAIRS.values() and wanted != pool_protocol:
         raise NeutronRefusal(
@@ -63,7 +65,7 @@ async def _pool_on(services: Services, call: Call, pool_id: str, named: str | No
 
 
 def apart() -> NeutronRefusal:
-    """The error for a listener and a pool of different load balancers."""
+    """Build the error for a listener and a pool of different load balancers."""
     return bad_request("Listener and pool must be on the same loadbalancer.", "ListenerAndPoolMustBeOnSameLoadbalancer")
 
 

@@ -1,4 +1,4 @@
-"""Load balancers: create, change, delete, statuses, statistics."""
+"""LBaaS v2 load balancers: create, change, delete, statuses, statistics."""
 
 from evenkeel.api.answers import NO_CONTENT, Answer, StreamedAnswer, json_answer
 from evenkeel.api.context import Call, Services
@@ -28,7 +28,7 @@ async def create(services: Services, call: Call, body: requests.V2LoadBalancerNe
 
 
 def check_new(wanted: requests.V2LoadBalancerNew, scope: ProjectId | None) -> None:
-    """Rules of a new load balancer between attributes. Raises :class:`NeutronRefusal`."""
+    """Check the rules between attributes of a new load balancer. Raises :class:`NeutronRefusal`."""
     check_tenant(scope, wanted)
     if wanted.provider == "":
         raise bad_request("Service provider '' could not be found", "ServiceProviderNotFound")

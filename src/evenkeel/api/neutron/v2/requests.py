@@ -51,7 +51,7 @@ V2RuleValue = Annotated[str, Meta(max_length=255, pattern=r"^[^\x00-\x1f\x7f]*" 
 
 
 class V2Persistence(Request):
-    """Session persistence; none without a type."""
+    """Session persistence of a pool; none without a type."""
 
     type: PersistenceType | UnsetType | None = UNSET
     cookie_name: CookieName | UnsetType | None = UNSET
@@ -93,7 +93,7 @@ class V2L7PolicyNew(V2L7PolicyParts, kw_only=True):
 
 
 class V2MemberNew(NeutronNew):
-    """One server of a pool."""
+    """A new member: one server of a pool."""
 
     address: Address
     protocol_port: Port

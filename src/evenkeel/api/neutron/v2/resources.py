@@ -34,7 +34,9 @@ L7RULES = _of(octavia.L7RULES, showing.l7rule_view)
 
 
 def body_as(kind: Callable[..., T], body: Any, **others: Any) -> T:
-    """The request in Octavia's form: attributes with the same name mean the same in both; ``others`` are passed."""
+    """Convert the request to Octavia's form: attributes with the same name mean the same in both; ``others`` are
+    passed.
+    """
     names: tuple[str, ...] = kind.__struct_fields__  # type: ignore[attr-defined]
     values = {name: getattr(body, name) for name in body.__struct_fields__ if name in names}
     return kind(**{name: value for name, value in values.items() if value is not UNSET} | others)
@@ -61,7 +63,7 @@ def show(resource: Resource, parent: str = "") -> Handler:
 
 
 def listing(resource: Resource, parent: str = "") -> Handler:
-    """The handler that lists objects."""
+    """Return the handler that lists objects."""
 
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, resource.filters, services.limits)

@@ -1,4 +1,4 @@
-"""The routes of LBaaS v2."""
+"""Routes of LBaaS v2."""
 
 from typing import Any
 

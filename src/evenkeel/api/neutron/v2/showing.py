@@ -1,4 +1,4 @@
-"""Converts core values to LBaaS v2's views. Values without an equivalent in LBaaS v2 are shown unchanged."""
+"""Conversion of core values to LBaaS v2's views. Values without an equivalent in LBaaS v2 are shown unchanged."""
 
 from collections.abc import Collection
 from typing import Any
@@ -27,7 +27,7 @@ DEGRADED = OperatingStatus.DEGRADED.value
 
 
 def operating_status(row: Any) -> str:
-    """LBaaS v2's operating status, which has no value for ERROR and DRAINING."""
+    """Return LBaaS v2's operating status, which has no value for ERROR and DRAINING."""
     if not row.admin_state_up:
         return DISABLED
     return _of_stored(row.operating_status, type(row))
@@ -45,7 +45,7 @@ def stored_statuses(shown: Collection[str], kind: type[Any]) -> tuple[str, ...]:
 
 
 def load_balancer_attributes(row: LoadBalancer) -> dict[str, Any]:
-    """Attributes of every view of a load balancer."""
+    """Return the attributes of every view of a load balancer."""
     vip = row.vip
     return {
         "id": row.id,
@@ -70,7 +70,7 @@ def load_balancer_view(row: LoadBalancer) -> views.V2LoadBalancerView:
 
 
 def listener_attributes(row: Listener) -> dict[str, Any]:
-    """Attributes of every view of a listener."""
+    """Return the attributes of every view of a listener."""
     return {
         "id": row.id,
         "tenant_id": row.project_id,
@@ -92,7 +92,7 @@ def listener_view(row: Listener) -> views.V2ListenerView:
 
 
 def pool_attributes(row: Pool) -> dict[str, Any]:
-    """Attributes of every view of a pool."""
+    """Return the attributes of every view of a pool."""
     persistence = row.session_persistence
     return {
         "id": row.id,
@@ -148,7 +148,7 @@ def health_monitor_view(row: HealthMonitor) -> views.V2HealthMonitorView:
 
 
 def l7policy_attributes(row: L7Policy) -> dict[str, Any]:
-    """Attributes of every view of an L7 policy."""
+    """Return the attributes of every view of an L7 policy."""
     return {
         "id": row.id,
         "tenant_id": row.project_id,
