@@ -14,7 +14,7 @@ from tests.api.neutron.maker import LBAAS, Maker, refused
 from tests.api.stores import started_store
 
 MEMBER = {"address": "10.20.0.9", "protocol_port": 80}
-MET = "may have at most 3 members: it has 3, and 1 more were asked for."
+MET = "may have at most 3 members: it has 3, and 1 more were requested."
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ def test_what_is_bound_to_its_host_moves_once_that_is_declared_dead() -> None:
         ({"away_shards": 0, "failback": FailbackMode.NEVER}, ""),
         ({}, ""),
         ({"failback": FailbackMode.MANUAL, "failback_asked": True}, ""),
-        ({"failback": FailbackMode.MANUAL}, "is manual and was not asked for"),
+        ({"failback": FailbackMode.MANUAL}, "is manual and was not requested"),
         ({"failback": FailbackMode.NEVER}, "is never"),
         ({"halted_reason": "x"}, "circuit breaker"),
         ({"reschedule": RescheduleMode.RELOCATE}, "mode relocate"),

@@ -36,7 +36,7 @@ async def test_of_many_members_at_once_as_many_are_made_as_the_limit_allows(narr
     assert Counter(type(answer).__name__ for answer in answers) == {"Change": LIMIT, "LimitMet": 20 - LIMIT}
     refusal = next(answer for answer in answers if isinstance(answer, LimitMet))
     assert str(refusal) == (
-        f"Load balancer {stored.load_balancer.id} may have at most 5 members: it has 5, and 1 more were asked for."
+        f"Load balancer {stored.load_balancer.id} may have at most 5 members: it has 5, and 1 more were requested."
     )
     other = await create(narrow, tree(members=0))  # has room of its own
     await narrow.tenants.add_members((member(pool_id=other.pools[0].id),), project_id=None)

@@ -136,7 +136,7 @@ async def test_manual_failback_waits_to_be_asked_for(world: World, monkeypatch: 
     await world.store.operators.set_agent_admin_state(first, True)
     await looked_for_homes(world, monkeypatch, 10)  # settled: nothing may ever move
     assert await all_with(world, second)
-    assert "was not asked for" in why_away(await world.store.operators.agent(first))
+    assert "was not requested" in why_away(await world.store.operators.agent(first))
     async with never_without_an_owner(world):
         await world.store.operators.ask_failback(first)
         await eventually(lambda: all_with(world, first))

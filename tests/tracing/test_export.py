@@ -57,7 +57,7 @@ def test_a_collector_that_is_down_costs_only_the_spans(monkeypatch: pytest.Monke
         request(made, 3)
         made.close()
     assert counted("lost") - before == 3
-    assert [entry["event"] for entry in told] == ["traces are lost: the collector does not take them"]
+    assert [entry["event"] for entry in told] == ["traces are lost: the collector does not accept them"]
 
 
 def test_the_queue_is_bounded_and_never_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ _MEANINGS = {
     409: "It conflicts with the current state",
     413: "The body is too large",
     415: "The body is not JSON",
-    429: "Too many requests of the project; Retry-After says when to come back",
+    429: "Too many requests of the project; Retry-After gives the time to wait",
     500: "Internal error; the request id finds it in the log",
     501: "The provider does not support it",
     503: "A service is unavailable; try again",

@@ -39,7 +39,7 @@ class OriginRule:
             return
         raise Refusal(
             403,
-            f"A web page of origin '{shorten(origin.decode('latin-1'), 128)}' asks for this. Allowed: pages of this"
+            f"A web page of origin '{shorten(origin.decode('latin-1'), 128)}' sent this request. Allowed: pages of this"
             " address, and origins in [api] trusted_origins.",
         )
 

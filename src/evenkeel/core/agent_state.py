@@ -81,7 +81,7 @@ def why_away(agent: Agent) -> str:
         case PlacementBlocker.FAILBACK_NEVER:
             return f"failback of environment {agent.environment} is never"
         case PlacementBlocker.FAILBACK_NOT_ASKED:
-            return f"failback of environment {agent.environment} is manual and was not asked for"
+            return f"failback of environment {agent.environment} is manual and was not requested"
         case PlacementBlocker.HOME_REACHES_FEWER:
             return "it reaches fewer devices than another agent of its device group"
         case _:

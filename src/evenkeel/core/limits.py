@@ -56,5 +56,5 @@ def check_limits(
         if there + more > limit:
             raise LimitMet(
                 f"Load balancer {load_balancer_id} may have at most {limit} {CALLED[kind]}: it has {there}, and {more} "
-                "more were asked for."
+                "more were requested."
             )

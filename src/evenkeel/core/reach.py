@@ -44,7 +44,7 @@ class Reach(Value):
             case ReachKind.NONE:
                 return f"no device of device group {place} can be reached"
             case ReachKind.UNWATCHED:
-                return f"no agent of device group {place} is up, so nobody looks at its devices"
+                return f"no agent of device group {place} is up, so its devices are not observed"
             case _:
                 return ""
 

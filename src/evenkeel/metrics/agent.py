@@ -59,6 +59,6 @@ CALL_DURATION = Histogram(
 )
 MESSAGE_BROKER_UP = Gauge(
     "evenkeel_agent_message_broker_up",
-    "Whether the message broker takes this agent's messages: 0 also while it blocks publishers or confirms nothing.",
+    "Whether the message broker accepts this agent's messages: 0 also while it blocks publishers or confirms nothing.",
 )
 DEVICE_REACHABLE = Gauge("evenkeel_device_reachable", "Whether this agent reaches a device, by device.", ["device"])

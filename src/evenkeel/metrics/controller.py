@@ -22,15 +22,15 @@ TIME_TO_ACTIVE = Histogram(
 )
 SHARD_TRANSITIONS = Counter(
     "evenkeel_controller_shard_transitions_total",
-    "Shards that this controller gave to another agent, or asked their owner to hand over, by reason. Given: unserved "
-    "(by nobody yet, or released), silent, forced_down or stopped (their owner), overdue (a handover). Handed over: "
-    "leaving (their owner is drained, or reaches fewer devices than another), failback, failover (by request), balance "
-    "(homes are evened out).",
+    "Shards that this controller assigned to another agent, or requested their owner to hand over, by reason. Assigned: "
+    "unserved (without an owner), silent, forced_down or stopped (their former owner), overdue (a handover). Handed "
+    "over: leaving (their owner is drained, or reaches fewer devices than another), failback, failover (by request), "
+    "balance (homes are evened out).",
     ["reason"],
 )
-_GIVEN = ("unserved", "silent", "forced_down", "stopped", "overdue")
+_ASSIGNED = ("unserved", "silent", "forced_down", "stopped", "overdue")
 _HANDED_OVER = ("leaving", "failback", "failover", "balance")
-for _reason in (*_GIVEN, *_HANDED_OVER):
+for _reason in (*_ASSIGNED, *_HANDED_OVER):
     SHARD_TRANSITIONS.labels(_reason)  # creates the series at 0, so that the first transition counts as an increase
 LOOP_FAILURES = Counter(
     "evenkeel_controller_loop_failures_total",

@@ -142,12 +142,12 @@ class SystemCollector(Collector):
         )
         yield gauge(
             "evenkeel_database_writable",
-            "Whether the database takes this controller's writes: 0 on a standby, a read-only server or a full disk.",
+            "Whether the database accepts this controller's writes: 0 on a standby, a read-only server or a full disk.",
             not self._write_problem(),
         )
         yield gauge(
             "evenkeel_message_broker_up",
-            "Whether the message broker takes this controller's messages: 0 also while it blocks publishers or "
+            "Whether the message broker accepts this controller's messages: 0 also while it blocks publishers or "
             "confirms nothing.",
             not self._broker_problem(),
         )

@@ -86,7 +86,7 @@ class BoundedHandler(web.RequestHandler):
         super().connection_made(transport)
         self.stranger.close = transport.abort
         self._writing = WriteTimeout(
-            transport, self._settings.write_seconds, lambda: self._count("its answer is not taken")
+            transport, self._settings.write_seconds, lambda: self._count("the client does not read its response")
         )
         if self._settings.login_seconds:
             self._login_timer = self._loop.call_later(self._settings.login_seconds, self._check_login)
@@ -107,7 +107,7 @@ class BoundedHandler(web.RequestHandler):
 
     def _check_login(self) -> None:
         if not self.stranger.is_authenticated:
-            self._count("nobody has logged in on a connection")
+            self._count("no login on a connection in time")
             self._abort()
 
     def _expect_header(self) -> None:

@@ -51,9 +51,9 @@ class CountingExporter(SpanExporter):
         if lost != self._lost:
             self._lost = lost
             if lost:
-                log.warning("traces are lost: the collector does not take them", endpoint=self._endpoint)
+                log.warning("traces are lost: the collector does not accept them", endpoint=self._endpoint)
             else:
-                log.info("the collector takes traces again", endpoint=self._endpoint)
+                log.info("the collector accepts traces again", endpoint=self._endpoint)
         return result
 
     def shutdown(self) -> None:

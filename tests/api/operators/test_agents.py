@@ -73,7 +73,7 @@ async def test_failback_is_asked_for_where_it_is_manual(api: Client, store: Stor
     ]
     assert len(await store.scheduling.assign(taken)) == 2
     shown = (await put(api, "force-down", {"down": False}))["agent"]
-    assert (shown["away_shards"], "was not asked for" in shown["away_reason"]) == (2, True)
+    assert (shown["away_shards"], "was not requested" in shown["away_reason"]) == (2, True)
     for _ in range(2):
         shown = (await put(api, "failback"))["agent"]
         assert (shown["failback_asked"], shown["away_reason"]) == (True, "")

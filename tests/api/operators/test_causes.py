@@ -152,7 +152,7 @@ def test_a_group_whose_agents_were_stopped_is_a_problem_with_its_shards() -> Non
     assert problems == [
         (
             "device_group_unusable",
-            "no agent of device group prod/1 is up, so nobody looks at its devices; 2 shards are not served",
+            "no agent of device group prod/1 is up, so its devices are not observed; 2 shards are not served",
             "on h1: systemctl start evenkeel-agent",
         )
     ]

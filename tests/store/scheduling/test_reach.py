@@ -16,7 +16,7 @@ __all__ = ["world_fixture"]
 
 ONLINE = OperatingStatus.ONLINE
 NONE = "no device of device group east/1 can be reached"
-UNWATCHED = "no agent of device group east/1 is up, so nobody looks at its devices"
+UNWATCHED = "no agent of device group east/1 is up, so its devices are not observed"
 
 
 async def says(world: World, agent_id: str, *, a: bool, b: bool) -> None:

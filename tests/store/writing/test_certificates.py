@@ -189,7 +189,7 @@ async def test_a_load_balancer_has_only_so_many(store: SqlStore, database_url: s
     try:
         changes: dict[str, Any] = {"sni_container_refs": ("two", "three", "four")}
         checked = [found("three"), found("four")]
-        with pytest.raises(LimitMet, match="at most 6 certificates: it has 5, and 2 more were asked for"):
+        with pytest.raises(LimitMet, match="at most 6 certificates: it has 5, and 2 more were requested"):
             await narrow.tenants.update_child(Listener, listener_id, changes, certificates=checked, project_id=None)
         changes = {"sni_container_refs": ("two", "three")}
         await narrow.tenants.update_child(Listener, listener_id, changes, certificates=checked, project_id=None)

@@ -49,7 +49,7 @@ class TrustedHeaders:
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
         """Return the caller in the gateway's headers."""
         if not self._is_gateway(peer_of(scope)):
-            raise Refusal(403, "Identity headers are taken from the gateway only; ask there.")
+            raise Refusal(403, "Identity headers are accepted from the gateway only; send the request there.")
         _check_once(scope)
         values = {name: _text(headers, name) for name in _NAMES}
         if not values[b"x-user-id"] or values[b"x-identity-status"] not in ("", "Confirmed"):

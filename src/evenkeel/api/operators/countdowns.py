@@ -15,7 +15,9 @@ def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away:
         (orphans.partitions, orphans.partitions_removed_in_seconds, "partitions"),
     ):
         if count:
-            when = "none is removed by itself" if seconds is None else f"the first is removed in {duration(seconds)}"
+            when = (
+                "none is removed automatically" if seconds is None else f"the first is removed in {duration(seconds)}"
+            )
             yield f"{count} {what} on devices are not in the database; {when}: evenkeel orphan list"
     yield from _ports(others)
     if others.events and others.events >= others.events_kept:

@@ -118,7 +118,7 @@ async def orphans(services: Services, call: Call) -> Answer:
     """Handle POST /shards/{id}/orphans: list load balancers and partitions on devices that the database lacks."""
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id != COMMON_PROJECT:
-        raise Conflict(f"Shard {shard.id} is a tenant's: orphans are looked for by the common shard of a device group.")
+        raise Conflict(f"Shard {shard.id} is a tenant's: orphans are found by the common shard of a device group.")
     shown = await _plan(services, shard, LoadBalancerId(""), adopt=False)
     found = [(one.device, step) for one in shown.devices for step in one.operations if step.type == ORPHAN]
     known = await services.operators.known_load_balancers([LoadBalancerId(step.name) for _, step in found])
@@ -165,7 +165,7 @@ async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadB
     """
     what = f"load balancer {load_balancer_id}" if load_balancer_id else "the shard"
     if shard is None or shard.acting_agent_id is None:
-        raise Conflict(f"No agent serves {what}: nobody reads its devices.")
+        raise Conflict(f"No agent serves {what}: its devices are not read.")
     agent = await services.operators.agent(shard.acting_agent_id)
     if not agent.alive:
         raise Conflict(f"Agent {agent.host}, which serves {what}, is not alive.")

@@ -52,7 +52,9 @@ def own_certificate_problems(certificates: Sequence[OwnCertificate], now_seconds
         )
     left = len(certificates) - CERTIFICATES_NAMED_MAX
     if left > 0:
-        yield SystemProblem("own_certificates", f"{left} more certificates expire", "renew those named first")
+        yield SystemProblem(
+            "own_certificates", f"{left} more certificates expire", "renew the named certificates first"
+        )
 
 
 def writable_view(problem: str) -> str:

@@ -27,7 +27,7 @@ _ROLES = (
         "(role:load-balancer_observer or role:reader) and rule:load-balancer:owner",
         "Read objects of its project",
     ),
-    ("load-balancer:global_observer", "role:load-balancer_global_observer", "Looks at every project"),
+    ("load-balancer:global_observer", "role:load-balancer_global_observer", "May see every project"),
     (
         "load-balancer:member_and_owner",
         "(role:load-balancer_member or role:member) and rule:load-balancer:owner",
@@ -39,7 +39,7 @@ _ROLES = (
         "rule:load-balancer:member_and_owner or rule:load-balancer:admin",
         "Looks",
     ),
-    (_READ_GLOBAL, "rule:load-balancer:global_observer or rule:load-balancer:admin", "Looks at every project"),
+    (_READ_GLOBAL, "rule:load-balancer:global_observer or rule:load-balancer:admin", "May see every project"),
     (_WRITE, "rule:load-balancer:member_and_owner or rule:load-balancer:admin", "Changes"),
     (_READ_QUOTA, "rule:load-balancer:read or role:load-balancer_quota_admin", "Read quotas"),
     (
@@ -106,7 +106,7 @@ _OWN = (
     ("agent", "get_loadbalancers", _OPERATOR, "List the load balancers of an agent, of all projects"),
     ("loadbalancer", "get_agent", _OPERATOR, "Show the agents of a load balancer"),
     ("loadbalancer", "get_tree", _OPERATOR, "Show a load balancer and everything below it, with statuses"),
-    ("loadbalancer", "get_history", _OPERATOR, "List the last revisions of a load balancer, with who asked for them"),
+    ("loadbalancer", "get_history", _OPERATOR, "List the last revisions of a load balancer, with who requested them"),
     ("controller", "get", _WATCHER, "List controllers"),
     ("topology", "get", _WATCHER, "Show agents, devices and the shards between them"),
     ("loadbalancer", "get_series", _OPERATOR, "Show the traffic of a load balancer over the last hours"),
@@ -133,8 +133,8 @@ _OWN = (
     ("reference", "get", _OPERATOR, "List references of listeners and pools to the key manager"),
     ("reference", "refresh", _OPERATOR, "Read references again now"),
     ("shard", "get", _WATCHER, "List shards"),
-    ("shard", "get_orphans", _OPERATOR, "List load balancers that devices hold and the database does not know"),
-    ("orphan", "delete", _OPERATOR, "Remove a load balancer that devices hold and the database does not know"),
+    ("shard", "get_orphans", _OPERATOR, "List load balancers on devices that are missing from the database"),
+    ("orphan", "delete", _OPERATOR, "Remove a load balancer on devices that is missing from the database"),
     (
         "shard",
         "adopt",
