@@ -22,10 +22,10 @@ TIME_TO_ACTIVE = Histogram(
 )
 SHARD_TRANSITIONS = Counter(
     "evenkeel_controller_shard_transitions_total",
-    "Shards that this controller assigned to another agent, or requested their owner to hand over, by reason. Assigned: "
-    "unserved (without an owner), silent, forced_down or stopped (their former owner), overdue (a handover). Handed "
-    "over: leaving (their owner is drained, or reaches fewer devices than another), failback, failover (by request), "
-    "balance (homes are evened out).",
+    "Shards that this controller assigned to another agent, or requested their owner to hand over, by reason. "
+    "Assigned: unserved (without an owner), silent, forced_down or stopped (their former owner), overdue (a "
+    "handover). Handed over: leaving (their owner is drained, or reaches fewer devices than another), failback, "
+    "failover (by request), balance (homes are evened out).",
     ["reason"],
 )
 _ASSIGNED = ("unserved", "silent", "forced_down", "stopped", "overdue")
