@@ -148,6 +148,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
             continue
         attribute = _filter_name(name, filters)
         wanted.setdefault(attribute, []).append(filters.parsers[attribute](name, value))
+    # of a repeated option the last value counts
     options = dict(call.query)
     scope = call.caller.scope if filters.owned else None
     if len(projects) > 1 and scope is None:

@@ -13,6 +13,8 @@ from evenkeel.core.statuses import ProvisioningStatus
 _ID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|(?<![0-9a-fA-F])[0-9a-fA-F]{32}(?![0-9a-fA-F])"
 _OWN_KINDS = "member|health monitor|L7 policy|L7 rule|subnets?|networks?|port|certificate|secret"
 """Kinds of objects of which a reason names only those that the load balancer refers to."""
+# Own kinds come first, so that the ids behind them are kept. The quantifiers are possessive, so that no text of a
+# device makes the match backtrack.
 _REFERENCE = re.compile(
     rf"(?P<own>\b(?:{_OWN_KINDS}) (?:{_ID})(?:, (?:{_ID}))*)"
     r"|(?P<url>https?://\S+)"

@@ -82,7 +82,7 @@ class ActivityPoint(Value):
     at: float
     """End of the interval, in seconds since the epoch."""
     requests: float
-    """Requests per second."""
+    """Rate of requests per second."""
     failed_requests: float
     """Requests per second that were answered with a status of 500 or above."""
     request_seconds: float | None

@@ -364,6 +364,7 @@ def _check_ready(network_id: str, attached: Attached) -> None:
     common network.
     """
     state = attached.common[network_id]
+    # a newer revision may be pending for other shards: this one waits only for the revision that it needs
     if state.applied_revision >= attached.needed.get(network_id, state.revision):
         return
     if state.reason:
@@ -454,6 +455,7 @@ def chosen_route_domain(
     cidrs = [each.subnet.cidr for each in new]
     if any(_overlap(one, other) for place, one in enumerate(cidrs) for other in cidrs[:place]):
         raise NotAttachable(f"its subnets overlap: {', '.join(sorted(cidrs))}")
+    # the oldest one that fits, so that a project's networks share a route domain as far as possible
     for number, others in there.items():
         if not any(_overlap(one, other) for one in cidrs for other in others):
             return number

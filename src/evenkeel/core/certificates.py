@@ -22,7 +22,7 @@ class CertificateKind(StrEnum):
     CERTIFICATE = "certificate"
     """A certificate with its key and intermediates."""
     AUTHORITY = "authority"
-    """CA certificates."""
+    """One or more CA certificates."""
     REVOCATION_LIST = "revocation_list"
 
     @property

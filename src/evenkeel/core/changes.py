@@ -1,5 +1,5 @@
-"""Change ids: a database that lost commits assigns revision numbers a second time, and the change id tells the changes
-apart.
+"""Change ids: a database that lost commits assigns revision numbers a second time, and the change id
+distinguishes the changes.
 
 Each accepted change writes a random id, that of its API request, beside the revision it makes. An outcome counts for
 the change it names: at the newest revision by its whole id; at an earlier one by what the row stores of the changes

@@ -91,7 +91,7 @@ def repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) 
 
 
 def service_outcome(service: ServiceDefinition, error: str = "") -> Applied:
-    """Build the outcome of a service definition; without an error it is applied, or waits if the definition says so."""
+    """Build the outcome of a service definition: applied without an error, waiting if the definition is."""
     return Applied(
         load_balancer_id=service.load_balancer_id,
         revision=service.revision,

@@ -81,6 +81,7 @@ def value_text(name: str, value: Any) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, default=str)
+    # before the text is cut, because a part of a secret is secret, too
     if _SECRET_NAME.search(name) or _SECRET_TEXT.search(text):
         return HIDDEN_TEXT
     return text if len(text) <= TEXT_CHARACTERS_MAX else f"{text[: TEXT_CHARACTERS_MAX - 1]}…"

@@ -128,6 +128,7 @@ def request_ids(change_ids: Iterable[str]) -> str:
     """Ids of the requests that made these changes, at most :data:`NAMED_MAX`, separated by commas for a log or a
     header. A change without a request (a certificate was renewed, for example) has an id, too.
     """
+    # sorted, so that equal changes give equal texts
     named = sorted({PREFIX + change_id for change_id in change_ids if change_id})
     return ",".join(named[:NAMED_MAX])
 
@@ -151,4 +152,5 @@ def written_ids() -> str:
 
 def read_header(text: str) -> tuple[str, ...]:
     """Return the ids in a client's header; entries that are no ids are dropped."""
+    # cut first: a client may send a header of any length
     return tuple(_ID.findall(text[: (len(PREFIX) + 37) * NAMED_MAX]))

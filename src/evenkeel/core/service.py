@@ -168,6 +168,7 @@ def definition_of(tree: LoadBalancerTree, certificates: Iterable[ServiceCertific
     references in it. A load balancer without a VIP is a deleted one for its device: it has no address to listen on.
     """
     root = tree.load_balancer
+    # a VIP that is being released must leave the device before its address may be allocated again
     if root.deleted or root.vip is None or root.vip_leaving_revision is not None:
         return ServiceDefinition(
             load_balancer_id=root.id,
@@ -194,6 +195,7 @@ def definition_of(tree: LoadBalancerTree, certificates: Iterable[ServiceCertific
         ),
         pools=_pools_of(tree),
         additional_vips=root.additional_vips,
+        # sorted, so that equal content gives equal definitions
         certificates=tuple(sorted(certificates, key=lambda each: (each.reference, each.kind))),
     )
 
@@ -228,6 +230,7 @@ def _listener_of(
     row: Listener, policies: Iterable[ServiceL7Policy], live_pools: set[str], enhanced_services: tuple[str, ...]
 ) -> ServiceListener:
     made = _without_idle_references(_listener(row, tuple(policies), enhanced_services))
+    # pools marked deleted are not part of the definition, so the listener must not name one
     if made.default_pool_id is None or made.default_pool_id in live_pools:
         return made
     return replace(made, default_pool_id=None)

@@ -76,7 +76,7 @@ class Acceptor:
         self._tls = tls
 
     def start(self) -> None:
-        """Start to listen."""
+        """Start to listen, and to accept connections."""
         self._listening.setblocking(False)
         self._listening.listen(BACKLOG)
         self._spare = _spare_file()

@@ -105,6 +105,7 @@ class OpenDeferredSpan:
                 )
             )
         if self._spans:
+            # from here on, spans of this task are children of the first change's span
             inside = trace.set_span_in_context(self._spans[0])
             self._token = contexts.attach(inside)
             for step in self._steps:

@@ -146,7 +146,7 @@ class EventFeed:
             self._task.cancel()
 
     def leave(self, listener: EventListener) -> None:
-        """Remove a listener."""
+        """Remove a listener whose client is gone."""
         self._listeners.discard(listener)
 
     async def join(self) -> EventListener:

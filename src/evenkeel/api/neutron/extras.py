@@ -178,7 +178,7 @@ def flavor_view(row: Flavor) -> NeutronFlavorView:
 
 
 async def flavors(services: Services, call: Call) -> Answer:
-    """Handle GET /flavors."""
+    """Handle GET /flavors: list flavors of load balancers."""
     wanted = parse_list(call, FLAVOR_FILTERS, services.limits)
     page = await page_of(call, wanted, lambda query: services.catalogue.list_catalogue(Flavor, query))
     return json_answer(listed(call, "flavors", [flavor_view(row) for row in page.items], wanted, page))

@@ -25,7 +25,7 @@ class NeutronStyle:
     errors: tuple[type[Any], ...] = (NeutronErrorAnswer,)
     changes_in_error = True
     only_json = False
-    """False: Neutron takes every body for JSON and responds with JSON, whatever the headers say."""
+    """False: Neutron takes every body for JSON and responds with JSON, whatever the headers are."""
 
     def __init__(self, base: str, names: ErrorNames) -> None:
         self.base = base

@@ -88,7 +88,7 @@ class FlavorProfileChange(Request):
 
 
 class FlavorNew(Request):
-    """A new flavor."""
+    """A new flavor for tenants."""
 
     name: Name
     flavor_profile_id: ObjectId

@@ -67,6 +67,7 @@ async def make_listener(
     served.refuse(listener_problems(served.table, asdict(row)))
     offered.check_tags(row.tags)
     policies = await _policies(services, served, wanted, row.id, place, new_pools)
+    # last of all checks: a request that is refused anyway must not load the key manager
     users = [ChangedUser(row), *(ChangedUser(new.pool) for new in new_pools)]
     certificates = await services.references.read(users, served.by.project_id, served.table)
     accepted = await services.tenants.add_listener(

@@ -64,6 +64,7 @@ async def checked_plan(services: Services, plan: VipPlan, field: str) -> VipPlan
             if each.address is not None:
                 wanted_vip(field, each.address, services.addresses)
     except Invalid:
+        # the network service may have created the port already
         await services.network.abandon_vip(plan)
         raise
     return plan

@@ -73,9 +73,11 @@ class _Cause:
 
 def problems_of(found: SystemState) -> list[SystemProblem]:
     """Return the problems, causes first; empty if there are none. An outage itself is no part of them."""
+    # during an outage agents are silent because of it: their silence is no cause of its own
     causes = [] if found.outage else [*_halts(found), *_silence(found)]
     explained = {group for cause in causes for group in cause.groups}
     causes += list(_unusable(found, explained))
+    # each consequence counts for the first cause that explains it, and for the rest if none does
     rest: Counter[str] = Counter()
     for count in found.shards:
         due = (cause.affected for cause in causes if count.environment in cause.unserved)

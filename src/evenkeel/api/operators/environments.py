@@ -27,7 +27,7 @@ def _one(row: Environment, status: int = 200) -> Answer:
 
 
 async def environments(services: Services, call: Call) -> Answer:
-    """Handle GET /environments."""
+    """Handle GET /environments: list all environments."""
     options_of(call, ())
     return json_answer(
         {"environments": [views.environment_view(row) for row in await services.operators.environments()]}

@@ -74,7 +74,7 @@ _USUAL = Environment(name="usual", device_driver="noop")
 
 
 class EnvironmentNew(Request):
-    """A new environment."""
+    """A new environment, which is a provider for tenants."""
 
     name: EnvironmentName
     device_driver: DriverName

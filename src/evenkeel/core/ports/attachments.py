@@ -29,7 +29,7 @@ class AttachmentStore(Protocol):
 
     async def hosts_unanswered(self, members: Mapping[str, Collection[str]]) -> None:
         """Record that the network service did not answer where members are, by network: load balancers are served
-        without the hosts until :meth:`store_hosts` is called. The networks are due at once.
+        without the hosts until :meth:`store_hosts` is called. The networks are due immediately.
         """
         ...
 

@@ -42,7 +42,7 @@ class Store(Protocol):
 
     @property
     def quotas(self) -> QuotaStore:
-        """Quotas of projects."""
+        """Store port for quotas of projects."""
         ...
 
     @property
