@@ -1,10 +1,10 @@
-"""The pool-rooted objects of LBaaS v1, and what the store does for them. They are mapped onto the same model:
+"""Pool-rooted objects of LBaaS v1, and their mapping onto the model of the other APIs:
 
 * a pool is a pool in a load balancer made for it, which has no VIP at first;
 * a vip is a listener of that load balancer, with the same id, and brings the VIP;
 * a member is a member;
-* a health monitor exists by itself, and as a health monitor in each pool that it is associated with. One made in a pool
-  through another API can be associated with that pool only.
+* a health monitor exists independently of pools, and as a health monitor in each pool that it is associated with. A
+  monitor made in a pool through another API can be associated with that pool only.
 
 So LBaaS v1 shows each listener with a default pool as a vip, and each pool as a pool, whichever API made them.
 """
