@@ -71,7 +71,7 @@ class PortOptions(Value):
     vnic_type: str = "normal"
     """VNIC type of the port; fixed when the port is created."""
     binding_host: str | None = None
-    """Host of the devices, to which the port is bound; it is switched on, too. None: unchanged."""
+    """Host of the devices: the port is bound to it, and its administrative state is set to up. None: unchanged."""
 
 
 NO_OPTIONS = PortOptions()

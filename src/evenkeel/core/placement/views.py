@@ -25,7 +25,7 @@ class AgentSnapshot(Value):
     forced_down: bool = False
     """True if an operator declared the agent's host dead."""
     registered: bool = True
-    """True if the agent has a session that it did not end; it is silent if it is not live as well."""
+    """True if the agent has a session that it did not end. Such an agent is silent while it is not live."""
     fresh: bool = False
     """True if the agent's session is so new that agents cut off together with it may not be back yet."""
     live_since: float = 0.0
