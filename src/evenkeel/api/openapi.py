@@ -49,6 +49,7 @@ def document_routes(routes: Iterable[RouteMap]) -> RouteMap:
     known = tuple(routes)
 
     async def handle(services: Services, call: Call) -> Answer:
+        # built at the first request: most processes never serve the document
         if not encoded:
             encoded.append(encode(document(known)))
         return Answer(200, encoded[0])

@@ -89,6 +89,7 @@ def _is_known(name: str, context: ssl.SSLContext) -> bool:
     if name in _OF_OTHER_LIBRARIES:
         return True
     try:
+        # at level 0: at its default level OpenSSL refuses weak ciphers that it has
         context.set_ciphers(f"{name}:@SECLEVEL=0")
     except ssl.SSLError:
         return False

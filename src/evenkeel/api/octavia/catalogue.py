@@ -156,6 +156,7 @@ def change(entry: Entry) -> Handler:
         }
         if changes.keys() - {"name", *_DEFAULTS}:
             current = await services.catalogue.catalogue_entry(entry.kind, key)
+            # as a whole: the allowed data depends on the provider, and a change may contain only one of them
             await check_profile(services, replace(current, **changes))
         row = await services.catalogue.update_catalogue_entry(entry.kind, key, changes)
         return json_answer({entry.name: shown(entry, row)})

@@ -102,6 +102,7 @@ class ReferenceReader:
                 try:
                     return await begin()
                 except EvenKeelError as error:
+                    # returned, not raised, so that gather waits for the reads in progress
                     failed = True
                     return error
 
