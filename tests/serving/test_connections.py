@@ -85,4 +85,4 @@ def test_releasing_twice_counts_once_and_leaves_nothing_behind() -> None:
     assert connection is not None
     connection.release()
     connection.release()
-    assert len(world.table) == 0 and not vars(world.table)["_counts"] and not vars(world.table)["_strangers_of"]
+    assert len(world.table) == 0 and not vars(world.table)["_counts"] and not vars(world.table)["_unauthenticated_of"]
