@@ -30,7 +30,7 @@ class SqlStore:
     """Implements :class:`evenkeel.core.ports.Store`. Use :func:`open_store`."""
 
     def __init__(self, database: Database, options: StoreOptions, random: Random | None = None) -> None:
-        """``random``: chooses free addresses for VIPs."""
+        """``random`` chooses free addresses for VIPs."""
         random = random or Random()  # noqa: S311  # which free address a VIP gets is no secret
         self.database = database
         """The database, for hooks such as counting statements."""
@@ -38,7 +38,7 @@ class SqlStore:
         self.schema_revision = ""
         """Revision of the tables; empty before the start."""
         self.histories = Histories(database, options)
-        """Begins new histories; for hooks."""
+        """Starts new histories of the database; an attribute so that tests and processes can hook into it."""
         self.tenants = SqlTenants(database, options, random)
         self.lbaas_tenants = SqlTenants(database, options, random, in_error=True)
         self.lbaas_v1 = SqlLbaasV1(database, options, random)
@@ -71,7 +71,7 @@ class SqlStore:
         await self.database.write(ensure_history)
 
     async def ping(self) -> None:
-        """Raises :class:`StoreUnavailable` unless the database answers."""
+        """Check the connection. Raises :class:`StoreUnavailable` unless the database answers."""
         await self.database.query(lambda connection: connection.scalar(text("SELECT 1")))
 
     def write_problem(self) -> str:

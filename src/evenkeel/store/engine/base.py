@@ -18,7 +18,7 @@ class Database:
     """Whether one statement can update many rows and skip rows that other transactions have locked."""
 
     writes: WriteWatch
-    """Whether it takes writes; shared with handles that :meth:`beside` returns."""
+    """Latest writes and their failures; shared with handles that :meth:`beside` returns."""
 
     def sync_engines(self) -> tuple[Engine, ...]:
         """SQLAlchemy engines of the database, for hooks such as counting statements."""

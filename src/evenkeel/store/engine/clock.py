@@ -7,7 +7,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 FAR_SECONDS = 3600.0
-"""More than any delay after which something is due."""
+"""A time longer than any delay after which something is due."""
 
 
 class db_now(FunctionElement[float]):
@@ -40,6 +40,9 @@ def _mariadb(element: db_now, compiler: Any, **kw: Any) -> str:
 def reached(
     time: ColumnElement[float], *, ago_seconds: float = 0.0, far_seconds: float = FAR_SECONDS
 ) -> ColumnElement[bool]:
-    """Condition: a stored time is past, by ``ago_seconds``. One further away than ``far_seconds`` was stored before the
-    database's clock was set back."""
+    """Condition: a stored time is past, by ``ago_seconds``.
+
+    A time further away than ``far_seconds`` counts as past, too: it was stored before the database's clock was set
+    back.
+    """
     return or_(time <= db_now() - ago_seconds, time > db_now() + far_seconds)

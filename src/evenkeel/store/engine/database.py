@@ -38,13 +38,13 @@ __all__ = ["Database", "Op", "open_database", "without_password"]
 log = structlog.get_logger(__name__)
 
 BUSY_TIMEOUT_SECONDS = 30.0
-"""SQLite's write lock is unfair between processes: waits of a second occur under load."""
+"""Time-out of SQLite's write lock, which is unfair between processes: waits of a second occur under load."""
 POSTGRESQL_PORT = 5432
 LOCKED_LOOK_SECONDS = 0.01
 POOL_SIZE = 7
-"""Connections to a server: as many for writing as for reading."""
+"""Number of connections to a server, as many for writing as for reading."""
 NO_WRITES = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN})
-"""A file or disk that is read-only, fails, or is full."""
+"""SQLite's errors for a file or disk that is read-only, fails, or is full."""
 BESIDE_SECONDS = 1.0
 """Maximum time by which an operation of a handle opened with ``beside`` yields to operations of the first handle, and
 a normal operation to an urgent one. The delay is bounded, so that no operation starves.
@@ -69,7 +69,7 @@ def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
 
 
 def _parsed(url: str) -> URL:
-    """Raises :class:`ValueError` without the URL, which may contain a password."""
+    """The parsed URL. Raises :class:`ValueError` without the URL, which may contain a password."""
     try:
         return make_url(url)
     except (ArgumentError, ValueError):
@@ -174,7 +174,7 @@ class _Line:
     """
 
     def __init__(self, url: URL, begin: str) -> None:
-        """``begin``: the statement that begins each transaction; empty: no transactions."""
+        """``begin``: statement that begins each transaction; empty: no transactions."""
         self._file = url.database if url.database != ":memory:" else None
         self.engine = create_engine(
             url,
@@ -187,7 +187,7 @@ class _Line:
         self._connection: Connection | None = None
 
     def run(self, op: Op[T]) -> T:
-        """``op`` in a transaction of its own. Raises :class:`StoreUnavailable`."""
+        """Run ``op`` in a transaction of its own. Raises :class:`StoreUnavailable`."""
         try:
             connection = self._opened()
             with connection.begin():

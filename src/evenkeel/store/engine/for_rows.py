@@ -31,17 +31,20 @@ from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.engine.statements import json_text
 
 Given = Callable[[str], ColumnElement[Any]]
-"""The value of a row by its name."""
+"""Returns the expression for a value of the row by its name."""
 
 
 class ForRows:
-    """A statement. Create it once: it is compared by identity."""
+    """A statement to run for each of many rows. Create it once: it is compared by identity."""
 
     def __init__(
         self, by: Column[Any], types: Mapping[str, TypeEngine[Any]], build: Callable[[Given], Update | Delete]
     ) -> None:
-        """``types``: of the values. ``build``: the statement for given values, whose condition has ``by`` equal the
-        value ``id``."""
+        """``types``: types of the values by name.
+
+        ``build`` returns the statement for given values, whose condition compares the column ``by`` with the value
+        ``id``.
+        """
         self._by = by
         self._types = {"id": by.type, **types}
         self._build = build
@@ -58,7 +61,7 @@ class ForRows:
 
 
 class Run(NamedTuple):
-    """A statement and its rows."""
+    """A statement and the rows of values to run it with."""
 
     statement: ForRows
     rows: Sequence[Mapping[str, Any]]
@@ -97,6 +100,9 @@ def _ids(at: int) -> str:
 
 @cache
 def _together(statements: tuple[ForRows, ...]) -> Select[Any]:
-    """Every part of a WITH that writes is executed, whether the statement reads it or not, the last one first."""
+    """One statement of all parts. Every part of a WITH that writes is executed, whether or not the statement reads it.
+
+    The last part is executed first.
+    """
     parts = [each.joined(at).cte(f"part_{at}") for at, each in enumerate(statements)]
     return select(literal_column("1")).add_cte(*reversed(parts))

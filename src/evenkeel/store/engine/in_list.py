@@ -27,7 +27,7 @@ MARIADB = ("mysql", "mariadb")
 
 
 def in_list(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
-    """The text column's value is one of ``values``."""
+    """Condition: the text column's value is one of ``values``."""
     return _InList(column, bindparam(None, list(values), type_=_Texts(), unique=True))
 
 
@@ -60,7 +60,7 @@ class _InList(FunctionElement[bool]):
     name = "in_list"
 
     def self_group(self, against: Any = None) -> Any:
-        """Unchanged: SQLAlchemy would add ``= 1`` for SQLite, which then uses no index."""
+        """Return the expression unchanged: SQLAlchemy would add ``= 1`` for SQLite, which then uses no index."""
         return self
 
 

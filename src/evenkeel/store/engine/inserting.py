@@ -32,8 +32,10 @@ def insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str,
 
 
 def insert_together(connection: Connection, parts: Iterable[Rows]) -> None:
-    """Store the rows of several tables: in this order, with a statement for each table; on PostgreSQL with one for all
-    of them, after which foreign keys are checked."""
+    """Store the rows of several tables in this order, with a statement for each table.
+
+    On PostgreSQL it is one statement for all of them, after which foreign keys are checked.
+    """
     wanted = [part for part in parts if part.rows]
     if connection.dialect.name != "postgresql" or len(wanted) < 2:
         for part in wanted:
@@ -66,7 +68,11 @@ def _parameter(at: int) -> str:
 
 @cache
 def _insert_shape(shape: tuple[tuple[Table, tuple[str, ...]], ...]) -> TextClause:
-    """Every part of a WITH that writes is executed, whether the statement reads it or not, the last one first."""
+    """One statement for all tables. Every part of a WITH that writes is executed, whether or not the statement reads
+    it.
+
+    The last part is executed first.
+    """
     parts = [f"part_{at} AS ({_from_json(table, names, at)})" for at, (table, names) in enumerate(shape)]
     parameters = [bindparam(_parameter(at), type_=Text()) for at in range(len(shape))]
     return text(f"WITH {', '.join(reversed(parts))} SELECT 1").bindparams(*parameters)

@@ -32,21 +32,21 @@ from evenkeel.store.engine.server import (
 )
 
 ANSWER_SECONDS = STATEMENT_SECONDS + 5.0
-"""The server's own limit applies first, if the server responds."""
+"""Time-out of an answer; the server's own limit applies first, if the server responds."""
 LOCK_SECONDS = 10
 MAX_LIST_BYTES = 64 * 1024 * 1024
 """Maximum length of ids joined by commas in one column of a result row."""
 
 CERTAINLY_ROLLED_BACK = frozenset({1213})
-"""Deadlock; on Galera also the loser of a conflict, at any statement or at COMMIT."""
+"""Error of a deadlock; on Galera also of the loser of a conflict, at any statement or at COMMIT."""
 RETRIABLE = CERTAINLY_ROLLED_BACK | {1020, 1205, 1317}
-"""Before COMMIT: a row changed since the snapshot, a lock not given in time, a statement interrupted."""
+"""Errors before COMMIT: a row changed since the snapshot, a lock not granted in time, a statement interrupted."""
 WRONG_SERVER = frozenset({1047, 1053, 1290, 1836})
-"""This server does not accept work now (not in the cluster, stopping, read only): a new connection may reach another
-one.
+"""Errors of a server that does not accept work now (not in the cluster, stopping, read only): a new connection may
+reach another one.
 """
 NO_WRITES = frozenset({3, 1021, 1026, 1114, 1290, 1836})
-"""A file that cannot be written, a full disk or table space, a server that is read only."""
+"""Errors for a file that cannot be written, a full disk or table space, a read-only server."""
 BAD_VALUE = frozenset({1264, 1265, 1300, 1366, 1406, 1690})
 TOO_LARGE = 1153
 
@@ -173,7 +173,7 @@ def _checked(url: URL) -> URL:
 
 @asynccontextmanager
 async def _limited() -> AsyncIterator[None]:
-    """Raises :class:`TimeoutError` when a server that hangs does not answer a statement in time.
+    """Context manager that raises :class:`TimeoutError` when a server that hangs does not answer a statement in time.
 
     The driver's own time-out is asyncio.wait_for at every read, which loses cancellations before Python 3.12.
     """
@@ -186,7 +186,7 @@ async def _limited() -> AsyncIterator[None]:
 
 
 def _allow_more_time(*_event: Any) -> None:
-    """Each statement has its own time."""
+    """Restart the time-out, because it applies to each statement."""
     limit = _limit.get()
     if limit is not None and not limit.expired():
         limit.reschedule(asyncio.get_running_loop().time() + ANSWER_SECONDS)

@@ -19,14 +19,14 @@ T = TypeVar("T")
 class _Job(NamedTuple):
     due_at: float
     number: int
-    """Jobs due at the same time run in order of submission."""
+    """Number of submission, by which jobs due at the same time are ordered."""
     do: Callable[[], Any] | None
-    """None: the thread ends."""
+    """The work; None: the thread ends."""
     done: "Future[Any]"
 
 
 class OrderedThread:
-    """Starts with its first job. Close it."""
+    """Runs jobs in a thread, which starts with the first job. It must be closed."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,6 +1,6 @@
-"""The URL of a PostgreSQL database: what may follow its ``?``, with libpq's names.
+"""Options in the URL of a PostgreSQL database, with libpq's names, which asyncpg reads like libpq.
 
-https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS; asyncpg reads them as libpq does.
+https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS
 """
 
 import ssl

@@ -12,14 +12,14 @@ from sqlalchemy.sql.dml import ReturningUpdate
 
 
 class UpdateReturning(NamedTuple):
-    """Built once, run often. See :func:`returning`."""
+    """A statement from :func:`returning`: created once, run often."""
 
     at_once: ReturningUpdate[Any]
     change: Update
     look: Select[Any]
 
     def first(self, connection: Connection, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Run it; the updated row, None if no row matched."""
+        """Run the statement; returns the updated row, None if no row matched."""
         given = dict(parameters or {})
         if connection.dialect.update_returning:
             return connection.execute(self.at_once, given).first()

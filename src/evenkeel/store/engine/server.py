@@ -1,4 +1,4 @@
-"""Database servers: what they have in common, and PostgreSQL (asyncpg under SQLAlchemy's greenlet bridge).
+"""Database servers: common parts, and PostgreSQL (asyncpg under SQLAlchemy's greenlet bridge).
 
 A transaction that did not reach its COMMIT had no effect, so one that finds its pooled connection dead (the server was
 restarted) runs again at once on a new one; so does one that the server rolled back for a deadlock or a conflict. A
@@ -24,10 +24,10 @@ from evenkeel.store.engine.postgresql_url import connect_arguments
 from evenkeel.store.engine.write_watch import WriteWatch
 
 GIVE_UP_SECONDS = 30.0
-"""No operation is repeated after this time: its caller has timed out."""
+"""Time after which no operation is repeated: its caller has timed out."""
 MAX_REPLACED = 3
-"""Most connections that one operation may lose: the server was restarted, or this process was suspended in the middle
-of a transaction (``IDLE_SECONDS``). Beyond it the server counts as unreachable.
+"""Maximum number of connections that one operation may lose before the server counts as unreachable: the server was
+restarted, or this process was suspended in the middle of a transaction (``IDLE_SECONDS``).
 """
 RETRY = Backoff(initial_seconds=0.02, max_seconds=1.0, jitter=(0.0, 1.0))
 """The longest pause before an operation that was rolled back runs again; the pauses double."""
@@ -88,11 +88,11 @@ class ServerDatabase(Database):
         raise NotImplementedError
 
     def is_rolled_back(self, error: DBAPIError) -> bool:
-        """Whether, as the answer to COMMIT, it proves that the transaction had no effect."""
+        """Whether the error, as the answer to COMMIT, proves that the transaction had no effect."""
         return self.is_retriable(error)
 
     async def _run(self, engine: AsyncEngine, op: Op[T], *, bare: bool = False) -> T:
-        """``bare``: without a transaction."""
+        """Run ``op`` in a transaction, or without one if ``bare``."""
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         replaced = 0
         asked_to_stop = _cancellations()
@@ -174,12 +174,15 @@ NOT_STORABLE = "a text or number is one that the database cannot hold"
 
 
 class PostgresqlDatabase(ServerDatabase):
-    """PostgreSQL. Pools of their own for what is not in a transaction, because autocommit is a setting of the session,
-    and changing it costs as much as a small query.
+    """PostgreSQL. Operations without a transaction have pools of their own.
+
+    Autocommit is a setting of the session, and changing it costs as much as a small query.
     """
 
     NO_WRITES_SQLSTATES = frozenset({"25006", "53100", "58030"})
-    """A read-only transaction (on a standby, or by ``default_transaction_read_only``), a full disk, an I/O error."""
+    """States of a read-only transaction (on a standby, or by ``default_transaction_read_only``), a full disk, an I/O
+    error.
+    """
     RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
     """Serialization failure and deadlock: the transaction is rolled back and may succeed when run again."""
 

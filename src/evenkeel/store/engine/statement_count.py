@@ -1,4 +1,4 @@
-"""How many SQL statements each API request takes, for logs at debug level."""
+"""Counts the SQL statements of each API request, for logs at debug level."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ HOOK = "before_cursor_execute"
 
 
 def count_statements(database: Database, *, enabled: bool) -> None:
-    """Begin to count, or end: the hook takes time at every statement."""
+    """Start or stop counting: the hook takes time at every statement."""
     for engine in database.sync_engines():
         hooked = event.contains(engine, HOOK, _note)
         if enabled and not hooked:

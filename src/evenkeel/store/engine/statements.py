@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 MAX_IDS_PER_STATEMENT = 1_000
-"""The most values that one statement looks up."""
+"""Maximum number of values looked up by one statement."""
 
 
 DUPLICATE_KEY = 1062
@@ -29,13 +29,13 @@ def _insert_of(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
 
 
 def upsert(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows; where the primary key exists, set these columns of it instead."""
+    """Insert rows; if the primary key exists, set these columns of the existing row."""
     connection.execute(_upsert_of(connection.dialect.name, table, tuple(names)), [dict(row) for row in rows])
 
 
 @cache
 def _upsert_of(dialect: str, table: Table, names: tuple[str, ...]) -> Insert:
-    """Building it costs more than running it."""
+    """The statement, cached because building it costs more than running it."""
     if dialect in MARIADB:
         insert = mysql.insert(table)
         return insert.on_duplicate_key_update({name: insert.inserted[name] for name in names})
@@ -67,7 +67,10 @@ def insert_all_if_absent(connection: Connection, table: Table, rows: Sequence[Ma
 
 
 def _insert_unless_duplicate(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-    """MariaDB undoes the statement that fails and keeps the transaction; INSERT IGNORE would hide other faults."""
+    """Insert a row; False if it exists.
+
+    MariaDB undoes the failed statement and keeps the transaction. INSERT IGNORE would hide other errors.
+    """
     try:
         connection.execute(table.insert().values(**values))
     except IntegrityError as error:
@@ -78,7 +81,7 @@ def _insert_unless_duplicate(connection: Connection, table: Table, values: Mappi
 
 
 def json_text(value: object) -> str:
-    """A value as a column stores it."""
+    """A value as JSON text, in the form stored in columns."""
     return msgspec.json.encode(value).decode()
 
 

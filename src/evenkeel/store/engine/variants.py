@@ -8,7 +8,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 
 def variant(general: ColumnElement[Any], *, mariadb: ColumnElement[Any]) -> ColumnElement[Any]:
-    """``general``, or on MariaDB the other one. Both mean the same and have the same type."""
+    """``general``, or ``mariadb`` on MariaDB. Both must have the same meaning and type."""
     return _Variant(general, mariadb)
 
 

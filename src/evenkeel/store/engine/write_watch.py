@@ -1,5 +1,5 @@
-"""Finds a database that answers reads and takes no writes: a standby, a read-only server, a full disk, a commit that
-hangs.
+"""Detects a database that answers reads and accepts no writes: a standby, a read-only server, a full disk, a hanging
+commit.
 
 Evidence are the writes of the process itself; a controller makes one every few seconds
 (:class:`~evenkeel.controller.presence.Presence`).
@@ -18,7 +18,7 @@ REFUSED_SECONDS = 15.0
 because a transaction that happens to change nothing succeeds on a standby, too.
 """
 HANGING_SECONDS = 15.0
-"""A write that takes longer hangs."""
+"""Duration from which a write counts as hanging."""
 REASON_MAX = 200
 
 log = structlog.get_logger(__name__)
@@ -39,7 +39,7 @@ class WriteWatch:
         self._reason = ""
         self._refused_at = float("-inf")
         self._running: dict[object, float] = {}
-        """When each began, the oldest first."""
+        """Monotonic start times of running writes, the oldest first."""
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -61,7 +61,7 @@ class WriteWatch:
         self._reason, self._refused_at = reason, self._now_seconds()
 
     def problem(self) -> str:
-        """Why nothing can be written; empty if it can. May be called by any thread."""
+        """Reason why nothing can be written; empty if it can. Thread-safe."""
         now = self._now_seconds()
         if now - self._refused_at < REFUSED_SECONDS:
             return self._reason

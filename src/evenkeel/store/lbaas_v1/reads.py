@@ -109,7 +109,7 @@ def list_shared_monitors(connection: Connection, query: ListQuery) -> Page:
 
 
 def _divided(query: ListQuery, names: Sequence[str]) -> tuple[ListQuery, ListQuery]:
-    """The query without filters of these names, and one of only these."""
+    """The query without filters of these names, and a query with only these filters."""
     others = {name: values for name, values in query.filters.items() if name in names}
     own = {name: values for name, values in query.filters.items() if name not in names}
     return replace(query, filters=own), ListQuery(filters=others)

@@ -84,7 +84,7 @@ def update_shared_monitor(
 
 
 def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: ProjectId | None) -> None:
-    """Raises :class:`Conflict` while it is associated with a pool."""
+    """Delete the monitor. Raises :class:`NotFound`, :class:`Conflict` while it is associated with a pool."""
     lock_shared_monitor(connection, monitor_id, project_id)
     used = connection.scalar(select(_monitor.c.pool_id).where(*is_association_of(monitor_id)).limit(1))
     if used is not None:
@@ -142,7 +142,7 @@ _LOOK = select(db_now().label("now"), has_quota(bindparam("its_project_id")))
 
 
 def _check_room(connection: Connection, pool_id: str, monitor_id: str) -> None:
-    """Raises :class:`Conflict` if the pool has a monitor."""
+    """Check that the pool has no monitor. Raises :class:`Conflict` if it has one."""
     statement = select(_monitor.c.id, _monitor.c.shared_monitor_id)
     has = connection.execute(statement.where(_monitor.c.pool_id == pool_id, _monitor.c.deleted == false())).first()
     if has is None:
@@ -165,7 +165,9 @@ def _take_out(connection: Connection, pool_id: str, locked: Locked) -> None:
 
 
 def _put_in(connection: Connection, held: Row[Any], new_id: str, pool_id: str, locked: Locked) -> HealthMonitor:
-    """Raises :class:`NotFound` for another project's pool, :class:`Conflict` at the limit of pools."""
+    """Add the monitor to the pool. Raises :class:`NotFound` for another project's pool, :class:`Conflict` at a
+    limit.
+    """
     if held.project_id != locked.project_id:
         raise NotFound(HEALTH_MONITOR.title, held.id)
     check_pool_count(connection, held.id)

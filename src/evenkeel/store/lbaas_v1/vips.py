@@ -1,4 +1,4 @@
-"""Vips and pools of LBaaS v1: a vip is a listener that brings the VIP of the load balancer made for its pool."""
+"""Vips and pools of LBaaS v1: a vip is a listener that adds a VIP to the load balancer created for its pool."""
 
 from collections.abc import Mapping
 from random import Random
@@ -57,7 +57,7 @@ def add_vip(
     *,
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Add a listener that brings the VIP of its default pool's load balancer."""
+    """Add a listener that adds a VIP to the load balancer of its default pool."""
     target = Target(POOL, row.default_pool_id or "", project_id)
 
     def op(connection: Connection) -> Change:
@@ -119,7 +119,7 @@ def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: Projec
 
 
 def _give_vip(connection: Connection, plan: VipPlan, locked: Locked, random: Random) -> bool:
-    """Returns whether the port has to be bound: else placing sees to it."""
+    """Allocate the VIP; returns whether the port must be bound now, and not by the placement."""
     vip = _vip(connection, plan, random)
     insert_together(connection, [address_rows(locked.id, (vip,))])
     connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id})

@@ -54,11 +54,11 @@ class Allocation(NamedTuple):
     problems: dict[LoadBalancerId, str]
     """Reasons why load balancers cannot be attached, by their ids."""
     ports: dict[LoadBalancerId, tuple[DevicePort, ...]]
-    """Ports that have to be made first."""
+    """Ports to be created before the load balancers can be attached."""
 
 
 def read_known(connection: Connection, subnet_ids: Collection[str]) -> dict[str, KnownSubnet]:
-    """The subnets that are known, with their networks; one query."""
+    """Stored subnets with their networks; one query."""
     columns = len(SUBNET_COLUMNS)
     statement = (
         select(*SUBNET_COLUMNS, *NETWORK_COLUMNS)
@@ -91,7 +91,7 @@ def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
 
 
 def allocate(connection: Connection, place: ShardPlace, wanted: Mapping[LoadBalancerId, SubnetsInUse]) -> Allocation:
-    """Allocate what load balancers need in these subnets, as far as the database decides it."""
+    """Allocate numbers and addresses that load balancers need in these subnets, as far as the database decides them."""
     _lock(connection, place)
     release_unused(connection, place.shard_id)
     known = read_known(connection, frozenset().union(*(each.all for each in wanted.values())))
@@ -155,8 +155,10 @@ def _attach_own(connection: Connection, place: ShardPlace, subnets: Sequence[Kno
 
 
 def _check_alone(connection: Connection, place: ShardPlace, networks: Sequence[str]) -> None:
-    """Raises :class:`NotAttachable` if the group's devices are attached to one of the networks for another project: a
-    segment can be in one partition of a device only."""
+    """Check that the group's devices are not attached to one of the networks for another project.
+
+    A segment can be in only one partition of a device. Raises :class:`NotAttachable`.
+    """
     shard = schema.shard
     other = connection.execute(
         select(shard.c.project_id, _attached.c.network_id)
@@ -212,8 +214,11 @@ def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
 
 
 def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress) -> bool:
-    """Store the address of a port that was made; False: the devices do not need it any more, or have got another one
-    meanwhile. Raises :class:`NetworkUnavailable` if deleting the port has begun."""
+    """Store the address of a port that was created.
+
+    False: the devices do not need it any more, or have got another address meanwhile. Raises
+    :class:`NetworkUnavailable` if deleting the port has begun.
+    """
     lock_group_of(connection, shard_id)
     port = taken.port
     attached = select(_attached.c.network_id).where(
@@ -244,7 +249,7 @@ def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress
 
 
 def release(connection: Connection, shard_id: ShardId) -> None:
-    """Release what no load balancer of the shard uses any more."""
+    """Release the networks and addresses that no load balancer of the shard uses any more."""
     lock_group_of(connection, shard_id)
     release_unused(connection, shard_id)
 
@@ -318,7 +323,7 @@ def users_of(network_id: str) -> Select[tuple[str]]:
 
 
 def is_attached(connection: Connection, network_id: str) -> bool:
-    """Whether any device is attached to the network."""
+    """Whether a device is attached to the network."""
     tables = _attached, schema.common_network
     found = (select(each.c.shard_id).where(each.c.network_id == network_id).limit(1) for each in tables)
     return any(connection.scalar(statement) is not None for statement in found)

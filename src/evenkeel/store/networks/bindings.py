@@ -1,8 +1,8 @@
-"""Ports of devices' addresses that have to be bound to another host at the network service: their shard has another
-home, or their device group another ``port_binding_host``.
+"""Ports of devices' addresses that must be bound to another host at the network service.
 
-The transaction that changes the host stores which ports are concerned; a controller binds them, and tries again until
-the network service has accepted it. A row goes with its port.
+Either their shard has another home, or their device group another ``port_binding_host``. The transaction that changes
+the host stores which ports are concerned; a controller binds them, and tries again until the network service has
+accepted it. A row is deleted with its port.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ _WANTED = (
 
 
 def bind_again(connection: Connection, shards: Select[tuple[str]]) -> None:
-    """Have the ports of the addresses that devices have for these shards bound once more. Two statements."""
+    """Make the ports of the devices' addresses of these shards due to be bound again. Two statements."""
     claims = select(_address.c.claim_id).where(_address.c.shard_id.in_(shards), _address.c.claim_id.is_not(None))
     connection.execute(update(_due).where(_due.c.claim_id.in_(claims)).values(due_at=AT_ONCE, attempts=0))
     new = select(_address.c.claim_id, literal(AT_ONCE), literal(0)).where(
@@ -45,7 +45,7 @@ def bind_again(connection: Connection, shards: Select[tuple[str]]) -> None:
 
 
 def binding_of(connection: Connection, claim_id: str) -> DeviceBinding | None:
-    """The host that the port is to be bound to now; None: it is gone, bound, or to be bound nowhere."""
+    """Current host of the port's binding; None: the port is gone, bound already, or must not be bound."""
     row = connection.execute(_WANTED.where(_due.c.claim_id == claim_id)).first()
     host = None if row is None else layout_of(row.network_layout).binding_host or row.host
     if row is None or row.port_id is None or not host:
@@ -66,8 +66,10 @@ def take(connection: Connection, due: Any, backoff: Backoff) -> tuple[str, ...]:
 
 
 def bound(connection: Connection, claim_id: str, host: str | None) -> None:
-    """Forget the change of a port that was bound to this host, unless it is to be bound to another one meanwhile.
-    None: it was to be bound nowhere."""
+    """Delete the pending binding of a port that was bound to ``host``, unless the host has changed meanwhile.
+
+    None: the port was not to be bound.
+    """
     wanted = binding_of(connection, claim_id)
     if wanted is None or wanted.host == host:
         connection.execute(delete(_due).where(_due.c.claim_id == claim_id))

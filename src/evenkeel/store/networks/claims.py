@@ -109,7 +109,7 @@ def _taken(row: Any, table: Table) -> DueClaim:
 
 
 def let_go(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> None:
-    """Release the claims of load balancers that lost their VIPs: they are due; and forget changes of their ports."""
+    """Release the claims of load balancers that lost their VIPs, and delete pending changes of their ports."""
     held_by = _vip_claim.c.held_by
     connection.execute(update(_vip_claim).where(in_list(held_by, load_balancer_ids)).values(held_by=None))
     changes = schema.vip_port_change
@@ -117,14 +117,14 @@ def let_go(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]
 
 
 def borrow(connection: Connection, claim: PortClaim) -> None:
-    """Have a load balancer hold the tenant's own port; part of the transaction that stores it."""
+    """Let a load balancer hold the tenant's own port; part of the transaction that stores it."""
     _write_down(connection, _vip_claim, claim, AT_ONCE)
     mine = _vip_claim.c.load_balancer_id == claim.claim_id
     connection.execute(update(_vip_claim).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
 
 
 def take_over(connection: Connection, claim: PortClaim, *, table: Table) -> None:
-    """Hold a new claim on a port that another program made; part of the transaction that stores what it is for."""
+    """Hold a new claim on a port that another program created; part of the transaction that stores its user."""
     _write_down(connection, table, claim, AT_ONCE)
     mine = key_of(table) == claim.claim_id
     connection.execute(update(table).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
@@ -133,7 +133,8 @@ def take_over(connection: Connection, claim: PortClaim, *, table: Table) -> None
 def hold(
     connection: Connection, claim: PortClaim, port_id: str, *, by: str | None = None, table: Table = _vip_claim
 ) -> None:
-    """Make the load balancer, or ``by``, hold the claim; part of the transaction that stores what the port is for.
+    """Let the load balancer, or ``by``, hold the claim; part of the transaction that stores the port's user.
+
     Raises :class:`NetworkUnavailable` if deleting the port has begun: then storing it took too long.
     """
     statement = (

@@ -54,7 +54,7 @@ _shard = schema.shard
 _root, _vip, _member, _subnet = schema.load_balancer, schema.vip_address, schema.member, schema.subnet
 
 SharedNetwork = tuple[ShardId, str]
-"""A common shard, and the id of one of its networks."""
+"""Id of a common shard, and id of one of its networks."""
 
 
 def shard_beside(connection: Connection, shard_id: ShardId) -> ShardId | None:
@@ -135,7 +135,7 @@ def attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSub
 def _join(
     connection: Connection, place: ShardPlace, shard_id: ShardId, network_id: str, subnets: Sequence[KnownSubnet]
 ) -> bool:
-    """Note that the shard uses the network. True: the common shard does not have it yet."""
+    """Record that the shard uses the network. True: the common shard does not have it yet."""
     mine = {"shard_id": place.shard_id, "network_id": network_id}
     is_mine = [_attached.c[name] == value for name, value in mine.items()]
     number = connection.scalar(select(_attached.c.route_domain).where(*is_mine))
@@ -156,7 +156,7 @@ def _join(
 
 
 def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> None:
-    """Raises :class:`NotAttachable`. Only for subnets that the devices do not have yet."""
+    """Check new subnets of the common shard for overlaps with its other subnets. Raises :class:`NotAttachable`."""
     ids = [each.subnet.id for each in subnets]
     there = _address.c.shard_id == shard_id, in_list(_address.c.subnet_id, ids), _address.c.leaving_revision.is_(None)
     has = set(connection.scalars(select(_address.c.subnet_id).where(*there)))
@@ -173,7 +173,7 @@ def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence
 
 
 def _stay(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> bool:
-    """Addresses that were about to leave stay. True: there were any."""
+    """Keep addresses of these subnets that were marked as leaving; returns whether there were any."""
     ids = [each.subnet.id for each in subnets]
     left = _address.c.shard_id == shard_id, in_list(_address.c.subnet_id, ids), _address.c.leaving_revision.is_not(None)
     return connection.execute(update(_address).where(*left).values(leaving_revision=None)).rowcount > 0
@@ -192,7 +192,10 @@ def _lacking(
 
 
 def need(connection: Connection, shard_id: ShardId, user: ShardId, network_id: str, *, changed: bool) -> None:
-    """The shard ``user`` needs the network as it is now. ``changed``: since its last revision."""
+    """Record that the shard ``user`` needs the network's current revision.
+
+    ``changed``: whether the network has changed since its last revision, so that it gets a new one.
+    """
     is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
     if changed:
         _raise(connection, *is_it)
@@ -210,8 +213,10 @@ def _raise(connection: Connection, *which: ColumnElement[bool]) -> None:
 
 
 def facts_changed(connection: Connection, network_id: str, *, needed: bool) -> None:
-    """The facts of a network are others: the devices of every group that has it get them. ``needed``: its load
-    balancers are applied again after that."""
+    """Let the devices of every group that has the network get its changed facts.
+
+    ``needed``: the load balancers on it are applied again after that.
+    """
     _raise(connection, _common.c.network_id == network_id)
     if not needed:
         return
@@ -266,8 +271,9 @@ def give_up_unused(connection: Connection, networks: Collection[SharedNetwork]) 
 
 
 def _used(addresses: FromClause) -> ColumnElement[bool]:
-    """Whether a load balancer of the group has a VIP or a member in the subnet of an address of its common shard, also
-    one that is being deleted."""
+    """Condition: a load balancer of the group, even one being deleted, uses the subnet of an address of the common
+    shard.
+    """
     user, mine = _shard.alias(), _shard.alias()
     in_group = (
         select(literal(1))

@@ -24,19 +24,22 @@ _root = schema.load_balancer
 
 
 def read_networks(connection: Connection) -> tuple[DeclaredNetwork, ...]:
-    """All, by name. One query."""
+    """All declared networks by name. One query."""
     return tuple(network_of(row) for row in connection.execute(select(*NETWORK_COLUMNS).order_by(_network.c.name)))
 
 
 def add_network(connection: Connection, network: DeclaredNetwork) -> None:
-    """Raises ``IntegrityError`` if the id, name or segment exists."""
+    """Store a network. Raises ``IntegrityError`` if the id, name or segment exists."""
     insert_all(connection, _network, [network_row(network)])
     record_act(connection, kind="network_added", done=f"network {titled(network.name, network.id)} was added")
 
 
 def update_network(connection: Connection, network: DeclaredNetwork, options: StoreOptions) -> tuple[Change, ...]:
-    """Returns the changes of load balancers. Raises ``IntegrityError`` if the name or segment exists,
-    :class:`NotFound`, :class:`Conflict` if it is not a declared one."""
+    """Change a declared network; returns the changes of load balancers.
+
+    Raises ``IntegrityError`` if the name or segment exists, :class:`NotFound`, :class:`Conflict` for a network that is
+    not a declared one.
+    """
     found = connection.execute(select(*NETWORK_COLUMNS).where(_network.c.id == network.id)).first()
     if found is None:
         raise NotFound("Network", network.id)
@@ -57,8 +60,11 @@ def change_network(connection: Connection, network: DeclaredNetwork, options: St
 
 
 def renew_users(connection: Connection, network_id: str, options: StoreOptions) -> tuple[Change, ...]:
-    """Have the load balancers on a network whose facts change applied again, and the network itself if projects share
-    it; returns the load balancers' changes."""
+    """Let the load balancers on a network with changed facts be applied again, and the network itself if projects
+    share it.
+
+    Returns the load balancers' changes.
+    """
     facts_changed(connection, network_id, needed=True)
     # in the order of their ids, as reports lock them
     users = users_of(network_id).order_by(_root.c.id).with_for_update(key_share=True, of=_root)
@@ -77,7 +83,7 @@ def renew_users(connection: Connection, network_id: str, options: StoreOptions) 
 
 
 def delete_network(connection: Connection, network_id: str) -> None:
-    """Raises :class:`NotFound`, :class:`Conflict` while devices are attached to it."""
+    """Delete a network. Raises :class:`NotFound`, :class:`Conflict` while devices are attached to it."""
     if is_attached(connection, network_id):
         raise Conflict(f"Network {network_id} is in use: devices are attached to it for load balancers.")
     if connection.execute(delete(_network).where(_network.c.id == network_id)).rowcount == 0:

@@ -1,4 +1,4 @@
-"""Facts that were read from the network service: networks, subnets, and where members' ports are."""
+"""Facts read from the network service: networks, subnets, and hosts of members' ports."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -31,7 +31,7 @@ LONG_AGO = 0.0
 
 
 def store_facts(connection: Connection, found: Iterable[KnownSubnet], options: StoreOptions) -> tuple[Change, ...]:
-    """Store them; returns the changes of load balancers on networks whose facts were others before."""
+    """Store facts; returns the changes of load balancers on networks whose facts changed."""
     facts = {each.subnet.id: each for each in found if each.network is not None}
     networks = {each.network.id: each.network for each in facts.values() if each.network is not None}
     known = {
@@ -64,8 +64,10 @@ def _store_subnets(connection: Connection, subnets: Iterable[Subnet]) -> set[str
 
 
 def take_due(connection: Connection, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
-    """Networks that were read too long ago; no other process gets them meanwhile. Those to which no device is attached
-    are forgotten."""
+    """Take networks that were read too long ago; no other process gets them meanwhile.
+
+    Networks without attached devices are deleted.
+    """
     old = reached(_network.c.read_at, ago_seconds=older_seconds)
     statement = select(_network.c.id, _network.c.read_at).where(old).order_by(_network.c.read_at).limit(limit)
     ids = []
@@ -97,7 +99,7 @@ def make_due(connection: Connection, agent_id: AgentId, network_ids: Collection[
 
 
 def unanswered(connection: Connection, network_ids: Collection[str]) -> None:
-    """Have networks read again soon."""
+    """Make networks due to be read again soon."""
     connection.execute(update(_network).where(in_list(_network.c.id, network_ids)).values(read_at=LONG_AGO))
 
 
@@ -121,7 +123,7 @@ def _forget(connection: Connection, network_ids: Collection[str]) -> None:
 
 
 def _facts_of(connection: Connection, network_ids: Collection[str]) -> tuple[DueFacts, ...]:
-    """After the hosts of members that are gone were forgotten."""
+    """Facts of networks to be read again. Hosts of deleted members are removed first."""
     here = select(_subnet.c.id).where(_subnet.c.network_id == _host.c.network_id)
     of_member = exists().where(_member.c.address == _host.c.address, _member.c.subnet_id.in_(here))
     gone = in_list(_host.c.network_id, network_ids), ~of_member
@@ -178,8 +180,10 @@ def read_hosts(connection: Connection, members: Collection[tuple[str, str]]) -> 
 def store_hosts(
     connection: Connection, network_id: str, hosts: Mapping[str, MemberHost], options: StoreOptions, *, late: bool
 ) -> tuple[Change, ...]:
-    """Store where the ports of members are, by address; returns the changes of load balancers if a port that was known
-    has moved. ``late``: also if one was not known that is there."""
+    """Store the hosts of members' ports, by address; returns the changes of load balancers if a stored port has moved.
+
+    ``late``: also if a port was found that was unknown before.
+    """
     known = {
         address: host for (_, address), host in read_hosts(connection, [(network_id, one) for one in hosts]).items()
     }

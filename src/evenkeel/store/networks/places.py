@@ -1,4 +1,4 @@
-"""Shards, and how the devices of their groups are attached to networks."""
+"""Shards, and the network layout of their groups' devices."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -15,7 +15,7 @@ _layouts = msgspec.json.Decoder(NetworkLayout)
 
 
 class ShardPlace(NamedTuple):
-    """A shard, and how the devices of its group are attached to networks."""
+    """A shard, and the layout by which the devices of its group are attached to networks."""
 
     shard_id: ShardId
     project_id: ProjectId
@@ -27,12 +27,12 @@ class ShardPlace(NamedTuple):
 
 
 def layout_of(text: str | None) -> NetworkLayout:
-    """The layout that a column stores."""
+    """Decode the layout from its column."""
     return _layouts.decode(text or "{}")
 
 
 def place_columns() -> Select[tuple[str, str, str, int, str, str]]:
-    """Select shards with what :func:`shard_place` reads."""
+    """Query of shards with the columns for :func:`shard_place`."""
     shard, agent = schema.shard, schema.agent
     here = (_group.c.environment == shard.c.environment) & (_group.c.number == shard.c.group_number)
     columns = shard.c.id, shard.c.project_id, shard.c.environment, shard.c.group_number, _group.c.network_layout
@@ -41,7 +41,7 @@ def place_columns() -> Select[tuple[str, str, str, int, str, str]]:
 
 
 def shard_place(row: Iterable[object]) -> ShardPlace:
-    """The shard of such a row."""
+    """Convert a row of :func:`place_columns`."""
     shard_id, project_id, environment, group_number, layout, home_host = row
     return ShardPlace(
         ShardId(str(shard_id)),

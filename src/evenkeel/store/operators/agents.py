@@ -1,5 +1,5 @@
-"""Agents as operators see them, and the flags that operators set: drained, dead, to get their shards back. The
-scheduler acts on the flags.
+"""Agents for operators, and the flags that operators set: drained, dead, failback requested. The scheduler acts on the
+flags.
 """
 
 from collections import Counter, defaultdict
@@ -34,7 +34,7 @@ def set_admin_state(connection: Connection, agent_id: AgentId, up: bool) -> Agen
 
 
 def force_down(connection: Connection, agent_id: AgentId, down: bool) -> Agent:
-    """Declare its host dead, or not. Raises :class:`NotFound`."""
+    """Declare the agent's host dead, or withdraw that. Raises :class:`NotFound`."""
     kind, told = ("agent_forced_down", "marked down") if down else ("agent_allowed_up", "marked up")
     return _set_flag(connection, agent_id, _agent.c.forced_down, down, kind, told)
 
@@ -62,8 +62,9 @@ def _set_flag(
 
 
 def ask_failback(connection: Connection, agent_id: AgentId) -> Agent:
-    """Raises :class:`NotFound`, :class:`Conflict` where the environment's failback is ``never``. No change if none of
-    its shards is away.
+    """Request the failback of the agent's shards; no change if none is away.
+
+    Raises :class:`NotFound`, :class:`Conflict` if the environment's failback is ``never``.
     """
     agent = read_agent(connection, agent_id)
     if agent.failback is FailbackMode.NEVER:

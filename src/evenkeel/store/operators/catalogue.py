@@ -55,7 +55,7 @@ KINDS: dict[Any, Kind] = {
 
 
 class _Profiled(NamedTuple):
-    """How a flavor or zone refers to its profile."""
+    """Names of the columns by which a flavor or zone refers to its profile."""
 
     reference: Column[Any]
     profile: Table
@@ -124,7 +124,7 @@ class SqlCatalogue:
 
 
 def _read(connection: Connection, kind: Any, key: str) -> Any:
-    """Raises :class:`NotFound`."""
+    """Read an entry. Raises :class:`NotFound`."""
     stored = KINDS[kind]
     statement = select(*stored.columns).where(stored.table.c[stored.key] == storable(key))
     row = connection.execute(statement).first()
@@ -158,7 +158,7 @@ def _update(connection: Connection, kind: Any, key: str, changes: Mapping[str, A
 
 
 def _delete(connection: Connection, stored: Kind, key: str) -> None:
-    """Raises :class:`NotFound`, ``IntegrityError`` while it is used."""
+    """Delete an entry. Raises :class:`NotFound`, ``IntegrityError`` while it is in use."""
     statement = delete(stored.table).where(stored.table.c[stored.key] == storable(key))
     if not connection.execute(statement).rowcount:
         raise NotFound(stored.title, key)

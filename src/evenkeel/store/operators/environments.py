@@ -1,4 +1,4 @@
-"""Environments: made, changed, resumed after their circuit breaker opened, removed."""
+"""Environments: creating, changing, resuming after the circuit breaker opened, deleting."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ _STATED = ("device_driver", *CHANGEABLE)
 
 
 def read_environments(connection: Connection) -> tuple[Environment, ...]:
-    """All, by name. One query."""
+    """All environments by name. One query."""
     rows = connection.execute(select(*ENVIRONMENT_COLUMNS).order_by(_environment.c.name))
     return tuple(environment_of(row) for row in rows)
 
@@ -34,7 +34,7 @@ def _find(connection: Connection, name: str, *, lock: bool = False) -> Environme
 
 
 def _one(connection: Connection, name: str) -> Environment:
-    """Locked, so that two changes do not mix. Raises :class:`NotFound`."""
+    """Read an environment and lock it, so that two changes do not mix. Raises :class:`NotFound`."""
     found = _find(connection, name, lock=True)
     if found is None:
         raise NotFound("Environment", name)
@@ -42,7 +42,7 @@ def _one(connection: Connection, name: str) -> Environment:
 
 
 def add_environment(connection: Connection, wanted: Environment) -> Environment:
-    """Raises :class:`Conflict` if one of that name differs; the same again changes nothing."""
+    """Create an environment; an equal one changes nothing. Raises :class:`Conflict` if one of that name differs."""
     stored = _find(connection, wanted.name)
     if stored is not None:
         return _same(stored, wanted)
@@ -59,7 +59,7 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
 
 
 def _same(stored: Environment, wanted: Environment) -> Environment:
-    """``stored``. Raises :class:`Conflict` naming what differs."""
+    """Return ``stored``. Raises :class:`Conflict` naming the difference to ``wanted``."""
     differing = [field for field in _STATED if getattr(stored, field) != getattr(wanted, field)]
     if differing:
         told = ", ".join(
@@ -126,7 +126,7 @@ def resume_environment(connection: Connection, name: str) -> Environment:
 
 
 def delete_environment(connection: Connection, name: str) -> None:
-    """Raises :class:`NotFound`, :class:`Conflict` while it has agents or load balancers."""
+    """Delete an environment. Raises :class:`NotFound`, :class:`Conflict` while it has agents or load balancers."""
     _one(connection, name)  # locked: registrations are serialized on this row
     agents = connection.scalar(select(func.count()).where(_agent.c.environment == name)) or 0
     roots = connection.scalar(select(func.count()).where(_root.c.provider == name)) or 0

@@ -23,18 +23,18 @@ _agent, _shard, _environment = schema.agent, schema.shard, schema.environment
 
 MAX_AGENTS_NAMED = 10
 UNCOUNTED: Mapping[str, int] = {}
-"""Load balancers of agents that are read for their names."""
+"""Counts for agents of which only the names are used."""
 
 
 def _lock(connection: Connection, agent_id: AgentId) -> Agent:
-    """The agent, its environment locked. Raises :class:`NotFound`."""
+    """Read the agent and lock its environment. Raises :class:`NotFound`."""
     environment = select(_agent.c.environment).where(_agent.c.id == agent_id).scalar_subquery()
     connection.execute(select(_environment.c.name).where(_environment.c.name == environment).with_for_update())
     return read_agent(connection, agent_id)
 
 
 def _successor(connection: Connection, agent: Agent, successor_id: str, field: str) -> Agent:
-    """The agent that ``field`` names. Raises :class:`Conflict` unless it is another one of the group."""
+    """The agent that ``field`` names. Raises :class:`Conflict` unless it is another agent of the group."""
     group = read_agents(connection, UNCOUNTED, agent.environment, agent.group_number)
     others = [each for each in group if each.id != agent.id]
     return _named(
@@ -58,8 +58,9 @@ def _named(agents: Sequence[Agent], agent_id: str, field: str, what: str) -> Age
 
 
 def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
-    """The number of shards whose home is now the other agent. Raises :class:`NotFound`, :class:`Conflict` naming
-    ``to``.
+    """Make another agent the home of all shards of the agent; returns their number.
+
+    Raises :class:`NotFound`, :class:`Conflict` naming ``to``.
     """
     agent = _lock(connection, agent_id)
     successor = _successor(connection, agent, to_agent_id, "to")
@@ -76,7 +77,10 @@ def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
 
 
 def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) -> Shard:
-    """The shard, whose home is now that agent. Raises :class:`NotFound`, :class:`Conflict` naming ``to``."""
+    """Make another agent the home of the shard; returns the shard.
+
+    Raises :class:`NotFound`, :class:`Conflict` naming ``to``.
+    """
     environment = select(_shard.c.environment).where(_shard.c.id == storable(shard_id)).scalar_subquery()
     connection.execute(select(_environment.c.name).where(_environment.c.name == environment).with_for_update())
     shard = read_shard(connection, shard_id)
@@ -99,7 +103,7 @@ def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) ->
 
 
 def _move_home(connection: Connection, agent: Agent, successor_id: str) -> int:
-    """Make another agent the home of all its shards; returns how many."""
+    """Make another agent the home of all shards of the agent; returns their number."""
     changed = connection.execute(
         update(_shard)
         .where(_shard.c.home_agent_id == agent.id, _shard.c.environment == agent.environment)
@@ -120,7 +124,10 @@ def _were(count: int) -> str:
 
 
 def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | None) -> None:
-    """Raises :class:`NotFound`; :class:`Conflict` while it is alive, or home to load balancers that are not rebound."""
+    """Delete an agent.
+
+    Raises :class:`NotFound`; :class:`Conflict` while it is alive, or home to load balancers that are not rebound.
+    """
     agent = _lock(connection, agent_id)
     if agent.alive:
         raise _alive(agent_id)

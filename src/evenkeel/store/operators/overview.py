@@ -1,4 +1,4 @@
-"""Controllers, who may write to which devices, and the past of a load balancer."""
+"""Controllers, ownership of devices, and revisions of load balancers."""
 
 from collections.abc import Mapping
 
@@ -14,14 +14,14 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.rows import LOAD_BALANCER, SHARD_COLUMNS, shard_of
 
 SHARDS_SHOWN = 24
-"""A device group with more tenants' shards is shown by the number of each agent's."""
+"""Maximum number of a device group's shards that are shown one by one; above it only each agent's number is shown."""
 
 _controller, _shard = schema.controller, schema.shard
 _root, _revision = schema.load_balancer, schema.load_balancer_revision
 
 
 def read_controllers(connection: Connection) -> tuple[SeenController, ...]:
-    """All, by host and start. One query."""
+    """All controllers by host and start. One query."""
     rows = connection.execute(
         select(_controller, (db_now() - _controller.c.seen_at).label("silent_seconds")).order_by(
             _controller.c.host, _controller.c.started_at, _controller.c.id

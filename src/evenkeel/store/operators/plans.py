@@ -1,4 +1,4 @@
-"""Operators' inquiries: what would the next pass over a load balancer change?"""
+"""Operators' inquiries about the changes that the next pass over a load balancer would make."""
 
 import msgspec
 from sqlalchemy import Connection, delete, insert, select

@@ -19,7 +19,7 @@ _root = schema.load_balancer
 
 
 def list_on_agent(connection: Connection, agent_id: AgentId, query: ListQuery) -> Page:
-    """Load balancers the agent acts for or is home to. Raises :class:`NotFound`."""
+    """Load balancers for which the agent acts or whose home it is. Raises :class:`NotFound`."""
     _must_exist(connection, agent_id)
     shards = select(_shard.c.id).where(or_(_shard.c.acting_agent_id == agent_id, _shard.c.home_agent_id == agent_id))
     return list_page(connection, LOAD_BALANCER, query, [_root.c.shard_id.in_(shards)])
@@ -80,7 +80,7 @@ def read_known(connection: Connection, ids: Sequence[LoadBalancerId]) -> frozens
 
 
 def read_shard(connection: Connection, shard_id: ShardId) -> Shard:
-    """Raises :class:`NotFound`. One query."""
+    """The shard. Raises :class:`NotFound`. One query."""
     row = connection.execute(select(*SHARD_COLUMNS).where(_shard.c.id == storable(shard_id))).first()
     if row is None:
         raise NotFound("Shard", shard_id)
@@ -101,7 +101,7 @@ def read_shards(connection: Connection, environment: str | None, agent_id: Agent
 
 
 def read_shard_counts(connection: Connection) -> tuple[ShardCount, ...]:
-    """Numbers of shards by environment. One query, which looks at the clock once for each acting agent."""
+    """Numbers of shards by environment. One query, which reads the clock once for each acting agent."""
     place = (_shard.c.environment, _shard.c.acting_agent_id)
     by_agent = select(*place, func.count().label("count")).group_by(*place).subquery("by_agent")
     rows = connection.execute(
@@ -160,8 +160,10 @@ def _events_with(
     *,
     newest: bool,
 ) -> Subquery:
-    """Ids of the first, or the last, events with ``value`` in one of the columns, for which ``others`` hold: ``limit``
-    by each column's index. With an OR between the columns all events would be read."""
+    """Ids of the first, or the last, ``limit`` events with ``value`` in one of the columns, for which ``others`` hold.
+
+    Each column is read by its own index: with an OR between the columns all events would be read.
+    """
     order = _event.c.id.desc() if newest else _event.c.id
     parts = [
         select(_event.c.id)

@@ -1,4 +1,4 @@
-"""The address pools of the built-in network."""
+"""Address pools of the built-in network."""
 
 from msgspec.structs import replace
 from sqlalchemy import Connection, delete, exists, or_, select, update
@@ -16,18 +16,18 @@ _table = schema.subnet
 
 
 def read_subnets(connection: Connection) -> tuple[Subnet, ...]:
-    """All, by name. One query."""
+    """All subnets by name. One query."""
     rows = connection.execute(select(*SUBNET_COLUMNS).order_by(_table.c.name))
     return tuple(subnet_of(row) for row in rows)
 
 
 def named(subnet: Subnet) -> Subnet:
-    """One without a name is named after its id."""
+    """The subnet; one without a name is named after its id."""
     return replace(subnet, name=subnet.name or subnet.id)
 
 
 def add_subnet(connection: Connection, subnet: Subnet) -> None:
-    """Raises ``IntegrityError`` if the id or name exists."""
+    """Store a subnet. Raises ``IntegrityError`` if the id or name exists."""
     insert_all(connection, _table, [subnet_row(subnet)])
     record_act(
         connection,
@@ -38,8 +38,11 @@ def add_subnet(connection: Connection, subnet: Subnet) -> None:
 
 
 def set_device_addresses(connection: Connection, subnet: Subnet) -> None:
-    """Raises :class:`NotFound`; :class:`Conflict` if a load balancer has one of the addresses, or a device one that is
-    not among them any more."""
+    """Set the addresses reserved for devices.
+
+    Raises :class:`NotFound`; :class:`Conflict` if a load balancer has one of the addresses, or a device has an address
+    that is not among them any more.
+    """
     values = {name: value for name, value in subnet_row(subnet).items() if name in ("device_addresses", "reserved")}
     if connection.execute(update(_table).where(_table.c.id == subnet.id).values(**values)).rowcount == 0:
         raise NotFound("Subnet", subnet.id)
@@ -58,7 +61,7 @@ def set_device_addresses(connection: Connection, subnet: Subnet) -> None:
 
 
 def delete_subnet(connection: Connection, subnet_id: str) -> None:
-    """Raises :class:`NotFound`, :class:`Conflict` while a load balancer uses it."""
+    """Delete a subnet. Raises :class:`NotFound`, :class:`Conflict` while a load balancer uses it."""
     used = exists().where(schema.vip_address.c.subnet_id == subnet_id)
     attached = exists().where(schema.device_address.c.subnet_id == subnet_id)
     if connection.scalar(select(or_(used, attached))):

@@ -1,7 +1,7 @@
-"""A shard takes over the route domain and the addresses that another program gave to the devices of its group.
+"""A shard adopts the route domain and the addresses that another program gave to the devices of its group.
 
 Everything is one transaction, with the group's allocations locked: a number or an address is the shard's, or nothing
-has changed. The devices follow: they hold it already, and are written after this was committed.
+has changed. The devices have them already, and are written after this was committed.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -91,7 +91,10 @@ def _check_call(call: AdoptNetworks) -> None:
 
 
 def _number_now(connection: Connection, place: ShardPlace, wanted: int) -> int:
-    """The number of the shard's networks. Raises :class:`Conflict` if they cannot all be in one route domain."""
+    """Current route domain number of the shard's networks.
+
+    Raises :class:`Conflict` if they cannot all be in one route domain.
+    """
     if shared := sorted(network_id for _, network_id in networks_of(connection, place.shard_id)):
         raise Conflict(
             f"load balancers of project {place.project_id} are on networks that projects share, whose objects in"
@@ -150,8 +153,10 @@ def _is_served(connection: Connection, shard_id: ShardId) -> bool:
 
 
 def _move(connection: Connection, place: ShardPlace, number: int, wanted: int, holder: ShardId | None) -> None:
-    """Give the shard the wanted number, and the one that it had to the holder. Neither is on the devices: the number
-    is there in this partition."""
+    """Swap the wanted number with the shard's present one, which the holder gets.
+
+    Neither is on the devices of the other: the wanted number is used in this shard's partition.
+    """
     for each in (number, wanted):
         connection.execute(delete(_domain).where(*_is_domain(place, each)))
     owners = {wanted: place.shard_id} | ({} if holder is None else {number: holder})
@@ -203,7 +208,9 @@ def _of_others(connection: Connection, shard_id: ShardId, network_ids: Collectio
 
 
 def _may_have(each: FoundAddress, known: KnownSubnet, ports: Mapping[FoundAddress, PortClaim]) -> bool:
-    """A port of the program at the network service, or one of the addresses that are the devices'."""
+    """Whether the address is a port of the program at the network service, or one of the addresses reserved for
+    devices.
+    """
     return each in ports if known.from_service else _is_for_devices(each.address, known.subnet)
 
 

@@ -1,4 +1,6 @@
-"""Agents as :mod:`evenkeel.core.placement` sees them: the only place that makes snapshots from their rows."""
+"""Agents in the form that :mod:`evenkeel.core.placement` reads: the only module that makes snapshots from their
+rows.
+"""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -48,7 +50,7 @@ class SeenAgent(Value):
     silent_since: float | None
     ttl_seconds: float
     read_at: float
-    """The database's time then."""
+    """The database's time when the agent was read."""
 
 
 def read_agents(
@@ -93,7 +95,7 @@ def _statement(loads: bool) -> Select[Any]:
 
 
 def _count_of(column: ColumnElement[Any]) -> ScalarSelect[int]:
-    """How many shards refer to the agent; each count reads only an index."""
+    """Number of shards that refer to the agent; each count reads only an index."""
     return select(func.count()).select_from(_shard).where(column == _agent.c.id).scalar_subquery()
 
 

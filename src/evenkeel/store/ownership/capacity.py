@@ -54,14 +54,14 @@ _reservation = schema.capacity_reservation
 
 
 class ReportClock(Wire):
-    """When a report was sent by its agent's monotonic clock, and stored by the database's."""
+    """Times at which a report was sent, by its agent's monotonic clock, and stored, by the database's."""
 
     session_id: SessionId
     sent_at_seconds: float
     stored_at_seconds: float
 
     def agrees(self, later: "ReportClock") -> bool:
-        """The database's clock did not jump between the two."""
+        """Whether the database's clock did not jump between this report and a later one."""
         passed = later.stored_at_seconds - self.stored_at_seconds
         return (
             self.session_id == later.session_id
@@ -90,7 +90,7 @@ class GroupCapacity(Wire):
         return capacity.at_limit(self.figures, self.reserved)
 
     def reserving(self, amounts: Mapping[str, float]) -> "GroupCapacity":
-        """A copy with these amounts reserved, too."""
+        """A copy that includes further reservations."""
         reserved = {name: self.reserved.get(name, 0.0) + amounts.get(name, 0.0) for name in {*self.reserved, *amounts}}
         return replace(self, reserved=reserved)
 
@@ -100,7 +100,7 @@ _amounts = msgspec.json.Decoder(dict[str, float])
 
 
 def group_capacity(text: str) -> GroupCapacity:
-    """The value of a ``device_group.capacity``."""
+    """Decode ``device_group.capacity``."""
     return _decoder.decode(text)
 
 
@@ -163,7 +163,7 @@ def _needs(connection: Connection, load_balancer_id: LoadBalancerId, shard_id: S
 
 
 def confirm(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> None:
-    """Record that their devices hold them now: the next measurement that begins after this includes them."""
+    """Record that devices hold these load balancers now: the next measurement that begins after this includes them."""
     connection.execute(
         update(_reservation)
         .where(in_list(_reservation.c.load_balancer_id, load_balancer_ids), _reservation.c.confirmed_at.is_(None))
@@ -233,7 +233,8 @@ def _without_included(
 
 
 def _note_none(connection: Connection, environment: str, number: int) -> None:
-    """The agent has no policy: unless another agent has one, nothing is limited, and its plain score is used.
+    """Handle a report of an agent without a policy: unless another agent has one, nothing is limited and plain scores
+    are used.
 
     The group's score is the highest that a live agent reports: all of them measure the same devices.
     """

@@ -30,7 +30,10 @@ _identities = msgspec.json.Decoder(dict[str, str])
 
 
 def check_devices(connection: Connection, call: Register) -> None:
-    """Raises :class:`CallRefused` if another group that is in use has one of these devices, or one is named twice."""
+    """Check the devices of a registration.
+
+    Raises :class:`CallRefused` if another group in use has one of them, or if a device is named twice.
+    """
     _check_twice(call)
     if not call.exclusive:
         return
@@ -99,8 +102,9 @@ def _in_use(connection: Connection, environment: str, number: int) -> bool:
 
 
 def _end_sessions(connection: Connection, environment: str, number: int) -> None:
-    """A keepalive must not revive its agents: they have to register, which is refused while another group has the
-    device.
+    """End the sessions of the group's agents: a keepalive must not revive them.
+
+    They have to register, which is refused while another group has the device.
     """
     connection.execute(
         update(_agent)

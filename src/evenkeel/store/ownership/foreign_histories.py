@@ -26,12 +26,12 @@ from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.events import record_event
 
 FORMER = "former"
-"""This database had the history."""
+"""Kind of a history that this database had."""
 ACCEPTED = "accepted"
 """History of another database; an operator has confirmed that this database is the right one."""
 
 UNKNOWN_MAX = 20
-"""Unknown histories that are recorded: an agent that makes ids up fills no table."""
+"""Maximum number of recorded unknown histories, so that an agent with invented ids fills no table."""
 ID_CHARACTERS_MAX = 36
 
 _other = schema.other_history
@@ -52,7 +52,7 @@ class AnsweredKeepalive(Protocol):
 
     @property
     def history(self) -> str:
-        """The id of the database's current history; empty: not known."""
+        """Id of the database's current history in the answer; empty if unknown."""
         ...
 
 

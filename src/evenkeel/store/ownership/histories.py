@@ -38,10 +38,10 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
 CONFIRMED_ANEW = "the database has lost changes: its device is being looked at again"
-"""The reason on load balancers that were ACTIVE; becoming ACTIVE again is no event."""
+"""Status reason of load balancers that were ACTIVE before a new history; becoming ACTIVE again is no event."""
 
 SPACING_SECONDS = 60.0
-"""The least time between two histories that agents begin: a faulty agent must not keep all others busy."""
+"""Minimum interval between histories begun for agents, so that a faulty agent does not keep all others busy."""
 
 _history = schema.history
 _root = schema.load_balancer
@@ -56,7 +56,10 @@ class Histories:
         self._deadline_seconds = options.pending_deadline_seconds
 
     async def begin(self, seen_id: str, agent_id: AgentId, lost: str) -> str:
-        """:func:`begin_history` in a transaction of its own. ``lost``: the agent's proof that commits were lost."""
+        """Begin a new history by :func:`begin_history` in a transaction of its own.
+
+        ``lost``: the agent's proof that commits were lost.
+        """
 
         def begin(connection: Connection) -> str:
             host = connection.scalar(select(schema.agent.c.host).where(schema.agent.c.id == agent_id)) or ""
@@ -86,8 +89,10 @@ def ensure_history(connection: Connection) -> None:
 
 
 def date_back(connection: Connection) -> None:
-    """Let a history that began before the database's clock was set back begin now: what waits until it is old enough
-    would wait until the clock has caught up, however long that is."""
+    """Set the start of the history to now if it is in the future, because the database's clock was set back.
+
+    Deadlines relative to it would otherwise wait until the clock has caught up, however long that is.
+    """
     connection.execute(update(_history).where(_history.c.begun_at > db_now()).values(begun_at=db_now()))
 
 
@@ -138,7 +143,7 @@ class ConfirmedStateCheck(NamedTuple):
     """The result of comparing the database with what was confirmed to an agent."""
 
     lost: str = ""
-    """The proof that commits were lost; empty: there is none."""
+    """Proof that commits were lost; empty if there is none."""
     unknown_in: ShardEpoch | None = None
     """See :attr:`evenkeel.core.messages.SessionState.unknown_in`."""
 
@@ -169,7 +174,7 @@ def check_all_seen(connection: Connection, asked: Sequence[Asked]) -> list[Confi
 
 
 def _comparable(asked: Asked) -> bool:
-    """Whether it was confirmed in the present history."""
+    """Whether the state was confirmed in the present history."""
     return asked.seen is not None and bool(asked.history) and asked.seen.history == asked.history
 
 
@@ -221,7 +226,7 @@ def _owns(agent_id: AgentId, shard: ShardEpoch | None, shards: Mapping[str, Any]
 
 
 def contradiction(load_balancer_id: LoadBalancerId, told: int, revision: int) -> str:
-    """The reason (human-readable)."""
+    """Proof that commits were lost (human-readable): the confirmed revision is newer than the stored one."""
     knows = "another change" if told == revision else f"revision {revision}"
     return f"it was told revision {told} of load balancer {load_balancer_id}, and the database knows {knows}"
 

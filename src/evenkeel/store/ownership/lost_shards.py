@@ -21,7 +21,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
 RESTORING_SECONDS = 600.0
-"""After a new history has begun."""
+"""Time after the start of a history in which lost shards are restored."""
 RESTORED_MAX = 500
 """Maximum number of shards restored by one call."""
 RESTORED_TOTAL_MAX = 5_000
@@ -29,7 +29,7 @@ RESTORED_TOTAL_MAX = 5_000
 it since the history began count.
 """
 NAMED_MAX = 3
-"""Shards that the event names."""
+"""Maximum number of shards that the event names."""
 
 _agent = schema.agent
 _history = schema.history
@@ -76,7 +76,7 @@ def _came_since(connection: Connection, agent_id: AgentId) -> int:
 
 
 def _restore(connection: Connection, agent_id: AgentId, agent: Any, lost: FormerShard) -> dict[ShardId, ProjectId]:
-    """The project id by shard id; empty if the shard exists."""
+    """Recreate a lost shard; returns its project id by shard id, nothing if the shard exists."""
     shard_id = ShardId(str(uuid.uuid4()))
     row = {
         "id": shard_id,

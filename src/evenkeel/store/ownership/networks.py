@@ -1,4 +1,4 @@
-"""Networks that projects share and that a device group's common shard has to serve."""
+"""Shared networks that a device group's common shard has to serve."""
 
 from collections.abc import Collection
 

@@ -17,7 +17,7 @@ _certificate = schema.certificate
 _use = schema.certificate_use
 
 Referred = dict[tuple[str, str, CertificateKind], ProjectId]
-"""Load balancer, reference and kind -> project on whose behalf it is read."""
+"""Project on whose behalf a certificate is read, by load balancer, reference and kind."""
 
 
 def read_certificate_reader(
@@ -28,7 +28,7 @@ def read_certificate_reader(
     epoch: int,
     wanted: Sequence[WantedCertificate],
 ) -> CertificateReader:
-    """Raises :class:`SessionLost` unless the agent owns the shard."""
+    """Certificates that the agent may read for a shard. Raises :class:`SessionLost` unless the agent owns the shard."""
     check_owner(connection, agent_id, session_id, shard_id, epoch)
     sealing_key = _sealing_key(connection, agent_id, session_id)
     asked = wanted[:CERTIFICATES_PER_CALL]
@@ -44,7 +44,7 @@ def read_certificate_reader(
 
 
 def _sealing_key(connection: Connection, agent_id: AgentId, session_id: SessionId) -> bytes:
-    """The key that this session was registered with."""
+    """Public key with which this session was registered."""
     statement = select(_agent.c.sealing_key).where(_agent.c.id == agent_id, _agent.c.sealing_session_id == session_id)
     return bytes.fromhex(connection.scalar(statement) or "")
 

@@ -98,7 +98,10 @@ def _check_environment(connection: Connection, call: Register) -> None:
 
 
 def _check_group(connection: Connection, call: Register) -> Any:
-    """The group's row, None if there is none yet. Its stored settings bind this agent while another agent is live."""
+    """The group's row, None if there is none yet, after a check of the agent's settings.
+
+    The stored settings bind this agent while another agent is live. Raises :class:`CallRefused`.
+    """
     group = connection.execute(
         select(_group).where(_group.c.environment == call.environment, _group.c.number == call.group_number)
     ).first()
@@ -124,7 +127,10 @@ def _check_group(connection: Connection, call: Register) -> Any:
 
 
 def _end_silent_sessions(connection: Connection, call: Register) -> None:
-    """A keepalive must not revive agents with other devices: they have to register and be checked."""
+    """End the sessions of silent agents of the group: a keepalive must not revive agents with other devices.
+
+    They have to register and be checked.
+    """
     connection.execute(
         update(_agent)
         .where(
@@ -179,7 +185,7 @@ def _check_duplicates(call: Register, claims: list[Any]) -> None:
 
 
 def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
-    """An agent may change its host, but not its device group while it has shards."""
+    """Check that the agent has not changed its device group while it has shards; it may change its host."""
     if mine is None or (mine.environment, mine.group_number) == (call.environment, call.group_number):
         return
     if _shards_of(connection, mine.id):
@@ -193,7 +199,9 @@ def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
 
 
 def _replace_predecessor(connection: Connection, call: Register, claims: list[Any]) -> None:
-    """Another agent id was registered for this host. Remove its row if no shard is bound to it; otherwise refuse."""
+    """Remove the row of another agent id for this host if no shard is bound to it; otherwise refuse the
+    registration.
+    """
     for row in claims:
         if row.id == call.agent_id:
             continue

@@ -36,7 +36,7 @@ from evenkeel.store.ownership.sql import live
 from evenkeel.store.records import schema
 
 MAX_KEEPALIVES = 2**62
-"""More than any agent sends."""
+"""Limit of the number of keepalives, above any real one."""
 
 _agent = schema.agent
 CONFIRMED = (_agent.c.assignments_revision, _agent.c.keepalives, history_id().label("history"))
@@ -49,7 +49,7 @@ class Opened(NamedTuple):
 
     state: SessionState
     lost: str
-    """How it proves that the database lost commits; empty: it does not."""
+    """Proof that the database lost commits; empty if there is none."""
 
 
 class Renewed(NamedTuple):
@@ -61,7 +61,7 @@ class Renewed(NamedTuple):
 
 
 def opened(connection: Connection, renewed: Sequence[Renewed], ttl_seconds: float) -> list[Opened]:
-    """The answers. At most three statements, and only if something was confirmed to an agent lately."""
+    """Answers to keepalives. At most three statements, and only if a change was confirmed to an agent lately."""
     states = [
         SessionState(
             ttl_seconds=ttl_seconds,
@@ -85,12 +85,11 @@ def opened(connection: Connection, renewed: Sequence[Renewed], ttl_seconds: floa
 def renew(
     connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float, *, skips_locked: bool = False
 ) -> list[Opened | None]:
-    """Renew sessions, in the order of ``arrived``; None for one that was ended or replaced. Several keepalives of one
-    session renew it once. ``skips_locked``: on PostgreSQL None, too, for one whose row is locked, and all of them are
-    one statement.
+    """Renew sessions, in the order of ``arrived``; None for a session that was ended or replaced.
 
-    An expired session becomes live again, and has to settle again. Not so one that was ended, because its process was
-    gone, after its keepalive had come.
+    Several keepalives of one session renew it once. ``skips_locked``: on PostgreSQL None, too, for a session whose row
+    is locked, and all renewals are one statement. An expired session becomes live again, and has to settle again; but a
+    session whose process was gone, and that was ended after its keepalive arrived, stays ended.
     """
     newest: dict[tuple[str, str], ArrivedKeepalive] = {}
     for each in arrived:
@@ -139,12 +138,14 @@ def _renewed_rows(
 
 
 def seen_keepalives(seen: ConfirmedState | None) -> int:
-    """The number of the last keepalive that was confirmed to the agent; 0 if it names none that is possible."""
+    """Number of the last keepalive that was confirmed to the agent; 0 if it names no possible one."""
     return seen.keepalives if seen is not None and 0 <= seen.keepalives < MAX_KEEPALIVES else 0
 
 
 def _renewing(statement: Update, seen: Any, reported: Any) -> Update:
-    """``session_started_at`` is set before the expiry that it depends on: MariaDB evaluates assignments from left to
+    """The UPDATE with its assignments.
+
+    ``session_started_at`` is set before the expiry that it depends on: MariaDB evaluates assignments from left to
     right.
     """
     # not while it is behind what was confirmed: the difference must remain visible until a new history has begun
@@ -216,4 +217,4 @@ _RENEW_ALL = _renewing(
     _renewable.c.seen,
     _renewable.c.reported,
 ).returning(_agent.c.id, _agent.c.session_id, *CONFIRMED)
-"""Rows that another transaction holds are left out: it may be that of a suspended process."""
+"""Renews all sessions but those whose rows another transaction holds, which may be that of a suspended process."""

@@ -64,7 +64,7 @@ class Definitions(NamedTuple):
     needs: Needs
     """Facts and ports to be requested from the network service."""
     awaited: frozenset[str] = frozenset()
-    """Common networks that load balancers wait for."""
+    """Common networks for which load balancers wait."""
 
 
 def read_services(
@@ -152,7 +152,10 @@ def _page(
     missing: tuple[LoadBalancerId, ...],
     unattachable: Mapping[LoadBalancerId, str],
 ) -> Definitions:
-    """The first ``size`` of ``ids``, or fewer if they are large; one deleted since its id was read is left out."""
+    """Definitions of the first ``size`` of ``ids``, or fewer if they are large.
+
+    A load balancer deleted since its id was read is left out.
+    """
     shown = ids[:size]
     while len(shown) > 1 and _crowded(connection, shown):
         shown = shown[: len(shown) // 2]
@@ -259,7 +262,7 @@ _REFERRED = (
 
 
 def _crowded(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> bool:
-    """Whether they have more members than one page reads; stops counting there."""
+    """Whether the load balancers have more members than one page reads; stops counting there."""
     asked = {"b_ids": list(load_balancer_ids), "b_limit": MEMBERS_PER_PAGE + 1}
     return (connection.scalar(_MEMBERS, asked) or 0) > MEMBERS_PER_PAGE
 

@@ -32,12 +32,12 @@ def ended_meanwhile(agent_id: AgentId) -> CallRefused:
 
 
 def session_of(connection: Connection, agent_id: AgentId) -> str | None:
-    """The agent's session, live or not; None: it has none."""
+    """Id of the agent's session, live or not; None if it has none."""
     return connection.scalar(select(schema.agent.c.session_id).where(schema.agent.c.id == agent_id))
 
 
 def record_state(connection: Connection, call: ReportState) -> None:
-    """Raises :class:`SessionLost`."""
+    """Store an agent's state report. Raises :class:`SessionLost`."""
     offered = call.enhanced_services
     reachable = sum(device.reachable for device in call.devices) if call.devices else None
     statement = (

@@ -1,4 +1,4 @@
-"""The shard of a tenant that a new load balancer may join at once, and who serves it."""
+"""The shard of a tenant that a new load balancer may join at once, and its owner."""
 
 from typing import Any
 

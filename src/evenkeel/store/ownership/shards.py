@@ -33,7 +33,7 @@ _shard = schema.shard
 _root = schema.load_balancer
 
 UNCONFIRMED = tuple(sorted(status.value for status in {*PENDING, ProvisioningStatus.ERROR}))
-"""Listed explicitly, because an index finds these and not "other than ACTIVE"."""
+"""Statuses listed explicitly, because an index finds these and not "other than ACTIVE"."""
 
 
 class ShardPage(Value):
@@ -150,7 +150,7 @@ def release(
 
 
 def _hand_over(connection: Connection, shard: Any) -> bool:
-    """Assign the locked shard to the receiver, if that is still fit and a higher epoch is available."""
+    """Assign the locked shard to the receiver, if the receiver is still fit and a higher epoch is available."""
     if shard.handover_to is None or not plausible(shard.epoch + 1):
         return False
     passed = connection.execute(

@@ -34,7 +34,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.events import event_row, record_events
 
 EPOCHS_USED_UP = "epochs_used_up"
-"""Kind of an event."""
+"""Kind of the event that no epoch is left."""
 
 
 class ConcurrentUpdate(Exception):
@@ -43,7 +43,7 @@ class ConcurrentUpdate(Exception):
 
 @cache
 def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """The agent's session has not expired, by the database's clock as the statement runs.
+    """Condition: the agent's session has not expired, by the database's clock as the statement runs.
 
     The SQL of :func:`evenkeel.core.placement.is_live`, for statements that must not match otherwise.
     """
@@ -55,7 +55,7 @@ def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
 
 
 def is_of(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
-    """The session is the agent's current one: opened last and not ended, expired or not."""
+    """Condition: the session is the agent's current one, opened last and not ended, expired or not."""
     agent = schema.agent
     return exists().where(agent.c.id == agent_id, agent.c.session_id == session_id)
 
@@ -75,35 +75,43 @@ def reports(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
 
 @cache
 def acts(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """The agent serves the shards it acts for: the SQL of :attr:`evenkeel.core.placement.AgentSnapshot.acts`."""
+    """Condition: the agent serves the shards for which it acts.
+
+    The SQL of :attr:`evenkeel.core.placement.AgentSnapshot.acts`.
+    """
     return and_(live(agent), not_(agent.c.forced_down))
 
 
 @cache
 def eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """Shards may be assigned to it: the SQL of :attr:`evenkeel.core.placement.AgentSnapshot.eligible`."""
+    """Condition: shards may be assigned to the agent.
+
+    The SQL of :attr:`evenkeel.core.placement.AgentSnapshot.eligible`.
+    """
     return and_(acts(agent), agent.c.admin_state_up)
 
 
 @cache
 def eligible_ids() -> Select[tuple[str]]:
-    """Ids of eligible agents, for ``IN``; evaluated once a statement."""
+    """Query of the ids of eligible agents, for ``IN``; evaluated once per statement."""
     return select(schema.agent.c.id).where(eligible())
 
 
 @cache
 def acting_ids() -> Select[tuple[str]]:
-    """Ids of agents that serve their shards, for ``IN``; evaluated once a statement."""
+    """Query of the ids of agents that serve their shards, for ``IN``; evaluated once per statement."""
     return select(schema.agent.c.id).where(acts())
 
 
 FREED: Mapping[str, Any] = {"acting_agent_id": None, "handover_to": None, "handover_at": None}
-"""The columns of a shard for which no agent acts."""
+"""Values of the columns of a shard for which no agent acts."""
 
 
 def handover_overdue() -> ColumnElement[bool]:
-    """The acting agent's time to release the shard is over: the SQL of
-    :func:`evenkeel.core.placement.handover_overdue`."""
+    """Condition: the acting agent's time to release the shard is over.
+
+    The SQL of :func:`evenkeel.core.placement.handover_overdue`.
+    """
     asked_at = schema.shard.c.handover_at
     patience = HANDOVER_PATIENCE_SECONDS
     long_ago = or_(asked_at < db_now() - patience, asked_at > db_now() + patience)
@@ -122,7 +130,7 @@ def hosts_locked(connection: Connection, agent_ids: Iterable[AgentId | None]) ->
 
 
 def mark_assignments_changed(connection: Connection, agent_ids: Iterable[AgentId | None]) -> None:
-    """Raise the assignments revision of each: after its next keepalive it requests its shards."""
+    """Raise the assignments revision of each agent, so that it requests its shards after its next keepalive."""
     agent = schema.agent
     ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
     if ids:

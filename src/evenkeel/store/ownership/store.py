@@ -51,7 +51,7 @@ class SqlOwnership:
         self._db = database
         self._histories = histories
         self._beginning = False
-        """Held while a new history begins."""
+        """True while this process starts a new history."""
 
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
         opened = await self._db.write(lambda connection: register(connection, call, ttl_seconds))
@@ -88,11 +88,12 @@ class SqlOwnership:
         return answers
 
     async def _in_history(self, agents: Sequence[AgentId], opened: Sequence[Opened]) -> list[SessionState]:
-        """The answers; if one of the agents proves that commits were lost, begin a new history in a transaction of its
-        own, because that locks load balancers, which come before agents.
+        """States for the answers; starts a new history if one of the agents proves that commits were lost.
 
-        It may take long with many load balancers, and all agents detect the loss: one call waits for it, the others are
-        answered and detect it again at their next keepalive."""
+        That is a transaction of its own, because it locks load balancers, which come before agents. It may take long
+        with many load balancers, and all agents detect the loss: one call waits for it, the others are answered and
+        detect it again at their next keepalive.
+        """
         states = [each.state for each in opened]
         at = next((at for at, each in enumerate(opened) if each.lost), None)
         if at is None or self._beginning:
@@ -129,7 +130,7 @@ class SqlOwnership:
         return found if looked_at else replace(found, served_ignored=True)
 
     async def _restored(self, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]) -> bool:
-        """False: the agent is to name them again."""
+        """Restore lost shards. False: the agent must name them again."""
         try:
             return await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))
         except ConcurrentUpdate:  # too many at once
