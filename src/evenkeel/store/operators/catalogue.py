@@ -55,7 +55,7 @@ KINDS: dict[Any, Kind] = {
 
 
 class _Profiled(NamedTuple):
-    """Names of the columns by which a flavor or zone refers to its profile."""
+    """Reference of a flavor or zone to its profile: column of the reference, table and data of the profile."""
 
     reference: Column[Any]
     profile: Table

@@ -153,9 +153,9 @@ def _is_served(connection: Connection, shard_id: ShardId) -> bool:
 
 
 def _move(connection: Connection, place: ShardPlace, number: int, wanted: int, holder: ShardId | None) -> None:
-    """Swap the wanted number with the shard's present one, which the holder gets.
+    """Give the shard the wanted number, and its present number to the holder.
 
-    Neither is on the devices of the other: the wanted number is used in this shard's partition.
+    Devices use neither as assigned before: in this shard's partition they have the wanted number already.
     """
     for each in (number, wanted):
         connection.execute(delete(_domain).where(*_is_domain(place, each)))

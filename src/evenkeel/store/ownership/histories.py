@@ -226,7 +226,7 @@ def _owns(agent_id: AgentId, shard: ShardEpoch | None, shards: Mapping[str, Any]
 
 
 def contradiction(load_balancer_id: LoadBalancerId, told: int, revision: int) -> str:
-    """Proof that commits were lost (human-readable): the confirmed revision is newer than the stored one."""
+    """Proof that commits were lost (human-readable): the confirmed change is not the stored one."""
     knows = "another change" if told == revision else f"revision {revision}"
     return f"it was told revision {told} of load balancer {load_balancer_id}, and the database knows {knows}"
 

@@ -13,7 +13,7 @@ ID = String(36)
 NAME = String(255)
 KEYWORD = String(16)
 JSON_TYPES = (inspect.VarTupleType, inspect.DictType, inspect.StructType)
-"""Stored as JSON text."""
+"""Types of attributes that are stored as JSON text."""
 
 
 def columns_for(kind: type[Any], *given: Column[Any], without: tuple[str, ...] = ()) -> list[Column[Any]]:

@@ -32,7 +32,7 @@ from evenkeel.store.records.rows import JSON_FIELDS, LOAD_BALANCER, POOL, TEXT_L
 from evenkeel.store.records.tag_filter import list_condition, rare_tags, tag_conditions
 
 _MOMENTS = frozenset({"created_at", "updated_at"})
-"""Times, which the APIs show in whole seconds."""
+"""Attributes with times, which the APIs show in whole seconds."""
 _TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
 _FALSE = frozenset({"false", "0", "no", "off", "f", "n"})
 
@@ -81,7 +81,7 @@ def _attributes(kind: Kind) -> dict[str, Column[Any]]:
 
 
 def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]:
-    """Each filter as a condition: the attribute equals one of its values (None: not set); a list contains one of
+    """A condition for each filter: the attribute equals one of its values (None: not set); a list contains one of
     them.
     """
     attributes = _attributes(kind)
@@ -105,7 +105,7 @@ def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]
 
 
 def _pool_has_monitor(values: Sequence[Any]) -> ColumnElement[bool]:
-    """The pool has one of these monitors; None: it has none."""
+    """Condition: the pool has one of these monitors; None: it has none."""
     monitor = schema.health_monitor
     live = select(monitor.c.pool_id).where(monitor.c.deleted == false())
     given = [storable(str(value)) for value in values if value is not None]
@@ -212,7 +212,7 @@ def _beyond_marker(
 
 
 def _beyond(keys: Sequence[SortKey], values: Sequence[Any], *, reverse: bool) -> ColumnElement[bool]:
-    """Rows that come after ``values``: equal in the first keys, beyond in the next."""
+    """Condition: the row comes after ``values``, equal in the first keys and beyond in the next."""
     alternatives: list[ColumnElement[bool]] = []
     equal: list[ColumnElement[bool]] = []
     for key, value in zip(keys, values, strict=True):

@@ -42,12 +42,11 @@ class _Below(NamedTuple):
 def load_trees(
     connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], *, brief: bool = False
 ) -> dict[str, LoadBalancerTree]:
-    """The trees of the load balancers that exist, by id in the given order; six queries. ``brief``: children without
-    tags and descriptions, which may have kilobytes each.
+    """Read the trees of existing load balancers, by id in the given order; six queries.
 
-    Rows marked deleted are included: they have to be removed from the device. Children are in order of creation. Load
-    balancers are read first, so a tree's revision is never newer than its content, even where the database gives no
-    snapshot.
+    ``brief``: children without tags and descriptions, which may have kilobytes each. Rows marked deleted are included:
+    they have to be removed from the device. Children are in order of creation. Load balancers are read first, so a
+    tree's revision is never newer than its content, even if the database gives no snapshot.
     """
     if not load_balancer_ids:
         return {}
@@ -88,7 +87,7 @@ _LEFT_OUT = {"tags": "'[]'", "description": "''"}
 
 
 def _shown(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
-    """A kind's columns, in their order."""
+    """Columns of a kind, in their order; with ``brief`` without tags and descriptions."""
     return [
         literal_column(_LEFT_OUT[column.name]).label(column.name) if brief and column.name in _LEFT_OUT else column
         for column in kind.columns

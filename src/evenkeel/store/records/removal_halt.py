@@ -1,5 +1,7 @@
-"""Whether anything may be removed by itself: not while a database may be the wrong one. See
-:mod:`evenkeel.store.ownership.foreign_histories`."""
+"""Halt of automatic removals while the database may be the wrong one.
+
+See :mod:`evenkeel.store.ownership.foreign_histories`.
+"""
 
 from sqlalchemy import ColumnElement, Connection, exists, select
 
@@ -12,10 +14,12 @@ _other = schema.other_history
 
 
 def is_halted() -> ColumnElement[bool]:
-    """SQL expression: an unknown history is not accepted yet, so nothing may be removed from devices, nor ports."""
+    """SQL expression: an unknown history is not accepted yet, so neither objects on devices nor ports may be
+    removed.
+    """
     return exists(select(_other.c.id).where(_other.c.kind == UNKNOWN))
 
 
 def halts_removal(connection: Connection) -> bool:
-    """True while an unknown history is not accepted yet. One query."""
+    """Whether an unknown history is not accepted yet. One query."""
     return bool(connection.scalar(select(is_halted())))

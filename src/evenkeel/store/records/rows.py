@@ -48,7 +48,7 @@ _capacity = msgspec.json.Decoder(dict[str, CapacityFigure])
 
 _TENANT_CLASSES: tuple[type[Any], ...] = tuple(LINKS)
 _VIP_COLUMNS = ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")
-"""The attribute ``vip``."""
+"""Columns of the attribute ``vip``."""
 
 
 def _json_shapes() -> dict[str, Shape]:
@@ -77,7 +77,7 @@ _NOTHING = {
     name: None if optional else "{}" if isinstance(node, inspect.DictType) else "[]"
     for name, (node, optional) in _JSON.items()
 }
-"""The stored value of None."""
+"""Stored values of None, by type."""
 
 
 def _columns(table: Table, names: str) -> Columns:
@@ -136,7 +136,7 @@ _VIP_AT = _own_fields(LoadBalancer).index("vip")
 
 
 def load_balancer_of(row: Iterable[Any], *links: tuple[str, ...]) -> LoadBalancer:
-    """The load balancer of a row, the ids of its listeners and of its pools."""
+    """The load balancer of a row, with the ids of its listeners and pools."""
     *stored, address, subnet_id, network_id, port_id = row
     stored.insert(_VIP_AT, vip_of(address, subnet_id, network_id, port_id))
     return _with_vip(stored, *links)
@@ -153,12 +153,12 @@ def vip_of(address: str, subnet_id: str, network_id: str, port_id: str) -> Vip |
 
 
 def vips_of(text: str) -> tuple[Vip, ...]:
-    """The additional VIPs in a column."""
+    """Decode the column of additional VIPs."""
     return () if text == "[]" else _vips.decode(text)
 
 
 def vip_columns(load_balancer_id: LoadBalancerId, vip: Vip | None) -> dict[str, str]:
-    """No VIP is stored as a unique placeholder, because (network, address) is unique."""
+    """Values of the VIP's columns. No VIP is stored as a unique placeholder, because (network, address) is unique."""
     vip = vip or Vip(address=load_balancer_id, subnet_id="", network_id=NO_NETWORK, port_id="")
     return {
         "vip_address": vip.address,
@@ -182,7 +182,7 @@ class Kind:
     key: str = "id"
     """The attribute that identifies objects, also as marker of lists."""
     order: tuple[str, ...] = ("created_at", "id")
-    """A total order, appended to that of every list."""
+    """Attributes of a total order, appended to the order of every list."""
 
 
 def _kind(
@@ -213,7 +213,7 @@ KINDS: dict[type[Any], Kind] = {
 _FIELDS: dict[type[Any], tuple[str, ...]] = {
     cls: tuple(name for name in _own_fields(cls) if name != "vip") for cls in KINDS
 }
-"""Attributes that are columns of the same name."""
+"""Names of attributes that have a column of the same name, by class."""
 
 
 def columns_of(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -589,7 +589,7 @@ certificate_use = Table(  # by listeners and pools that are not marked deleted
 
 
 def _claims(name: str, *, key: str, holder: str) -> Table:
-    """Ports that may exist at a network service, stored before they are created."""
+    """A table of ports that may exist at a network service; a row is stored before its port is created."""
     return Table(
         name,
         metadata,

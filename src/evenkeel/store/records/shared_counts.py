@@ -29,7 +29,7 @@ T = TypeVar("T")
 FEW = 2_000
 """Number of load balancers up to which counting is as fast as reading a row."""
 COUNTED_PER_KEPT_SECOND = 20_000
-"""Each further 20,000 load balancers keep the counts for another second: so many take some 4 ms to count."""
+"""Load balancers per second for which counts are kept: counting so many takes some 4 ms."""
 KEPT_SECONDS_MAX = 5.0
 GRACE_SECONDS = 3.0
 """Time for which an outdated result is still used while a process counts."""
@@ -41,7 +41,7 @@ _table = schema.shared_count
 
 
 def kept_seconds(load_balancers: int) -> float:
-    """How long the count of so many is kept; 0: not at all."""
+    """Seconds for which the count of so many load balancers is kept; 0: not at all."""
     return 0.0 if load_balancers < FEW else min(KEPT_SECONDS_MAX, load_balancers / COUNTED_PER_KEPT_SECOND)
 
 
@@ -64,7 +64,7 @@ class SharedCount(Generic[T]):
         count: Op[T],
         kept: Callable[[T], float],
     ) -> None:
-        """``kept``: for how many seconds it is kept; 0: it is not."""
+        """``kept`` returns the seconds for which a result is kept; 0: it is not stored."""
         self._db = database
         self._name = name
         self._kind = kind
@@ -72,7 +72,9 @@ class SharedCount(Generic[T]):
         self._kept = kept
 
     async def get(self) -> Counted[T]:
-        """Raises :class:`StoreUnavailable`, also if another process has been counting for too long."""
+        """Stored or new counts. Raises :class:`StoreUnavailable`, even if another process has been counting for too
+        long.
+        """
         give_up_at = time.monotonic() + WAIT_SECONDS
         while True:
             row = await self._db.query(lambda connection: _read(connection, self._name))
@@ -91,7 +93,7 @@ class SharedCount(Generic[T]):
             await asyncio.sleep(LOOK_SECONDS)
 
     def _counted(self, row: Row[Any]) -> Counted[T] | None:
-        """None: a controller of another version wrote something else."""
+        """Decode the row; None if a controller of another version wrote another format."""
         try:
             return Counted(msgspec.json.decode(row.content, type=self._kind), row.age_seconds)
         except msgspec.MsgspecError:
@@ -101,7 +103,7 @@ class SharedCount(Generic[T]):
         return await self._db.write(lambda connection: _claim(connection, self._name, counted_at))
 
     async def _count_again(self, *, known: bool) -> Counted[T]:
-        """``known``: there is a row."""
+        """Count and store the result. ``known``: whether there is a row."""
         began = time.monotonic()
         found = await self._db.read(self._count)
         kept = self._kept(found)

@@ -39,8 +39,9 @@ _root, _tag = schema.load_balancer, schema.load_balancer_tag
 
 EMPTY = "[]"
 FEW = 5_000
-"""So many load balancers with a tag are read and sorted in some 12 ms. If more of a million have it, as long a look at
-all in their order fills a page."""
+"""Number of load balancers up to which a tag counts as rare: so many are read and sorted in some 12 ms. If more of a
+million have the tag, a scan in the order of the list fills a page in the same time.
+"""
 
 
 def tag_conditions(column: Column[Any], wanted: TagFilter) -> list[ColumnElement[bool]]:
@@ -75,7 +76,10 @@ def rare_tags(connection: Connection, wanted: TagFilter) -> list[ColumnElement[b
 
 
 def list_condition(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
-    """The column's list contains at least one of the values; never true for none. Raises as :func:`tag_conditions`."""
+    """Condition: the column's list contains at least one of the values; never true without values.
+
+    Raises :class:`Invalid` like :func:`tag_conditions`.
+    """
     return or_(false(), *(column == literal(EMPTY, Text()) if value == "" else _has(column, value) for value in values))
 
 
@@ -92,7 +96,7 @@ def _has(column: Column[Any], tag: str) -> ColumnElement[bool]:
 
 
 class _Position(FunctionElement[int]):
-    """The position of the second text in the first, from 1; 0: not found."""
+    """Position of the second text in the first, from 1; 0: not found."""
 
     type = Integer()
     inherit_cache = True

@@ -39,7 +39,7 @@ def _is_due(options: StoreOptions) -> tuple[ColumnElement[bool], ...]:
 
 
 def read_due(connection: Connection, limit: int, options: StoreOptions) -> list[str]:
-    """Ids of rows, longest due first."""
+    """Ids of due rows, longest due first."""
     statement = select(_certificate.c.id).where(*_is_due(options)).order_by(_certificate.c.next_check_at).limit(limit)
     return list(connection.scalars(statement))
 
@@ -111,7 +111,7 @@ def title(due: Any) -> str:
 
 
 def _lock_users(connection: Connection, id_: str) -> list[LoadBalancerId]:
-    """Lock all load balancers that use it; returns their ids."""
+    """Lock all load balancers that use the certificate; returns their ids."""
     users = select(_use.c.load_balancer_id).where(_use.c.certificate_id == id_)
     # in the order of their ids, as reports lock them
     rows = select(_root.c.id).where(_root.c.id.in_(users), _root.c.deleted == false()).order_by(_root.c.id)

@@ -1,4 +1,4 @@
-"""Expiry of certificates: an event 30, 7 and 1 days before, and after it. Of revocation lists: after the next update
+"""Expiry of certificates: events 30, 7 and 1 days before it, and after it; of revocation lists after the next update
 was due.
 """
 
@@ -19,14 +19,14 @@ DAY_SECONDS = 86_400.0
 
 
 def ends_within(days: int) -> ColumnElement[bool]:
-    """Condition: it expires within ``days``, or has expired; a revocation list has expired."""
+    """Condition: the certificate expires within ``days``, or has expired; a revocation list has expired."""
     ends_soon = _certificate.c.not_after <= db_now() + days * DAY_SECONDS
     is_list = _certificate.c.kind == CertificateKind.REVOCATION_LIST.value
     return and_(ends_soon, or_(not_(is_list), _certificate.c.not_after <= db_now()))
 
 
 def _untold(days: int) -> ColumnElement[bool]:
-    """Condition: it expires within ``days``, and there was no event of that stage, or of a later one."""
+    """Condition: the certificate expires within ``days``, without an event of that stage or of a later one."""
     told = _certificate.c.expiry_told_days
     return and_(ends_within(days), or_(told.is_(None), told > days))
 

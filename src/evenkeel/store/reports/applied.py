@@ -66,7 +66,7 @@ CHILD_TABLES: tuple[Table, ...] = (
 before it.
 """
 UNOBSERVED = (schema.health_monitor, schema.l7policy, schema.l7rule)
-"""Tables without observed statuses: ONLINE as soon as the device has the object."""
+"""Tables without observed statuses: rows become ONLINE as soon as the device has the object."""
 PENDING_STATUSES = tuple(sorted(status.value for status in PENDING))
 ACTIVE = ProvisioningStatus.ACTIVE.value
 ERROR = ProvisioningStatus.ERROR.value
@@ -75,11 +75,11 @@ NO_MONITOR = OperatingStatus.NO_MONITOR.value
 
 
 class Recorded(NamedTuple):
-    """The answer to a report, and what follows from it."""
+    """Answer to a report, and what the caller has to do afterwards."""
 
     receipt: ReportReceipt
     lost: str = ""
-    """How it proves that the database lost commits; empty: it does not."""
+    """Proof that the database lost commits; empty if there is none."""
     common: bool = False
     """True for a common shard: its outcomes are of networks, and were not written."""
     leaves_networks: bool = False
@@ -87,18 +87,18 @@ class Recorded(NamedTuple):
     seconds_to_active: tuple[float, ...] = ()
     """Seconds since the acceptance of its last change, for each load balancer that became ACTIVE."""
     settled: Mapping[str, str] = {}
-    """Load balancers whose provisioning status changed, by the change that was reported."""
+    """Change ids by load balancer whose provisioning status the report changed."""
 
 
 @dataclass
 class _Taken:
-    """A report that counts, and what came of it so far."""
+    """A report that counts, and its results so far."""
 
     report: ReportApplied
     shard: Any
     lost: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
-    """Load balancers that the shard has."""
+    """Load balancers in the shard."""
     left: bool = False
     seconds: list[float] = field(default_factory=list)
     settled: dict[str, str] = field(default_factory=dict)
@@ -125,8 +125,8 @@ class _Outcome(NamedTuple):
 
 
 def record_applied(connection: Connection, sent: Sequence[ReportApplied]) -> list[Recorded]:
-    """Write the new statuses. The reports are of different shards; the number of statements does not depend on how many
-    they are.
+    """Write the new statuses of reports of different shards; the number of statements does not depend on their
+    number.
     """
     answers, taken = _received(connection, sent)
     outcomes = [_Outcome(each, one) for each in taken.values() for one in newest_outcomes(each.report.outcomes)]
@@ -255,7 +255,9 @@ def _repaired_events(connection: Connection, taken: _Taken) -> list[EventRow]:
 
 
 def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
-    """One outcome for each load balancer, by id: that of the newest revision, the last one if several are equal."""
+    """One outcome for each load balancer, by id: the outcome of the newest revision, the last one if several are
+    equal.
+    """
     newest: dict[LoadBalancerId, Applied] = {}
     for outcome in outcomes:
         known = newest.get(outcome.load_balancer_id)
@@ -396,7 +398,7 @@ def _change(now: LoadBalancerState) -> dict[str, Any]:
 
 
 def _unconfirmed_children(connection: Connection, load_balancer_ids: list[LoadBalancerId]) -> set[tuple[str, bool]]:
-    """(table, deleted) of children that are not ACTIVE: most reports touch few tables."""
+    """Table and ``deleted`` of children that are not ACTIVE: most reports touch few tables."""
     if not load_balancer_ids:
         return set()
     rows = connection.execute(_UNCONFIRMED, {"b_ids": load_balancer_ids})
@@ -450,7 +452,7 @@ def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[
 
 
 def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElement[str]:
-    """The SQL of :mod:`evenkeel.core.operating`, for a child that its device confirms."""
+    """Operating status of a child when its device confirms it: the SQL of :mod:`evenkeel.core.operating`."""
     status, enabled = table.c.operating_status, table.c.admin_state_up
     if table in UNOBSERVED:
         return case((enabled, ONLINE), else_=OFFLINE)

@@ -29,13 +29,15 @@ _agent, _root, _shard = schema.agent, schema.load_balancer, schema.shard
 
 ABSENT_REASON = "no reachable device holds it; its agent restores it"
 NAMED_MAX = 3
-"""Most load balancers that one event names."""
+"""Maximum number of load balancers that one event names."""
 DEVICES_NAMED_MAX = 16
 
 
 def _is_expected() -> tuple[ColumnElement[bool], ...]:
-    """The devices confirmed it, and no change accepted since removes it. A load balancer made for a pool may have been
-    confirmed without a VIP, so it is expected only if its newest revision was confirmed.
+    """Conditions: the devices confirmed the load balancer, and no change accepted since removes it.
+
+    A load balancer created for a pool may have been confirmed without a VIP, so it is expected only if its newest
+    revision was confirmed.
     """
     return (
         or_(_root.c.root_pool_id.is_(None), _root.c.revision == _root.c.applied_revision),
@@ -129,8 +131,9 @@ def _found(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[A
 
 
 def _looks(rows: Iterable[Any], *, complete: set[str]) -> list[Recheck]:
-    """Load balancers with a pending change are left out, because their owner applies them anyway, unless they are
-    absent.
+    """Checks to request from the owners of load balancers.
+
+    Load balancers with a pending change are left out unless they are absent, because their owner applies them anyway.
     """
     by_shard: dict[ShardId, list[Any]] = {}
     for row in rows:

@@ -44,7 +44,7 @@ _statistics = schema.listener_statistics
 
 REASON_CHARACTERS_MAX = 255
 NUMBER_MAX = 2**53
-"""More than any agent sends."""
+"""Limit of report numbers, above any real one."""
 _COUNTERS = ListenerStatistics.__struct_fields__
 
 OBSERVED_TABLES: dict[str, Table] = {
@@ -96,8 +96,9 @@ def locked_group(connection: Connection, report: ReportStatus) -> Any:
 
 
 def _newest_of_group(connection: Connection, report: ReportStatus) -> Any:
-    """The group, after recording this report as the newest; None if it is not, or not the observer's. A report takes
-    several transactions, so a report with the newest number is the same one.
+    """Record this report as the newest and return the group; None if it is not the newest, or not the observer's.
+
+    A report takes several transactions, so a report with the newest number is the same one.
     """
     of_another = func.coalesce(_shard.c.observed_session_id, "") != report.session_id
     statement = (
@@ -142,7 +143,7 @@ def _bound(group: Any) -> dict[str, Any]:
 
 
 def _of_group(table: Table) -> ColumnElement[bool]:
-    """The row's load balancer is in a shard of the bound group."""
+    """Condition: the row's load balancer is in a shard of the bound group."""
     here = (_shard.c.environment == bindparam("b_environment"), _shard.c.group_number == bindparam("b_group"))
     if table is _root:
         return exists().where(_shard.c.id == _root.c.shard_id, *here)

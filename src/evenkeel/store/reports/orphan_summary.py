@@ -20,8 +20,10 @@ _history = schema.history
 
 
 def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanSummary:
-    """Counts over all device groups. ``grace_seconds``: how long orphans stay; 0: for ever. A constant number of
-    queries."""
+    """Counts over all device groups. A constant number of queries.
+
+    ``grace_seconds``: time for which orphans stay; 0: permanently.
+    """
     unknown = read_unknown(connection)
     halted = bool(unknown)
     found = connection.execute(
@@ -51,7 +53,7 @@ def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanS
 
 
 def _first(connection: Connection, groups: Iterable[Any], grace_seconds: float) -> float | None:
-    """Seconds until the first partition is emptied; None: each group has more orphans than tenants."""
+    """Seconds until the first partition is emptied; None if each group has more orphans than tenants."""
     found = {(group.environment, group.group_number): group for group in groups}
     if not found:
         return None

@@ -28,7 +28,7 @@ from evenkeel.store.writing.events import EventRow, event_row, record_events
 WHOLE_PARTITION = ""
 """Stored in place of a load balancer's id if the time is of everything in the partition."""
 ID_CHARACTERS_MAX = 36
-"""An object whose mark names a longer id is left alone: nothing of ours has one."""
+"""Maximum length of an id: an object whose mark names a longer one is left unchanged, because it is not ours."""
 AGAIN_SECONDS_MAX = SEEN_SECONDS / 2
 
 _orphan = schema.orphaned_load_balancer
@@ -38,7 +38,9 @@ _shard = schema.shard
 
 
 def note_removed(connection: Connection, ids: Sequence[LoadBalancerId]) -> None:
-    """Remember load balancers whose rows are about to go because their devices confirmed that they are gone."""
+    """Store the ids of load balancers whose rows are about to be removed, because their devices confirmed the
+    removal.
+    """
     for batch in batches(ids):
         going = select(_root.c.id, db_now()).where(
             in_list(_root.c.id, batch), _root.c.deleted == true(), ~exists().where(_removed.c.id == _root.c.id)
@@ -47,8 +49,10 @@ def note_removed(connection: Connection, ids: Sequence[LoadBalancerId]) -> None:
 
 
 def judge(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
-    """Decide, and record orphans. A constant number of statements. ``limit``: of orphans that go because their grace
-    time is over. Raises :class:`SessionLost` unless the agent owns the shard.
+    """Decide on orphans, and record them. A constant number of statements.
+
+    ``limit``: maximum number of orphans removed because their grace time is over. Raises :class:`SessionLost` unless
+    the agent owns the shard.
     """
     place = check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     if place.project_id == COMMON_PROJECT:
@@ -76,7 +80,7 @@ def judge(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, l
 
 
 class _Orphans:
-    """The orphans of one shard, as one report names them."""
+    """The orphans of one shard in one report."""
 
     def __init__(
         self, connection: Connection, shard_id: ShardId, ids: Sequence[LoadBalancerId], grace_seconds: float
@@ -123,7 +127,7 @@ class _Orphans:
         return self._going
 
     def record(self, *, environment: str, agent_id: AgentId) -> None:
-        """Write the rows, and events of what is new."""
+        """Write the rows, and events of new orphans."""
         here = _orphan.c.shard_id == self._shard_id
         self._connection.execute(delete(_orphan).where(here, _orphan.c.seen_at < self._now - SEEN_SECONDS))
         rows = [
@@ -181,7 +185,9 @@ class _Orphans:
 
 
 def note_partition(connection: Connection, shard_id: ShardId, found_at: float) -> None:
-    """The shard's whole partition was an orphan since ``found_at``, so that what is in it need not wait again."""
+    """Record that the shard's whole partition was an orphan since ``found_at``, so that its objects need not wait
+    again.
+    """
     row = {
         "shard_id": shard_id,
         "load_balancer_id": WHOLE_PARTITION,
@@ -221,8 +227,10 @@ def read_orphaned(connection: Connection, environment: str, group_number: int) -
 
 
 def ask_removal(connection: Connection, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
-    """An operator wants the orphan removed at once; returns the agents that have to look. Raises :class:`NotFound`
-    unless there is such an orphan."""
+    """Mark the orphan for removal, because an operator wants it; returns the agents that have to make a pass.
+
+    Raises :class:`NotFound` unless there is such an orphan.
+    """
     here = (
         _orphan.c.load_balancer_id == load_balancer_id,
         _orphan.c.load_balancer_id != WHOLE_PARTITION,

@@ -12,7 +12,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import halts_removal
 
 PAUSE_SECONDS = 60.0
-"""Interval between two questions about orphans, while some are being removed or removals are halted."""
+"""Interval between decisions on orphans, while some are being removed or removals are halted."""
 
 _common = schema.common_network
 

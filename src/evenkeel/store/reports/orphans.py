@@ -20,7 +20,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.reports.observed import locked_group
 
 SEEN_SECONDS = 3600.0
-"""An orphan that was not reported for so long is not there any more."""
+"""Time after which an orphan that was not reported again counts as gone."""
 ORPHANS_MAX = 1000
 """Limit per device group; further orphans are recorded when these are gone."""
 

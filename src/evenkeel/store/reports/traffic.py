@@ -41,7 +41,7 @@ _shard = schema.shard
 _statistics = schema.listener_statistics
 
 KEPT_SECONDS = 60.0
-"""How long it is kept how many load balancers have totals, where they are many."""
+"""Time for which the number of load balancers with totals is kept, if it is large."""
 _COUNTERS = ListenerStatistics.__struct_fields__
 _TAKES_CONNECTIONS = (OperatingStatus.ONLINE.value, OperatingStatus.NO_MONITOR.value)
 
@@ -64,7 +64,7 @@ def read_traffic(connection: Connection, limit: int) -> TrafficReading:
 
 
 def shared_count(database: Database) -> SharedCount[int]:
-    """How many load balancers have totals."""
+    """Shared count of load balancers with totals."""
     return SharedCount(database, "with_totals", int, _count, lambda count: KEPT_SECONDS if kept_seconds(count) else 0.0)
 
 
@@ -75,8 +75,10 @@ def _count(connection: Connection) -> int:
 
 
 def _chosen() -> Subquery:
-    """Load balancers with totals, the oldest first: by the index of that order, until there are enough. With an EXISTS
-    or a join a server may sort all of them."""
+    """Load balancers with totals, the oldest first, by the index of that order.
+
+    The scan ends when there are enough. With an EXISTS or a join a server may sort all load balancers.
+    """
     total = select(_statistics.c.listener_id).where(_statistics.c.load_balancer_id == _root.c.id).limit(1)
     return (
         select(_root.c.id, _root.c.created_at, _root.c.shard_id)

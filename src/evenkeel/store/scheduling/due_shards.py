@@ -41,7 +41,9 @@ def _reach_news(rules: Mapping[tuple[str, int], GroupRules], now: float) -> tupl
 
 
 def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
-    """See :class:`evenkeel.core.placement.Candidates`; shards of deleted agents cannot be found by an agent's id."""
+    """Condition of :class:`evenkeel.core.placement.Candidates`; shards of deleted agents cannot be found by an agent's
+    id.
+    """
     acting, home, handover_to = _shard.c.acting_agent_id, _shard.c.home_agent_id, _shard.c.handover_to
     free = handover_to.is_(None)
     unserved = or_(acting.is_(None), in_bound_list(acting, "b_not_acting"))
@@ -77,7 +79,7 @@ _DUE_GROUPS = {
 
 
 def looked_for(groups: Iterable[GroupSnapshot]) -> dict[str, list[str]]:
-    """The parameters of ``NEEDS_DECISION``: the candidates among the agents of these groups, by condition."""
+    """Parameters of ``NEEDS_DECISION``: ids of the candidates among the agents of these groups, by condition."""
     found: dict[str, list[str]] = {f"b_{name}": [] for name in Candidates.__struct_fields__}
     for group in groups:
         named = candidates(group)

@@ -1,4 +1,4 @@
-"""Orphaned partitions get a shard, so that the agent which is assigned it empties and removes them, with all locks.
+"""Gives shards to orphaned partitions, so that the assigned agent empties and removes them, with all locks.
 
 A database that is the wrong one must not empty a device. So an orphan waits for the grace time, and none gets a shard
 while a history of the database is younger than that, while a group has more orphans than shards of tenants, or while
@@ -45,13 +45,13 @@ def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[t
 
 
 def from_the_future(connection: Connection) -> bool:
-    """Whether one was found, or the history began, before the database's clock was set back. One query."""
+    """Whether an orphan was found, or the history began, before the database's clock was set back. One query."""
     later = select(_history.c.id).where(_history.c.begun_at > db_now()).exists()
     return bool(connection.scalar(select(later | select(_orphan.c.project_id).where(_FOUND_LATER).exists())))
 
 
 def date_back(connection: Connection) -> None:
-    """Let their grace time begin now, instead of when the clock has caught up."""
+    """Let the grace time of such orphans begin now, instead of when the clock has caught up."""
     histories.date_back(connection)
     connection.execute(update(_orphan).where(_FOUND_LATER).values(found_at=db_now(), seen_at=db_now()))
 

@@ -1,4 +1,4 @@
-"""The product's own certificates as controllers saw them last, and the events of their expiry."""
+"""The product's own certificates as controllers last reported them, and the events of their expiry."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -39,6 +39,6 @@ def note_certificates(connection: Connection, seen: Sequence[OwnCertificate]) ->
 
 
 def read_certificates(connection: Connection) -> tuple[OwnCertificate, ...]:
-    """All of them; one query."""
+    """All own certificates; one query."""
     rows = connection.execute(select(_own.c.name, _own.c.ends_at).order_by(_own.c.ends_at)).all()
     return tuple(OwnCertificate(name=row.name, ends_at=row.ends_at) for row in rows)

@@ -80,8 +80,9 @@ def join(
     shard: ShardWithCapacity,
     deadline_seconds: float,
 ) -> PlacedLoadBalancers:
-    """Assign load balancers of the tenant to its shard. Two statements for any number, more for ports at a network
-    service."""
+    """Assign load balancers of the tenant to its shard. Two statements for any number, more with ports at a network
+    service.
+    """
     given = {
         "b_ids": list(load_balancer_ids),
         "b_shard": shard.shard_id,
@@ -200,7 +201,7 @@ _JOINED = (
 
 
 def _seen(connection: Connection, shard_id: ShardId, seen_epoch: int) -> Any:
-    """The shard's row, locked, if its epoch is the seen one; else None."""
+    """The shard's row, locked; None if its epoch is not ``seen_epoch``."""
     return connection.execute(
         select(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == seen_epoch).with_for_update()
     ).first()
@@ -281,11 +282,11 @@ def _may_take(taker: Any, step: Assign, shard: Any) -> bool:
 
 
 class _Unserved(NamedTuple):
-    """Ids of shards that may be assigned."""
+    """Ids of shards that may be assigned to any agent, or to their home only."""
 
     anybody: set[str]
     home_only: set[str]
-    """The circuit breaker is open, perhaps since after the decision."""
+    """Shards of environments with an open circuit breaker, which may have opened since the decision."""
 
 
 def _unserved(connection: Connection, shard_ids: Iterable[ShardId]) -> _Unserved:

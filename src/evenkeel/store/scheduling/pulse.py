@@ -12,7 +12,7 @@ from evenkeel.store.scheduling.silence import LATE
 _agent, _shard, _root = schema.agent, schema.shard, schema.load_balancer
 
 SETTLED_SECONDS = UNWATCHED_SECONDS + 10.0
-"""After this time since its last change nothing more follows from an agent's row by time alone, but its expiry."""
+"""Time since its last change after which an agent's row leads to no decision by time alone, except for its expiry."""
 
 
 def _number(condition: ColumnElement[bool]) -> ColumnElement[int]:

@@ -1,6 +1,4 @@
-"""The inputs of placement for each device group: its settings, agents and devices, and its environment's circuit
-breaker.
-"""
+"""Inputs of placement for each device group: settings, agents, devices, and the environment's circuit breaker."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -20,7 +18,7 @@ _environment = schema.environment
 
 
 class GroupRules(Value):
-    """The inputs of placement for one group: its settings and agents, and the reachability of its devices."""
+    """Inputs of placement for one group: settings, agents, and the reachability of its devices."""
 
     group: GroupSnapshot
     """The group without its shards."""

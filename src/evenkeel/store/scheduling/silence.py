@@ -19,12 +19,10 @@ from evenkeel.store.scheduling.rules import read_rules
 from evenkeel.store.writing.events import record_event
 
 FALTERING_SHARE_OF_TTL = 0.5
-"""An agent with a smaller share of its TTL left has missed keepalives; it counts as silent once another agent is
-silent.
-"""
+"""Share of the TTL below which an agent has missed keepalives; it counts as silent once another agent is silent."""
 
 LATE_SHARE_OF_TTL = 0.6
-"""An agent with a smaller share of its TTL left has missed at least one keepalive: it sends three in a TTL, or more."""
+"""Share of the TTL below which an agent has missed at least one keepalive: it sends three in a TTL, or more."""
 
 _agent = schema.agent
 _shard = schema.shard
@@ -54,7 +52,7 @@ def has_news(
 
 
 def _is_news(agent: SeenAgent) -> bool:
-    """Whether it fell silent or came back, and that is not recorded yet."""
+    """Whether the agent fell silent or came back, and that is not recorded yet."""
     return agent.view.registered and agent.view.live == (agent.silent_since is not None)
 
 
@@ -93,7 +91,7 @@ def _silent_since(agent: SeenAgent, now: float, somebody_silent: bool) -> float 
 
 
 def _came_home(connection: Connection, agents: Sequence[SeenAgent]) -> list[str]:
-    """Agents with a requested hand-back none of whose shards is away any more."""
+    """Agents with a requested hand-back whose shards are all home again."""
     asked = [agent.view.id for agent in agents if agent.view.failback_asked]
     if not asked:
         return []
@@ -145,7 +143,7 @@ def _say(connection: Connection, agent: SeenAgent) -> None:
 
 
 def _set_breaker(connection: Connection, name: str, reason: str) -> None:
-    """Open it for ``reason``, or close it if that is empty."""
+    """Open the circuit breaker for ``reason``, or close it if that is empty."""
     opening = bool(reason)
     is_due = _environment.c.halted_at.is_(None) if opening else _environment.c.halted_at.is_not(None)
     changed = connection.execute(

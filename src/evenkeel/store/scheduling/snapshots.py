@@ -34,7 +34,7 @@ from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, looked_for
 from evenkeel.store.scheduling.rules import read_rules
 
 MAX_SHARDS_PER_SNAPSHOT = 1_000
-"""Most shards of one snapshot: decisions on old snapshots fail more often. The rest is in the next one."""
+"""Maximum number of shards in one snapshot: decisions on old snapshots fail more often. The rest is in the next one."""
 
 _agent = schema.agent
 _group = schema.device_group
@@ -99,7 +99,7 @@ def read_groups(
     settle_seconds: float,
     load_balancer_id: LoadBalancerId | None,
 ) -> tuple[GroupView, ...]:
-    """The device groups of an environment as placement sees them, by number."""
+    """The device groups of an environment as inputs of placement, by number."""
     held = exists().where(
         _shard.c.environment == environment,
         _shard.c.project_id == project_id,

@@ -51,7 +51,7 @@ class SqlScheduling:
         self._db = database
         self._options = options
         self._certificates_after = ""
-        """The last one that was looked at."""
+        """Id of the certificate that was checked last."""
 
     async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
         return await self._db.read(lambda connection: snapshots.read_unplaced(connection, limit))
@@ -139,8 +139,10 @@ class SqlScheduling:
         return served
 
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
-        """A failure at one shard does not affect the others: after a failure each half is tried separately, down to
-        single shards.
+        """Commit takeovers.
+
+        A failure at one shard does not affect the others: after a failure each half is tried separately, down to single
+        shards.
         """
         try:
             return await self._db.write(lambda connection: placing.assign_all(connection, steps))

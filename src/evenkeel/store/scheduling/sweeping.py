@@ -1,6 +1,4 @@
-"""The sweeper's statements: changes that no device confirmed in time, old events, and certificates that are no longer
-referred to.
-"""
+"""The sweeper's statements: changes that no device confirmed in time, old events, and unused certificates."""
 
 from typing import Any
 
@@ -21,12 +19,15 @@ _certificate = schema.certificate
 _use = schema.certificate_use
 
 REMOVED_KEPT_SECONDS = 30 * 86_400.0
-"""How long it is known that a load balancer was deleted. A device that is away for longer and comes back with it has an
-orphan."""
+"""Time for which ids of deleted load balancers are kept. A device that comes back after a longer absence and still has
+one has an orphan.
+"""
 CERTIFICATES_PER_LOOK = 5_000
 """Number of certificates read at a time, which takes some milliseconds."""
 UNUSED_SECONDS = 3600.0
-"""How long an unused certificate's row stays after it was read: a request that will refer to it may be in progress."""
+"""Time for which an unused certificate's row stays after it was read: a request that will refer to it may be in
+progress.
+"""
 
 
 def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
@@ -41,7 +42,7 @@ def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
 
 
 def overdue_ids(deadline_seconds: float, limit: int) -> Select[Any]:
-    """Selects ids of PENDING load balancers past their deadline, longest first."""
+    """Query of ids of PENDING load balancers past their deadline, longest first."""
     return select(_root.c.id).where(*_is_overdue(deadline_seconds)).order_by(_root.c.pending_deadline).limit(limit)
 
 
@@ -102,12 +103,12 @@ def unused_certificates(connection: Connection, after: str, limit: int) -> tuple
 
 
 def remove_certificates(connection: Connection, ids: list[str]) -> int:
-    """How many were removed; one that was used or read again meanwhile stays."""
+    """Remove certificates and return their number; a certificate that was used or read again meanwhile stays."""
     return connection.execute(delete(_certificate).where(in_list(_certificate.c.id, ids), *_UNUSED)).rowcount
 
 
 def forget_removed(connection: Connection, limit: int) -> int:
-    """Forget load balancers that were deleted long ago, at most ``limit``; returns how many."""
+    """Delete ids of load balancers that were deleted long ago, at most ``limit``; returns their number."""
     old = select(_removed.c.id).where(_removed.c.removed_at < db_now() - REMOVED_KEPT_SECONDS)
     ids = list(connection.scalars(old.order_by(_removed.c.removed_at).limit(limit)))
     return connection.execute(delete(_removed).where(in_list(_removed.c.id, ids))).rowcount if ids else 0

@@ -1,4 +1,4 @@
-"""Changes that their agents have not confirmed for a while: perhaps their hints were lost."""
+"""Owners of changes that are unconfirmed for a while: perhaps their hints were lost."""
 
 from sqlalchemy import Connection, Double, Integer, bindparam, select
 

@@ -133,7 +133,7 @@ def add_health_monitor(writes: TenantWrites, row: HealthMonitor, *, project_id: 
 def _add_to_pool(
     writes: TenantWrites, connection: Connection, rows: Sequence[InPool], project_id: ProjectId | None
 ) -> Change:
-    """All are of one kind and pool."""
+    """Add rows of one kind to one pool."""
     pool_id, kind = rows[0].pool_id, KINDS[type(rows[0])]
     locked = writes.lock(connection, Target(POOL, pool_id, project_id))
     touch_pool(connection, pool_id, locked)
@@ -173,8 +173,10 @@ def insert_pools(connection: Connection, new_pools: Sequence[NewPool], locked: L
 def _check_pools(
     connection: Connection, row: Listener, policies: Sequence[L7Policy], new_pools: Sequence[NewPool], locked: Locked
 ) -> None:
-    """Raises :class:`NotFound` for a pool of another load balancer, :class:`Invalid` for one with an incompatible
-    protocol. At most one query.
+    """Check the pools that a new listener uses. At most one query.
+
+    Raises :class:`NotFound` for a pool of another load balancer, :class:`Invalid` for one with an incompatible
+    protocol.
     """
     protocols = {new.pool.id: new.pool.protocol for new in new_pools}
     wanted = [pool_id for pool_id in (row.default_pool_id, *(each.redirect_pool_id for each in policies)) if pool_id]

@@ -109,8 +109,10 @@ def _below(stored: LoadBalancerTree) -> Iterator[Rows]:
 
 
 def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> bool:
-    """Keep the port that was made outside the database, or is the tenant's own. Returns whether it has to be updated:
-    bound as soon as it is known where, which placing sees to otherwise."""
+    """Hold the port that was created outside the database, or is the tenant's own.
+
+    Returns whether it has to be updated. It is bound as soon as its host is known, otherwise by the placement.
+    """
     if plan.claim is not None and plan.claim.borrowed:
         borrow(connection, plan.claim)
     elif plan.claim is not None:
@@ -130,7 +132,7 @@ _AROUND = shards_with_capacity(db_now().label("now"), _HELD.label("held"), has_q
 
 
 class _Around(NamedTuple):
-    """The state read before a load balancer is created."""
+    """State read before a load balancer is created."""
 
     now: float
     shard: ShardWithCapacity | None
@@ -138,11 +140,11 @@ class _Around(NamedTuple):
     held: frozenset[str]
     """Looked up addresses that are allocated."""
     has_quota: bool
-    """The project has quotas of its own."""
+    """Whether the project has quotas of its own."""
 
 
 def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan | None, some: list[str]) -> _Around:
-    """One query. Raises :class:`Invalid` if there is no such environment."""
+    """Read the state by one query. Raises :class:`Invalid` if there is no such environment."""
     parameters: dict[str, Any] = {
         "provider": root.provider,
         "project_id": root.project_id,
@@ -164,7 +166,7 @@ def _taken(
     held: frozenset[str],
     random: Random,
 ) -> Vip:
-    """The VIP for one part of the plan; all are on one port."""
+    """Allocate the VIP for one part of the plan; all VIPs of a plan are on one port."""
     address = each.address or free_address(connection, each, some[each.subnet_id], held, random)
     return Vip(address=address, subnet_id=each.subnet_id, network_id=each.network_id, port_id=plan.port_id)
 

@@ -19,7 +19,7 @@ _SHIFT = (
 
 
 def make_room(connection: Connection, listener_id: str, wanted: int) -> int:
-    """Make room for a new policy; returns its position: ``wanted``, or the one after the last if that is less."""
+    """Make room for a new policy; returns its position: ``wanted``, or the end of the list if that is less."""
     count = _count(connection, listener_id)
     if wanted <= count:
         _shift(connection, listener_id, wanted, count, by=1)
@@ -27,7 +27,7 @@ def make_room(connection: Connection, listener_id: str, wanted: int) -> int:
 
 
 def move(connection: Connection, listener_id: str, place: int, wanted: int) -> int:
-    """Move the policy at ``place``; returns its new position. Those in between move by one."""
+    """Move the policy at ``place``; returns its new position. Policies between the two positions move by one."""
     new = min(wanted, _count(connection, listener_id))
     if new < place:
         _shift(connection, listener_id, new, place - 1, by=1)

@@ -45,7 +45,7 @@ def update_load_balancer(
     project_id: ProjectId | None,
     tell_network: bool = False,
 ) -> Op[Change]:
-    """Change attributes of the root object. Raises :class:`Invalid` for one that cannot be changed."""
+    """Change attributes of the load balancer itself. Raises :class:`Invalid` for an unchangeable attribute."""
     check_changes(changes, CHANGEABLE[LoadBalancer])
     values = columns_of(changes)
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)
@@ -88,7 +88,10 @@ def fail_over_load_balancer(
 def delete_load_balancer(
     writes: TenantWrites, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: ProjectId | None
 ) -> Op[Change]:
-    """Mark it and all its children deleted; one that was never placed is removed at once. Idempotent."""
+    """Mark a load balancer and all its children deleted. Idempotent.
+
+    A load balancer that was never placed is removed at once.
+    """
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
@@ -121,7 +124,7 @@ def _ports_of_vips(locked: Locked) -> Conflict:
 
 
 def has_children(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
-    """Whether it has listeners or pools."""
+    """Whether the load balancer has listeners or pools."""
     below = [
         exists().where(table.c.load_balancer_id == load_balancer_id, table.c.deleted == false())
         for table in (schema.listener, schema.pool)
@@ -130,7 +133,7 @@ def has_children(connection: Connection, load_balancer_id: LoadBalancerId) -> bo
 
 
 def remove_unplaced(connection: Connection, locked: Locked) -> Change:
-    """Remove the row and its children: no device has it."""
+    """Remove the rows of a load balancer that was never placed, and of its children: no device has it."""
     change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
     connection.execute(delete(_root).where(_root.c.id == locked.id))
     record_event(

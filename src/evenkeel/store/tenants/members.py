@@ -64,7 +64,7 @@ def replace_members(
 def plan_members(
     present: Iterable[Member], wanted: Iterable[Member], locked: Locked, *, additive_only: bool
 ) -> MemberPlan:
-    """Match by (address, port): a match keeps its id and its immutable attributes."""
+    """Match members by (address, port): a match keeps its id and its immutable attributes."""
     left = {(member.address, member.protocol_port): member for member in present}
     plan = MemberPlan([], [], [], [])
     for member in wanted:

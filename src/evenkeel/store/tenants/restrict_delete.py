@@ -11,9 +11,10 @@ _policy = schema.l7policy
 
 
 def check_restricted(connection: Connection, kind: Kind, child_id: str, locked: Locked) -> None:
-    """Raises :class:`Conflict` for a listener with L7 policies and for a pool with a health monitor.
+    """Check that the object has no children that forbid its delete.
 
-    Policies that redirect to the pool become REJECT.
+    Raises :class:`Conflict` for a listener with L7 policies and for a pool with a health monitor. Policies that
+    redirect to the pool become REJECT.
     """
     if kind is LISTENER:
         _check_without(connection, kind, child_id, L7POLICY, "listener_id")

@@ -44,7 +44,7 @@ from evenkeel.store.writing.tenant_writes import TenantWrites
 
 
 class SqlTenants:
-    """Load balancers and their children. ``in_error``: strict immutability lets changes in from ERROR, too."""
+    """Load balancers and their children, in SQL. ``in_error``: strict immutability accepts changes in ERROR, too."""
 
     def __init__(self, database: Database, options: StoreOptions, random: Random, *, in_error: bool = False) -> None:
         self._db = database
@@ -168,7 +168,7 @@ class SqlTenants:
         )
 
     async def _add(self, op: Op[Change], duplicate: RequestError | None = None) -> Change:
-        """``duplicate``: the error if such a child exists."""
+        """Run a write that adds a child. ``duplicate``: error if such a child exists."""
         try:
             return await self._db.write(op)
         except IntegrityError as error:

@@ -161,7 +161,7 @@ def _place(connection: Connection, policy_id: str, changes: Mapping[str, Any], l
 
 
 def check_unused(connection: Connection, pool_id: str) -> None:
-    """Raises :class:`Conflict` while an L7 policy sends to the pool."""
+    """Check that no L7 policy redirects to the pool. Raises :class:`Conflict`."""
     table = schema.l7policy
     user = connection.scalar(
         select(table.c.id).where(table.c.redirect_pool_id == pool_id, table.c.deleted == false()).limit(1)
@@ -232,6 +232,6 @@ def empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
 
 
 def as_it_is(connection: Connection, kind: Kind, row: Any) -> Change:
-    """The result of a repeated delete: nothing changes."""
+    """Result of a repeated delete: the object unchanged."""
     root = read_any(connection, Target(LOAD_BALANCER, row.load_balancer_id, None))
     return change_of(connection, root, (build_one(connection, kind, row),))

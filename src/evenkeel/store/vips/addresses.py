@@ -27,14 +27,15 @@ _root = schema.load_balancer
 _held = schema.vip_address
 
 HELD = select(_held.c.address).where(_held.c.network_id == bindparam("network_id"))
-"""Select the allocated addresses of a network."""
+"""Query of the allocated addresses of a network."""
 HELD_OF_SOME = HELD.where(in_bound_list(_held.c.address, "some"))
 """Query of the allocated addresses of a list."""
 
 
 def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> Rows:
-    """The rows that allocate the addresses: to store them raises ``IntegrityError`` naming this table if another load
-    balancer has one of them.
+    """Rows that allocate the addresses.
+
+    Storing them raises ``IntegrityError`` naming this table if another load balancer has one of them.
     """
     rows = [
         {
@@ -50,7 +51,7 @@ def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> Rows:
 
 
 def give_back(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
-    """Release all addresses of the load balancers: their devices have released them."""
+    """Release all addresses of the load balancers, because their devices have released them."""
     connection.execute(delete(_held).where(in_list(_held.c.load_balancer_id, load_balancer_ids)))
 
 

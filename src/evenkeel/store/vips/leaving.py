@@ -52,7 +52,7 @@ _live_listener = exists().where(
 
 
 def give_up_vip(connection: Connection, locked: Locked) -> None:
-    """After a listener was deleted: begin to release the VIP if it was the last listener of an LBaaS v1 pool."""
+    """Begin to release the VIP if the deleted listener was the last one of an LBaaS v1 pool."""
     if locked.row.root_pool_id is None or connection.scalar(select(_live_listener), {"b_id": locked.id}):
         return
     if not locked.placed:  # no device has it
@@ -62,7 +62,7 @@ def give_up_vip(connection: Connection, locked: Locked) -> None:
 
 
 def check_has_vip(locked: Locked) -> None:
-    """Raises :class:`Conflict` for a load balancer without a VIP."""
+    """Check that the load balancer has a VIP. Raises :class:`Conflict`."""
     if locked.row.vip_network_id == NO_NETWORK or locked.row.vip_leaving_revision is not None:
         raise Conflict(
             f"Load Balancer {locked.id} was made for pool {locked.row.root_pool_id} of LBaaS v1 and has no VIP:"

@@ -169,7 +169,7 @@ def _found(connection: Connection, port: DuePort) -> None:
 
 
 def _settle(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
-    """The port is there, and has to be bound."""
+    """Record that the port exists again, and has to be bound."""
     _say(connection, load_balancer_id, read_problem(connection, load_balancer_id), "")
     connection.execute(
         update(_change)
@@ -205,7 +205,7 @@ def _made(connection: Connection, port: DuePort, port_id: str) -> bool:
 
 
 def read_problem(connection: Connection, load_balancer_id: LoadBalancerId) -> str:
-    """Why the VIP of the load balancer has no port; empty if it has one. One query."""
+    """Reason why the VIP of the load balancer has no port; empty if it has one. One query."""
     statement = select(_change.c.reason).where(
         _change.c.load_balancer_id == load_balancer_id, _change.c.lost_port_id.is_not(None)
     )

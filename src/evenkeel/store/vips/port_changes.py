@@ -40,7 +40,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.due import take_due
 
 GRACE_SECONDS = 10.0
-"""The controller that accepted the change updates the network service itself; others wait for this time."""
+"""Delay for other controllers: the controller that accepted the change updates the network service first."""
 
 _change = schema.vip_port_change
 _root, _held = schema.load_balancer, schema.vip_address
@@ -169,8 +169,10 @@ def note(
     security_groups: bool,
     binding: bool = False,
 ) -> None:
-    """Part of the accepted change, under the load balancer's lock. At most two statements. ``security_groups``: they
-    changed; else the port's are left unchanged. ``binding``: the port is to be bound to the host of the devices.
+    """Store the pending change; part of the accepted change, under the load balancer's lock. At most two statements.
+
+    ``security_groups``: whether they changed; else the port's are left unchanged. ``binding``: whether the port has to
+    be bound to the host of the devices.
     """
     values = {"root_id": load_balancer_id, "new_revision": revision, "groups": security_groups, "bound": binding}
     if not connection.execute(_AGAIN, values).rowcount:
@@ -192,8 +194,10 @@ _other = _change.alias("other")
 
 
 def bind(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
-    """Have the port, if there is one at the network service, bound to the host of the load balancer's devices: it was
-    placed. At most two statements."""
+    """Make the port of a placed load balancer due to be bound to the host of its devices. At most two statements.
+
+    Nothing happens without a port at the network service.
+    """
     values = {"root_id": load_balancer_id}
     if not connection.execute(_BIND_TOO, values).rowcount:
         connection.execute(_BIND, values)

@@ -53,7 +53,9 @@ def normal_plan(plan: VipPlan) -> VipPlan:
 
 
 def candidates(plan: VipPlan, random: Random) -> list[str]:
-    """Some addresses of the plan's range, at random; all of a range that small. None that is reserved."""
+    """Some addresses of the plan's range, at random; all addresses of a small range. Reserved addresses are left
+    out.
+    """
     found = _range(plan)
     if found.size > CANDIDATES:
         # not random.sample: it refuses ranges longer than a C integer
@@ -112,7 +114,7 @@ def _apart(spans: Iterable[_Span]) -> list[_Span]:
 
 
 def _range(plan: VipPlan) -> _Range:
-    """Raises :class:`Invalid` if it holds nothing."""
+    """The plan's range of addresses. Raises :class:`Invalid` if it is empty."""
     try:
         found = _between(plan.allocation_start, plan.allocation_end)
     except ValueError:
@@ -124,14 +126,14 @@ def _range(plan: VipPlan) -> _Range:
 
 @lru_cache(maxsize=1024)
 def _between(start: str, end: str) -> _Range | None:
-    """None: the range is empty. Raises :class:`ValueError`."""
+    """The range between two addresses; None if it is empty. Raises :class:`ValueError`."""
     first, last = ip_address(start), ip_address(end)
     size = int(last) - int(first) + 1
     return _Range(first.version, int(first), size) if first.version == last.version and size > 0 else None
 
 
 VIP_ATTEMPTS = 32
-"""How often another address is tried after a concurrent transaction took the selected one."""
+"""Maximum number of other addresses tried after a concurrent transaction took the selected one."""
 
 
 async def write_with_vip(
@@ -155,7 +157,7 @@ async def write_with_vip(
 
 
 async def _check_free(database: Database, plan: VipPlan, error: IntegrityError) -> None:
-    """Raises :class:`Conflict` if a requested address is taken; else another one may be tried."""
+    """Check the requested addresses. Raises :class:`Conflict` if one is taken; else another address may be tried."""
     wanted = [each.address for each in (plan, *plan.additional) if each.address is not None]
     if not wanted:
         return

@@ -30,7 +30,7 @@ User = Listener | Pool
 
 
 def certificate_id(project_id: ProjectId, reference: str, kind: CertificateKind) -> str:
-    """The id of the row."""
+    """Id of the row, derived from its key."""
     digest = hashlib.sha256(msgspec.json.encode([project_id, reference, kind])).digest()
     return str(uuid.UUID(bytes=digest[:16]))
 
@@ -97,8 +97,9 @@ _READ = ("sha256", "facts", "not_after", "problem", "checked_at", "next_check_at
 def _keep(
     connection: Connection, options: StoreOptions, locked: Locked, checked: Sequence[CheckedCertificate]
 ) -> set[str]:
-    """Store what was read; returns the ids of its rows. If a row in use has new content, it is made due, so that its
-    other users get it.
+    """Store checked references; returns the ids of their rows.
+
+    If a row in use has new content, it is made due, so that its other users get it.
     """
     if not checked:
         return set()
@@ -139,7 +140,7 @@ _COUNT = select(func.count()).where(_use.c.load_balancer_id == bindparam("load_b
 
 
 def _insert(connection: Connection, options: StoreOptions, locked: Locked, uses: set[tuple[str, str]]) -> None:
-    """Raises :class:`LimitMet`."""
+    """Store uses of certificates. Raises :class:`LimitMet`."""
     if not uses:
         return
     there = connection.scalar(_COUNT, {"load_balancer_id": locked.id}) or 0

@@ -10,7 +10,7 @@ _root = schema.load_balancer
 
 
 def new_change() -> str:
-    """The identity of a change: the parameter ``new_change`` of :func:`marked`."""
+    """A new change id: the parameter ``new_change`` of :func:`marked`."""
     return new_change_id()
 
 

@@ -22,7 +22,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def duplicate_listener(protocol: str, port: int) -> Conflict:
-    """Two listeners of one load balancer on the same port."""
+    """Error for two listeners of one load balancer on the same port."""
     return Conflict(
         f"Another Listener on this Load Balancer is already using protocol {protocol} and protocol_port {port}",
         code="listener_port_taken",
@@ -30,7 +30,7 @@ def duplicate_listener(protocol: str, port: int) -> Conflict:
 
 
 def duplicate_member(address: str, port: int) -> Conflict:
-    """Two members of one pool at the same address and port."""
+    """Error for two members of one pool at the same address and port."""
     return Conflict(
         f"Another member on this pool is already using ip {address} on protocol_port {port}", code="member_exists"
     )
@@ -47,22 +47,22 @@ def members_taken(rows: Sequence[Member]) -> Conflict:
 
 
 def duplicate_monitor() -> Conflict:
-    """A second health monitor of a pool."""
+    """Error for a second health monitor of a pool."""
     return Conflict("This pool already has a health monitor", code="monitor_exists")
 
 
 def second_default_pool() -> Conflict:
-    """A listener is given a pool although it has one."""
+    """Error for a default pool of a listener that has one."""
     return Conflict("This listener already has a default pool", code="default_pool_set")
 
 
 def duplicate_id() -> Conflict:
-    """An id chosen by the caller exists."""
+    """Error for an id chosen by the caller that exists."""
     return Conflict("Already an entity with that specified id.")
 
 
 def gone_reference(error: IntegrityError, root: LoadBalancer) -> RequestError | None:
-    """The error if a flavor or zone of the new load balancer was deleted meanwhile; None for another constraint.
+    """Error if a flavor or zone of the new load balancer was deleted meanwhile; None for another constraint.
 
     SQLite does not report which reference it is, so the text names both.
     """
@@ -74,33 +74,33 @@ def gone_reference(error: IntegrityError, root: LoadBalancer) -> RequestError | 
 
 
 def pool_in_use(pool_id: str, policy_id: str) -> Conflict:
-    """A pool to which an L7 policy redirects."""
+    """Error for the delete of a pool to which an L7 policy redirects."""
     return Conflict(f"Pool {pool_id} is in use by L7 policy {policy_id}", code="in_use")
 
 
 def in_use(title: str, object_id: str, by_title: str, by_id: str) -> Conflict:
-    """An object to delete that has a child, which must be deleted first."""
+    """Error for the delete of an object with a child, which must be deleted first."""
     return Conflict(f"{title} {object_id} is in use by {by_title} {by_id}", code="in_use")
 
 
 def too_many_rules(policy_id: str) -> Conflict:
-    """A policy with too many rules."""
+    """Error for a policy with too many rules."""
     return Conflict(f"Too many rules on L7 policy {policy_id}. At most {L7_RULES_MAX} are allowed.")
 
 
 def check_rule_count(policy_id: str, count: int) -> None:
-    """Raises :class:`Conflict` for more rules than a policy may have."""
+    """Check the number of rules of a policy. Raises :class:`Conflict` above the limit."""
     if count > L7_RULES_MAX:
         raise too_many_rules(policy_id)
 
 
 def listener_takes_no_children() -> Invalid:
-    """A pool or policy of a listener that cannot have any."""
+    """Error for a pool or policy of a listener that cannot have any."""
     return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
 
 
 def check_protocols(listener_protocol: str, pool_protocol: str) -> None:
-    """Raises :class:`Invalid` unless such a listener may send to such a pool."""
+    """Check that a listener may send to a pool with this protocol. Raises :class:`Invalid`."""
     if listener_protocol == CHILDLESS_PROTOCOL:
         raise listener_takes_no_children()
     if pool_protocol not in POOL_PROTOCOLS_OF_LISTENER[listener_protocol]:
@@ -114,7 +114,7 @@ def check_protocols(listener_protocol: str, pool_protocol: str) -> None:
 def constraint_text(error: IntegrityError) -> str:
     """The database's text about the violated constraint, without the row's values.
 
-    SQLite names the columns, the others the constraint, which is named after its columns.
+    SQLite names the columns; other databases name the constraint, which is named after its columns.
     """
     said = str(error.orig).partition("\n")[0]
     # MariaDB puts the values before it
@@ -130,7 +130,7 @@ def child_conflict(error: IntegrityError, duplicate: RequestError | None = None)
 
 
 def check_tree(tree: LoadBalancerTree) -> None:
-    """Raises :class:`Conflict`, :class:`Invalid` or :class:`NotFound` for a tree that contradicts itself."""
+    """Check a tree for contradictions. Raises :class:`Conflict`, :class:`Invalid` or :class:`NotFound`."""
     pools = {pool.id: pool for pool in tree.pools}
     check_ports(tree.listeners)
     check_members(tree.members)
@@ -165,7 +165,7 @@ def _check_policies(tree: LoadBalancerTree) -> None:
 
 
 def check_ports(listeners: Iterable[Listener]) -> None:
-    """Raises :class:`Conflict` for two listeners on one port."""
+    """Check that listeners have different ports. Raises :class:`Conflict`."""
     taken = {}
     for listener in listeners:
         place = (port_space(listener.protocol), listener.protocol_port)
@@ -175,7 +175,7 @@ def check_ports(listeners: Iterable[Listener]) -> None:
 
 
 def check_members(members: Iterable[Member]) -> None:
-    """Raises :class:`Conflict` for two members of a pool at one address and port."""
+    """Check that members of a pool have different addresses and ports. Raises :class:`Conflict`."""
     if repeated := _repeated((member.pool_id, member.address, member.protocol_port) for member in members):
         _, address, port = repeated[0]
         raise duplicate_member(address, port)

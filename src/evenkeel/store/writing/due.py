@@ -1,7 +1,7 @@
-"""Rows of work that has to be done outside of the database, such as at the network service, until it succeeds: one
-process at a time takes each, and it is due again after a growing pause.
+"""Rows of work outside of the database, such as at the network service, that is repeated until it succeeds.
 
-A table of such rows has the columns ``due_at`` and ``attempts``, and one column as its primary key.
+One process at a time takes each row, and it is due again after a growing pause. A table of such rows has the columns
+``due_at`` and ``attempts``, and one column as its primary key.
 """
 
 from collections.abc import Iterable

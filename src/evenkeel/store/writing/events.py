@@ -16,7 +16,7 @@ MAX_EVENT_TEXT_CHARACTERS = 2_000
 
 
 class EventRow(TypedDict):
-    """One event to be recorded; all texts, empty where it does not apply."""
+    """An event to be recorded; all fields are texts, empty if they do not apply."""
 
     kind: str
     text: str

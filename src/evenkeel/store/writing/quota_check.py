@@ -117,7 +117,7 @@ def _locked(connection: Connection, project_id: ProjectId) -> dict[str, int | No
 
 @cache
 def _counts(names: tuple[str, ...], below: tuple[str, ...]) -> Select[Any]:
-    """Counts of the project, and of the load balancer."""
+    """Query that counts the objects of the project, and of the load balancer."""
     own = (_count(COUNTED[name]).label(name) for name in names)
     return select(*own, *(_count_below(COUNTED[name]).label(f"{name}_below") for name in below))
 

@@ -59,13 +59,13 @@ the same name.
 
 
 class Locked(NamedTuple):
-    """A load balancer whose row this transaction has locked, as it is after the lock."""
+    """A load balancer whose row this transaction has locked, with its values after the lock."""
 
     id: LoadBalancerId
     project_id: ProjectId
     """Project of the load balancer and of its children."""
     revision: int
-    """The revision of this write."""
+    """Revision of this write."""
     placed: bool
     """Whether the load balancer has a shard, so that a device may hold it."""
     now: float
@@ -77,7 +77,7 @@ class Locked(NamedTuple):
 
 
 class Mutable(Enum):
-    """The kind of a write, which strict immutability only accepts in some statuses."""
+    """Kind of a write; strict immutability accepts each kind in some statuses only."""
 
     PART = "part"  # a child of the load balancer
     ITSELF = "itself"  # the load balancer
@@ -89,7 +89,9 @@ class AcceptedStatuses(NamedTuple):
 
     mutable: Mutable
     in_error: bool = False
-    """The API changes what is in ERROR, as LBaaS v2 does; in Octavia's that may only leave."""
+    """True for APIs that change load balancers in ERROR, like LBaaS v2; in Octavia's these may only be deleted or
+    failed over.
+    """
 
     @property
     def statuses(self) -> tuple[str, ...]:
@@ -98,14 +100,14 @@ class AcceptedStatuses(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The object that a write is about: it is, or belongs to, the load balancer to be locked."""
+    """Object of a write: the load balancer to be locked, or a child of it."""
 
     kind: Kind
     id: str
     project_id: ProjectId | None
     """Project that must own the target; None: any project."""
     parent_id: str | None = None
-    """The required pool of a member, or policy of a rule."""
+    """Required pool of a member, or policy of a rule; None: not checked."""
 
 
 def try_lock(
@@ -196,8 +198,10 @@ def _parameters(target: Target) -> dict[str, Any]:
 
 
 def _check_status(connection: Connection, target: Target, strict: AcceptedStatuses) -> None:
-    """Raise :class:`Conflict` because of the status, unless the lock failed as the target is marked deleted. Raises
-    :class:`NotFound`."""
+    """Raise the error because of the status: :class:`Conflict`, or :class:`NotFound` if there is no such target.
+
+    Nothing is raised if the lock failed because the target is marked deleted.
+    """
     row = read_any(connection, target)
     root_id, status = (
         (target.id, row.provisioning_status) if target.kind is LOAD_BALANCER else _root_of(connection, row)
@@ -216,7 +220,7 @@ def _root_of(connection: Connection, row: Any) -> tuple[str, str]:
 
 
 def refuse(connection: Connection, target: Target) -> NoReturn:
-    """Raise the reason why the lock failed: :class:`NotFound`, or :class:`Conflict` as it is marked deleted."""
+    """Raise the reason why the lock failed: :class:`NotFound`, or :class:`Conflict` for a target marked deleted."""
     row = read_any(connection, target)
     if target.kind is LOAD_BALANCER:
         raise immutable(LOAD_BALANCER, target.id)
@@ -327,8 +331,9 @@ def touch_listener(connection: Connection, listener_id: str, locked: Locked) -> 
 
 
 def touch_policy(connection: Connection, policy_id: str, locked: Locked) -> None:
-    """Mark the L7 policy and its listener PENDING_UPDATE after a change of its rules. Raises as
-    :func:`touch_listener`.
+    """Mark the L7 policy and its listener PENDING_UPDATE after a change of its rules.
+
+    Raises :class:`Conflict` like :func:`touch_listener`.
     """
     touched = connection.execute(_TOUCH_POLICY, {"touched_id": policy_id, "new_revision": locked.revision})
     if touched.rowcount == 0:

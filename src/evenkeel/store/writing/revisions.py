@@ -32,7 +32,7 @@ from evenkeel.store.engine.statements import upsert
 from evenkeel.store.records import schema
 
 KEPT = 50
-"""Revisions of each load balancer."""
+"""Number of kept revisions of each load balancer."""
 
 _revision = schema.load_balancer_revision
 _root = schema.load_balancer

@@ -49,7 +49,7 @@ def resolve_shared_monitor(connection: Connection, row: HealthMonitor, project_i
 
 
 def check_pool_count(connection: Connection, monitor_id: str) -> None:
-    """Raises :class:`Conflict` if the maximum number of pools share the monitor."""
+    """Check the number of pools that share the monitor. Raises :class:`Conflict` at the limit."""
     used = connection.scalar(select(func.count()).select_from(_monitor).where(*is_association_of(monitor_id))) or 0
     if used >= POOLS_OF_MONITOR_MAX:
         raise Conflict(f"Health Monitor {monitor_id} is associated with {used} pools; that is as many as may share it.")

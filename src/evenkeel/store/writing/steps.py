@@ -1,4 +1,4 @@
-"""The statements that tenant writes are made of."""
+"""Shared statements of tenants' writes."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ CHILD_KINDS: tuple[Kind, ...] = tuple(KINDS[kind] for kind in (Listener, Pool, M
 
 
 def check_changes(changes: Mapping[str, Any], allowed: frozenset[str]) -> None:
-    """Raises :class:`Invalid` naming an attribute that cannot be changed."""
+    """Check that all attributes may be changed. Raises :class:`Invalid` naming one that may not."""
     for name in changes:
         if name not in allowed:
             raise Invalid(f"{name}: cannot be changed; what can: {', '.join(sorted(allowed))}")
@@ -41,7 +41,7 @@ def mark_deleted(connection: Connection, kind: Kind, locked: Locked, *conditions
 
 
 def as_new(row: AnyChild, locked: Locked) -> AnyChild:
-    """The child as first stored: its load balancer's project, nothing confirmed."""
+    """The child in the state in which it is first stored: in its load balancer's project, and not confirmed."""
     return replace(
         row,
         load_balancer_id=locked.id,

@@ -47,7 +47,7 @@ def compare_tags(connection: Connection, after: str, limit: int) -> tuple[list[s
 
 
 def correct_tags(connection: Connection, load_balancer_id: str) -> None:
-    """Make the rows of a load balancer what its tags are."""
+    """Set the tag rows of a load balancer to its tags."""
     stored = select(_root.c.tags).where(_root.c.id == load_balancer_id).with_for_update()
     tags = connection.scalar(stored)
     if tags is not None:

@@ -46,8 +46,9 @@ class TenantWrites:
         return revision_lock.try_lock(connection, target, deadline_seconds=deadline, values=values, strict=strict)
 
     def check_quota(self, connection: Connection, locked: Locked, *rows: Child) -> None:
-        """Raises :class:`QuotaMet` or :class:`LimitMet` if these objects exceed a quota of the project or a limit of
-        the load balancer.
+        """Check quotas of the project and limits of the load balancer for new objects.
+
+        Raises :class:`QuotaMet` or :class:`LimitMet`.
         """
         self.check_growth(connection, locked, made(rows))
 
