@@ -33,7 +33,6 @@ class Moves(ShowCommand):
     progress: Progress
 
     def get_parser(self, prog_name: str) -> Any:
-        """The agent, and whether to wait."""
         parser = super().get_parser(prog_name)
         add_agent_argument(parser)
         add_wait_arguments(parser)
@@ -41,10 +40,10 @@ class Moves(ShowCommand):
         return parser
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Arguments of this command only."""
+        """Add arguments of this command only."""
 
     def body(self, parsed_args: Namespace) -> Any:
-        """The request body. Raises :class:`UsageError`."""
+        """Body of the request. Raises :class:`UsageError`."""
         return None
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
@@ -104,7 +103,7 @@ class ForceDown(Moves):
         sure.add_argument("--undo", action="store_true", help="Mark the agent up again.")
 
     def body(self, parsed_args: Namespace) -> Any:
-        """Raises :class:`UsageError` without the confirmation."""
+        """Body of the request. Raises :class:`UsageError` without the confirmation."""
         if not parsed_args.yes and not parsed_args.undo:
             raise UsageError(
                 "make sure that the host is really dead, then pass --yes: in reschedule mode relocate its load"

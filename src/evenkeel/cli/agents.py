@@ -50,7 +50,7 @@ def add_agent_argument(parser: ArgumentParser) -> None:
 
 
 def add_environment_filter(parser: ArgumentParser, items: str) -> None:
-    """Add the option for a list of these."""
+    """Add the option that limits a list of ``items`` to an environment."""
     parser.add_argument("--environment", help=f"Only {items} of this environment.")
 
 
@@ -95,7 +95,6 @@ class SetAgent(ShowCommand):
     """Take an agent out of service or back into it, as drain and undrain do."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """The agent and what to do with it."""
         parser = super().get_parser(prog_name)
         add_agent_argument(parser)
         state = parser.add_mutually_exclusive_group(required=True)

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from evenkeel.cli.main import EvenKeelApp
 
 SOMETHING_WRONG = 1
-"""Exit code: the output shows problems."""
+"""Exit code if the output shows problems."""
 WRITABLE = "writable"
-"""The state of a database that is no problem."""
+"""State of a database without problems."""
 CONNECTED = "connected"
-"""The state of a message broker that is no problem."""
+"""State of a message broker without problems."""
 SHORT_ID = re.compile(r"[0-9a-f][0-9a-f-]{3,35}")
 PAGE_ITEMS = 1000
 MAX_PAGES = 1000
@@ -43,14 +43,13 @@ class ListCommand(ApiCommand, Lister):
     """A command that shows rows."""
 
     narrow: ClassVar[Mapping[str, str]] = {}
-    """Columns of a table that fits a terminal of 80 columns, with their titles; empty: all of them."""
+    """Columns of a table that fits a terminal of 80 columns, with their titles; empty: all columns."""
     short_ids: ClassVar[frozenset[str]] = frozenset()
-    """Columns whose UUIDs such a table cuts to eight characters, by which commands find them."""
+    """Columns whose UUIDs are cut to eight characters in narrow tables; commands accept these beginnings."""
     last_segments: ClassVar[frozenset[str]] = frozenset()
     """Columns with URLs; the table shows only the part after the last slash."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """The width of tables, and whether to repeat."""
         parser = super().get_parser(prog_name)
         parser.set_defaults(fit_width=True)
         if self.narrow:
@@ -62,7 +61,7 @@ class ListCommand(ApiCommand, Lister):
         return watched(self, parsed_args, super().run)
 
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
-        """Print them in the chosen format."""
+        """Print the rows in the chosen format."""
         rows = [formatted(row, parsed_args.formatter) for row in data]
         if self.narrow and parsed_args.formatter == "table" and not (parsed_args.long or parsed_args.columns):
             narrow = {name: title for name, title in self.narrow.items() if name in column_names}
@@ -82,7 +81,6 @@ class ShowCommand(ApiCommand, ShowOne):
     """True for commands that change nothing, so that ``--watch`` may repeat them."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """The width of tables, and whether to repeat."""
         parser = super().get_parser(prog_name)
         parser.set_defaults(fit_width=True)
         if self.may_watch:
@@ -93,14 +91,14 @@ class ShowCommand(ApiCommand, ShowOne):
         return watched(self, parsed_args, super().run) if self.may_watch else int(super().run(parsed_args))
 
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
-        """Print it in the chosen format."""
+        """Print the object in the chosen format."""
         values = formatted(data, parsed_args.formatter)
         result: int = super().produce_output(parsed_args, column_names, values)
         return result
 
 
 def find_agent(client: Client, name: str) -> dict[str, Any]:
-    """The agent with this id, or on this host. Raises :class:`ApiRefused` if there is none, or more than one."""
+    """Find the agent with this id, or on this host. Raises :class:`ApiRefused` unless there is exactly one."""
     if is_id(name):
         agent: dict[str, Any] = client.get(f"{API}/agents/{segment(name)}")["agent"]
         return agent
@@ -118,7 +116,7 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
 
 
 def find_neighbour(client: Client, agent: Mapping[str, Any], name: str) -> str:
-    """The id of the agent with this id, or on this host in the device group of ``agent``.
+    """Id of the agent with this id, or on this host in the device group of ``agent``.
 
     Any other name is returned unchanged: the server refuses it and lists what is allowed.
     """
@@ -171,8 +169,9 @@ def devices_missed(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def whole_id(client: Client, kind: str, short: str) -> str | None:
-    """The only id of this kind that begins so; None if there is none, or it is no beginning of an id. ``kind``:
-    ``loadbalancers``, ``agents`` or ``shards``. Raises :class:`ApiRefused` if there are several.
+    """The only id of this kind that begins with ``short``; None if there is none, or if it is no beginning of an id.
+
+    ``kind``: ``loadbalancers``, ``agents`` or ``shards``. Raises :class:`ApiRefused` if there are several.
     """
     if not SHORT_ID.fullmatch(short):
         return None

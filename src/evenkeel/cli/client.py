@@ -54,7 +54,7 @@ class Unfinished(ClientError):
 
 
 class _Down(Exception):
-    """One endpoint did not answer. ``executed``: the request may have been carried out."""
+    """An endpoint did not answer. ``executed``: whether the request may have been executed."""
 
     def __init__(self, reason: str, *, executed: bool) -> None:
         super().__init__(reason)
@@ -83,7 +83,7 @@ class Client:
         self._tls = _tls(ca_file) if ca_file else None
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
-        """Read. See :meth:`request` for what is raised."""
+        """Send a GET request. Raises the errors of :meth:`request`."""
         return self.request("GET", path, query=query)
 
     def post(self, path: str, body: Any, *, timeout_seconds: float = 0.0) -> Any:
@@ -105,9 +105,10 @@ class Client:
         body: Any = None,
         timeout_seconds: float = 0.0,
     ) -> Any:
-        """The decoded answer; None if it has no body. ``timeout_seconds``: if longer than that of the client.
+        """Send a request; returns the decoded answer, None if it has no body.
 
-        Raises :class:`ApiRefused`, and :class:`Unreachable` if no endpoint answered.
+        ``timeout_seconds`` applies if it is longer than the client's. Raises :class:`ApiRefused`, and
+        :class:`Unreachable` if no endpoint answered.
         """
         problems = []
         for endpoint in list(self._endpoints):
@@ -164,7 +165,7 @@ def segment(text: str) -> str:
 
 
 def _tls(ca_file: str) -> ssl.SSLContext:
-    """Raises :class:`UsageError`."""
+    """TLS context with these CA certificates. Raises :class:`UsageError`."""
     try:
         return ssl.create_default_context(cafile=ca_file)
     except ssl.SSLError as error:

@@ -15,7 +15,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 _ID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
-"""A UUID, also as Keystone writes it."""
+"""A UUID, with hyphens or, like Keystone's, without."""
 SHORT_ID_CHARACTERS = 8
 
 STRUCTURED = frozenset({"json", "yaml"})
@@ -26,7 +26,7 @@ class Escaped(FormattableColumn):  # type: ignore[type-arg]
     """A text that tables show with escapes; machine-readable formats show it unchanged."""
 
     def human_readable(self) -> str:
-        """The text in one line, with escapes."""
+        """The text on one line, with control characters escaped."""
         return escaped(self._value)
 
 
@@ -39,7 +39,7 @@ class Structured(FormattableColumn):  # type: ignore[type-arg]
 
     @property
     def text(self) -> str:
-        """A list of texts with commas; else JSON."""
+        """A list of texts joined by commas; other values as JSON."""
         value = self._value
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return ", ".join(value)
@@ -47,7 +47,7 @@ class Structured(FormattableColumn):  # type: ignore[type-arg]
 
 
 def formatted(values: Iterable[Any], formatter: str) -> tuple[Any, ...]:
-    """The values as the format ``formatter`` of cliff takes them."""
+    """The values as cliff's format ``formatter`` accepts them."""
     if formatter in STRUCTURED:
         return tuple(values)
     return tuple(value.text if isinstance(value, Structured) and formatter != "table" else value for value in values)
@@ -61,8 +61,10 @@ def narrowed(
     *,
     last_segments: Container[str] = (),
 ) -> Iterator[Any]:
-    """The values of the columns ``narrow`` of a row that has ``columns``. ``last_segments``: of URLs there, what is
-    behind the last slash."""
+    """Values of the columns ``narrow`` in a row with ``columns``.
+
+    ``last_segments``: columns with URLs, of which only the part after the last slash is shown.
+    """
     values = dict(zip(columns, row, strict=True))
     for name in narrow:
         value = values[name]
@@ -97,5 +99,5 @@ def plain(value: Any) -> Any:
 
 
 def titled(name: str, id_: str) -> str:
-    """An object for a text: the name before the id or address; this alone if there is no other name."""
+    """Title of an object: its name, then its id or address; the latter alone if there is no other name."""
     return f"{name} ({id_})" if name and name != id_ else id_

@@ -1,4 +1,4 @@
-"""``evenkeel controller list``"""
+"""The command ``evenkeel controller list``."""
 
 from argparse import Namespace
 from typing import Any

@@ -19,7 +19,6 @@ class NewHistory(ShowCommand):
     """State that the database was restored, or has lost changes: every agent checks everything it serves."""
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Begin a new history and show it."""
         return _shown(self.client.post(f"{API}/database/new-history", None)["database"])
 
 
@@ -34,7 +33,6 @@ class AcceptHistory(ShowCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Accept it and show the database's history."""
         path = f"{API}/database/histories/{segment(parsed_args.history)}/accept"
         return _shown(self.client.post(path, None)["database"])
 

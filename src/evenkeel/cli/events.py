@@ -37,7 +37,6 @@ class ListEvents(ListCommand):
     narrow = NARROW
 
     def get_parser(self, prog_name: str) -> Any:
-        """How many, and whether to stay."""
         parser = super().get_parser(prog_name)
         parser.add_argument("--limit", type=event_count, default=20, help="Number of events (default: %(default)s).")
         parser.add_argument(
@@ -66,9 +65,9 @@ class ListEvents(ListCommand):
 
 
 def object_id(client: Client, name: str) -> str:
-    """The id of the load balancer, agent or shard with this id, beginning of an id, host or name.
+    """Id of the load balancer, agent or shard with this id, beginning of an id, host or name.
 
-    Objects that are gone have events, too: a whole id is taken as it is. Raises :class:`ApiRefused`.
+    Deleted objects have events, too: a complete id is returned unchanged. Raises :class:`ApiRefused`.
     """
     if is_id(name):
         return name
@@ -113,6 +112,6 @@ def follow(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> I
 
 
 def line_of(event: dict[str, Any]) -> str:
-    """One event as a line."""
+    """Format an event as one line."""
     about = [f"{key}={event[key]}" for key in ABOUT if event.get(key)]
     return escaped("  ".join([event["at"], event["kind"], event["text"], *about]))

@@ -1,4 +1,4 @@
-"""``evenkeel explain``: what a load balancer waits for, and what an operator can do."""
+"""The command ``evenkeel explain``: the reason why a load balancer waits, and remedies for operators."""
 
 from argparse import Namespace
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ NOTHING = "nothing"
 
 
 class Explanation(NamedTuple):
-    """``state``: in words; ``action``: what an operator can do."""
+    """Explanation of a load balancer's state. ``state``: in words; ``action``: what an operator can do."""
 
     state: str
     action: str
@@ -70,7 +70,7 @@ def _agent(agent: Mapping[str, Any]) -> str:
 
 
 def _next_try(hosting: Mapping[str, Any]) -> str:
-    """The agent decides, and its pauses double up to a limit."""
+    """Text about the next try: the agent decides on it, and its pauses double up to a limit."""
     acting = hosting["acting"]
     if not hosting["status_reason"] or not acting or not acting["alive"]:
         return ""
@@ -78,7 +78,7 @@ def _next_try(hosting: Mapping[str, Any]) -> str:
 
 
 def explanation(hosting: Mapping[str, Any]) -> Explanation:
-    """The first rule that applies to an answer of ``/loadbalancers/{id}/agent``."""
+    """Explanation by the first matching rule, for an answer of ``/loadbalancers/{id}/agent``."""
     return next(found for rule in RULES if (found := rule(hosting)) is not None)
 
 

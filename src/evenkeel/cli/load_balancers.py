@@ -104,7 +104,7 @@ class ShowHistory(ListCommand):
 
 
 def load_balancer_id(client: Client, name: str) -> str:
-    """The id of the load balancer with this id or name. Raises :class:`ApiRefused` if there is not exactly one."""
+    """Id of the load balancer with this id or name. Raises :class:`ApiRefused` unless there is exactly one."""
     if is_id(name):
         return name
     found = client.get(OCTAVIA, {"name": name, "fields": "id"})["loadbalancers"]

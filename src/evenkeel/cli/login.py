@@ -11,7 +11,7 @@ from evenkeel.cli.client import UsageError
 
 
 def login_headers(environment: Mapping[str, str]) -> dict[str, str]:
-    """The authentication headers; none if nothing is set. Raises :class:`UsageError` for incomplete credentials."""
+    """Authentication headers; none if no variable is set. Raises :class:`UsageError` for incomplete credentials."""
     if token := environment.get("EVENKEEL_TOKEN"):
         return _token(token)
     if name := environment.get("EVENKEEL_USERNAME"):

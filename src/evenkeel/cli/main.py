@@ -189,7 +189,7 @@ class EvenKeelApp(App):
 
 
 def with_own_timeout(argv: list[str]) -> list[str]:
-    """Behind a command that waits ``--timeout`` is the command's; cliff would take it for the global one."""
+    """Rename the option ``--timeout`` after a command that waits, because cliff would take it for the global option."""
     waiting = [name.split() for name, command in COMMANDS.items() if issubclass(command, agent_moves.Moves)]
     start = next((at + 2 for at in range(len(argv)) if argv[at : at + 2] in waiting), len(argv))
     own = [
@@ -200,7 +200,7 @@ def with_own_timeout(argv: list[str]) -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None, *, commands: Mapping[str, type[Command]] = NO_COMMANDS) -> int:
-    """Run one command; returns the exit code. ``commands``: more of them, by name."""
+    """Run one command; returns the exit code. ``commands``: additional commands by name."""
     app = EvenKeelApp(commands)
     result = app.run(list(sys.argv[1:] if argv is None else argv))
     return app.exit_code if app.exit_code is not None else result

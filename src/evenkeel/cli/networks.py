@@ -52,7 +52,6 @@ class SetNetwork(ShowCommand):
     """Change a declared network. Load balancers of devices that are attached to it follow."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """The network, and its new attributes."""
         parser = _named(super().get_parser(prog_name))
         parser.add_argument("--name", help="Name, unique.")
         _attributes(parser)
@@ -92,7 +91,7 @@ def _given(parsed_args: Namespace, *names: str) -> dict[str, Any]:
 
 
 def network_id(client: Client, name: str) -> str:
-    """The id, for a path, of the network with this id or name. Raises :class:`ApiRefused`."""
+    """Id, for a path, of the network with this id or name. Raises :class:`ApiRefused`."""
     if is_id(name):
         return segment(name)
     for row in client.get(f"{API}/networks")["networks"]:

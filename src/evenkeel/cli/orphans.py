@@ -84,5 +84,5 @@ class RemoveOrphan(ApiCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
-        """Ask for it; the agent makes a complete pass."""
+        """Request the removal; the agent makes a complete pass."""
         self.client.delete(f"{API}/orphans/{segment(parsed_args.load_balancer)}")

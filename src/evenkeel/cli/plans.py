@@ -14,7 +14,9 @@ PLANNED = "nothing is changed yet: --yes adopts the partition\n"
 ADOPTED = "adopted: the next pass changes this\n"
 ANSWER_SECONDS = 40.0
 ADOPTION_SECONDS = 120.0
-"""The agent reads its devices before the controller answers, and for an adoption waits for the network service."""
+"""Time-out of an adoption: the agent reads its devices before the controller answers, and waits for the network
+service.
+"""
 
 
 class ShowPlan(ApiCommand):
@@ -66,7 +68,7 @@ class Adopt(ApiCommand):
         tell_problems(self, problems_of(found))
 
     def _shard(self, project: str, environment: str | None) -> str:
-        """Raises :class:`ApiRefused` unless the tenant has exactly one."""
+        """Id of the tenant's shard. Raises :class:`ApiRefused` unless there is exactly one."""
         query = {"environment": environment} if environment else None
         rows = [row for row in self.client.get(f"{API}/shards", query)["shards"] if row["project_id"] == project]
         if not project or not rows:
@@ -78,7 +80,7 @@ class Adopt(ApiCommand):
 
 
 def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
-    """The plans for readers."""
+    """Lines that show the plans."""
     if not found["devices"]:
         yield "nothing: the load balancer is gone"
     for plan in found["devices"]:
@@ -94,7 +96,7 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def problems_of(found: Mapping[str, Any]) -> Iterator[str]:
-    """Why a device would not be changed."""
+    """Reasons why devices would not be changed."""
     for plan in found["devices"]:
         if plan["problem"]:
             yield f"{plan['device']}: {plan['problem']}"

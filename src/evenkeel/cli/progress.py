@@ -11,16 +11,16 @@ from evenkeel.cli.columns import Row
 LOOK_SECONDS = 0.5
 DEFAULT_WAIT_SECONDS = 300.0
 STUCK_SECONDS = 10.0
-"""How long the same reason may block progress before waiting ends."""
+"""Time for which the same reason may block progress before waiting ends."""
 
 WAIT_OPTION = "--wait-timeout"
-"""Internal name of a waiting command's ``--timeout``, which the global option of that name would take."""
+"""Internal name of a waiting command's ``--timeout``, because cliff's global option has the same name."""
 
 Say = Callable[[str], None]
 
 
 def add_wait_arguments(parser: ArgumentParser) -> None:
-    """``--wait`` and how long."""
+    """Add ``--wait`` and its time-out."""
     parser.add_argument("--wait", action="store_true", help="Follow the progress until it is done.")
     parser.add_argument(
         "--timeout",
@@ -44,13 +44,15 @@ def _seconds(text: str) -> float:
 
 
 class Progress:
-    """The attribute that is counted down, and the attribute with the server's reason when it cannot continue."""
+    """Attributes of an agent that show progress: the decreasing number, and the server's reason if it cannot
+    continue.
+    """
 
     def __init__(self, count: str, reason: str) -> None:
         self.count, self.reason = count, reason
 
     def line(self, agent: Row) -> str:
-        """The progress in one line."""
+        """The progress on one line."""
         line = f"{agent['host']}: {agent['state']}, {agent[self.count]} {self.count.replace('_', ' ')} left"
         if agent["handing_over"]:
             line += f", {agent['handing_over']} being handed over"

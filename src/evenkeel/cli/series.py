@@ -30,7 +30,7 @@ Point = Mapping[str, Any]
 
 
 class FigureLine(NamedTuple):
-    """A line of the table: its title, and its value in a point."""
+    """A line of the table: its title, and the function that reads its value from a point."""
 
     title: str
     of: Callable[[Point], float]
@@ -70,7 +70,7 @@ class ShowSeries(ListCommand):
 def figure_lines(
     points: Sequence[Point], interval_seconds: float, figures: Iterable[FigureLine] = FIGURES
 ) -> Iterator[dict[str, str]]:
-    """The lines of the table; none without points."""
+    """Lines of the table; none without points."""
     if not points:
         return
     places = _places(points, interval_seconds)
@@ -86,14 +86,14 @@ def figure_lines(
 
 
 def _places(points: Sequence[Point], interval_seconds: float) -> list[int]:
-    """The character of the trend that each point is in; characters in which no point is are gaps."""
+    """Index of the trend's character for each point; characters without points are gaps."""
     times = [datetime.fromisoformat(point["at"]).timestamp() for point in points]
     step = max(interval_seconds, (times[-1] - times[0]) / (TREND_CHARACTERS - 1)) or 1.0
     return [round((time - times[0]) / step) for time in times]
 
 
 def trend(values: Sequence[float], places: Sequence[int]) -> str:
-    """A bar for each place, as high as the mean of its values; the highest bar is the highest mean."""
+    """Trend of bars: each is as high as the mean of its values; the highest bar is the highest mean."""
     by_place: dict[int, list[float]] = {}
     for place, value in zip(places, values, strict=True):
         by_place.setdefault(place, []).append(value)

@@ -1,4 +1,4 @@
-"""``evenkeel shard list|move``"""
+"""The commands ``evenkeel shard list|move``."""
 
 from argparse import Namespace
 from collections.abc import Mapping

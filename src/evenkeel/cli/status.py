@@ -27,7 +27,7 @@ class ShowStatus(ShowCommand):
 
 
 def flattened(status: Mapping[str, Any]) -> dict[str, Any]:
-    """One name per number: ``agents_up``, ``load_balancers_ACTIVE``…"""
+    """Flatten the status to one name per number: ``agents_up``, ``load_balancers_ACTIVE``…"""
     return {
         f"{group}_{name}" if isinstance(value, Mapping) else group: number
         for group, value in status.items()

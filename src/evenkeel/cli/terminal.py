@@ -13,7 +13,7 @@ class EscapedStream(io.TextIOBase):
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write the text; the number of its characters."""
+        """Write the text; returns the number of its characters before they were escaped."""
         self._stream.write("\n".join("\t".join(map(escaped, line.split("\t"))) for line in text.split("\n")))
         return len(text)
 
@@ -21,5 +21,5 @@ class EscapedStream(io.TextIOBase):
         self._stream.flush()
 
     def isatty(self) -> bool:
-        """Whether it is a terminal."""
+        """Whether the underlying stream is a terminal."""
         return self._stream.isatty()

@@ -1,4 +1,4 @@
-"""``--watch``: a command that shows something, again and again."""
+"""The option ``--watch``, which repeats a command that only shows data."""
 
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -29,7 +29,7 @@ def add_watch_argument(parser: ArgumentParser) -> None:
 
 
 def watched(command: "ApiCommand", parsed_args: Namespace, show: Callable[[Namespace], int]) -> int:
-    """Show once, or until interrupted: also while no controller answers."""
+    """Show once, or repeatedly until interrupted, even while no controller answers."""
     if parsed_args.watch is None:
         return show(parsed_args)
     out = command.app.stdout

@@ -1,1 +1,1 @@
-"""``evenkeel config import``: the configuration of F5's agent and of Neutron becomes ours."""
+"""``evenkeel config import``: converts the configuration of F5's agent and of Neutron to ours."""

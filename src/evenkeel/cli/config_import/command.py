@@ -1,4 +1,4 @@
-"""The command: reads, translates, writes files with mode 0600, and lists what became of each option."""
+"""The command: reads and translates files, writes ours with mode 0600, and lists the fate of each option."""
 
 import os
 from argparse import Namespace
@@ -56,7 +56,7 @@ class ImportConfig(ListCommand):
 
 
 def _sections(path: str) -> Sections:
-    """Raises :class:`UsageError`."""
+    """Read an ini file. Raises :class:`UsageError`."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(FILE_BYTES_MAX + 1)
@@ -95,7 +95,7 @@ def _write(folder: Path, files: dict[str, str], *, replace: bool) -> None:
 
 
 def _written(new: Path, text: str, ending: ExitStack) -> Path:
-    """A new file, which ``ending`` removes if it is still there. Raises :class:`OSError`."""
+    """Write a new file, which ``ending`` removes if it still exists. Raises :class:`OSError`."""
     new.unlink(missing_ok=True)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     ending.callback(new.unlink, missing_ok=True)

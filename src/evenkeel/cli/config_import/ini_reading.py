@@ -1,13 +1,13 @@
-"""Ini files as oslo.config reads them: an option may be given several times, and go on in indented lines. Pure.
+"""Reads ini files like oslo.config: an option may be given several times, and continue on indented lines. Pure.
 
-Of several files the last one wins, option by option. Values keep ``$`` as written: what it means is oslo.config's.
+If several files contain an option, the last one wins. Values keep ``$`` as written, because oslo.config interprets it.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
 Sections = Mapping[str, Mapping[str, list[str]]]
-"""Section -> option -> values, one for each time it is given."""
+"""Values of options, by section and option, one for each time the option is given."""
 
 DEFAULT = "DEFAULT"
 # possessive: a file is foreign, and a long line must not cost more than its length
@@ -20,7 +20,7 @@ class BadIni(ValueError):
 
 
 def read_ini(text: str) -> Sections:
-    """Raises :class:`BadIni`."""
+    """Parse an ini file. Raises :class:`BadIni`."""
     found: dict[str, dict[str, list[str]]] = {}
     for section, option, lines in _options(text):
         value = "\n".join(lines).strip()
@@ -31,7 +31,7 @@ def read_ini(text: str) -> Sections:
 
 
 def merged(files: Iterable[Sections]) -> Sections:
-    """All files as one."""
+    """Merge files; the last file that contains an option wins."""
     found: dict[str, dict[str, list[str]]] = {}
     for file in files:
         for section, options in file.items():

@@ -55,7 +55,7 @@ class Line(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """Our files, what became of every option, and what needs an operator."""
+    """Result of the import: our files, the fate of every option, and remarks for the operator."""
 
     controller: tuple[Line, ...]
     agent: tuple[Line, ...]
@@ -65,7 +65,7 @@ class Imported(NamedTuple):
 
 
 class Importer:
-    """One agent's configuration, and that of the Neutron it worked with. ``folder``: where our files will be."""
+    """Translates one agent's configuration, and that of its Neutron. ``folder``: where our files will be."""
 
     def __init__(self, agent: Sections, neutron: Sections, folder: str) -> None:
         self._agent = {**agent.get(DEFAULT, {})}
@@ -90,7 +90,7 @@ class Importer:
         return self._agent.get(name, [DEFAULTS.get(name, "")])[-1]
 
     def _of(self, section: str, option: str) -> str:
-        """An option of Neutron; noted as used."""
+        """Value of an option of Neutron, which is recorded as used."""
         values = self._neutron.get(section, {}).get(option)
         if values is None:
             return ""
@@ -245,12 +245,12 @@ def _full_path(profile: str) -> str:
 
 
 def _resolved(value: str) -> str:
-    """The value as oslo.config gives it to the agent, where it does not refer to other options."""
+    """The value as the agent gets it from oslo.config, unless it refers to other options."""
     return value.replace("$$", "$").replace("\\$", "$")
 
 
 def rendered(lines: Sequence[Line], heading: str) -> str:
-    """An ini file. A remark stands above its option."""
+    """Text of an ini file. A remark stands above its option."""
     sections: dict[str, list[Line]] = {}
     for line in lines:
         sections.setdefault(line.section, []).append(line)

@@ -87,7 +87,7 @@ class Recorded(NamedTuple):
     seconds_to_active: tuple[float, ...] = ()
     """Seconds since the acceptance of its last change, for each load balancer that became ACTIVE."""
     settled: Mapping[str, str] = {}
-    """Change ids by load balancer whose provisioning status the report changed."""
+    """Load balancers whose provisioning status changed, by the id of the reported change."""
 
 
 @dataclass
