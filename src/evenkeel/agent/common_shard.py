@@ -218,16 +218,16 @@ class CommonShardWorker:
         self._statuses = {(s.kind, s.id): s for s in found}
         self._statistics = {s.listener_id: s for s in seen.statistics}
         if self._clock.monotonic() >= self._answered_at + ANSWER_SECONDS:
-            await self._tell()
+            await self._send_report()
         if now >= self._tenants_at:
-            await self._tell_tenants()
+            await self._report_tenants()
             self._tenants_at = now + TENANTS_SECONDS
 
-    async def _tell_tenants(self) -> None:
+    async def _report_tenants(self) -> None:
         """Report whose partitions the devices have."""
         tenants = sorted(await self._device.tenants())
         for part in portions(tenants, max_bytes=self._max_bytes, max_values=STATUSES_PER_REPORT):
-            await self._tell(tenants=part)
+            await self._send_report(tenants=part)
 
     async def _compare(self, seen: Observation) -> None:
         """Find load balancers that vanished, changed or are missing, and report them before any status."""
@@ -247,7 +247,7 @@ class CommonShardWorker:
                         lacking=list(part.lacking)[:IDS_LOGGED],
                         renewed=part.renewed,
                     )
-                await self._tell(
+                await self._send_report(
                     absent=part.absent,
                     present=part.present,
                     changed=part.changed,
@@ -275,7 +275,7 @@ class CommonShardWorker:
         absent: set[str] = set()
         after = ""
         for _ in range(EXPECTED_PAGES_MAX):
-            receipt = await self._tell(expected_after=after)
+            receipt = await self._send_report(expected_after=after)
             if receipt.expected is None:
                 return None, frozenset()
             expected.update(receipt.expected)
@@ -303,13 +303,13 @@ class CommonShardWorker:
         for figures in statistics:
             self._statistics.pop(figures.listener_id, None)
         try:
-            await self._tell(statuses=statuses, statistics=statistics)
+            await self._send_report(statuses=statuses, statistics=statistics)
         except BusUnavailable:
             again_at = self._clock.monotonic() + LATE_SECONDS
             self._doubtful.update(((status.kind, status.id), again_at) for status in statuses)
             raise
 
-    async def _tell(self, **what: Any) -> m.ReportReceipt:
+    async def _send_report(self, **what: Any) -> m.ReportReceipt:
         receipt = await self._controllers.report_status(
             m.ReportStatus(
                 agent_id=self._settings.agent_id,
