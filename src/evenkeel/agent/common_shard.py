@@ -38,7 +38,7 @@ ALL = "*"
 """Name that stands for all devices of the group."""
 ANSWER_SECONDS = 60.0
 """The longest interval between two reports, even without changes, because the answer may contain changes."""
-SAY_ALL_AGAIN_SECONDS = 300.0
+FULL_REPORT_SECONDS = 300.0
 """Interval of complete reports, which correct statuses that a controller overwrote meanwhile."""
 TENANTS_SECONDS = 600.0
 """Interval of reports of the partitions that devices hold; controllers only look for orphans in them."""
@@ -201,7 +201,7 @@ class CommonShardWorker:
         now = self._clock.monotonic()
         if now >= self._all_again_at:
             self._statuses.clear()
-            self._all_again_at = now + SAY_ALL_AGAIN_SECONDS
+            self._all_again_at = now + FULL_REPORT_SECONDS
         for key in [key for key, again_at in self._doubtful.items() if now >= again_at]:
             del self._doubtful[key]
             self._statuses.pop(key, None)
