@@ -82,7 +82,7 @@ class ControllerClient:
         self._judges_orphans = False
         self._adopts_networks = False
 
-    async def _ask(
+    async def _call(
         self, call: m.Call, expected: type[R], timeout_seconds: float | None = None, *, queue: str = ""
     ) -> R:
         with CALL_DURATION.labels(type(call).__name__).time():
@@ -97,22 +97,22 @@ class ControllerClient:
 
     async def register(self, call: m.Register) -> m.SessionState:
         """Open a session. Raises :class:`CallRefused`, :class:`BusUnavailable`."""
-        return self._record_answer(await self._ask(call, m.SessionState))
+        return self._record_answer(await self._call(call, m.SessionState))
 
     async def keepalive(self, call: m.Keepalive, *, timeout_seconds: float) -> m.SessionState:
         """Renew the session. If the keepalive queue gives no answer, the shared one is tried, too."""
         lane = self._keepalives
         if (queue := lane.queue) is not None:
             try:
-                state = self._record_answer(await self._ask(call, m.SessionState, timeout_seconds / 2, queue=queue))
+                state = self._record_answer(await self._call(call, m.SessionState, timeout_seconds / 2, queue=queue))
                 lane.answered()
                 return state
             except CallTimeout as error:
                 log.warning("no answer to a keepalive in its own queue; using the shared one", error=str(error))
                 lane.close()
             except BusUnavailable:  # not sent: all agents come back at once, and the queue of its own carries that best
-                return self._record_answer(await self._ask(call, m.SessionState, timeout_seconds, queue=queue))
-        return self._record_answer(await self._ask(call, m.SessionState, timeout_seconds))
+                return self._record_answer(await self._call(call, m.SessionState, timeout_seconds, queue=queue))
+        return self._record_answer(await self._call(call, m.SessionState, timeout_seconds))
 
     def _record_answer(self, state: m.SessionState) -> m.SessionState:
         self._judges_orphans = state.judges_orphans
@@ -121,11 +121,11 @@ class ControllerClient:
 
     async def report_state(self, call: m.ReportState) -> None:
         """Send the full state."""
-        await self._ask(call, m.Done)
+        await self._call(call, m.Done)
 
     async def assignments(self, call: m.GetAssignments) -> m.Assignments:
         """The shards of this session."""
-        return await self._ask(call, m.Assignments)
+        return await self._call(call, m.Assignments)
 
     async def services(self, call: m.GetServices) -> m.ServiceDefinitions:
         """Request a page of service definitions.
@@ -134,7 +134,7 @@ class ControllerClient:
         halves it again.
         """
         try:
-            found = await self._ask(call, m.ServiceDefinitions, self._services_timeout)
+            found = await self._call(call, m.ServiceDefinitions, self._services_timeout)
         except CallTimeout:
             self._services_timeout = min(2 * self._services_timeout, max(LONGEST_SECONDS, self._timeout))
             raise
@@ -143,11 +143,11 @@ class ControllerClient:
 
     async def certificates(self, call: m.GetCertificates) -> m.Certificates:
         """Request sealed contents. The time-out includes the time that controllers may wait for the key manager."""
-        return await self._ask(call, m.Certificates, self._timeout + m.CERTIFICATES_SECONDS_MAX)
+        return await self._call(call, m.Certificates, self._timeout + m.CERTIFICATES_SECONDS_MAX)
 
     async def judge_orphans(self, call: m.JudgeOrphans) -> m.OrphanVerdict | None:
         """Request a decision on load balancers without a definition; None: the controllers are too old to answer."""
-        return await self._ask(call, m.OrphanVerdict) if self._judges_orphans else None
+        return await self._call(call, m.OrphanVerdict) if self._judges_orphans else None
 
     async def adopt_networks(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
         """Request, or only preview, the adoption of the networks to which another program attached devices.
@@ -156,26 +156,26 @@ class ControllerClient:
         """
         if not self._adopts_networks:
             raise CallRefused("unexpected", "controllers of an earlier version adopt no partition with networks")
-        return await self._ask(call, m.NetworksAdopted, self._timeout + ADOPTION_SECONDS)
+        return await self._call(call, m.NetworksAdopted, self._timeout + ADOPTION_SECONDS)
 
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
         """Report the outcomes of a pass."""
-        return await self._ask(call, m.ReportReceipt)
+        return await self._call(call, m.ReportReceipt)
 
     async def report_status(self, call: m.ReportStatus) -> m.ReportReceipt:
         """Report an observation. Refused if a later report was processed before."""
-        return await self._ask(replace(call, number=next(self._status_reports)), m.ReportReceipt)
+        return await self._call(replace(call, number=next(self._status_reports)), m.ReportReceipt)
 
     async def report_plan(self, call: m.ReportPlan) -> None:
         """Send the answer to an operator's inquiry."""
-        await self._ask(call, m.Done)
+        await self._call(call, m.Done)
 
     async def release(self, call: m.ReleaseShards) -> None:
-        await self._ask(call, m.Done)
+        await self._call(call, m.Done)
 
     async def raise_epoch(self, call: m.RaiseEpoch) -> None:
         """Request an epoch above that of the device's guard."""
-        await self._ask(call, m.Done)
+        await self._call(call, m.Done)
 
     async def end_session(self, call: m.EndSession) -> None:
-        await self._ask(call, m.Done)
+        await self._call(call, m.Done)
