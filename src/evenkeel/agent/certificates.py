@@ -82,7 +82,7 @@ class CertificateFetch:
         """Contents for as many of the services as one pass takes. Raises :class:`SessionLost`."""
         services, later = _portion(left)
         answers = _Answers(services, left.sha256s)
-        reason = await self._ask(answers)
+        reason = await self._request(answers)
         ready, refused, unanswered = [], [], []
         for service in services:
             if problem := answers.problem_of(service):
@@ -93,7 +93,7 @@ class CertificateFetch:
                 ready.append(service)
         return CertificateDelivery(tuple(ready), tuple(refused), tuple(unanswered), later, answers.contents, reason)
 
-    async def _ask(self, answers: "_Answers") -> str:
+    async def _request(self, answers: "_Answers") -> str:
         """Send requests until all are answered; returns the reason if not, else an empty text."""
         until, had = self._clock.monotonic() + FETCH_SECONDS_MAX, 0
         while wanted := answers.next():
