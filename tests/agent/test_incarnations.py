@@ -27,7 +27,7 @@ def test_a_device_that_tells_nothing_keeps_what_it_told() -> None:
     known = Incarnations()
     known.renewed([device()])
     assert known.renewed([device(incarnation="")]) == set()
-    assert known.tells("a") and not known.tells("b")
+    assert known.reports_incarnation("a") and not known.reports_incarnation("b")
     assert known.renewed([device(incarnation="2")]) == {"a"}
 
 

@@ -27,6 +27,6 @@ class Incarnations:
             self._known[device.name] = now
         return found
 
-    def tells(self, name: str) -> bool:
+    def reports_incarnation(self, name: str) -> bool:
         """Whether the device reports an incarnation, which shows whether it lost its state."""
         return bool(self._known.get(name, ("", ""))[1])

@@ -141,7 +141,7 @@ class Inventory:
         """Devices that became reachable again, except for devices that report an incarnation."""
         if self._reached is None:
             return set()
-        return {name for name in reached - self._reached if not self._incarnations.tells(name)}
+        return {name for name in reached - self._reached if not self._incarnations.reports_incarnation(name)}
 
     def _changed(self, held: Mapping[str, str] | None) -> tuple[str, ...]:
         """Load balancers whose configuration differs from the previous observation."""
