@@ -131,7 +131,7 @@ async def test_what_no_controller_expected_is_told_longest_first(
     scene: tuple[PlanService, Device, Controllers],
 ) -> None:
     desk, _, controllers = scene
-    desk.tell_unexpected(question(load_balancer_id=""), SHARD, {"lb-a": 2.0, "lb-b": 70.4, "lb-c": 2.0})
+    desk.report_unexpected(question(load_balancer_id=""), SHARD, {"lb-a": 2.0, "lb-b": 70.4, "lb-c": 2.0})
     await eventually(lambda: controllers.reports)
     (plan,) = controllers.reports[0].devices
     assert [(step.name, step.note) for step in plan.operations] == [("lb-b", "70"), ("lb-a", "2"), ("lb-c", "2")]

@@ -261,7 +261,7 @@ class Ownership:
         elif entry is not None and isinstance(entry[0], CommonShardWorker):
             observer = entry[0]
             shard = m.Assignment(shard_id=observer.shard_id, project_id=observer.project_id, epoch=observer.epoch)
-            self._plans.tell_unexpected(hint, shard, observer.unexpected)
+            self._plans.report_unexpected(hint, shard, observer.unexpected)
 
     @property
     def queue_depth(self) -> int:

@@ -62,7 +62,7 @@ class PlanService:
         """
         self._later(hint, self._answer(hint, shard, on_adopted, turn or nullcontext()))
 
-    def tell_unexpected(self, hint: m.PlanHint, shard: m.Assignment, unexpected: Mapping[str, float]) -> None:
+    def report_unexpected(self, hint: m.PlanHint, shard: m.Assignment, unexpected: Mapping[str, float]) -> None:
         """Answer an inquiry about the group's common shard.
 
         The answer lists load balancers that its devices hold and controllers did not expect, longest first, each with
