@@ -13,13 +13,13 @@ REPORT = ReportState(agent_id="a", session_id="s", devices=(DeviceState(name="d"
 
 def after(report: ReportState) -> StateReports:
     reports = StateReports()
-    assert not reports.says_the_same(report)
+    assert not reports.is_unchanged(report)
     reports.taken(report)
     return reports
 
 
 def test_the_same_at_another_time_is_not_sent_again() -> None:
-    assert after(REPORT).says_the_same(replace(REPORT, sent_at_seconds=9.0))
+    assert after(REPORT).is_unchanged(replace(REPORT, sent_at_seconds=9.0))
 
 
 @pytest.mark.parametrize(
@@ -34,29 +34,29 @@ def test_the_same_at_another_time_is_not_sent_again() -> None:
     ],
 )
 def test_news_is_sent(changes: dict[str, Any]) -> None:
-    assert not after(REPORT).says_the_same(replace(REPORT, **changes))
+    assert not after(REPORT).is_unchanged(replace(REPORT, **changes))
 
 
 def test_what_was_said_once_is_no_difference() -> None:
-    assert after(replace(REPORT, moved_networks=("n",), enhanced_services=())).says_the_same(REPORT)
+    assert after(replace(REPORT, moved_networks=("n",), enhanced_services=())).is_unchanged(REPORT)
 
 
 def test_figures_of_capacity_are_always_sent() -> None:
     measured = replace(REPORT, capacity={"connections": CapacityFigure(value=1.0, limit=2.0)})
-    assert not after(measured).says_the_same(measured)
+    assert not after(measured).is_unchanged(measured)
 
 
 def test_now_and_then_it_is_sent_in_any_case() -> None:
     reports = after(REPORT)
     for _ in range(CONFIRMED_IN_A_ROW):
-        assert reports.says_the_same(REPORT)
+        assert reports.is_unchanged(REPORT)
         reports.confirmed()
-    assert not reports.says_the_same(REPORT)
+    assert not reports.is_unchanged(REPORT)
     reports.taken(REPORT)
-    assert reports.says_the_same(REPORT)
+    assert reports.is_unchanged(REPORT)
 
 
 def test_after_a_loss_of_the_database_the_next_one_is_sent() -> None:
     reports = after(REPORT)
     reports.forget()
-    assert not reports.says_the_same(REPORT)
+    assert not reports.is_unchanged(REPORT)

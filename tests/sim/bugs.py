@@ -565,7 +565,7 @@ def _report_waits_for_device() -> Iterator[None]:
         patch.object(DeviceReach, "watch", watch),
         patch.object(DeviceWatch, "_probe_repeatedly", never),
         patch.object(DeviceWatch, "_check_repeatedly", never),
-        patch.object(StateReports, "says_the_same", lambda self, report: False),
+        patch.object(StateReports, "is_unchanged", lambda self, report: False),
     ):
         yield
 

@@ -376,7 +376,7 @@ class AgentService:
     async def _report(self, session: Session, ownership: Ownership) -> None:
         while True:
             report = self._state(session, ownership)
-            if session.hints_are_repeated and self._state_reports.says_the_same(report):
+            if session.hints_are_repeated and self._state_reports.is_unchanged(report):
                 self._state_reports.confirmed()
                 session.confirm_report()
             else:

@@ -19,7 +19,7 @@ class StateReports:
         self._taken: ReportState | None = None
         self._confirmed = 0
 
-    def says_the_same(self, report: ReportState) -> bool:
+    def is_unchanged(self, report: ReportState) -> bool:
         """Whether the report need not be sent. Figures of capacity always are: their age counts."""
         if report.capacity or report.capacity_unknown or report.moved_networks or report.enhanced_services is not None:
             return False
