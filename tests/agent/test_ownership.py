@@ -128,7 +128,7 @@ class Bench:
             settings=replace(SETTINGS, retry=RETRY, stop_timeout_seconds=0.05),
             database_history=self.history,
             rng=random.Random(1),
-            ask_again=self._ask,
+            request_assignments=self._ask,
             on_device_trouble=lambda: None,
             incarnations=Incarnations(),
         )

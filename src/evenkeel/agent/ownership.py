@@ -44,7 +44,7 @@ class Ownership:
         settings: AgentSettings,
         database_history: DatabaseHistory,
         rng: random.Random,
-        ask_again: Callable[[], None],
+        request_assignments: Callable[[], None],
         on_device_trouble: Callable[[], None],
         incarnations: Incarnations,
     ) -> None:
@@ -55,7 +55,7 @@ class Ownership:
         self._settings = settings
         self._database_history = database_history
         self._rng = rng
-        self._ask_again = ask_again
+        self._request_assignments = request_assignments
         self._on_device_trouble = on_device_trouble
         self._incarnations = incarnations
         self._pass_limit = PassLimit(settings.passes_at_once, clock)
@@ -193,8 +193,8 @@ class Ownership:
             log.error("worker failed", worker=task.get_name(), exc_info=task.exception())
         now = self._clock.monotonic()
         again_at = self._restarts.failed(key, now)
-        self._ask_again()
-        asyncio.get_running_loop().call_later(again_at - now, self._ask_again)
+        self._request_assignments()
+        asyncio.get_running_loop().call_later(again_at - now, self._request_assignments)
 
     def _drop(self, shard_id: ShardId) -> None:
         worker, task = self._workers.pop(shard_id)
@@ -230,7 +230,7 @@ class Ownership:
             log.warning("shard not released yet", shard=assignment.shard_id, error=str(error))
         finally:
             self._releasing.discard(assignment.shard_id)
-            self._ask_again()
+            self._request_assignments()
 
     def hint(self, hint: m.WorkHint) -> bool:
         """Pass work to the shard's worker. False: the agent does not serve the shard."""

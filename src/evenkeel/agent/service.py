@@ -193,7 +193,7 @@ class AgentService:
             settings=self._settings,
             database_history=self._database_history,
             rng=self._rng,
-            ask_again=self._ask.set,
+            request_assignments=self._ask.set,
             on_device_trouble=self._devices.check_now,
             incarnations=self._devices.incarnations,
         )
