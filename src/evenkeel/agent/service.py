@@ -81,19 +81,19 @@ class AgentService:
         self._database_history = DatabaseHistory(clock)
         self._key_pair = KeyPair()
         self._stop = asyncio.Event()
-        self._ask = asyncio.Event()
-        self._tell = asyncio.Event()
+        self._sync_requested = asyncio.Event()
+        self._report_requested = asyncio.Event()
         self._ownership: Ownership | None = None
         self._session: Session | None = None
         self._devices = DeviceWatch(
             device,
             clock,
             settings,
-            on_change=self._tell.set,
+            on_change=self._report_requested.set,
             on_renewed=self._request_full_resync,
             certificate_ends=certificate_ends,
         )
-        self._enhanced = EnhancedServiceWatch(device, clock, on_change=self._tell.set)
+        self._enhanced = EnhancedServiceWatch(device, clock, on_change=self._report_requested.set)
         self._state_reports = StateReports()
         self._moved: dict[str, int] = {}
         """Number of reports in which each network must still be named."""
@@ -193,11 +193,11 @@ class AgentService:
             settings=self._settings,
             database_history=self._database_history,
             rng=self._rng,
-            request_assignments=self._ask.set,
+            request_assignments=self._sync_requested.set,
             on_device_trouble=self._devices.check_now,
             incarnations=self._devices.incarnations,
         )
-        self._ask.set()
+        self._sync_requested.set()
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._end_on_stop(session, ownership))
@@ -269,7 +269,7 @@ class AgentService:
         if unknown_in is not None:
             ownership.look_at(unknown_in)
         if session.assignments_revision > ownership.revision:
-            self._ask.set()
+            self._sync_requested.set()
 
     def networks_moved(self, network_ids: Collection[str]) -> None:
         """Report that Neutron moved ports of these networks, so that controllers read them again."""
@@ -277,7 +277,7 @@ class AgentService:
         self._moved |= dict.fromkeys(network_ids, 2)
         while len(self._moved) > m.MOVED_NETWORKS_MAX:
             self._moved.popitem()  # read with all others, later
-        self._tell.set()
+        self._report_requested.set()
 
     async def set_gauges(self) -> None:
         """Set the gauges of ``/metrics`` whose values change with time alone."""
@@ -303,8 +303,8 @@ class AgentService:
     def _follow_history(self, ownership: Ownership) -> None:
         if ownership.follow_history():
             self._state_reports.forget()
-            self._ask.set()
-            self._tell.set()
+            self._sync_requested.set()
+            self._report_requested.set()
 
     async def _sync(self, session: Session, ownership: Ownership) -> None:
         """Request the assignments: after a hint, and now and then in case a hint was lost."""
@@ -312,12 +312,12 @@ class AgentService:
         while True:
             try:
                 async with asyncio.timeout(self._poll_seconds(session)):
-                    await self._ask.wait()
+                    await self._sync_requested.wait()
             except TimeoutError:
                 pass
-            self._ask.clear()
+            self._sync_requested.clear()
             if not await self._read_assignments(session, ownership):
-                self._ask.set()
+                self._sync_requested.set()
             elif not ready and not self._stop.is_set():
                 self._on_ready()
                 ready = True
@@ -384,10 +384,10 @@ class AgentService:
             await self._clock.sleep(self._settings.report_spacing_seconds)
             try:
                 async with asyncio.timeout(self._settings.report_interval_seconds):
-                    await self._tell.wait()
+                    await self._report_requested.wait()
             except TimeoutError:
                 pass
-            self._tell.clear()
+            self._report_requested.clear()
 
     def _state(self, session: Session, ownership: Ownership) -> m.ReportState:
         """State report from the data at hand, because it must not wait for a device."""
@@ -428,7 +428,7 @@ class AgentService:
         if isinstance(message, m.PlanHint):
             ownership.ask(message)
         elif not isinstance(message, m.WorkHint) or not ownership.hint(message):
-            self._ask.set()
+            self._sync_requested.set()
 
 
 class _Stopped(Exception):
