@@ -5,8 +5,8 @@ from itertools import pairwise
 from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.inventory import (
     AGAIN_SECONDS,
-    ASK_SECONDS,
     REPEAT,
+    REQUEST_SECONDS,
     Findings,
     Inventory,
 )
@@ -57,7 +57,7 @@ def test_nothing_is_told_of_devices_that_hold_what_they_held() -> None:
     looks = Looks("lb-1")
     assert not any(looks.look({"lb-1": "x"}) for _ in range(5))
     assert looks.asked == 1
-    looks.look({"lb-1": "x"}, seconds=ASK_SECONDS)
+    looks.look({"lb-1": "x"}, seconds=REQUEST_SECONDS)
     assert looks.asked == 2
 
 
@@ -91,7 +91,7 @@ def test_what_comes_or_goes_between_two_looks_is_not_absent() -> None:
     looks.expected = set()  # it was deleted
     assert not looks.look({})
     looks.expected = {"lb-2"}  # it was confirmed after the look began
-    looks.inventory._ask_at = 0.0
+    looks.inventory._request_at = 0.0
     assert not looks.look({})
     assert not looks.look({"lb-2": "x"})
     assert not looks.look({"lb-2": "x"})
@@ -213,10 +213,10 @@ def test_what_is_held_and_not_expected_is_remembered_since_it_was_found() -> Non
     looks = Looks("lb-1")
     looks.look({"lb-1": "x", "orphan": "y"})
     first = looks.now
-    looks.look({"lb-1": "x", "orphan": "y", "new": "z"}, seconds=ASK_SECONDS)
+    looks.look({"lb-1": "x", "orphan": "y", "new": "z"}, seconds=REQUEST_SECONDS)
     assert looks.inventory.unexpected(looks.now) == {"orphan": looks.now - first, "new": 0.0}
     looks.expected.add("new")
-    looks.look({"lb-1": "x", "new": "z"}, seconds=ASK_SECONDS)
+    looks.look({"lb-1": "x", "new": "z"}, seconds=REQUEST_SECONDS)
     assert looks.inventory.unexpected(looks.now) == {}
 
 

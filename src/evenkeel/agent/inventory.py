@@ -19,7 +19,7 @@ from evenkeel.core.device import Observation
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.values import Value
 
-ASK_SECONDS = 60.0
+REQUEST_SECONDS = 60.0
 """Interval of requests for the expected load balancers while no difference is known: only these find load balancers
 lost between two observations.
 """
@@ -106,8 +106,8 @@ class Inventory:
         self._lacking: Mapping[LoadBalancerId, str] = {}
         self._incarnations = Incarnations() if incarnations is None else incarnations
         self._reached: frozenset[str] | None = None
-        self._ask_at = 0.0
-        self._asked_at = -math.inf
+        self._request_at = 0.0
+        self._requested_at = -math.inf
         self._suspects: frozenset[str] = frozenset()
         """Load balancers that are expected and were missing in the previous observation."""
         self._absent: set[str] = set()
@@ -133,7 +133,7 @@ class Inventory:
         renewed |= self._back_unknown(reached)
         changed = self._changed(seen.configurations) if same_devices else ()
         if renewed or self._vanished(seen.configurations):
-            self._ask_at = now
+            self._request_at = now
         self._found = self._due(changed, renewed, self._lacking_still(seen.lacking), now)
         self._held, self._lacking, self._reached = seen.configurations, seen.lacking, reached
 
@@ -182,9 +182,9 @@ class Inventory:
         """
         if self._held is None:
             return False
-        if now >= self._ask_at or self._suspects - self._absent or self._absent & self._held.keys():
+        if now >= self._request_at or self._suspects - self._absent or self._absent & self._held.keys():
             return True
-        return now >= max(self._reported_absent.next_due(), self._asked_at + REPEAT.initial_seconds)
+        return now >= max(self._reported_absent.next_due(), self._requested_at + REPEAT.initial_seconds)
 
     def set_expected(self, expected: Collection[str] | None, shown_absent: Collection[str], now: float) -> None:
         """Compare the last observation with the answer of a controller.
@@ -196,8 +196,8 @@ class Inventory:
         if held is None or expected is None:
             self._suspects = frozenset()
             return
-        self._ask_at = now + ASK_SECONDS
-        self._asked_at = now
+        self._request_at = now + REQUEST_SECONDS
+        self._requested_at = now
         before = self._unexpected_since
         self._unexpected_since = {id_: before.get(id_, now) for id_ in sorted(held.keys() - frozenset(expected))}
         missing = frozenset(expected) - held.keys()
@@ -224,7 +224,7 @@ class Inventory:
     def mark_unreported(self) -> None:
         """Repeat the findings with the next observation's, because the report may not have arrived."""
         self._unreported = self._found
-        self._ask_at = 0.0
+        self._request_at = 0.0
 
     @property
     def needs_expected_soon(self) -> bool:
