@@ -73,7 +73,7 @@ def question(number: int = 1, load_balancer_id: str = "lb-1") -> m.PlanHint:
 async def test_the_devices_plans_are_reported_for_the_shard(scene: tuple[PlanService, Device, Controllers]) -> None:
     desk, device, controllers = scene
     device.free.set()
-    desk.ask(question(), SHARD)
+    desk.answer_inquiry(question(), SHARD)
     await eventually(lambda: controllers.reports)
     (report,) = controllers.reports
     assert (report.inquiry_id, report.shard_id, report.epoch) == ("q1", "shard-1", 3)
@@ -83,7 +83,7 @@ async def test_the_devices_plans_are_reported_for_the_shard(scene: tuple[PlanSer
 
 async def test_a_load_balancer_that_is_gone_has_no_plan(scene: tuple[PlanService, Device, Controllers]) -> None:
     desk, _, controllers = scene
-    desk.ask(question(load_balancer_id="lb-9"), SHARD)
+    desk.answer_inquiry(question(load_balancer_id="lb-9"), SHARD)
     await eventually(lambda: controllers.reports)
     assert (controllers.reports[0].devices, controllers.reports[0].problem) == ((), "")
 
@@ -97,7 +97,7 @@ async def test_what_goes_wrong_is_the_answer(
     desk, device, controllers = scene
     device.failure = failure
     device.free.set()
-    desk.ask(question(), SHARD)
+    desk.answer_inquiry(question(), SHARD)
     await eventually(lambda: controllers.reports)
     assert told in controllers.reports[0].problem  # settled: reports come whole
 
@@ -105,12 +105,12 @@ async def test_what_goes_wrong_is_the_answer(
 async def test_only_so_many_wait_and_none_outlives_the_session(scene: tuple[PlanService, Device, Controllers]) -> None:
     desk, device, controllers = scene
     for number in range(WAITING_MAX + 3):
-        desk.ask(question(number), SHARD)
+        desk.answer_inquiry(question(number), SHARD)
     await eventually(lambda: len(device.batches) == 2)
     desk.end()
     device.free.set()
     await asyncio.sleep(0)
-    desk.ask(question(99), SHARD)
+    desk.answer_inquiry(question(99), SHARD)
     await eventually(lambda: controllers.reports)
     assert [report.inquiry_id for report in controllers.reports] == ["q99"]
 
@@ -121,7 +121,7 @@ async def test_a_partition_is_adopted_after_its_plan_was_made(scene: tuple[PlanS
     looked: list[str] = []
     for count, adopt in enumerate((False, True), 1):
         hint = replace(question(load_balancer_id=""), adopt=adopt)
-        desk.ask(hint, SHARD, on_adopted=lambda: looked.append("again"))
+        desk.answer_inquiry(hint, SHARD, on_adopted=lambda: looked.append("again"))
         await eventually(lambda count=count: len(controllers.reports) == count)  # type: ignore[misc]
         assert device.adopted == (["p1"] if adopt else [])  # settled: the report comes after the adoption
     assert all(batch.complete and not batch.services for batch in device.batches) and looked == ["again"]
@@ -193,7 +193,7 @@ def adopting() -> tuple[PlanService, Attached, Adopting, list[str]]:
 async def ask(desk: PlanService, controllers: Controllers, *, adopt: bool, turn: asyncio.Lock | None = None) -> str:
     """The problem in the answer."""
     before = len(controllers.reports)
-    desk.ask(replace(question(load_balancer_id=""), adopt=adopt), SHARD, turn=turn)
+    desk.answer_inquiry(replace(question(load_balancer_id=""), adopt=adopt), SHARD, turn=turn)
     await eventually(lambda: len(controllers.reports) > before)
     return controllers.reports[-1].problem
 
@@ -225,7 +225,7 @@ async def test_no_pass_of_the_shard_writes_meanwhile() -> None:
     desk, _, controllers, log = adopting()
     turn = asyncio.Lock()
     async with turn:  # a pass has fetched definitions
-        desk.ask(replace(question(load_balancer_id=""), adopt=True), SHARD, turn=turn)
+        desk.answer_inquiry(replace(question(load_balancer_id=""), adopt=True), SHARD, turn=turn)
         await eventually(lambda: turn._waiters)
         assert not log  # settled: nothing may be logged while the test holds the turn
     await eventually(lambda: controllers.reports and log[-1] == "adopt" and not turn.locked())

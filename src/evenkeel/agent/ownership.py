@@ -251,13 +251,13 @@ class Ownership:
             writer.hint(hint.load_balancer_ids, hint.carried)
         return True
 
-    def ask(self, hint: m.PlanHint) -> None:
+    def answer_inquiry(self, hint: m.PlanHint) -> None:
         """Answer an operator's inquiry, if this agent serves the shard."""
         entry = self._workers.get(hint.shard_id)
         if entry is not None and isinstance(entry[0], ShardWorker):
             worker = entry[0]
             shard = m.Assignment(shard_id=worker.shard_id, project_id=worker.project_id, epoch=worker.epoch)
-            self._plans.ask(hint, shard, worker.request_full_resync, turn=worker.turn)
+            self._plans.answer_inquiry(hint, shard, worker.request_full_resync, turn=worker.turn)
         elif entry is not None and isinstance(entry[0], CommonShardWorker):
             observer = entry[0]
             shard = m.Assignment(shard_id=observer.shard_id, project_id=observer.project_id, epoch=observer.epoch)

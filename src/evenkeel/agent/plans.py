@@ -47,7 +47,7 @@ class PlanService:
         self._turns = asyncio.Semaphore(PLANS_AT_ONCE)
         self._tasks: dict[asyncio.Task[None], None] = {}
 
-    def ask(
+    def answer_inquiry(
         self,
         hint: m.PlanHint,
         shard: m.Assignment,

@@ -426,7 +426,7 @@ class AgentService:
         if ownership is None:
             return
         if isinstance(message, m.PlanHint):
-            ownership.ask(message)
+            ownership.answer_inquiry(message)
         elif not isinstance(message, m.WorkHint) or not ownership.hint(message):
             self._sync_requested.set()
 
