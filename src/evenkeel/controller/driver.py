@@ -46,7 +46,7 @@ class Driver:
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
     ) -> None:
         """Send an operator's inquiry to the agent. Raises :class:`BusUnavailable`."""
-        await self._hints.ask(owner, load_balancer_id, inquiry_id, adopt=adopt)
+        await self._hints.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Request a complete pass over the shards of these owners."""

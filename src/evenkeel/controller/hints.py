@@ -87,7 +87,7 @@ class Hints:
         if (origin := tracer().origin()) is not None:
             self._origins.setdefault(queue, origin)
 
-    async def ask(
+    async def send_inquiry(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
     ) -> None:
         """Send an operator's inquiry at once. Raises :class:`BusUnavailable`: then there will be no answer."""
