@@ -94,7 +94,7 @@ class Callbacks:
         ownership, ttl = self._ownership, self._settings.session_ttl_seconds
         match message:
             case m.Keepalive():
-                return _told(await self._keepalives.answer(message))
+                return _with_features(await self._keepalives.answer(message))
             case m.ReportApplied():
                 return await self._applied.record(message)
             case m.GetServices():
@@ -131,7 +131,7 @@ class Callbacks:
             case m.Register():
                 opened = await ownership.register(message, ttl_seconds=ttl)
                 self._on_unserved()
-                return _told(opened)
+                return _with_features(opened)
             case m.ReleaseShards():
                 await self._release(message)
                 return m.Done()
@@ -222,7 +222,7 @@ def has_findings(report: m.ReportStatus) -> bool:
     return bool(report.absent or report.present or report.changed or report.lacking or renewed)
 
 
-def _told(state: m.SessionState) -> m.SessionState:
+def _with_features(state: m.SessionState) -> m.SessionState:
     """Add the features of this version's controllers to the session's state."""
     return replace(
         state,
