@@ -52,16 +52,16 @@ class NetworkFactsUpdates:
 
     async def _read(self, due: Sequence[DueFacts]) -> None:
         facts = await self._network.read_facts(frozenset().union(*(each.subnets for each in due)))
-        await self._tell(await self._attachments.store_facts(facts.subnets))
+        await self._send_changes(await self._attachments.store_facts(facts.subnets))
         for each in due:
             await self._look_for_members(each)
 
     async def _look_for_members(self, due: DueFacts) -> None:
         if due.members:
             hosts = await self._network.find_hosts(due.network_id, due.members)
-            await self._tell(await self._attachments.store_hosts(due.network_id, hosts, late=True))
+            await self._send_changes(await self._attachments.store_hosts(due.network_id, hosts, late=True))
 
-    async def _tell(self, changes: tuple[Change, ...]) -> None:
+    async def _send_changes(self, changes: tuple[Change, ...]) -> None:
         if changes:
             log.info("networks were changed", load_balancers=len(changes))
         for change in changes:
