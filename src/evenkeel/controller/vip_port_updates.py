@@ -47,9 +47,9 @@ class VipPortUpdates:
         """Update all due ports once. Raises :class:`NetworkUnavailable` if that prevented some updates."""
         changed, self._changed = self._changed, set()
         due = await self._ports.take_due_ports(limit=PORTS_PER_LOOK, backoff=RETRY)
-        await for_each(sorted({*changed, *due}), self._tell, at_once=PORTS_AT_ONCE)
+        await for_each(sorted({*changed, *due}), self._update_port, at_once=PORTS_AT_ONCE)
 
-    async def _tell(self, load_balancer_id: LoadBalancerId) -> None:
+    async def _update_port(self, load_balancer_id: LoadBalancerId) -> None:
         for _ in range(ROUNDS):
             port = await self._ports.port_of(load_balancer_id)
             if port is None:
