@@ -78,7 +78,7 @@ class DefinitionReader:
                 lacking: Problems = dict.fromkeys(found.needs.ports, NO_PORTS)
                 if not lacking:
                     return found.page
-            elif not (needs := _unasked(found.needs, asked)):
+            elif not (needs := _unqueried(found.needs, asked)):
                 return found.page
             else:
                 lacking = await self._meet(self._network, call.shard_id, needs, until)
@@ -215,7 +215,7 @@ def _first_reasons(wanted: Mapping[LoadBalancerId, Sequence[T]], reasons: Mappin
     return {id_: each[0] for id_, each in found.items() if each}
 
 
-def _unasked(needs: Needs, asked: set[object]) -> Needs:
+def _unqueried(needs: Needs, asked: set[object]) -> Needs:
     """The needs that this call has not queried yet; they are added to ``asked``."""
     subnets = {id_: ids - asked for id_, ids in needs.subnets.items() if ids - asked}
     members = needs.members - asked
