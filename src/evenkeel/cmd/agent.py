@@ -14,7 +14,7 @@ from evenkeel.agent.watched_device import watched
 from evenkeel.bus.access import AgentAccess
 from evenkeel.bus.factory import open_bus
 from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.refusal import tell_refusal
+from evenkeel.cmd.configuration.refusal import print_refusal
 from evenkeel.cmd.configuration.sections import AGENT
 from evenkeel.cmd.device_drivers import driver_entry
 from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level, set_up_logs
@@ -83,13 +83,13 @@ def main() -> int:
     try:
         conf = load(NAME, sys.argv[1:], groups=AGENT)
     except ValueError as error:
-        return tell_refusal(NAME, error)
+        return print_refusal(NAME, error)
     set_up_logs(conf, name=f"agent {conf.host or 'without a host'}")
     log_start(conf, AGENT)
     try:
         asyncio.run(run(conf))
     except ValueError as error:
-        return tell_refusal(NAME, error, conf)
+        return print_refusal(NAME, error, conf)
     except AgentRefused as error:
         log.error("agent refused", reason=str(error))
         return 3

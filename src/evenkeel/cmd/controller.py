@@ -6,7 +6,7 @@ import asyncio
 import sys
 
 from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.refusal import tell_refusal
+from evenkeel.cmd.configuration.refusal import print_refusal
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.logs import set_up_logs
 from evenkeel.cmd.reloading import ignore_hangup
@@ -21,7 +21,7 @@ def main() -> int:
     try:
         conf = load(NAME, sys.argv[1:], groups=CONTROLLER)
     except ValueError as error:
-        return tell_refusal(NAME, error)
+        return print_refusal(NAME, error)
     set_up_logs(conf, name="controller")
     log_start(conf, CONTROLLER)
     try:
@@ -33,7 +33,7 @@ def main() -> int:
 
         run_controller(NAME, sys.argv[1:], conf)
     except ValueError as error:
-        return tell_refusal(NAME, error, conf)
+        return print_refusal(NAME, error, conf)
     return 0
 
 

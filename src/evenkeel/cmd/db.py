@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from oslo_config import cfg
 
 from evenkeel.cmd.configuration.loading import file_arguments, load
-from evenkeel.cmd.configuration.refusal import REFUSED, tell_refusal
+from evenkeel.cmd.configuration.refusal import REFUSED, print_refusal
 from evenkeel.cmd.logs import LOGGING
 from evenkeel.cmd.options import DATABASE
 from evenkeel.core.errors import StoreUnavailable
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         conf = load(NAME, words, groups={None: LOGGING, "database": DATABASE})
         return asyncio.run(_run(conf, arguments))
     except ValueError as error:
-        return tell_refusal(NAME, error, conf)
+        return print_refusal(NAME, error, conf)
     except StoreUnavailable as error:
         cause = str(getattr(error.__cause__, "orig", None) or error.__cause__ or "").partition("\n")[0]
         print(f"{NAME}: {error}{f': {cause}' if cause else ''}", file=sys.stderr)

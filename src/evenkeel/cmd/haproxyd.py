@@ -15,7 +15,7 @@ import structlog
 from oslo_config import cfg
 
 from evenkeel.cmd.configuration.loading import file_arguments, load
-from evenkeel.cmd.configuration.refusal import tell_refusal
+from evenkeel.cmd.configuration.refusal import print_refusal
 from evenkeel.cmd.configuration.sections import HAPROXYD
 from evenkeel.cmd.haproxyd_options import daemon_name, daemon_settings, http_settings
 from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level, set_up_logs
@@ -61,7 +61,7 @@ def main() -> int:
         print(f"{NAME}: refused: {error}", file=sys.stderr)
         return 2
     except ValueError as error:
-        return tell_refusal(NAME, error)
+        return print_refusal(NAME, error)
     os.umask(0o077)  # only the daemon's user may access keys, epochs and sockets
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what it holds in memory is not to be on disk, nor HAProxy's
     set_up_logs(conf, name=f"haproxyd {daemon_name(conf)}")
@@ -71,7 +71,7 @@ def main() -> int:
             return disown(daemon_settings(conf), arguments.disown)
         asyncio.run(stop_haproxy(conf) if arguments.stop_haproxy else run(conf, file_arguments(arguments.config_file)))
     except ValueError as error:
-        return tell_refusal(NAME, error, conf)
+        return print_refusal(NAME, error, conf)
     return 0
 
 

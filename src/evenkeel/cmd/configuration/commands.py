@@ -72,7 +72,7 @@ class CheckConfig(_FilesCommand):
 
     def take_action(self, parsed_args: Namespace) -> int:
         from evenkeel.cmd.configuration.processes import PROCESSES
-        from evenkeel.cmd.configuration.refusal import tell_refusal
+        from evenkeel.cmd.configuration.refusal import print_refusal
 
         structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr), processors=[_warning])
         command = PROCESSES[parsed_args.process].command
@@ -81,7 +81,7 @@ class CheckConfig(_FilesCommand):
             conf = self.read(parsed_args)
             asyncio.run(_checked(parsed_args.process, conf))
         except ValueError as error:
-            tell_refusal(command, error, conf)
+            print_refusal(command, error, conf)
             return NOT_ACCEPTED
         print(f"{command}: configuration accepted")
         return 0
@@ -98,13 +98,13 @@ class ShowConfig(_FilesCommand, Lister):
 
     def take_action(self, parsed_args: Namespace) -> tuple[tuple[str, ...], Iterable[tuple[Any, ...]]]:
         from evenkeel.cmd.configuration.effective import effective_options
-        from evenkeel.cmd.configuration.refusal import tell_refusal
+        from evenkeel.cmd.configuration.refusal import print_refusal
 
         columns = ("option", "value", "origin") if parsed_args.origin else ("option", "value")
         try:
             conf = self.read(parsed_args)
         except ValueError as error:
-            tell_refusal("evenkeel", error)
+            print_refusal("evenkeel", error)
             sys.exit(NOT_ACCEPTED)
         rows = effective_options(parsed_args.process, conf)
         return columns, [row[: len(columns)] for row in rows if parsed_args.all or not row.is_default]

@@ -15,7 +15,7 @@ TOLD_MAX = 20
 """Maximum number of printed problems; further ones are counted."""
 
 
-def tell_refusal(command: str, error: ValueError, conf: cfg.ConfigOpts | None = None) -> int:
+def print_refusal(command: str, error: ValueError, conf: cfg.ConfigOpts | None = None) -> int:
     """Print the problems; returns the exit code.
 
     ``conf``: the configuration, for files and lines of the options that the problems name; None: the problems name

@@ -6,7 +6,7 @@ from socket import socket
 import structlog
 
 from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.refusal import tell_refusal
+from evenkeel.cmd.configuration.refusal import print_refusal
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.controller_process import run_controller
 from evenkeel.cmd.logs import set_up_logs
@@ -26,7 +26,7 @@ def main() -> int:
     try:
         conf = load(name, arguments, groups=CONTROLLER)
     except ValueError as error:
-        return tell_refusal(name, error)
+        return print_refusal(name, error)
     set_up_logs(conf, name="controller")
     structlog.contextvars.bind_contextvars(worker=int(number))
     context = ProcessContext(
@@ -40,7 +40,7 @@ def main() -> int:
     try:
         run_controller(name, arguments, conf, context)
     except ValueError as error:
-        return tell_refusal(name, error, conf)
+        return print_refusal(name, error, conf)
     return 0
 
 
