@@ -12,7 +12,7 @@ from oslo_config import cfg
 from evenkeel.cmd.configuration.ini_files import IniFile
 from evenkeel.cmd.configuration.known_options import known_options
 from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.refusal import TOLD_MAX, refusal_lines
+from evenkeel.cmd.configuration.refusal import PRINTED_MAX, refusal_lines
 from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER, HAPROXYD, OptionGroups
 from evenkeel.config.problems import ConfigurationRefused
 
@@ -91,13 +91,13 @@ def test_values_are_substituted_as_ever(tmp_path: Path) -> None:
 
 
 def test_several_are_told_at_once_but_not_all_of_very_many(tmp_path: Path) -> None:
-    options = "\n".join(f"x{number} = 1" for number in range(TOLD_MAX + 2))
+    options = "\n".join(f"x{number} = 1" for number in range(PRINTED_MAX + 2))
     with pytest.raises(ConfigurationRefused) as refusal:
         read(tmp_path, f"[DEFAULT]\n{options}\n")
-    assert len(refusal.value.problems) == TOLD_MAX + 2
+    assert len(refusal.value.problems) == PRINTED_MAX + 2
     lines = refusal_lines("test", refusal.value.problems)
-    assert lines[0] == f"test: configuration refused, {TOLD_MAX + 2} problems:"
-    assert len(lines) == 1 + TOLD_MAX + 1 and lines[-1] == "  and 2 more"
+    assert lines[0] == f"test: configuration refused, {PRINTED_MAX + 2} problems:"
+    assert len(lines) == 1 + PRINTED_MAX + 1 and lines[-1] == "  and 2 more"
 
 
 def test_former_names_are_read_and_no_others(tmp_path: Path) -> None:

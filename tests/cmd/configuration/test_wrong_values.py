@@ -7,7 +7,7 @@ from oslo_config import cfg, types
 
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.processes import PROCESSES, options_of
-from evenkeel.cmd.configuration.refusal import TOLD_MAX, refusal_lines
+from evenkeel.cmd.configuration.refusal import PRINTED_MAX, refusal_lines
 from evenkeel.config.problems import ConfigurationRefused
 
 LINE_MAX = 400
@@ -80,7 +80,7 @@ def test_all_wrong_values_at_once_fit_a_screen(tmp_path: Path, process: str) -> 
     problems = refused(process, file)
     assert len(problems) == sum(len(options) for options in wrong.values())
     screen = refusal_lines("evenkeel", problems)
-    assert len(screen) <= TOLD_MAX + 2
+    assert len(screen) <= PRINTED_MAX + 2
 
 
 @pytest.mark.parametrize(

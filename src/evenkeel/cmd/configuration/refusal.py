@@ -11,7 +11,7 @@ from evenkeel.config.problems import problems_of
 
 REFUSED = 2
 """Exit code for a refused configuration."""
-TOLD_MAX = 20
+PRINTED_MAX = 20
 """Maximum number of printed problems; further ones are counted."""
 
 
@@ -39,7 +39,7 @@ def refusal_lines(command: str, problems: Sequence[str]) -> list[str]:
     """Lines for the problems: one line for one problem, else a heading and a line for each."""
     if len(problems) == 1:
         return [f"{command}: configuration refused: {problems[0]}"]
-    told = [f"  {problem}" for problem in problems[:TOLD_MAX]]
-    if len(problems) > TOLD_MAX:
-        told.append(f"  and {len(problems) - TOLD_MAX} more")
+    told = [f"  {problem}" for problem in problems[:PRINTED_MAX]]
+    if len(problems) > PRINTED_MAX:
+        told.append(f"  and {len(problems) - PRINTED_MAX} more")
     return [f"{command}: configuration refused, {len(problems)} problems:", *told]
