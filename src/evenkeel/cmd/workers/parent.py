@@ -131,7 +131,7 @@ async def _tell(parent: "Parent", systemd: ServiceManager, conf: cfg.ConfigOpts,
     await parent.serves.wait()
     announce(conf.api.endpoint_file, url)
     systemd.ready()
-    await systemd.watch(hangs=parent.nobody_serves, problem="no worker serves")
+    await systemd.watch(hangs=parent.no_worker_serves, problem="no worker serves")
 
 
 class Parent:
@@ -237,7 +237,7 @@ class Parent:
                     self._served_at = looked_at
             await asyncio.sleep(LOOK_SECONDS)
 
-    def nobody_serves(self, within_seconds: float) -> bool:
+    def no_worker_serves(self, within_seconds: float) -> bool:
         """Whether no worker has served for that long."""
         return time.monotonic() - self._served_at > within_seconds
 
