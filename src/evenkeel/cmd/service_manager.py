@@ -71,15 +71,15 @@ class ServiceManager:
 
     def ready(self) -> None:
         """Notify that the process serves."""
-        self._tell("READY=1\nSTATUS=serving")
+        self._notify("READY=1\nSTATUS=serving")
 
     def status(self, text: str) -> None:
         """Set the status line shown by ``systemctl status``."""
-        self._tell(f"STATUS={text}")
+        self._notify(f"STATUS={text}")
 
     def stopping(self) -> None:
         """Notify that the process has begun to end."""
-        self._tell("STOPPING=1\nSTATUS=stopping")
+        self._notify("STOPPING=1\nSTATUS=stopping")
 
     async def watch(
         self, *, hangs: Callable[[float], bool] = lambda _seconds: False, problem: str = "an event loop hangs"
@@ -94,7 +94,7 @@ class ServiceManager:
             if hangs(seconds):
                 log.error(f"{problem}; the service manager will restart this process")
             else:
-                self._tell("WATCHDOG=1")
+                self._notify("WATCHDOG=1")
                 self._touch()
             await asyncio.sleep(seconds / BEATS_PER_TIMEOUT)
 
@@ -106,7 +106,7 @@ class ServiceManager:
         except OSError as error:
             log.warning("the health file is not written", file=str(self._health_file), error=str(error))
 
-    def _tell(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         if self._parent is not None:
             with contextlib.suppress(OSError):  # it is gone, which ends this process
                 self._parent.send(text.encode())
@@ -114,8 +114,8 @@ class ServiceManager:
         if not self._address:
             return
         try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as telling:
-                telling.setblocking(False)
-                telling.sendto(text.encode(), self._address)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as notifying:
+                notifying.setblocking(False)
+                notifying.sendto(text.encode(), self._address)
         except OSError as error:
             log.warning("notification to systemd failed", error=str(error))
