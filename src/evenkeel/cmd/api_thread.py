@@ -66,24 +66,24 @@ class ThreadedChangeSink:
 
     async def accepted(self, change: Change) -> None:
         """Notify the driver in the controller's event loop."""
-        await self._tell(self._sink.accepted(change))
+        await self._run_in_controller(self._sink.accepted(change))
 
     async def failed_over(self, change: Change) -> None:
         """Notify the driver of a failover in the controller's event loop."""
-        await self._tell(self._in_turn(change))
+        await self._run_in_controller(self._in_turn(change))
 
     async def send_inquiry(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
     ) -> None:
         """Send an operator's inquiry to an agent, in the controller's event loop."""
-        await self._tell(self._sink.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt))
+        await self._run_in_controller(self._sink.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt))
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Request a complete pass from agents, in the controller's event loop."""
-        await self._tell(self._sink.request_full_resync(owners))
+        await self._run_in_controller(self._sink.request_full_resync(owners))
 
-    async def _tell(self, telling: Coroutine[Any, Any, None]) -> None:
-        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(telling, self._loop))
+    async def _run_in_controller(self, work: Coroutine[Any, Any, None]) -> None:
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     async def _in_turn(self, change: Change) -> None:
         async with self._turns:
