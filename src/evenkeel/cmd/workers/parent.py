@@ -85,7 +85,7 @@ async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -
     await metrics.start(expose=parent.exposition)
     systemd.status("waiting for the first worker")
     running = asyncio.create_task(parent.run())
-    telling = asyncio.create_task(_tell(parent, systemd, conf, url_of(listening, conf)))
+    notifying = asyncio.create_task(_notify_serving(parent, systemd, conf, url_of(listening, conf)))
     stopped = asyncio.create_task(stop.wait())
     watching = asyncio.create_task(reloading.watch())
     try:
@@ -94,7 +94,7 @@ async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -
     finally:
         systemd.stopping()
         listening.close()
-        tasks = (running, telling, stopped, watching)
+        tasks = (running, notifying, stopped, watching)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -126,7 +126,7 @@ def _reloading(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metric
     return Reloading(name, arguments, CONTROLLER, conf, actions)
 
 
-async def _tell(parent: "Parent", systemd: ServiceManager, conf: cfg.ConfigOpts, url: str) -> None:
+async def _notify_serving(parent: "Parent", systemd: ServiceManager, conf: cfg.ConfigOpts, url: str) -> None:
     """Notify systemd as soon as the API is served, and periodically while it is."""
     await parent.serves.wait()
     announce(conf.api.endpoint_file, url)
