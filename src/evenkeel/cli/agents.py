@@ -12,7 +12,7 @@ from evenkeel.cli.base import (
     devices_missed,
     find_agent,
     find_neighbour,
-    tell_problems,
+    print_problems,
     warn_of_halted,
 )
 from evenkeel.cli.client import API
@@ -70,7 +70,7 @@ class ListAgents(ListCommand):
         query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
         rows = self.client.get(f"{API}/agents", query)["agents"]
         warn_of_halted(self, rows)
-        tell_problems(self, devices_missed(rows))
+        print_problems(self, devices_missed(rows))
         return listed(LIST_COLUMNS, [{**row, "devices_in_reach": devices_in_reach(row)} for row in rows])
 
 
@@ -87,7 +87,7 @@ class ShowAgent(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         agent = find_agent(self.client, parsed_args.agent)
         warn_of_halted(self, [agent])
-        tell_problems(self, devices_missed([agent]))
+        print_problems(self, devices_missed([agent]))
         return shown({**agent, "devices_in_reach": devices_in_reach(agent)})
 
 

@@ -146,7 +146,7 @@ def warn_of_halted(command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key
         command.app.stderr.write(f"environment {name} is halted: {reason}. No shard moves {advice}\n")
 
 
-def tell_problems(command: "ApiCommand", problems: Iterable[str]) -> None:
+def print_problems(command: "ApiCommand", problems: Iterable[str]) -> None:
     """Print each problem on standard error, and set the exit code."""
     for problem in problems:
         command.app.stderr.write(f"problem: {problem}\n")

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from evenkeel.cli.base import CONNECTED, ListCommand, tell_problems
+from evenkeel.cli.base import CONNECTED, ListCommand, print_problems
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import listed
 
@@ -25,5 +25,5 @@ class ListControllers(ListCommand):
             for row in rows
             if row["alive"] and row["message_broker"] != CONNECTED
         ]
-        tell_problems(self, [*silent, *mute])
+        print_problems(self, [*silent, *mute])
         return listed(LIST_COLUMNS, rows)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evenkeel.cli.agents import add_environment_filter
-from evenkeel.cli.base import ListCommand, tell_problems
+from evenkeel.cli.base import ListCommand, print_problems
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import listed, titled
 
@@ -46,7 +46,7 @@ class ListDevices(ListCommand):
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {"environment": parsed_args.environment} if parsed_args.environment else {}
         rows = devices_of(self.client.get(f"{API}/agents", query)["agents"])
-        tell_problems(
+        print_problems(
             self, (f"{titled(row['name'], row['address'])}: {row['problem']}" for row in rows if row["problem"])
         )
         return listed(LIST_COLUMNS, rows)

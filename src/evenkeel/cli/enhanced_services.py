@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, tell_problems
+from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, print_problems
 from evenkeel.cli.client import API, ApiRefused, UsageError, segment
 from evenkeel.cli.columns import Columns, escaped, listed, shown
 from evenkeel.config.esd.directory import read_directory
@@ -72,7 +72,7 @@ class CheckEnhancedServices(ApiCommand):
             problems = list(_file_problems(parsed))
             if parsed_args.environment:
                 problems += _differences(parsed, _services(self, parsed_args.environment))
-        tell_problems(self, map(escaped, problems))
+        print_problems(self, map(escaped, problems))
         if not problems:
             self.app.stdout.write("no problems\n")
 

@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.cli.base import CONNECTED, WRITABLE, ShowCommand, tell_problems, warn_of_halted
+from evenkeel.cli.base import CONNECTED, WRITABLE, ShowCommand, print_problems, warn_of_halted
 from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import Columns, shown, titled
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
@@ -36,7 +36,7 @@ class Explain(ShowCommand):
         explained = explanation(hosting)
         shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))
         if explained.action != NOTHING:
-            tell_problems(
+            print_problems(
                 self,
                 [f"load balancer {titled(hosting.get('name', ''), hosting['load_balancer_id'])}: {explained.state}"],
             )

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from evenkeel.cli.base import ApiCommand, ListCommand, tell_problems
+from evenkeel.cli.base import ApiCommand, ListCommand, print_problems
 from evenkeel.cli.client import API, ApiRefused, segment
 from evenkeel.cli.columns import listed
 from evenkeel.cli.plans import ANSWER_SECONDS
@@ -69,7 +69,7 @@ class ListOrphans(ListCommand):
             ]
             if found["more"]:
                 problems.append(f"{named}: {found['more']} more were not looked at")
-        tell_problems(self, problems)
+        print_problems(self, problems)
         return listed(COLUMNS, rows)
 
 

@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenkeel.cli.base import ApiCommand, tell_problems
+from evenkeel.cli.base import ApiCommand, print_problems
 from evenkeel.cli.client import API, ApiRefused, segment
 from evenkeel.cli.columns import escaped
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
@@ -37,7 +37,7 @@ class ShowPlan(ApiCommand):
             self.app.stdout.write(f"{json.dumps(found, indent=2)}\n")
         else:
             self.app.stdout.writelines(f"{escaped(line)}\n" for line in lines_of(found))
-        tell_problems(self, problems_of(found))
+        print_problems(self, problems_of(found))
 
 
 class Adopt(ApiCommand):
@@ -65,7 +65,7 @@ class Adopt(ApiCommand):
         else:
             self.app.stdout.writelines(f"{escaped(line)}\n" for line in lines_of(found))
             self.app.stdout.write(ADOPTED if parsed_args.yes else PLANNED)
-        tell_problems(self, problems_of(found))
+        print_problems(self, problems_of(found))
 
     def _shard(self, project: str, environment: str | None) -> str:
         """Id of the tenant's shard. Raises :class:`ApiRefused` unless there is exactly one."""

@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.cli.base import ShowCommand, tell_problems
+from evenkeel.cli.base import ShowCommand, print_problems
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import Columns, shown
 
@@ -16,7 +16,7 @@ class ShowStatus(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         status = dict(self.client.get(f"{API}/status")["status"])
-        tell_problems(self, [f"{problem['text']}; {problem['remedy']}" for problem in status.pop("problems")])
+        print_problems(self, [f"{problem['text']}; {problem['remedy']}" for problem in status.pop("problems")])
         devices = [name for group in status.pop("devices") for name in group["out_of_reach"]]
         found = {
             "environments_halted": ", ".join(row["environment"] for row in status.pop("halted")),

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from evenkeel.cli.base import ListCommand, tell_problems
+from evenkeel.cli.base import ListCommand, print_problems
 from evenkeel.cli.client import UsageError
 from evenkeel.cli.columns import listed
 from evenkeel.cli.config_import.ini_reading import BadIni, Sections, merged, read_ini
@@ -51,7 +51,7 @@ class ImportConfig(ListCommand):
             PASSWORD_FILE: f"{result.password}\n",
         }
         _write(folder, files, replace=parsed_args.force)
-        tell_problems(self, result.problems)
+        print_problems(self, result.problems)
         return listed(COLUMNS, [finding._asdict() for finding in result.findings])
 
 
