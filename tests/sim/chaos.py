@@ -325,7 +325,7 @@ class Chaos:
     def _ask_back(self) -> None:
         agent_id = self._agent_id()
         if agent_id is not None:
-            self._ask(lambda store: store.operators.ask_failback(agent_id))
+            self._ask(lambda store: store.operators.request_failback(agent_id))
 
     def _forbid_back(self) -> None:
         mode, name = self.rng.choice(("manual", "never")), self.world.environment

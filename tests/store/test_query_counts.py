@@ -192,7 +192,7 @@ CASES: dict[str, Case] = {
     "agents": Case(lambda store, it: store.operators.agents(), 6),
     "agent": Case(lambda store, it: store.operators.agent(AGENT), 4),
     "drain and undrain": Case(lambda store, it: drained_and_back(store), 12),
-    "ask for failback": Case(lambda store, it: store.operators.ask_failback(AGENT), 10),
+    "ask for failback": Case(lambda store, it: store.operators.request_failback(AGENT), 10),
     "load balancers on an agent": Case(
         lambda store, it: store.operators.load_balancers_on_agent(AGENT, ListQuery()), 3
     ),

@@ -138,7 +138,7 @@ async def test_manual_failback_waits_to_be_asked_for(world: World, monkeypatch: 
     assert await all_with(world, second)
     assert "was not requested" in why_away(await world.store.operators.agent(first))
     async with never_without_an_owner(world):
-        await world.store.operators.ask_failback(first)
+        await world.store.operators.request_failback(first)
         await eventually(lambda: all_with(world, first))
 
     async def is_forgotten() -> bool:

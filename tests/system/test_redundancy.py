@@ -181,7 +181,7 @@ async def test_shards_come_home_when_an_operator_asks_where_failback_is_manual(w
 
     await eventually(settled_and_looked_at)
     assert await world.acting(load_balancer_id) != home  # settled: nothing may ever move
-    await world.store.operators.ask_failback(agent.id)
+    await world.store.operators.request_failback(agent.id)
 
     async def back_and_ticked_off() -> bool:
         return (

@@ -84,10 +84,10 @@ async def test_failback_is_asked_for_once_and_only_if_something_is_away(store: S
     await placed(store)
     await add_agent(store, OTHER)
 
-    assert not (await store.operators.ask_failback(AGENT)).failback_asked
+    assert not (await store.operators.request_failback(AGENT)).failback_asked
     await add_shard(store, "away", project_id="p3", acting_agent_id=OTHER)
     for _ in range(2):
-        assert (await store.operators.ask_failback(AGENT)).failback_asked
+        assert (await store.operators.request_failback(AGENT)).failback_asked
 
     assert await kinds(store) == ["agent_failback"]
 
@@ -97,13 +97,13 @@ async def test_failback_that_is_never_is_refused(store: SqlStore) -> None:
     await store.operators.update_environment("prod", {"failback": FailbackMode.NEVER})
 
     with pytest.raises(Conflict, match="failback of environment prod is never"):
-        await store.operators.ask_failback(AGENT)
+        await store.operators.request_failback(AGENT)
 
 
 async def test_unknown_agents_are_not_found(store: SqlStore) -> None:
     for ask in (
         store.operators.force_agent_down("nope", True),
-        store.operators.ask_failback("nope"),
+        store.operators.request_failback("nope"),
         store.operators.rebind_agent("nope", AGENT),
     ):
         with pytest.raises(NotFound, match="Agent nope not found"):

@@ -72,7 +72,7 @@ def set_admin_state(up: bool) -> Callable[[Services, Call], Awaitable[Answer]]:
 async def failback(services: Services, call: Call) -> Answer:
     """Handle PUT /agents/{id}/failback: have the agent's shards handed back to it."""
     options_of(call, ())
-    return _one(await services.operators.ask_failback(AgentId(object_id(call, "Agent"))))
+    return _one(await services.operators.request_failback(AgentId(object_id(call, "Agent"))))
 
 
 async def force_down(services: Services, call: Call, body: ForceDownBody) -> Answer:

@@ -115,7 +115,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def ask_failback(self, agent_id: AgentId) -> Agent:
+    async def request_failback(self, agent_id: AgentId) -> Agent:
         """Request that the agent's shards are handed back to it. Raises :class:`NotFound`; :class:`Conflict` where the
         environment's failback is ``never``.
         """

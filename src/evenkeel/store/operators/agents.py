@@ -61,7 +61,7 @@ def _set_flag(
     return agent
 
 
-def ask_failback(connection: Connection, agent_id: AgentId) -> Agent:
+def request_failback(connection: Connection, agent_id: AgentId) -> Agent:
     """Request the failback of the agent's shards; no change if none is away.
 
     Raises :class:`NotFound`, :class:`Conflict` if the environment's failback is ``never``.

@@ -101,8 +101,8 @@ class SqlOperators:
     async def force_agent_down(self, agent_id: AgentId, down: bool) -> Agent:
         return await self._db.write(lambda connection: agents.force_down(connection, agent_id, down))
 
-    async def ask_failback(self, agent_id: AgentId) -> Agent:
-        return await self._db.write(lambda connection: agents.ask_failback(connection, agent_id))
+    async def request_failback(self, agent_id: AgentId) -> Agent:
+        return await self._db.write(lambda connection: agents.request_failback(connection, agent_id))
 
     async def rebind_agent(self, agent_id: AgentId, to_agent_id: str) -> int:
         return await self._db.write(lambda connection: moves.rebind(connection, agent_id, to_agent_id))
