@@ -43,7 +43,7 @@ from evenkeel.store.operators.enhanced_services import read_enhanced_services
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership import foreign_histories, histories
 from evenkeel.store.reports.orphan_summary import read_orphan_summary
-from evenkeel.store.reports.orphaned_load_balancers import ask_removal, read_orphaned
+from evenkeel.store.reports.orphaned_load_balancers import read_orphaned, request_removal
 from evenkeel.store.reports.orphans import read_orphans
 from evenkeel.store.scheduling.own_certificates import read_certificates
 from evenkeel.store.scheduling.reach import read_out_of_reach
@@ -140,7 +140,7 @@ class SqlOperators:
         return await self._db.read(lambda connection: read_orphaned(connection, environment, group_number))
 
     async def remove_orphan(self, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
-        return await self._db.write(lambda connection: ask_removal(connection, load_balancer_id))
+        return await self._db.write(lambda connection: request_removal(connection, load_balancer_id))
 
     async def known_load_balancers(self, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
         return await self._db.read(lambda connection: reads.read_known(connection, ids))

@@ -226,7 +226,7 @@ def read_orphaned(connection: Connection, environment: str, group_number: int) -
     )
 
 
-def ask_removal(connection: Connection, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
+def request_removal(connection: Connection, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
     """Mark the orphan for removal, because an operator wants it; returns the agents that have to make a pass.
 
     Raises :class:`NotFound` unless there is such an orphan.
