@@ -45,7 +45,7 @@ def note_reach(connection: Connection, environment: str, number: int) -> ShardOw
         return None
     place = f"{environment}/{number}"
     if found.kind is not known.kind:  # load balancers are locked before groups
-        _tell_load_balancers(connection, environment, number, known.reason(place), found)
+        _update_load_balancers(connection, environment, number, known.reason(place), found)
     again = found.kind is ReachKind.REACHED and known.kind is not ReachKind.REACHED
     changed = connection.execute(
         update(_group)
@@ -63,7 +63,7 @@ def note_reach(connection: Connection, environment: str, number: int) -> ShardOw
     return _observer(connection, environment, number) if found.kind is ReachKind.REACHED else None
 
 
-def _tell_load_balancers(connection: Connection, environment: str, number: int, said: str, found: Reach) -> None:
+def _update_load_balancers(connection: Connection, environment: str, number: int, said: str, found: Reach) -> None:
     shards = connection.scalars(
         select(_shard.c.id).where(
             _shard.c.environment == environment, _shard.c.group_number == number, _shard.c.project_id != COMMON_PROJECT
