@@ -59,7 +59,9 @@ class SqlLostPorts:
         return await self._db.write(lambda connection: _made(connection, port, port_id))
 
     async def not_made(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
-        await self._db.write(lambda connection: _tell(connection, load_balancer_id, reason[:REASON_CHARACTERS]))
+        await self._db.write(
+            lambda connection: _record_failure(connection, load_balancer_id, reason[:REASON_CHARACTERS])
+        )
 
 
 def _first(connection: Connection) -> None:
@@ -133,21 +135,21 @@ def _note_one(connection: Connection, row: Any) -> None:
         "binding": True,
         "security_groups": True,
     }
-    _say(connection, row.id, "", _lost_text(row.vip_port_id))
+    _set_reason(connection, row.id, "", _lost_text(row.vip_port_id))
     if not connection.execute(update(_change).where(_change.c.load_balancer_id == row.id).values(lost)).rowcount:
         connection.execute(insert(_change).values(load_balancer_id=row.id, revision=row.revision, **lost))
 
 
-def _tell(connection: Connection, load_balancer_id: LoadBalancerId, reason: str) -> None:
+def _record_failure(connection: Connection, load_balancer_id: LoadBalancerId, reason: str) -> None:
     is_it = _change.c.load_balancer_id == load_balancer_id, _change.c.lost_port_id.is_not(None)
     said = connection.scalar(select(_change.c.reason).where(*is_it))
     if said is not None:
         connection.execute(update(_change).where(*is_it).values(reason=reason))
         for former in {said, ""}:  # a change of the tenant's may have removed it
-            _say(connection, load_balancer_id, former, reason)
+            _set_reason(connection, load_balancer_id, former, reason)
 
 
-def _say(connection: Connection, load_balancer_id: LoadBalancerId, said: str, reason: str) -> None:
+def _set_reason(connection: Connection, load_balancer_id: LoadBalancerId, said: str, reason: str) -> None:
     """Set the status reason that tenants see, unless a change of theirs has a reason of its own."""
     is_it = _root.c.id == load_balancer_id, _root.c.status_reason == said
     connection.execute(update(_root).where(*is_it).values(status_reason=reason))
@@ -170,7 +172,7 @@ def _found(connection: Connection, port: DuePort) -> None:
 
 def _settle(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
     """Record that the port exists again, and has to be bound."""
-    _say(connection, load_balancer_id, read_problem(connection, load_balancer_id), "")
+    _set_reason(connection, load_balancer_id, read_problem(connection, load_balancer_id), "")
     connection.execute(
         update(_change)
         .where(_change.c.load_balancer_id == load_balancer_id)
