@@ -113,12 +113,12 @@ def note_silence(connection: Connection, window_seconds: float) -> None:
         _set_breaker(connection, name, reason)
     for agent in agents:
         if _is_news(agent):
-            _say(connection, agent)
+            _record_change(connection, agent)
     for agent_id in _came_home(connection, agents):
         connection.execute(update(_agent).where(_agent.c.id == agent_id).values(failback_asked=False))
 
 
-def _say(connection: Connection, agent: SeenAgent) -> None:
+def _record_change(connection: Connection, agent: SeenAgent) -> None:
     back = agent.view.live
     news = (
         and_(_agent.c.silent_since.is_not(None), live())
