@@ -42,7 +42,7 @@ _VALUES = tuple(column.name for column in _revision.columns if column.name not i
 
 def revision_rows(load_balancer_id: LoadBalancerId, at: float) -> Rows:
     """Row with the user who requested a load balancer that this transaction stores. ``at``: the database's time."""
-    return Rows(_revision, [_asked(load_balancer_id, 1, at)])
+    return Rows(_revision, [_revision_values(load_balancer_id, 1, at)])
 
 
 def note_revision(connection: Connection, load_balancer_id: LoadBalancerId, revision: int, at: float) -> None:
@@ -50,14 +50,14 @@ def note_revision(connection: Connection, load_balancer_id: LoadBalancerId, revi
 
     ``at``: the database's time.
     """
-    upsert(connection, _revision, _VALUES, [_asked(load_balancer_id, revision, at)])
+    upsert(connection, _revision, _VALUES, [_revision_values(load_balancer_id, revision, at)])
 
 
 def note_revisions(connection: Connection, condition: ColumnElement[bool]) -> None:
     """Store the user for all load balancers that meet ``condition``, whose revisions this transaction raised. One
     statement.
     """
-    asked = _asked(LoadBalancerId(""), 0, 0.0) | {
+    asked = _revision_values(LoadBalancerId(""), 0, 0.0) | {
         "load_balancer_id": _root.c.id,
         "slot": _root.c.revision % KEPT,
         "revision": _root.c.revision,
@@ -81,7 +81,7 @@ def _insert(dialect: str) -> Any:
     return postgresql.insert(_revision) if dialect == "postgresql" else sqlite.insert(_revision)
 
 
-def _asked(load_balancer_id: LoadBalancerId, revision: int, at: float) -> dict[str, Any]:
+def _revision_values(load_balancer_id: LoadBalancerId, revision: int, at: float) -> dict[str, Any]:
     by = requester()
     return {
         "load_balancer_id": load_balancer_id,
