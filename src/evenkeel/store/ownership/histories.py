@@ -148,7 +148,7 @@ class ConfirmedStateCheck(NamedTuple):
     """See :attr:`evenkeel.core.messages.SessionState.unknown_in`."""
 
 
-class Asked(NamedTuple):
+class KeepaliveToCheck(NamedTuple):
     """A keepalive to check: the state confirmed to an agent, and the database's answer."""
 
     agent_id: AgentId
@@ -157,7 +157,7 @@ class Asked(NamedTuple):
     keepalives: int
 
 
-def check_all_seen(connection: Connection, asked: Sequence[Asked]) -> list[ConfirmedStateCheck]:
+def check_all_seen(connection: Connection, asked: Sequence[KeepaliveToCheck]) -> list[ConfirmedStateCheck]:
     """Compare the database with the confirmed states, in the order of ``asked``.
 
     One statement if changes were recently confirmed to agents; one more if a confirmed load balancer is gone, and one
@@ -173,7 +173,7 @@ def check_all_seen(connection: Connection, asked: Sequence[Asked]) -> list[Confi
     return [_checked(each, roots, shards) for each in asked]
 
 
-def _comparable(asked: Asked) -> bool:
+def _comparable(asked: KeepaliveToCheck) -> bool:
     """Whether the state was confirmed in the present history."""
     return asked.seen is not None and bool(asked.history) and asked.seen.history == asked.history
 
@@ -196,7 +196,7 @@ def _shards(connection: Connection, ids: Sequence[ShardId]) -> dict[str, Any]:
     return {row.id: row for row in rows}
 
 
-def _checked(asked: Asked, roots: Mapping[str, Any], shards: Mapping[str, Any]) -> ConfirmedStateCheck:
+def _checked(asked: KeepaliveToCheck, roots: Mapping[str, Any], shards: Mapping[str, Any]) -> ConfirmedStateCheck:
     seen = asked.seen
     if seen is None or not _comparable(asked):
         return ConfirmedStateCheck()

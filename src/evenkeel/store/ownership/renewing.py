@@ -31,7 +31,7 @@ from evenkeel.core.messages import ConfirmedState, SessionState
 from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
-from evenkeel.store.ownership.histories import Asked, check_all_seen, history_id
+from evenkeel.store.ownership.histories import KeepaliveToCheck, check_all_seen, history_id
 from evenkeel.store.ownership.sql import live
 from evenkeel.store.records import schema
 
@@ -72,7 +72,7 @@ def opened(connection: Connection, renewed: Sequence[Renewed], ttl_seconds: floa
         for _, row, _ in renewed
     ]
     asked = [
-        Asked(each.agent_id, each.seen, state.history, state.keepalives)
+        KeepaliveToCheck(each.agent_id, each.seen, state.history, state.keepalives)
         for each, state in zip(renewed, states, strict=True)
     ]
     checks = check_all_seen(connection, asked)
