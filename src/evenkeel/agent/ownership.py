@@ -92,7 +92,7 @@ class Ownership:
             entry = self._workers.get(shard.shard_id)
             if entry is not None and (shard.epoch != entry[0].epoch or entry[1].done()):
                 self._drop(shard.shard_id)
-        # those with pending work first, because thousands may be taken over at once
+        # shards with pending work first, because thousands may be taken over at once
         for shard in sorted(shards, key=lambda shard: not shard.work):
             if shard.handover:
                 self._hand_over(shard)

@@ -111,7 +111,7 @@ class AgentService:
             return
         queue = m.agent_queue(self._settings.environment, self._settings.group_number, self._settings.host)
         subscriptions: list[Subscription] = []
-        # between sessions, too: the first report of the next one says what the devices are like then
+        # between sessions, too, so that the first report of the next session has current states
         watching = asyncio.gather(self._devices.run(self._observed_devices), self._gauge.run())
         try:
             if not await self._unless_stopped(self._subscribe(queue, subscriptions)):

@@ -312,6 +312,7 @@ class ShardWorker:
             PASS_DURATION.labels(scope, result).observe(self._clock.monotonic() - begun)
 
     def _take(self) -> tuple[bool, tuple[LoadBalancerId, ...]]:
+        # Cleared before the devices are read: what is invalidated from here on may have been changed after the read.
         self._doubted.clear()
         if self._complete:
             self._complete = False
@@ -337,6 +338,7 @@ class ShardWorker:
 
     def _put_back(self, complete: bool, taken: tuple[LoadBalancerId, ...]) -> None:
         now = self._clock.monotonic()
+        # A failed pass may have written a part: only a new comparison shows what the devices hold.
         self._applied.clear()
         for key in (COMPLETE,) if complete else taken:
             self._retries.failed(key, now)
@@ -385,6 +387,7 @@ class ShardWorker:
         if verdict.again_seconds is not None:
             self._next_resync = min(self._next_resync, self._clock.monotonic() + verdict.again_seconds)
         removed = frozenset(verdict.remove) & frozenset(outcome.orphans)
+        # The lease may have run short during the call.
         if removed and self._session.may_write():
             gone = tuple(removal(one, self.project_id) for one in sorted(removed))
             removal_outcome = await self._apply((*gone, *services), complete=True)
@@ -413,6 +416,7 @@ class ShardWorker:
         retirement = await self._device.retire(self.project_id, self.epoch, self._session.id)
         if retirement.left:
             return False
+        # The guard was removed with the partition: a new load balancer needs a takeover first.
         self._guarded = False
         if retirement.lagging:
             self._note_trouble(retirement.lagging)
@@ -438,6 +442,7 @@ class ShardWorker:
             return
         self._trying = supply.ready
         async with self._pass_limit.of(self.shard_id):
+            # The wait for contents and for a slot may have outlived the lease.
             if not self._session.may_write():
                 self._take_again(supply.ready)
                 return
@@ -495,6 +500,7 @@ class ShardWorker:
             services = self._trying = await self._fetch_fenced(None if complete else taken)
             if not self._guarded:
                 with self._writing():
+                    # An empty partition is removed without a takeover, which would only create it again.
                     if complete and not services and await self._retire():
                         self._unconfirmed &= self._dirty
                         return ()
@@ -511,6 +517,7 @@ class ShardWorker:
                     self._unconfirmed.discard(load_balancer_id)
                     self._reported_reasons.pop(load_balancer_id, None)
                 services = await self._report_known(services)
+            # Else the takeover took so long that the lease ran short: the definitions may be outdated by now.
             if not services or self._session.may_write():
                 return services
 
@@ -527,6 +534,7 @@ class ShardWorker:
             with tracer().span("pull"):
                 services = await self._client.fetch(load_balancer_ids, carried)
             self._received.mark_known(service.load_balancer_id for service in services)
+            # Else another agent may have taken over during the fetch.
             if self._session.may_write():
                 return services
 
@@ -570,6 +578,7 @@ class ShardWorker:
                         revision=outcome.revision,
                         request_id=request_ids((outcome.change_id,)),
                     )
+                # One that was invalidated during this pass may have been changed after it was written.
                 if outcome.load_balancer_id not in self._doubted:
                     self._applied[outcome.load_balancer_id] = _identity(outcome)
                 self._unconfirmed.discard(outcome.load_balancer_id)
@@ -577,7 +586,7 @@ class ShardWorker:
                 self._retries.succeeded(outcome.load_balancer_id)
 
     def _note_trouble(self, devices: tuple[str, ...]) -> None:
-        """Log every change in which devices are unreachable."""
+        """Notify the agent of every change of the devices that are unreachable."""
         if devices != self._trouble:
             self._trouble = devices
             self._on_device_trouble()
@@ -612,9 +621,10 @@ class ShardWorker:
             self._reported_reasons.update((s.load_balancer_id, (_identity(s), reason)) for s in waiting)
 
     async def _stale(self, error: StaleOwner) -> None:
-        """Stop, because the device has a newer guard, unless the database confirms that this agent owns the shard."""
+        """Stop because of a device's newer guard; request an epoch above it in case this agent still owns the shard."""
         self._log.warning("device is guarded by a newer owner", seen_epoch=error.seen_epoch)
         self._lost = True
+        # A higher epoch helps only against a guard whose epoch is known and not below this agent's.
         if error.seen_epoch is None or error.seen_epoch < self.epoch:
             return
         try:

@@ -139,7 +139,7 @@ def warn_of_halted(command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key
     broker, database = status.get("message_broker", CONNECTED), status.get("database", WRITABLE)
     for name, reason in halted.items():
         advice = f"until they are back, or until 'evenkeel environment resume {name}'"
-        if broker != CONNECTED:  # its agents are fine: to move their shards helps nobody
+        if broker != CONNECTED:  # its agents are fine: moving their shards does not help
             advice = f"until the message broker is back, which takes no messages: {broker}"
         elif database != WRITABLE:
             advice = f"until the database takes writes again, which it does not: {database}"

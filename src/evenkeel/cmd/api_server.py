@@ -110,7 +110,7 @@ class ApiServer:
 
         ending = asyncio.create_task(end())
         try:
-            # before anybody is told; what connects waits in the queue until the server accepts, in a moment
+            # before the URL is announced; connections wait in the queue until the server accepts them, in a moment
             listening.listen(server.config.backlog)
             host, port = listening.getsockname()[:2]
             log.info("API listening", host=host, port=port, identity=conf.identity.kind)

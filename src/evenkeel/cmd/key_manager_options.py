@@ -74,7 +74,7 @@ def open_key_manager(conf: cfg.ConfigOpts) -> OpenedKeyManager:
         return OpenedKeyManager(vault, None, close=vault.close)
     if not conf.certificates.directory_key_file:
         raise ValueError("certificates.directory_key_file: not set, and key_manager is directory")
-    # here, because every process knows the options and only controllers have the library
+    # imported here, because every process declares the options and only controllers have the library
     from evenkeel.key_managers.directory import DirectoryKeyManager, read_key_file
 
     try:

@@ -53,7 +53,7 @@ _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]
 
 def open_vault(conf: cfg.ConfigOpts) -> "VaultKeyManager":
     """Open the key manager; sends no request yet. Raises :class:`ValueError` naming the option."""
-    # here, because every process knows the options and only controllers may have the library
+    # imported here, because every process declares the options and only controllers may have the library
     try:
         from evenkeel.key_managers.vault import LoggedIn, SecretFolders, VaultAddress, VaultKeyManager, vault_client
     except ImportError as error:

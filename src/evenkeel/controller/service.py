@@ -175,7 +175,7 @@ class Controller:
 
     async def _consume_environments(self) -> None:
         for environment in await self._operators.environments():
-            # the keepalive queues first: agents may use them as soon as they know of them
+            # the keepalive queues first: agents use them as soon as they are announced
             for queue in (transient_keepalive_queue, keepalive_queue):
                 await self._consume(queue(environment.name), self._settings.keepalive_concurrency)
             await self._consume(callback_queue(environment.name), self._settings.callback_concurrency)

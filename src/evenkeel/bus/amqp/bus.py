@@ -65,7 +65,7 @@ class AmqpBus:
     ) -> None:
         """Raises :class:`ValueError` for an agent with another agent's user."""
         # clients are spread over the cluster; all connections of one begin at the same node, so that the loss of one
-        # tells of the others'
+        # is a reason to verify the others
         self._nodes = tuple(random.sample(nodes, len(nodes)))
         self._access = access
         for node in self._nodes:

@@ -104,7 +104,7 @@ class EmbeddedBus:
         return 0  # there are no connections
 
     async def present(self, name: str) -> bool | None:
-        # if this process's socket was removed, those of other processes may have been, too, while they run
+        # if this process's socket was removed, so may be the sockets of other processes that still run
         if not self._directory or not self._wake_ups.bound():
             return None
         return self._sightings.judge(name, not is_dead(address(self._directory, name)))

@@ -56,7 +56,7 @@ class ForRows:
         columns = [column(name, type_) for name, type_ in self._types.items()]
         rows = func.json_to_recordset(cast(bindparam(_parameter(at), type_=Text()), JSON()))
         given = rows.table_valued(*columns).render_derived(name=f"given_{at}", with_types=True)
-        # says nothing new, but the server does not know how few rows there are, and would scan the table
+        # redundant, but without it the server, which cannot estimate the number of rows, would scan the table
         return self._build(lambda name: given.c[name]).where(in_bound_list(self._by, _ids(at)))
 
 

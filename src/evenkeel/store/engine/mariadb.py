@@ -167,7 +167,7 @@ def _checked(url: URL) -> URL:
         raise ValueError(
             f"database.connection: {unknown[0]!r} is not an option of mysql; use {', '.join(sorted(URL_OPTIONS))}"
         )
-    # the character set is that of the tables, whatever the URL says
+    # the tables determine the character set, whatever the URL contains
     return url.set(drivername="mariadb+asyncmy").difference_update_query(["charset"])
 
 

@@ -33,7 +33,7 @@ def _unheld(table: Table) -> ColumnElement[bool]:
 
 
 def _is_due(table: Table) -> tuple[ColumnElement[bool], ...]:
-    # a database that may be the wrong one deletes nobody's port
+    # a database that may be the wrong one deletes no ports
     return (_unheld(table), reached(table.c.due_at), not_(is_halted()))
 
 

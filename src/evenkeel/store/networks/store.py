@@ -28,7 +28,7 @@ class SqlAttachments:
         self._options = options
 
     async def store_facts(self, found: Sequence[KnownSubnet]) -> tuple[Change, ...]:
-        with suppress(IntegrityError):  # another process stored one of them first: it has asked as late as this one
+        with suppress(IntegrityError):  # another process stored one of them first: its facts are as recent
             return await self._db.write(lambda connection: facts.store_facts(connection, found, self._options))
         return ()
 

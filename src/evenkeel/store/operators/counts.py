@@ -124,7 +124,7 @@ _PENDING = (
     )
     .select_from(_root.outerjoin(_shard, _shard.c.id == _root.c.shard_id))
     .where(
-        # those that are placed have a deadline, and the others no shard: both by index
+        # placed load balancers have a deadline, and unplaced ones no shard: both are found by index
         or_(_root.c.pending_deadline.is_not(None), _root.c.shard_id.is_(None)),
         _root.c.provisioning_status.in_(sorted(status.value for status in PENDING)),
     )

@@ -210,7 +210,7 @@ def _add_networks(
             networks = service_networks(subnets, place.layout, attached, place.project_id, members[id_])
             services[id_] = replace(services[id_], networks=networks)
         except NotAttachable as error:
-            # why the network service does not know a subnet says more than that it does not
+            # the reason of the network service is more precise than "unknown subnet"
             reason = unattachable.get(id_) if unknown[id_] else None
             services[id_] = rejected_definition(services[id_], reason or str(error))
         except NotReady as error:

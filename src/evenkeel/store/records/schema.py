@@ -240,12 +240,12 @@ device_address = Table(  # addresses that devices have in subnets
     Column("network_id", ID, nullable=False),
     Column("address", String(64), nullable=False),
     Column("claim_id", ID, unique=True),  # of its port at the network service; NULL: it has none
-    # of a common network: the revision of it without the subnet, which nobody uses any more; NULL: it stays
+    # of a common network: its first revision without the unused subnet; NULL: the subnet stays
     Column("leaving_revision", BigInteger),
     UniqueConstraint("network_id", "address"),
 )
 
-member_host = Table(  # where members' ports are, as the network service said
+member_host = Table(  # hosts of members' ports, from the network service
     "member_host",
     metadata,
     Column("network_id", ID, primary_key=True),
@@ -440,7 +440,7 @@ listener = Table(
         Column("timeout_tcp_inspect", Integer, nullable=False),
         Column("tls_ciphers", Text),
     ),
-    # live_key separates ports of UDP and SCTP from those of TCP: see rows.live_key_of
+    # live_key separates ports of UDP, SCTP and TCP: see rows.live_key_of
     UniqueConstraint("load_balancer_id", "protocol_port", "live_key"),
     Index("ix_listener_project_created", "project_id", "created_at", "id"),
 )
@@ -609,7 +609,7 @@ def _claims(name: str, *, key: str, holder: str) -> Table:
 vip_claim = _claims("vip_claim", key="load_balancer_id", holder="load_balancer.id")
 device_port = _claims("device_port", key="claim_id", holder="device_address.claim_id")
 
-device_port_binding = Table(  # of them, those that have to be bound to another host: see networks/bindings.py
+device_port_binding = Table(  # ports to be bound to another host: see networks/bindings.py
     "device_port_binding",
     metadata,
     Column("claim_id", ID, ForeignKey("device_port.claim_id", ondelete="CASCADE"), primary_key=True),
@@ -638,7 +638,7 @@ orphaned_partition = Table(  # partitions on devices, of tenants without a shard
     Index("ix_orphaned_partition_found_at", "found_at"),
 )
 
-removed_load_balancer = Table(  # deleted ones, for some weeks: a device that is away may have them still
+removed_load_balancer = Table(  # ids kept for some weeks: a device that is away may still have them
     "removed_load_balancer",
     metadata,
     Column("id", ID, primary_key=True),
@@ -654,7 +654,7 @@ orphaned_load_balancer = Table(
     Column("found_at", Double, nullable=False),
     Column("seen_at", Double, nullable=False),
     Column("remove_at", Double),  # NULL: never by itself
-    Column("removal", Boolean, nullable=False),  # an agent was told to remove it, or is to be told
+    Column("removal", Boolean, nullable=False),  # its removal was decided
 )
 
 former_agent = Table(  # deleted agents: see ownership/former_agents.py
@@ -753,6 +753,6 @@ shared_count = Table(  # what one controller counted for all: see records/shared
     Column("name", KEYWORD, primary_key=True),
     Column("content", LONGER_TEXT, nullable=False),  # JSON
     Column("counted_at", Double, nullable=False),
-    Column("kept_seconds", Double, nullable=False),  # how long nobody counts again
+    Column("kept_seconds", Double, nullable=False),  # time for which it is not counted again
     Column("claimed_until", Double, nullable=False),  # whoever counts again moves this first
 )

@@ -67,7 +67,7 @@ def judge(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, l
     let_go = [one for one in found if one in elsewhere or (one in deleted and one not in known)]
     unknown = [one for one in found if one not in known and one not in deleted]
     halted = halts_removal(connection)
-    # a database that is not the one that the agents knew removes only what an operator names
+    # a database without the history that agents saw removes only orphans that an operator names
     orphans = _Orphans(connection, call.shard_id, unknown, 0.0 if halted else grace_seconds)
     remove = orphans.take_due(limit)
     orphans.record(environment=place.environment, agent_id=call.agent_id)
@@ -75,7 +75,7 @@ def judge(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, l
     if not halted:
         return OrphanVerdict(remove=(*let_go, *remove), kept=kept, again_seconds=orphans.again_seconds())
     kept |= dict.fromkeys(let_go)
-    # the agent asks often, so that they go soon after an operator has accepted the history
+    # a short interval, so that they go soon after an operator has accepted the history
     return OrphanVerdict(remove=tuple(remove), kept=kept, again_seconds=PAUSE_SECONDS if kept else None)
 
 

@@ -27,7 +27,7 @@ _changed_lately = or_(
 )
 _PULSE = select(
     db_now().label("now"),
-    # not live though nobody ended its session
+    # expired, but not ended
     _number(_changed_lately | (_agent.c.session_id.is_not(None) & ~_LIVE)).label("unsettled"),
     exists().where(_shard.c.acting_agent_id.is_(None)).label("unserved"),
     exists().where(_shard.c.handover_to.is_not(None)).label("in_handover"),

@@ -69,7 +69,7 @@ def _unplaced_statement(limit: int) -> Select[Any]:
     in_zone = taking.where(_group.c.environment == _root.c.provider, _group.c.number == zone).correlate(_root).exists()
     # no subquery per row where there are no zones
     can_go = or_(and_(zone.is_(None), _root.c.provider.in_(taking)), and_(zone.is_not(None), in_zone))
-    # then those without a reason, so that each gets one
+    # then load balancers without a reason, so that each gets one
     urgency = case((can_go, 0), (_root.c.status_reason == "", 1), else_=2)
     return (
         select(_root.c.id, _root.c.provider, _root.c.project_id)

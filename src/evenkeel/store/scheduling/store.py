@@ -222,7 +222,7 @@ class SqlScheduling:
             return 0
         try:
             return await self._db.write(lambda connection: sweeping.remove_certificates(connection, ids))
-        except IntegrityError:  # somebody uses one again; the next sweep sees it
+        except IntegrityError:  # one is in use again; the next sweep leaves it out
             return 0
 
     async def check_tags(self, *, after: str, limit: int) -> str:

@@ -188,7 +188,7 @@ def _as_new(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: ShardId | Non
         listener_ids=tuple(listener.id for listener in tree.listeners),
         pool_ids=tuple(pool.id for pool in tree.pools),
     )
-    # children start like those added later; no other transaction can know this load balancer
+    # no lock is needed: no other transaction can see this load balancer yet
     made = Locked(root.id, root.project_id, 1, shard_id is not None, now)
     return LoadBalancerTree(
         load_balancer=root,

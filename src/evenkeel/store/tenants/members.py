@@ -102,7 +102,7 @@ def _live(connection: Connection, pool_id: str) -> list[Member]:
 
 
 def _apply(connection: Connection, plan: MemberPlan, locked: Locked) -> None:
-    # removed ones first: that frees their (address, port)
+    # removed members first, because that frees their (address, port)
     if plan.removed:
         ids = [member.id for member in plan.removed]
         if locked.placed:

@@ -138,8 +138,8 @@ def try_lock(
     return Locked(row.id, row.project_id, row.revision, row.shard_id is not None, row.now, row, bool(row.has_quota))
 
 
-# Building a statement costs more than running it: those of the hot paths are built once for each shape, and take
-# their values as parameters.
+# Building a statement costs more than running it: statements of the hot paths are built once for each shape, and
+# take their values as parameters.
 
 
 @lru_cache(maxsize=SHAPES)
