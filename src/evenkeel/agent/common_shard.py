@@ -286,7 +286,7 @@ class CommonShardWorker:
         return frozenset(expected), frozenset(absent)
 
     def _note_away(self, away: frozenset[str]) -> None:
-        """Log every change in which devices are unreachable."""
+        """Notify the agent of a change of the unreachable devices, and of devices that are back."""
         before, self._away = self._away, away
         if away != before:
             self._on_device_trouble()

@@ -109,6 +109,7 @@ class Ownership:
     def _serve(self, assignment: m.Assignment) -> None:
         entry = self._workers.get(assignment.shard_id)
         if entry is None:
+            # A worker that failed starts again after a pause; a shard in handover must not start here again.
             resting = self._restarts.waiting(_key(assignment.shard_id, assignment.epoch), self._clock.monotonic())
             if assignment.shard_id not in self._releasing and not resting:
                 self._start(assignment)
@@ -193,6 +194,7 @@ class Ownership:
             log.error("worker failed", worker=task.get_name(), exc_info=task.exception())
         now = self._clock.monotonic()
         again_at = self._restarts.failed(key, now)
+        # At once, because another agent may own the shard; and after the pause, in which no worker is started for it.
         self._request_assignments()
         asyncio.get_running_loop().call_later(again_at - now, self._request_assignments)
 
@@ -229,6 +231,7 @@ class Ownership:
         except (BusUnavailable, CallRefused, SessionLost) as error:
             log.warning("shard not released yet", shard=assignment.shard_id, error=str(error))
         finally:
+            # If the release did not arrive, the shard is still assigned to this agent, and is released again.
             self._releasing.discard(assignment.shard_id)
             self._request_assignments()
 

@@ -211,6 +211,7 @@ class AgentService:
         except* _Stopped:
             log.info("session closed")
         finally:
+            # Cleared first, so that hints that arrive meanwhile start no work.
             self._ownership = self._session = None
             await ownership.end(graceful=False)
 
@@ -313,7 +314,7 @@ class AgentService:
             try:
                 async with asyncio.timeout(self._poll_seconds(session)):
                     await self._sync_requested.wait()
-            except TimeoutError:
+            except TimeoutError:  # polled, because a hint may have been lost
                 pass
             self._sync_requested.clear()
             if not await self._read_assignments(session, ownership):
@@ -333,13 +334,14 @@ class AgentService:
             named = named and not page.served_ignored
             if served and not page.served_ignored:
                 self._database_history.recovered(served)
-            served = ()
+            served = ()  # sent with the first page only
             self._follow_history(ownership)
             if self._stop.is_set():
                 return True
             if not is_current or not pages.take(page):
                 log.info("assignments changed while they were read; reading them again", after=pages.after_id)
                 return False
+            # Page by page, because thousands of shards may be taken over; only the end of workers needs all pages.
             ownership.apply(page.shards)
         ownership.keep(pages)
         return not (named and self._database_history.lost())
@@ -417,6 +419,7 @@ class AgentService:
             log.warning("state not reported", error=str(error))
             return
         self._state_reports.taken(report)
+        # Only networks of this report count: others may have been added while it was sent.
         self._moved = {id_: times - (id_ in moved) for id_, times in self._moved.items() if times > (id_ in moved)}
         self._enhanced.reported(report.session_id, report.enhanced_services)
 
@@ -427,6 +430,7 @@ class AgentService:
             return
         if isinstance(message, m.PlanHint):
             ownership.answer_inquiry(message)
+        # A hint for a shard that is not served here shows that the assignments have changed.
         elif not isinstance(message, m.WorkHint) or not ownership.hint(message):
             self._sync_requested.set()
 

@@ -84,6 +84,7 @@ class DefinitionReader:
                 lacking = await self._meet(self._network, call.shard_id, needs, until)
             problems |= lacking
         found = await self._page(call, limit, problems)
+        # Ports that are still missing were changed concurrently: their load balancers get that as the reason.
         if found.needs.ports:
             found = await self._page(call, limit, dict.fromkeys(found.needs.ports, CHANGING) | problems)
         return found.page

@@ -130,6 +130,7 @@ class FailureDetector:
         answers = await self._probe(due)
         gone = {session_id for session_id, there in answers.items() if there is False}
         present = {session_id for session_id, there in answers.items() if there}
+        # Absent twice in a row, and not ended before: else every probe would end a session that its agent revived.
         self._suspected -= present
         doubtful = gone & self._gone - self._suspected
         live = {session.session_id for session in self._sessions}
@@ -165,7 +166,7 @@ class FailureDetector:
             return self._sessions
         if self._connection_number != self._bus.connection_number:
             self._connection_number = self._bus.connection_number
-            self._seen.clear()
+            self._seen.clear()  # over a new connection no process was seen present yet
         doubtful = self._departed.keys() | self._gone
         return [
             session

@@ -69,7 +69,7 @@ class Hints:
         key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
         waiting = self._rechecks.get(key)
         if waiting is None and len(self._rechecks) >= MAX_WAITING_SHARDS:
-            return
+            return  # like a lost hint: observers report lasting differences again
         ids = {*recheck.load_balancer_ids, *(waiting.load_balancer_ids if waiting else ())}
         complete = recheck.complete or len(ids) > MAX_IDS_PER_HINT or (waiting is not None and waiting.complete)
         kept = () if complete else tuple(sorted(ids))

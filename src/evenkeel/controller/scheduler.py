@@ -150,6 +150,7 @@ class Scheduler:
             return
         self._calm_marks = None
         complete = asked_at >= self._homes_at
+        # Only a look that included the homes, with a trusted clock, proves that nothing is due.
         if not await self._look() and complete and self.trusts_clock:
             self._calm_marks = pulse.marks
             self._look_at = asked_at + self._settings.calm_look_seconds
@@ -159,6 +160,7 @@ class Scheduler:
     async def _look(self) -> bool:
         """Look for due work once; returns whether there was any."""
         due_work = await self._read_due_work()
+        # Without a trusted clock no session counts as expired; new load balancers are placed nevertheless.
         if self.trusts_clock:
             await self._schedule(due_work)
             await self._balance()
