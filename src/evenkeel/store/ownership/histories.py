@@ -202,10 +202,10 @@ def _checked(asked: KeepaliveToCheck, roots: Mapping[str, Any], shards: Mapping[
         return ConfirmedStateCheck()
     if asked.keepalives < seen.keepalives:
         return ConfirmedStateCheck(
-            f"keepalive {seen.keepalives} was confirmed to it, and the database knows of {asked.keepalives}"
+            f"keepalive {seen.keepalives} was confirmed to it, and the database has {asked.keepalives}"
         )
     if seen.left is not None and seen.left not in shards:
-        return ConfirmedStateCheck(f"it was told to serve shard {seen.left}, and the database does not know it")
+        return ConfirmedStateCheck(f"shard {seen.left} was assigned to it, and is not in the database")
     if seen.confirmed is None:
         return ConfirmedStateCheck()
     outcome = seen.confirmed
@@ -227,8 +227,8 @@ def _owns(agent_id: AgentId, shard: ShardEpoch | None, shards: Mapping[str, Any]
 
 def contradiction(load_balancer_id: LoadBalancerId, told: int, revision: int) -> str:
     """Proof that commits were lost (human-readable): the confirmed change is not the stored one."""
-    knows = "another change" if told == revision else f"revision {revision}"
-    return f"it was told revision {told} of load balancer {load_balancer_id}, and the database knows {knows}"
+    stored = "another change" if told == revision else f"revision {revision}"
+    return f"it has revision {told} of load balancer {load_balancer_id}, and the database has {stored}"
 
 
 def read_history(connection: Connection) -> History:
