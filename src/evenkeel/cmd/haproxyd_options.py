@@ -62,7 +62,7 @@ HAPROXYD = [
     cfg.IntOpt(
         "worker_uid_first",
         min=1,
-        help="First user id, and group id, of tenants' workers; nobody else may have them. Else a range that is free "
+        help="First user id, and group id, of tenants' workers; no other user may have them. Else a range that is free "
         "by convention: 1879048192 and above, or 60578 and above where there are only 65536.",
     ),
     cfg.IntOpt(

@@ -6,7 +6,7 @@ METRICS = [
     cfg.HostAddressOpt(
         "bind_host",
         default="127.0.0.1",
-        help="Address that serves /metrics for Prometheus; nobody has to log in.",
+        help="Address that serves /metrics for Prometheus; no login is required.",
     ),
     cfg.PortOpt("bind_port", default=0, help="Port that serves /metrics; 0: metrics are not served."),
     cfg.StrOpt("ssl_cert_file", help="Serve HTTPS with this certificate (PEM, with its chain)."),

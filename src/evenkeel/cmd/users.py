@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_other_roles(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--other-roles", action="store_true", help="accept roles that only the controllers' policy file knows"
+        "--other-roles", action="store_true", help="accept roles that are named only in the controllers' policy file"
     )
 
 
@@ -155,7 +155,7 @@ def _check_administrator_left(
         return
     raise Invalid(
         f"user {options.name!r} is the last one with a role of an administrator"
-        f" ({', '.join(sorted(ADMINISTRATOR_ROLES))}); nobody could administer controllers"
+        f" ({', '.join(sorted(ADMINISTRATOR_ROLES))}); controllers could not be administered"
         " then (--force does it all the same)."
     )
 
