@@ -94,7 +94,7 @@ class RepeatOnce:
 
 
 class Inventory:
-    """What the observations of one device group have shown so far.
+    """Results of the observations of one device group so far.
 
     For each observation call :meth:`observe`, then :meth:`set_expected` if :meth:`needs_expected` is True, then
     :meth:`findings`.

@@ -23,8 +23,8 @@ class NewHistory(ShowCommand):
 
 
 class AcceptHistory(ShowCommand):
-    """Accept a history that agents saw and this database never had: this is the right database, and what it does not
-    know may be removed from devices again, after the grace time.
+    """Accept a history that agents saw and this database never had: this is the right database, and objects that it
+    does not contain may be removed from devices again, after the grace time.
     """
 
     def get_parser(self, prog_name: str) -> Any:

@@ -74,7 +74,7 @@ class ListLoadBalancers(ListCommand):
 
 
 class ShowLoadBalancer(ShowCommand):
-    """Show a load balancer as its tenant sees it; 'evenkeel explain' says what it waits for."""
+    """Show a load balancer as its tenant sees it; 'evenkeel explain' shows why it waits."""
 
     may_watch = True
 
@@ -89,7 +89,9 @@ class ShowLoadBalancer(ShowCommand):
 
 
 class ShowHistory(ListCommand):
-    """List the last revisions of a load balancer, newest first: who asked for each, and which agent applied it."""
+    """List the last revisions of a load balancer, newest first, with the user who requested each and the agent that
+    applied it.
+    """
 
     narrow = HISTORY_NARROW
 

@@ -32,7 +32,9 @@ class ShowNetwork(ShowCommand):
 
 
 class CreateNetwork(ShowCommand):
-    """Declare a network, so that devices can be attached to it. Its subnets are those with its id as --network-id."""
+    """Declare a network, so that devices can be attached to it. Subnets belong to it if created with its id as
+    --network-id.
+    """
 
     def get_parser(self, prog_name: str) -> Any:
         parser = super().get_parser(prog_name)

@@ -74,8 +74,8 @@ class ListOrphans(ListCommand):
 
 
 class RemoveOrphan(ApiCommand):
-    """Remove a load balancer that devices hold and the database does not know, at once: clients that it serves lose it.
-    It must have been found by the agent of its shard, which then shows when it goes by itself.
+    """Remove a load balancer that devices hold and the database does not contain, at once: its clients lose it. It
+    must have been found by the agent of its shard; the list shows when it is removed without this command.
     """
 
     def get_parser(self, prog_name: str) -> Any:

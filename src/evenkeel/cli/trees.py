@@ -16,7 +16,7 @@ Node = Mapping[str, Any]
 
 
 class ShowTree(ListCommand):
-    """Show everything below a load balancer, with statuses; pools once, also those that no listener uses."""
+    """Show everything below a load balancer, with statuses; each pool once, including pools that no listener uses."""
 
     short_ids = frozenset({"id"})
 

@@ -47,7 +47,7 @@ NAME = "evenkeel-agent"
 
 
 class MovedNetworks:
-    """Forwards the networks whose ports Neutron moved to ``tell``; until that is set they are dropped."""
+    """Forwards networks whose ports Neutron moved to the function ``tell``; they are dropped until that is set."""
 
     def __init__(self) -> None:
         self.tell: Callable[[Collection[str]], None] = lambda networks: None

@@ -1,4 +1,4 @@
-"""Places load balancers right after their creation, those of one tenant one after the other.
+"""Places load balancers right after their creation, one after the other for each tenant.
 
 The first load balancer of a tenant needs a decision, which creates its shard. Load balancers that arrive meanwhile join
 that shard together, in one transaction: a tenant often begins with many at once.

@@ -1,6 +1,6 @@
 """Table of all options of F5's agent (LBaaS v2, and v1 where it had more), with the fate of each. Pure.
 
-Names and defaults are those of the agent's ini file and of its code. Each option is one of: kept (with the same meaning
+Names and defaults are taken from the agent's ini file and code. Each option is one of: kept (with the same meaning
 here), replaced (by something here that does its job), dropped (with the reason).
 """
 

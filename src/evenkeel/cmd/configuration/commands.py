@@ -1,6 +1,6 @@
 """The commands ``evenkeel config check|show|sample``, about the configuration of a process on its host.
 
-They need no controller, but the libraries of the process, not only those of the command line; these are imported when a
+They need no controller, but the libraries of the process, in addition to the command line's; these are imported when a
 command runs.
 """
 

@@ -127,9 +127,9 @@ def lock_group_of(connection: Connection, shard_id: ShardId) -> None:
 
 
 def _attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
-    """Attach the shard's devices to subnets. Raises :class:`NotAttachable`.
+    """Attach the shard's devices to subnets; yields the ports to create, if devices' addresses belong to ports.
 
-    Yields the ports to create, if addresses are those of ports.
+    Raises :class:`NotAttachable`.
     """
     shared = [each for each in subnets if each.network is not None and is_common(each.network, place.layout)]
     yield from _attach_own(connection, place, [each for each in subnets if each not in shared])

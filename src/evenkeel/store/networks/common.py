@@ -110,9 +110,10 @@ def with_common(connection: Connection, place: ShardPlace, attached: Attached, n
 
 
 def attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
-    """Allocate what the shard needs of common networks. Raises :class:`NotAttachable`.
+    """Allocate what the shard needs of common networks; yields the ports to create, if devices' addresses belong to
+    ports.
 
-    Yields the ports to create, if addresses are those of ports.
+    Raises :class:`NotAttachable`.
     """
     if not subnets:
         return

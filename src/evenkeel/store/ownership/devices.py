@@ -69,7 +69,9 @@ def _check_twice(call: Register) -> None:
 
 
 def _in_common(call: Register, endpoints: Iterable[str], identities: Mapping[str, str]) -> str:
-    """What the registering agent's devices have in common with the given ones (human-readable); empty if nothing."""
+    """Common endpoint or identity of the registering agent's devices and the given ones (human-readable); empty if
+    none.
+    """
     theirs = {normalised(endpoint) for endpoint in endpoints}
     for endpoint in call.endpoints:
         if normalised(endpoint) in theirs:

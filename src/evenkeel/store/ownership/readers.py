@@ -1,4 +1,4 @@
-"""Certificates whose content an agent is authorised to read: those to which load balancers of its shard refer."""
+"""Certificates whose content an agent is authorised to read: they are referred to by load balancers of its shard."""
 
 from collections.abc import Sequence
 

@@ -217,4 +217,4 @@ _RENEW_ALL = _renewing(
     _renewable.c.seen,
     _renewable.c.reported,
 ).returning(_agent.c.id, _agent.c.session_id, *CONFIRMED)
-"""Renews all sessions but those whose rows another transaction holds, which may be that of a suspended process."""
+"""Renews all sessions except for locked rows: the transaction that holds a lock may be that of a suspended process."""

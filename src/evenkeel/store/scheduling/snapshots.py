@@ -56,7 +56,7 @@ def read_unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalance
 
 @cache
 def _unplaced_statement(limit: int) -> Select[Any]:
-    """Query of unplaced load balancers, those with an eligible group in their environment or zone first.
+    """Query of unplaced load balancers; if their environment or zone has an eligible group, they come first.
 
     This is only an order: the placement rule (``GroupView.eligible``) decides on each.
     """
