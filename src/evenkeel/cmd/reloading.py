@@ -111,6 +111,7 @@ class Reloading:
             log.error("configuration not reloaded", reason=str(error))
             return False
         self._conf = conf
+        # Before the actions: files that change meanwhile are applied by the next check.
         self._files = {names: fingerprints_of(conf, names) for names in self._actions}
         taken: list[str] = []
         for names, action in self._actions.items():

@@ -82,7 +82,7 @@ class AmqpConnection(Generic[S]):
         """The session; waits for it if necessary. Raises :class:`BusUnavailable`."""
         try:
             async with asyncio.timeout(timeout_seconds):
-                while self._session is None:
+                while self._session is None:  # one that came up may be lost before this task runs
                     await self._up.wait()
         except TimeoutError as error:
             raise BusUnavailable(f"no connection to the message broker: {self._reason}") from error
@@ -141,7 +141,7 @@ class AmqpConnection(Generic[S]):
                 except BusUnavailable as error:
                     self._reason = str(error)
                     self._complaints.failed(node, error)
-                    began = loop.time()
+                    began = loop.time()  # a failure that took long is no stable connection
                 except Exception:  # an internal error must not stop the reconnect loop while the process runs
                     self._reason = "internal error"
                     log.exception("message broker connection failed", node=str(node), client=self._name)

@@ -95,6 +95,7 @@ class AmqpSubscription:
 
     async def _open(self, connection: AbstractConnection) -> _Consumer:
         channel = await connection.channel(publisher_confirms=False)
+        # An agent with a user of its own has no permission for the dead-letter queue.
         if isinstance(self._access, AgentAccess):
             queue = await declare_own_queue(channel, self._queue)
         else:

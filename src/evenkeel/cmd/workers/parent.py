@@ -67,7 +67,7 @@ async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -
     systemd = ServiceManager(health_file=conf.health_file)
     metrics = MetricsEndpoint(conf)
     try:
-        api_tls(conf)
+        api_tls(conf)  # before any worker starts, so that a wrong certificate is reported once
         listening = listen(conf)
     except ValueError:
         await metrics.stop()

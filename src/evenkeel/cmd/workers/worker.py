@@ -106,7 +106,7 @@ class Worker:
         """Whether a serving worker has sent no notification for that long. Before, it may wait for the database or the
         bus.
         """
-        self.listen()
+        self.listen()  # notifications may be unread, because the parent's loop was busy
         return self.serves and time.monotonic() - self._beat_at > beat_seconds
 
     def send(self, number: signal.Signals) -> None:
