@@ -35,7 +35,7 @@ class KeepaliveLane:
         self._environment = environment
         self._announced: str | None = None
         self._keepalives_left = 0
-        """Keepalives to send by the shared queue before it is tried again."""
+        """Number of keepalives to send by the shared queue before the announced queue is tried again."""
         self._rest = LANE_REST_KEEPALIVES[0]
 
     @property

@@ -96,7 +96,7 @@ class MemoryHub:
         self.callers: dict[str, PendingCalls] = {}
         self.announced: Counter[str] = Counter()
         self.outages = 0
-        """The number of dead letters so far."""
+        """Number of outages so far; a bus that finds it changed was disconnected meanwhile."""
         self._outage = False
         self._names: Iterator[int] = itertools.count(1)
 

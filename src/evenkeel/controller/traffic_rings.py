@@ -82,7 +82,7 @@ class TrafficRings:
         self._published = Published(oldest + surplus, times[surplus:])
 
     def points(self, load_balancer_id: LoadBalancerId) -> tuple[TrafficPoint, ...]:
-        """Points of the load balancer, oldest first, without gaps' slots. Thread-safe."""
+        """Points of the load balancer, oldest first; slots without a sample are left out. Thread-safe."""
         published = self._published
         ring = self._rings.get(load_balancer_id)
         if ring is None:

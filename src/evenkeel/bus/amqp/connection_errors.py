@@ -59,7 +59,7 @@ class ConnectionErrorLog:
         self._said: dict[Node, tuple[str, float]] = {}
 
     def failed(self, node: Node, error: BusUnavailable) -> None:
-        """A connection to ``node`` failed."""
+        """Record that a connection to ``node`` failed, and log it if it is due."""
         reason, now = str(error), self._now_seconds()
         said, at = self._said.get(node, ("", 0.0))
         if reason == said and now < at + REPEAT_SECONDS:
@@ -76,5 +76,5 @@ class ConnectionErrorLog:
         return reason
 
     def connected(self, node: Node) -> None:
-        """A connection to a broker was established."""
+        """Record that a connection to ``node`` was established."""
         self._said.pop(node, None)

@@ -170,7 +170,7 @@ def vip_columns(load_balancer_id: LoadBalancerId, vip: Vip | None) -> dict[str, 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """How one class of tenant objects is stored. Compared by identity: there is one per class."""
+    """Mapping of one class of tenant objects to its table. Compared by identity: there is one per class."""
 
     title: str
     """Octavia's name of the kind, for texts of errors and events."""
@@ -178,7 +178,7 @@ class Kind:
     columns: Columns
     build: Callable[..., Any]
     parent: Column[Any] | None = None
-    """The column with the id of the parent in the API's paths; None where paths have none."""
+    """Column with the id of the parent in the API's paths; None if the paths contain no parent."""
     key: str = "id"
     """The attribute that identifies objects, also as marker of lists."""
     order: tuple[str, ...] = ("created_at", "id")
