@@ -112,7 +112,7 @@ def calls(store: SqlStore, load_balancers: int, agents: int) -> dict[str, Call]:
         return lambda: tenants.list(LoadBalancer, query)
 
     return {
-        "scheduler: pulse": scheduling.pulse,
+        "scheduler: change indicator": scheduling.change_indicator,
         "scheduler: due work": due(homes=False),
         "scheduler: due work with homes": due(homes=True),
         "scheduler: not placed yet": lambda: scheduling.unplaced(limit=100),

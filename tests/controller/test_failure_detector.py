@@ -55,7 +55,7 @@ class Presences:
 
 
 class Scheduler:
-    """Reads the pulse of the sessions, and notes when it is woken."""
+    """Reads the change indicator of the sessions, and records when it is woken."""
 
     def __init__(self, store: Sessions, woken: list[str]) -> None:
         self.store = store
@@ -64,7 +64,7 @@ class Scheduler:
     def wake(self) -> None:
         self.woken.append("now")
 
-    async def recent_pulse(self, *, max_age_seconds: float) -> ChangeIndicator:
+    async def recent_change_indicator(self, *, max_age_seconds: float) -> ChangeIndicator:
         refs = self.store.refs
         return ChangeIndicator(
             now_seconds=0.0, calm=True, marks=(float(len(refs)),), late=sum(ref.late for ref in refs)

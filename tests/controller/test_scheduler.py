@@ -54,10 +54,10 @@ class Store:
         self.silences = 0
         self.calm = False
         self.marks = (1.0,)
-        self.pulses = 0
+        self.indicators = 0
 
-    async def pulse(self) -> ChangeIndicator:
-        self.pulses += 1
+    async def change_indicator(self) -> ChangeIndicator:
+        self.indicators += 1
         now = self.clock.now + self.database_ahead_seconds
         return ChangeIndicator(now_seconds=now, calm=self.calm, marks=self.marks)
 
@@ -356,13 +356,13 @@ async def test_a_wake_up_ends_this_pause_or_the_next() -> None:
     await at.scheduler.pause(0.001)
 
 
-async def test_while_nothing_changes_only_the_pulse_is_read() -> None:
+async def test_while_nothing_changes_only_the_indicator_is_read() -> None:
     at = Bench()
     at.store.calm = True
     await at.scheduler.tick()
     await at.scheduler.tick()
     await at.scheduler.tick()
-    assert (at.store.pulses, len(at.store.homes)) == (3, 1)
+    assert (at.store.indicators, len(at.store.homes)) == (3, 1)
     at.store.marks = (2.0,)
     await at.scheduler.tick()
     assert len(at.store.homes) == 2
@@ -371,7 +371,7 @@ async def test_while_nothing_changes_only_the_pulse_is_read() -> None:
     assert len(at.store.homes) == 3
 
 
-async def test_a_calm_pulse_is_not_trusted_after_work_was_found_nor_for_long() -> None:
+async def test_a_calm_indicator_is_not_trusted_after_work_was_found_nor_for_long() -> None:
     at = Bench(calm_look_seconds=4.0)
     at.store.calm, at.store.due = True, DueWork(now_seconds=0.0, groups=(("lab", 1),))
     await at.scheduler.tick()
@@ -388,7 +388,7 @@ async def test_a_calm_pulse_is_not_trusted_after_work_was_found_nor_for_long() -
     assert at.store.homes == [True, False, True, True]
 
 
-async def test_a_calm_pulse_does_not_delay_planned_moves() -> None:
+async def test_a_calm_indicator_does_not_delay_planned_moves() -> None:
     at = Bench(balance_interval_seconds=2.0)
     at.store.calm = True
     await at.scheduler.tick()

@@ -51,7 +51,7 @@ class Scheduling(Protocol):
         """Start a look at once, because sessions were ended."""
         ...
 
-    async def recent_pulse(self, *, max_age_seconds: float) -> ChangeIndicator:
+    async def recent_change_indicator(self, *, max_age_seconds: float) -> ChangeIndicator:
         """The newest change indicator, read again if its read began more than ``max_age_seconds`` ago."""
         ...
 
@@ -120,13 +120,13 @@ class FailureDetector:
 
     async def look(self) -> None:
         """Probe the sessions that are due; end sessions that are absent for the second time."""
-        pulse = await self._pulse()
-        if pulse is not None and not pulse.late and pulse.marks == self._quiet_marks:
+        indicator = await self._change_indicator()
+        if indicator is not None and not indicator.late and indicator.marks == self._quiet_marks:
             return
         self._sessions = await self._scheduling.sessions()
         self._read_at = self._clock.monotonic() + READ_SECONDS
         due = self._due()
-        self._quiet_marks = None if pulse is None or due else pulse.marks
+        self._quiet_marks = None if indicator is None or due else indicator.marks
         answers = await self._probe(due)
         gone = {session_id for session_id, there in answers.items() if there is False}
         present = {session_id for session_id, there in answers.items() if there}
@@ -147,13 +147,13 @@ class FailureDetector:
             log.warning("agents disappeared from the message bus", agents=[session.agent_id for session in vanished])
             self._scheduler.wake()
 
-    async def _pulse(self) -> ChangeIndicator | None:
+    async def _change_indicator(self) -> ChangeIndicator | None:
         """Read the change indicator; None if the sessions must be read in any case."""
         now, bus = self._clock.monotonic(), self._bus
         doubtful = self._departed or self._gone or self._connection_number != bus.connection_number
         if not bus.delivers_wills or doubtful or now >= min(self._read_at, self._all_due_at):
             return None
-        return await self._scheduler.recent_pulse(max_age_seconds=self._settings.suspicion_interval_seconds)
+        return await self._scheduler.recent_change_indicator(max_age_seconds=self._settings.suspicion_interval_seconds)
 
     def _due(self) -> Sequence[SessionRef]:
         now = self._clock.monotonic()

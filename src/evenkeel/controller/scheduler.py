@@ -70,9 +70,9 @@ class Scheduler:
         self._look_at = 0.0
         """Monotonic time of the next complete look, even if the change indicator shows no change."""
         self._pause = InterruptibleSleep()
-        self._pulse: ChangeIndicator | None = None
-        """The newest change indicator, whose read began at ``_pulse_at``."""
-        self._pulse_at = 0.0
+        self._indicator: ChangeIndicator | None = None
+        """The newest change indicator, whose read began at ``_indicator_at``."""
+        self._indicator_at = 0.0
 
     def _tie(self, equals: Sequence[T]) -> T:
         return self._rng.choice(equals)
@@ -145,14 +145,14 @@ class Scheduler:
         statement, except for one look in each ``calm_look_seconds``.
         """
         asked_at = self._clock.monotonic()
-        pulse = await self._read_pulse()
-        if pulse.calm and self.trusts_clock and pulse.marks == self._calm_marks and asked_at < self._look_at:
+        indicator = await self._read_change_indicator()
+        if indicator.calm and self.trusts_clock and indicator.marks == self._calm_marks and asked_at < self._look_at:
             return
         self._calm_marks = None
         complete = asked_at >= self._homes_at
         # Only a look that included the homes, with a trusted clock, proves that nothing is due.
         if not await self._look() and complete and self.trusts_clock:
-            self._calm_marks = pulse.marks
+            self._calm_marks = indicator.marks
             self._look_at = asked_at + self._settings.calm_look_seconds
             if self._settings.balance_interval_seconds:
                 self._look_at = min(self._look_at, self._balance_at)
@@ -175,21 +175,21 @@ class Scheduler:
 
     async def check_clock(self) -> None:
         """Compare the database's clock with the local one: see :attr:`trusts_clock`."""
-        await self._read_pulse()
+        await self._read_change_indicator()
 
-    async def recent_pulse(self, *, max_age_seconds: float) -> ChangeIndicator:
+    async def recent_change_indicator(self, *, max_age_seconds: float) -> ChangeIndicator:
         """A change indicator whose read began at most ``max_age_seconds`` ago."""
-        pulse = self._pulse
-        if pulse is None or self._clock.monotonic() - self._pulse_at > max_age_seconds:
-            return await self._read_pulse()
-        return pulse
+        indicator = self._indicator
+        if indicator is None or self._clock.monotonic() - self._indicator_at > max_age_seconds:
+            return await self._read_change_indicator()
+        return indicator
 
-    async def _read_pulse(self) -> ChangeIndicator:
+    async def _read_change_indicator(self) -> ChangeIndicator:
         before = self._clock.monotonic()
-        pulse = await self._scheduling.pulse()
-        self._pulse, self._pulse_at = pulse, before
-        self._database_clock.observe(pulse.now_seconds, asked_at_seconds=before)
-        return pulse
+        indicator = await self._scheduling.change_indicator()
+        self._indicator, self._indicator_at = indicator, before
+        self._database_clock.observe(indicator.now_seconds, asked_at_seconds=before)
+        return indicator
 
     async def _read_due_work(self) -> DueWork:
         before = self._clock.monotonic()

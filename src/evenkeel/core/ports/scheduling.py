@@ -80,7 +80,7 @@ class SchedulingStore(Protocol):
         """Store the reason why load balancers are not placed; no write if it is unchanged."""
         ...
 
-    async def pulse(self) -> ChangeIndicator:
+    async def change_indicator(self) -> ChangeIndicator:
         """Read whether :meth:`read_due_work` and :meth:`unplaced` may find anything that they did not find before. One
         statement.
         """

@@ -37,7 +37,7 @@ from evenkeel.store.scheduling import (
     sweeping,
     waiting,
 )
-from evenkeel.store.scheduling.pulse import read_pulse
+from evenkeel.store.scheduling.change_indicator import read_change_indicator
 from evenkeel.store.writing import tags
 from evenkeel.store.writing.events import record_event
 
@@ -160,8 +160,8 @@ class SqlScheduling:
             lambda connection: placing.start_handover(connection, shard_id, seen_epoch, agent_id, rebind)
         )
 
-    async def pulse(self) -> ChangeIndicator:
-        return await self._db.query(read_pulse)
+    async def change_indicator(self) -> ChangeIndicator:
+        return await self._db.query(read_change_indicator)
 
     async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
         return await self._db.read(

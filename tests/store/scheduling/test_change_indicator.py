@@ -1,4 +1,4 @@
-"""The pulse beats differently whenever something may have to be decided."""
+"""The change indicator differs whenever something may have to be decided."""
 
 from collections.abc import Awaitable, Callable
 
@@ -8,7 +8,7 @@ from evenkeel.core.control import ChangeIndicator
 from evenkeel.core.messages import DeviceState, ReportState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from evenkeel.store.scheduling.pulse import SETTLED_SECONDS
+from evenkeel.store.scheduling.change_indicator import SETTLED_SECONDS
 from tests.store.ownership_world import World, alive, applied, statements, world_fixture
 
 __all__ = ["world_fixture"]
@@ -22,16 +22,16 @@ async def calm(world: World) -> ChangeIndicator:
     await world.report(applied((await world.placed()).id))
     long_ago = db_now() - 2 * SETTLED_SECONDS
     await world.change(schema.agent, "a1", session_started_at=long_ago, sight_since=long_ago)
-    pulse = await world.store.scheduling.pulse()
-    assert pulse.calm
-    return pulse
+    indicator = await world.store.scheduling.change_indicator()
+    assert indicator.calm
+    return indicator
 
 
 async def test_while_nothing_happens_it_stays_the_same_and_takes_one_statement(world: World) -> None:
     before = await calm(world)
     await world.store.ownership.keepalive(alive("a1"), ttl_seconds=30.0)
     with statements() as seen:
-        after = await world.store.scheduling.pulse()
+        after = await world.store.scheduling.change_indicator()
     assert len(seen.sent) == 1
     assert (after.calm, after.marks) == (True, before.marks)
 
@@ -39,7 +39,7 @@ async def test_while_nothing_happens_it_stays_the_same_and_takes_one_statement(w
 async def test_it_counts_the_agents_that_have_missed_keepalives(world: World) -> None:
     before = await calm(world)
     await world.change(schema.agent, "a1", session_expires_at=db_now() + 200.0, session_ttl_seconds=5_000.0)
-    after = await world.store.scheduling.pulse()
+    after = await world.store.scheduling.change_indicator()
     assert (before.late, after.late) == (0, 1)
     assert (after.calm, after.marks) == (True, before.marks)
 
@@ -75,15 +75,15 @@ RESTLESS: dict[str, Callable[[World], Awaitable[object]]] = {
 async def test_it_is_restless_while_time_alone_or_a_waiting_object_leads_to_a_decision(world: World, what: str) -> None:
     await calm(world)
     await RESTLESS[what](world)
-    assert not (await world.store.scheduling.pulse()).calm
+    assert not (await world.store.scheduling.change_indicator()).calm
 
 
 @pytest.mark.parametrize("column", ["forced_down", "failback_asked", "admin_state_up"])
 async def test_what_operators_say_of_an_agent_is_a_mark(world: World, column: str) -> None:
     before = await calm(world)
     await world.change(schema.agent, "a1", **{column: column != "admin_state_up"})
-    assert (await world.store.scheduling.pulse()).marks != before.marks
+    assert (await world.store.scheduling.change_indicator()).marks != before.marks
 
 
 async def test_without_agents_there_is_nothing_to_decide(world: World) -> None:
-    assert (await world.store.scheduling.pulse()).calm
+    assert (await world.store.scheduling.change_indicator()).calm

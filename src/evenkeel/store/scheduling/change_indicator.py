@@ -25,7 +25,7 @@ _changed_lately = or_(
     _agent.c.sight_since > db_now() - SETTLED_SECONDS,
     ~_LIVE & (_agent.c.session_expires_at > db_now() - SETTLED_SECONDS),
 )
-_PULSE = select(
+_INDICATOR = select(
     db_now().label("now"),
     # expired, but not ended
     _number(_changed_lately | (_agent.c.session_id.is_not(None) & ~_LIVE)).label("unsettled"),
@@ -47,9 +47,9 @@ _PULSE = select(
 )
 
 
-def read_pulse(connection: Connection) -> ChangeIndicator:
+def read_change_indicator(connection: Connection) -> ChangeIndicator:
     """One statement: a scan of the agents, and three looks by index."""
-    now, *rest = connection.execute(_PULSE).one()
+    now, *rest = connection.execute(_INDICATOR).one()
     restless, late, marks = rest[:4], rest[4], rest[5:]
     return ChangeIndicator(
         now_seconds=float(now), calm=not any(restless), marks=tuple(float(mark) for mark in marks), late=int(late)
