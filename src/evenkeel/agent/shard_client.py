@@ -75,6 +75,7 @@ class ShardClient:
             if not answer.more or not answer.services:
                 break
             after = answer.services[-1].load_balancer_id
+            # Pages of large definitions may be shorter than requested: only what is left is requested again.
             if wanted is not None:
                 had = {service.load_balancer_id for service in found} | set(answer.missing)
                 wanted = tuple(lb for lb in wanted if lb not in had)

@@ -48,6 +48,7 @@ async def run_beside(main: Main, *, name: str) -> None:
     try:
         await asyncio.shield(ended)
     except asyncio.CancelledError:
+        # The thread's loop may not exist yet; without it the thread could not be stopped, and join() would hang.
         loop, stop = await asyncio.shield(there)
         loop.call_soon_threadsafe(stop.set)
         await asyncio.shield(ended)

@@ -130,6 +130,7 @@ class Callbacks:
                 return m.Done()
             case m.Register():
                 opened = await ownership.register(message, ttl_seconds=ttl)
+                # A new agent may take unserved shards, and the shards of its former session were freed.
                 self._on_unserved()
                 return _with_features(opened)
             case m.ReleaseShards():

@@ -224,7 +224,7 @@ def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress
     attached = select(_attached.c.network_id).where(
         _attached.c.shard_id == shard_id, _attached.c.network_id == port.network_id
     )
-    if connection.scalar(attached) is None:
+    if connection.scalar(attached) is None:  # released while the port was created
         return False
     holder = common.shard_beside(connection, shard_id) if port.common else shard_id
     row = {

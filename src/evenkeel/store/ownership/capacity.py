@@ -129,7 +129,7 @@ def reserve(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any
     if text is None:
         return
     known = group_capacity(text)
-    if known.score >= FULL_SCORE:
+    if known.score >= FULL_SCORE:  # filled since the decision, by another placement or a report
         raise ConcurrentUpdate
     counted = capacity.COUNTABLE & known.figures.keys()
     wanted = _needs(connection, load_balancer_id, shard.id) if counted else {}

@@ -56,7 +56,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
     claims = _claims(connection, call)
     _check_duplicates(call, claims)
     mine = next((row for row in claims if row.id == call.agent_id), None)
-    if mine is not None and mine.live:
+    if mine is not None and mine.live:  # a repeated registration, whose answer was lost
         return _renew(connection, call, ttl_seconds)
     _check_moved(connection, call, mine)
     _replace_predecessor(connection, call, claims)

@@ -70,6 +70,7 @@ def serve(connection: Connection, environment: str, group_number: int, project_i
     shards = connection.scalar(
         select(func.count()).select_from(_shard).where(*here, _shard.c.project_id != COMMON_PROJECT)
     )
+    # More orphans than shards look like a database that is the wrong one, which must not empty devices.
     if (orphans or 0) > (shards or 0):
         return False
     agent_id = connection.scalar(select(_shard.c.acting_agent_id).where(*here, _shard.c.project_id == COMMON_PROJECT))

@@ -223,6 +223,7 @@ def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOw
     locked = connection.execute(
         select(_shard).where(in_list(_shard.c.id, by_shard)).order_by(_shard.c.id).with_for_update()
     ).all()
+    # Another controller has decided on shards with another epoch.
     seen = [(by_shard[shard.id], shard) for shard in locked if shard.epoch == by_shard[shard.id].seen_epoch]
     if used_up := [shard for _, shard in seen if not plausible(shard.epoch + 1)]:
         record_used_up(connection, used_up)
@@ -230,6 +231,7 @@ def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOw
     if not seen:
         return ()
     hosts = hosts_locked(connection, {id_ for step, shard in seen for id_ in (step.agent_id, shard.acting_agent_id)})
+    # Read after the locks: a keepalive that was in progress has ended, and its result is visible.
     takers = _takers(connection, {step.agent_id for step, _ in seen})
     free = _unserved(connection, [shard.id for _, shard in seen])
     taken = [
@@ -330,7 +332,7 @@ def start_handover(
     if shard is None or shard.acting_agent_id is None or shard.acting_agent_id == agent_id:
         return None
     hosts = hosts_locked(connection, [shard.acting_agent_id, agent_id])
-    if shard.acting_agent_id not in hosts:
+    if shard.acting_agent_id not in hosts:  # the agent was deleted
         return None
     asked = connection.execute(
         update(_shard)
