@@ -45,7 +45,7 @@ def choose_place(rng: random.Random) -> VipPlace:
 
 
 def is_free(address: str, port: int) -> bool:
-    """Whether it can be bound now."""
+    """Whether the address and port can be bound now."""
     with socket.socket() as probe:
         try:
             probe.bind((address, port))

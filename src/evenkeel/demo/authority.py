@@ -41,8 +41,10 @@ class CertificateAuthority:
 def add_certificate(
     client: Client, project_id: str, name: str, issued: IssuedCertificate, *, replace: bool = False
 ) -> str:
-    """Add it to the controllers' key manager; returns its reference. Raises :class:`~evenkeel.cli.client.ClientError`.
-    Blocks."""
+    """Add a certificate to the controllers' key manager, and return its reference.
+
+    Raises :class:`~evenkeel.cli.client.ClientError`. Blocks.
+    """
     body = {
         "project_id": project_id,
         "name": name,

@@ -110,7 +110,7 @@ class Cluster:
         await self.side.start()
 
     async def start_controller(self, number: int) -> str:
-        """Start it and wait until its API answers. Returns its root URL."""
+        """Start a controller, wait until its API answers, and return its root URL."""
         name = controller_name(number)
         file = self.workshop.announcement(f"{name}.url")
         known = self._urls.get(name, "")
@@ -144,7 +144,7 @@ class Cluster:
         return self._urls[name]
 
     async def start_agent(self, host: str, *, group: int = 1, options: Sections | None = None) -> None:
-        """Start it and wait until it has a live session."""
+        """Start an agent, and wait until it has a live session."""
         sections = merged(
             {
                 "DEFAULT": {
@@ -200,14 +200,14 @@ class Cluster:
     # -- ending
 
     def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
-        """Send a signal to a process; SIGKILL returns when it is gone."""
+        """Send a signal to a process; SIGKILL returns when the process has ended."""
         if number == signal.SIGKILL:
             self.processes[name].kill()
         else:
             self.processes[name].send(number)
 
     def stop(self, name: str) -> None:
-        """Stop it gracefully; kill it after a time-out."""
+        """Stop a process gracefully; kill it after a time-out."""
         self.processes[name].stop()
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ class Controls:
     def __init__(self, cluster: Cluster, hosts: tuple[str, ...], say: Callable[[str], None]) -> None:
         self.offered = False
         self.lock = asyncio.Lock()
-        """Held while processes are started again: once is enough."""
+        """Held while processes are restarted, so that two callers do not restart the same ones."""
         self._cluster = cluster
         self._hosts = hosts
         self._say = say

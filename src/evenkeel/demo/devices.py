@@ -61,11 +61,11 @@ class Emulator:
         return self._control.request(method, path, body=body)
 
     def requests(self) -> dict[str, int]:
-        """Reads and writes per device since :meth:`reset_counters`; logins and statistics are not among them."""
+        """Reads and writes per device since :meth:`reset_counters`; logins and statistics are not counted."""
         return {name: counts["reads"] + counts["writes"] for name, counts in self._counters().items()}
 
     def looks(self) -> int:
-        """The smallest number of requests for statistics of a device: one per observation."""
+        """Number of observations: the smallest number of requests for statistics over all devices."""
         return int(min(counts["stats"] for counts in self._counters().values()))
 
     def _counters(self) -> Any:
@@ -97,7 +97,7 @@ class Emulator:
         }
 
     def read(self, device: EmulatedDevice, path: str) -> Any:
-        """One GET of iControl REST."""
+        """Send one GET request to a device's iControl REST."""
         headers = {"Authorization": self._authorization}
         request = urllib.request.Request(device.url + path, headers=headers)  # noqa: S310  # an emulator of ours: https
         trust = urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=self.ca_file))
@@ -107,6 +107,6 @@ class Emulator:
 
 
 def is_write_by(entry: Mapping[str, Any], host: str) -> bool:
-    """Whether it is a committed write of the agent of ``host``."""
+    """Whether the journal entry is a committed write of the agent of ``host``."""
     done = entry["event"] == "transaction_committed" or (entry["event"] == "write" and entry["status"] < 300)
     return bool(done and entry["user_agent"] == f"evenkeel-agent/{host}")

@@ -35,7 +35,7 @@ class Narrator:
         self.picture = LiveView()
 
     def say(self, text: str) -> None:
-        """One line, with the seconds since the demo began."""
+        """Print one line, with the seconds since the demo began."""
         self._console.print(f"[dim]{time.monotonic() - self._began:6.1f} s[/dim]  {escape(text)}", soft_wrap=True)
 
     def show(self, text: str) -> None:

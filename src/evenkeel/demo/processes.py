@@ -28,7 +28,7 @@ class ProcessFailed(Exception):
 
 
 class Process:
-    """One program under a name. Starting it again appends to the same log."""
+    """One program under a name. A restart appends to the same log."""
 
     def __init__(
         self, name: str, command: Sequence[str], *, log: Path, environment: Mapping[str, str] | None = None
@@ -59,7 +59,7 @@ class Process:
         return "running" if self.running else f"exit code {self._popen.returncode}"
 
     def start(self) -> None:
-        """Start it; does nothing if it runs."""
+        """Start the program, unless it runs."""
         if not self.running:
             self._popen = _starter.submit(self._start).result()
 
@@ -76,23 +76,23 @@ class Process:
             )
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal, such as SIGSTOP; nothing happens if the process is gone."""
+        """Send a signal, such as SIGSTOP, unless the process has ended."""
         if self._popen is not None:
             self._popen.send_signal(number)
 
     def kill(self) -> None:
-        """``kill -9`` and wait until it is gone."""
+        """Kill the process (SIGKILL) and wait until it has ended."""
         self.send(signal.SIGKILL)
         self.wait(STOP_SECONDS)
 
     def stop(self, timeout_seconds: float = STOP_SECONDS) -> None:
-        """Terminate it; kill it after ``timeout_seconds``."""
+        """Terminate the process; kill it after ``timeout_seconds``."""
         self.send(signal.SIGTERM)
         if not self.wait(timeout_seconds):
             self.kill()
 
     def wait(self, timeout_seconds: float) -> bool:
-        """Whether it has ended within ``timeout_seconds``."""
+        """Whether the process has ended within ``timeout_seconds``."""
         if self._popen is None:
             return True
         with contextlib.suppress(subprocess.TimeoutExpired):

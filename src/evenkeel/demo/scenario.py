@@ -189,7 +189,7 @@ class Scenario:
         return str(acting["host"]) if acting and acting["alive"] else ""
 
     async def stop_traffic(self) -> None:
-        """Let requests under way end."""
+        """End the clients after the requests that are in progress."""
         await self.traffic.stop()
         if self._https is not None:
             await self._https.traffic.stop()

@@ -60,7 +60,7 @@ class Tenant:
         return self._wait(load_balancer)
 
     def add_member(self, load_balancer_id: str, number: int, backend: int) -> Any:
-        """One more backend in the load balancer's only pool."""
+        """Add one more backend to the load balancer's only pool."""
         return self._api.create_member(self._pool(load_balancer_id), **_member(number, backend))
 
     def set_weight(self, load_balancer_id: str, weight: int) -> Any:

@@ -47,7 +47,7 @@ class Workspace:
         return self.process(name, module, ["--config-file", str(file)])
 
     async def run(self, process: Process, ready: Callable[[], bool], what: str) -> None:
-        """Start it and wait. Raises :class:`~evenkeel.demo.processes.ProcessFailed`."""
+        """Start the process and wait until it is ready. Raises :class:`~evenkeel.demo.processes.ProcessFailed`."""
         process.start()
         await process.until(ready, what, timeout_seconds=self.start_seconds)
 

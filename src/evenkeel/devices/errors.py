@@ -13,7 +13,7 @@ class NoAnswer(DeviceUnavailable):
 
 
 class NotSent(DeviceUnavailable):
-    """No connection could be made: the request was certainly not carried out."""
+    """No connection could be established: the request was certainly not carried out."""
 
 
 class PartitionUnavailable(DeviceUnavailable):

@@ -59,7 +59,7 @@ class GroupDevice(ABC, Generic[R]):
 
     @abstractmethod
     async def observe(self) -> R:
-        """Statuses and statistics of everything on it. Raises :class:`DeviceUnavailable`."""
+        """Read statuses and statistics of all our objects on the device. Raises :class:`DeviceUnavailable`."""
 
     @abstractmethod
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
@@ -78,7 +78,7 @@ class GroupDevice(ABC, Generic[R]):
             raise
 
     async def silence(self) -> str:
-        """Why the device does not answer now, marking it as doubted; empty if it does answer. Never raises."""
+        """Reason if the device does not answer now, which marks it as doubted; empty if it answers. Never raises."""
         error = await self.reach.silence()
         if error is None:
             return ""
@@ -87,8 +87,10 @@ class GroupDevice(ABC, Generic[R]):
 
     @asynccontextmanager
     async def reached(self) -> AsyncIterator[None]:
-        """Require that the device is trusted or responds; mark it as doubted if it fails inside.
-        :class:`PartitionUnavailable` is no reason to doubt it."""
+        """Context that requires that the device is trusted or responds, and marks it as doubted if it fails inside.
+
+        :class:`PartitionUnavailable` is no reason to doubt it.
+        """
         try:
             await self.reach.confirm()
             yield
@@ -189,8 +191,11 @@ class DeviceGroup(ABC, Generic[D, R]):
         absent: Collection[Absence],
         uneven: Collection[Absence],
     ) -> Observation:
-        """One observation of all devices. ``absent``: what devices lack that others have; ``uneven``: what they also
-        lacked at the previous observation."""
+        """Merge the devices' readings into one observation.
+
+        ``absent``: objects that a device lacks and others have; ``uneven``: those that it also lacked at the previous
+        observation.
+        """
 
 
 async def on_all(
@@ -252,7 +257,7 @@ def _unexpected(error: Exception) -> str:
 async def plan_on_each(
     devices: Sequence[D], work: Callable[[D], Coroutine[Any, Any, DevicePlan]]
 ) -> tuple[DevicePlan, ...]:
-    """The plan of each device; a device that cannot be read gets one with the reason as its problem."""
+    """Plan on each device. A device that cannot be read gets a plan with the reason as its problem."""
 
     async def one(device: D) -> DevicePlan:
         try:
@@ -270,8 +275,8 @@ def outcomes(
 ) -> Iterable[Applied]:
     """The outcome of each service: its problem, else the refusal of the first device that refused it.
 
-    ``refusals``: for each device, the reasons by load balancer; ``problems``: of load balancers that were not sent to
-    any.
+    ``refusals``: for each device, reasons by load balancer; ``problems``: problems of load balancers that were sent to
+    no device.
     """
     errors: dict[LoadBalancerId, str] = {}
     for refusal in (problems or {}, *refusals):
@@ -313,7 +318,7 @@ def _given_up(device: GroupDevice[Any]) -> DeviceUnavailable:
 
 
 def _all_lost(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnavailable:
-    """One error that names every device."""
+    """One error that names all devices, of which none was reached."""
     if len(lost) == 1:
         return next(iter(lost.values()))
     if len({error.reason for error in lost.values()}) == 1:

@@ -41,7 +41,7 @@ class HttpsOptions(Protocol):
 
     @property
     def connect_timeout_seconds(self) -> float:
-        """Time limit for making one connection."""
+        """Time limit for establishing one connection."""
         ...
 
     @property
@@ -74,8 +74,8 @@ class HttpsTransport:
     """Pooled connections to one device; connects on first use.
 
     At most ``requests_max`` requests are in flight. In addition there are connections for one liveness probe and for
-    ``reserved`` requests, whose callers pass a semaphore of their own. ``attempts_max``: how often a request is sent if
-    a pooled connection turns out to be closed; only for idempotent requests more than 1.
+    ``reserved`` requests, whose callers pass their own semaphore. ``attempts_max``: number of times that a request is
+    sent if a pooled connection turns out to be closed; more than 1 only for idempotent requests.
     """
 
     def __init__(
@@ -126,11 +126,11 @@ class HttpsTransport:
         turns: asyncio.Semaphore | None = None,
         logged_path: str = "",
     ) -> tuple[int, bytes]:
-        """Status and body of the response to one request; ``path`` is encoded and includes the query.
+        """Send one request, and return status and body of the response.
 
-        ``turns``: a semaphore to use instead of the one common to all requests. ``logged_path``: shown in logs instead
-        of a ``path`` that contains a secret. Raises :class:`DeviceUnavailable` if
-        there is no complete response.
+        ``path`` is encoded and includes the query. ``turns``: a semaphore to use instead of the one common to all
+        requests. ``logged_path``: shown in logs instead of a ``path`` that contains a secret. Raises
+        :class:`DeviceUnavailable` if there is no complete response.
         """
         with tracer().span(method, attributes=self._traced(method, logged_path or path), remote=True) as span:
             sent = {**tracer().headers(), **(headers or {})}

@@ -9,7 +9,7 @@ WINDOW_MIN_SECONDS = 1.0
 
 
 class CounterSample(Value):
-    """Counters at one moment, and the rates computed then."""
+    """Counters at one moment, and the rates computed from them and the previous sample."""
 
     at_seconds: float
     counters: dict[str, int]

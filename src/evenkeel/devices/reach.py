@@ -28,7 +28,7 @@ PATIENCE_SECONDS = 0.5
 
 
 class DeviceClient(Protocol):
-    """The client of a device, as needed here."""
+    """The part of a device's client that reachability needs."""
 
     @property
     def host(self) -> str:
@@ -50,7 +50,7 @@ class DeviceClient(Protocol):
 
 
 class DeviceReach:
-    """One device. ``doubt`` is the reason why it counts as unreachable; None while it is trusted."""
+    """Reachability of one device. ``doubt`` is the reason why it counts as unreachable; None while it is trusted."""
 
     def __init__(self, client: DeviceClient, connect_timeout_seconds: float) -> None:
         self.doubt: DeviceUnavailable | None = None

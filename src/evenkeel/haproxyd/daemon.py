@@ -198,8 +198,10 @@ class HaproxyDaemon:
 
 
 def lock(state_dir: Path) -> IO[str]:
-    """Lock the state directory, because two daemons on one state would manage the same HAProxys. Raises
-    :class:`ValueError` if another daemon holds the lock."""
+    """Lock the state directory, because two daemons on one state would manage the same HAProxys.
+
+    Raises :class:`ValueError` if another daemon holds the lock.
+    """
     state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = _open_lock(state_dir / "lock")
     try:

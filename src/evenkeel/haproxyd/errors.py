@@ -24,7 +24,7 @@ class HaproxyDown(EvenKeelError):
 
 
 class HaproxyRefused(EvenKeelError):
-    """HAProxy refused it. ``reason``: HAProxy's message, without paths and contents."""
+    """HAProxy refused its configuration. ``reason``: HAProxy's message, without paths and contents."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -32,4 +32,4 @@ class HaproxyRefused(EvenKeelError):
 
 
 class PartitionFailed(EvenKeelError):
-    """The daemon failed to apply the change; the partition holds what it held before. The text gives the cause."""
+    """The daemon failed to apply the change; the partition is unchanged. The text gives the cause."""

@@ -13,11 +13,14 @@ class WorkerCli(Protocol):
     """The runtime API of a partition's current worker."""
 
     async def command(self, text: str) -> str:
-        """The answer to one command. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`."""
+        """Send one command to the current worker and return the answer.
+
+        Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`.
+        """
         ...
 
     async def of_worker(self, pid: int, text: str) -> str:
-        """The answer of a given worker, which may be an old one that only finishes its connections."""
+        """Send one command to a given worker, which may be an old one that only finishes its connections."""
         ...
 
 
@@ -25,8 +28,11 @@ class FrontendCounters(Protocol):
     """Totals that survive the replacement of workers."""
 
     def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AbstractAsyncContextManager[None]:
-        """Around a reload: the worker's counters are read before it, and followed until its connections have ended.
-        Errors are handled here and do not fail the reload."""
+        """Context around a reload: reads the worker's counters before it, and follows them until its connections have
+        ended.
+
+        Errors are handled in the context and do not fail the reload.
+        """
         ...
 
 

@@ -87,7 +87,7 @@ class DaemonSettings(Value):
     certificate_bytes_max: int = 128 * 1024
     """Limit of a certificate file in bytes, with key and intermediates."""
     files_bytes_max: int = 64 * 1024 * 1024
-    """Per load balancer: files are kept in memory."""
+    """Limit of all files of a load balancer in bytes: they are kept in memory."""
     answer_bytes_max: int = 64 * 1024 * 1024
     """Maximum size of an answer of HAProxy."""
 

@@ -207,18 +207,23 @@ class GuardState(Wire):
 
 
 class About(Wire):
-    """The daemon and its HAProxy. ``problem``: why no HAProxy can be started or reloaded, for operators; empty when it
-    can. ``note``: what is less secure than possible, and what this HAProxy needs to be done otherwise."""
+    """The daemon and its HAProxy.
+
+    ``problem``: the reason, for operators, why no HAProxy can be started or reloaded; empty if there is none. ``note``:
+    settings that are less secure than possible, and restrictions of this HAProxy.
+    """
 
     name: str
     daemon_version: str
     haproxy_version: str
     problem: str = ""
     installation_id: str = ""
-    """Made with the state directory: distinguishes this daemon from all others, whatever its address."""
+    """Id created with the state directory: distinguishes this daemon from all others, at any address."""
     state_id: str = ""
-    """Changes whenever the daemon may hold something else than agents last sent: at each start, because the state
-    directory may be an older copy, and when the directory was removed while the daemon runs."""
+    """Id of the daemon's state, which changes whenever the state may differ from what agents last sent.
+
+    It changes at each start, because the state directory may be an older copy, and when the directory was removed while
+    the daemon runs."""
     owners: dict[str, str] = {}
     """Owners of the partitions, by prefix: the part of their names before the last ``_``."""
     note: str = ""
@@ -231,7 +236,7 @@ class PartitionSummary(Wire):
     epoch: int
     load_balancers: int
     problem: str = ""
-    """Why its HAProxy does not run as configured, for operators."""
+    """Reason, for operators, why the partition's HAProxy does not run as configured."""
 
 
 class PartitionList(Wire):

@@ -13,7 +13,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class CertificatePlace(Value):
-    """The place of one certificate, CA bundle or revocation list."""
+    """Address of one certificate, CA bundle or revocation list in a key manager."""
 
     scheme: str
     """URL scheme of references: the key manager's name."""

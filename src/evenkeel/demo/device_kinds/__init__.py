@@ -47,7 +47,7 @@ class DeviceKind(Protocol):
         """Per device the ``address:port`` of the members of all pools it holds; a member of two pools counts once."""
 
     def cut(self) -> None:
-        """Cut the devices off from all agents; traffic goes on."""
+        """Cut the devices off from all agents; client traffic continues."""
 
     def heal(self) -> None:
         """Undo :meth:`cut`, so that agents reach the devices again."""

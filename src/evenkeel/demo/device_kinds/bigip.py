@@ -105,7 +105,7 @@ class BigipSide:
         }
 
     def cut(self) -> None:
-        """No agent reaches a device any more; traffic goes on."""
+        """Cut the devices off from all agents; client traffic continues."""
         self.emulator.control("POST", "/faults", {"kind": "unreachable"})
 
     def heal(self) -> None:

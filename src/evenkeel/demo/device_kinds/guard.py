@@ -21,7 +21,7 @@ class ProcessGuard:
         self._popen: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it before the first daemon. Does nothing if it runs."""
+        """Start the guard process, unless it runs. Call this before the first daemon is started."""
         if self._popen is None:
             with self._log.open("ab") as output:
                 # a session of its own: Ctrl-C at the terminal must not end it before its work is done

@@ -28,9 +28,10 @@ SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it is its maker
 
 
 class HaproxySide:
-    """The daemon keeps its port and its state when it is restarted, and finds its running HAProxys.
+    """The daemon and its HAProxys as the demo's device.
 
-    ``options``: ini sections that override the daemon's.
+    The daemon keeps its port and its state when it is restarted, and finds its running HAProxys. ``options``: ini
+    sections that override the daemon's.
     """
 
     driver = "haproxy"
@@ -68,7 +69,7 @@ class HaproxySide:
         self._workshop.processes[PROCESS].kill()
 
     def cut(self) -> None:
-        """No agent reaches the device any more; HAProxy goes on."""
+        """Cut the device off from all agents; HAProxy continues."""
         self._workshop.processes[PROCESS].send(signal.SIGSTOP)
 
     def heal(self) -> None:

@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def ended(directory: str) -> bool:
-    """Stop them: kill the daemon, terminate HAProxy, then kill it. False: some still ran after the limit."""
+    """Kill the daemon, terminate its HAProxys, then kill them. False: some still ran after the limit."""
     began = time.monotonic()
     quiet = 0
     while quiet < QUIET_LOOKS:
@@ -75,7 +75,7 @@ def commands(directory: str) -> list[tuple[int, list[str]]]:
 
 
 def send(pid: int, number: signal.Signals) -> None:
-    """Send a signal to a process that may be gone."""
+    """Send a signal to a process, unless it has ended."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
 

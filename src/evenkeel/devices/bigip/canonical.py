@@ -113,7 +113,7 @@ def _path_list(value: Any) -> tuple[str, ...]:
 
 
 def _words(value: Any) -> frozenset[str]:
-    """Options: a list in older versions, since 14.0 one text in braces."""
+    """Options of a profile: a list in older versions, since 14.0 one text in braces."""
     words = value if isinstance(value, list) else scalar(value).strip("{} ").split()
     return frozenset(map(str, words)) - set(_NOTHING)
 
@@ -124,7 +124,7 @@ def _certificates(value: Any) -> tuple[tuple[str, ...], ...]:
 
 
 def _records(value: Any) -> frozenset[tuple[object, ...]]:
-    """Records of a data group, networks and addresses in one notation; or of a forwarding table."""
+    """Records of a data group, with networks and addresses in one notation; or records of a forwarding table."""
     entries = [item for item in _items(value) if isinstance(item, Mapping)]
     return frozenset(
         (

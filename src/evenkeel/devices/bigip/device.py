@@ -106,7 +106,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return DeviceState(name=self.host, reachable=True, problem=str(error))
 
     async def observe(self) -> observation.BigIpReading:
-        """Statuses and statistics of everything on it. Raises :class:`DeviceUnavailable`."""
+        """Read statuses and statistics of all our objects on the device. Raises :class:`DeviceUnavailable`."""
         async with self.reached():
             before = {name: view.observed for name, view in self._views.items() if not self._busy(name)}
             reading = await observation.read(self.icontrol)
@@ -122,7 +122,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return await self._capacity.read(metrics)
 
     async def end_point(self) -> str:
-        """The address at which its tunnels end; empty: it has none. Raises :class:`DeviceUnavailable`."""
+        """Address of the device's tunnel end point; empty: it has none. Raises :class:`DeviceUnavailable`."""
         async with self.reached():
             return (await self._attachment()).vtep
 
@@ -207,8 +207,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return replace(shown, refusal=unchangeable(renamed, observed, folder))
 
     async def adopt(self, project_id: ProjectId) -> None:
-        """Mark the partition as ours, if it exists. Raises :class:`DeviceRejected` if it is another owner's;
-        :class:`DeviceUnavailable`."""
+        """Mark the partition as ours, if it exists.
+
+        Raises :class:`DeviceRejected` if it belongs to another owner; :class:`DeviceUnavailable`.
+        """
         async with self._alone(project_id) as partition:
             adjacent = self._options.attachment.adjacent
             await guard.adopt_partition(self.icontrol, partition, self._names, adjacent=adjacent)
@@ -228,8 +230,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return found
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
-        """Remove the partition if it is empty, with its guard if that is this owner's. True: there is none now. Raises
-        :class:`DeviceUnavailable`."""
+        """Remove the partition if it is empty, with its guard if that is this owner's. True: the partition does not
+        exist now.
+
+        Raises :class:`DeviceUnavailable`.
+        """
         mine = guard_of(epoch, session_id)
         async with self._alone(project_id) as partition:
             view = self._view_of(partition, mine)
@@ -406,7 +411,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return without_refused(rendered, problems) if problems else rendered
 
     async def _vlans_before(self, view: PartitionView, folder: str) -> frozenset[int]:
-        """Tags of the VLANs in the folder; on guests of vCMP hosts only, which take back what goes."""
+        """Tags of the VLANs in the folder before a pass; only on guests of vCMP hosts, which withdraw the ones that it
+        removes.
+        """
         if self._guest is None or not self._options.attachment.adjacent:
             return frozenset()
         return await self._guest.tags_in(folder) if view.observed is None else tags_in(view.observed)
@@ -415,7 +422,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     @asynccontextmanager
     async def _alone(self, project_id: ProjectId) -> AsyncIterator[str]:
-        """The partition, locked for one pass. Any error during the pass discards its cached state."""
+        """Context with the partition's name, locked for one pass. Any error during the pass discards its cached
+        state.
+        """
         partition = self._names.partition(project_id)
         async with self._locks.setdefault(partition, asyncio.Lock()):
             try:
@@ -447,7 +456,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return PartitionView(mine, new=new)
 
     async def _refuse_former(self, project_id: ProjectId, partition: str) -> None:
-        """Refuse a second partition for a tenant that has one under the name given by an earlier version.
+        """Refuse a second partition for a tenant that has one under the name that an earlier version gave it.
 
         Raises :class:`DeviceRejected`: the objects in the old partition would never be removed.
         """

@@ -49,7 +49,7 @@ log = structlog.get_logger(__name__)
 
 
 class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
-    """One device group. Raises :class:`ValueError` naming an option that cannot be used."""
+    """Driver of one device group of BIG-IPs. Raises :class:`ValueError` naming an option that cannot be used."""
 
     reloaded_options = ("icontrol_username", "icontrol_password", "icontrol_password_file", "ca_file")
 
@@ -133,7 +133,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return adoption.combined_findings(", ".join(self.facts.endpoints), found)
 
     async def _on_reachable(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
-        """Write to each reachable device itself; in sync mode last to the one that the others get it from."""
+        """Run ``work`` on each reachable device; in sync mode last on the device from which the others are
+        synchronised.
+        """
         self._refuse_unfit()
         if self._options.sync_mode is SyncMode.REPLICATE:
             await on_all(self._devices, work)
@@ -143,8 +145,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         _raise_unless_done([result for result in results if isinstance(result, BaseException)], len(results))
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """Apply the batch on every reachable device, or in sync mode on one of each unit; the others are
-        ``lagging``."""
+        """Apply the batch on every reachable device, or in sync mode on one device of each unit.
+
+        Devices that do not have the result are ``lagging``.
+        """
         self._refuse_unfit()
         rendered = await self._render(batch)
         if self._options.sync_mode is SyncMode.SYNC:
@@ -175,20 +179,22 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return counted, [*lost, *(host for host in done if host not in counted)]
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """The current state of each device, with what does not fit the HA type."""
+        """Read the current state of each device, with violations of the HA type."""
         await self._discover()
         return self._with_cluster_problems(await super().check())
 
     async def observe(self) -> Observation:
-        """Statuses and statistics of all reachable devices, with what does not fit the HA type any more."""
+        """Read statuses and statistics of all reachable devices, with violations of the HA type."""
         seen = await super().observe()
         return replace(seen, devices=self._with_cluster_problems(seen.devices))
 
     # -- the cluster
 
     async def _discover(self) -> None:
-        """Take the second device of a pair from the device trust, if only one is named. It answers at its management
-        address, at the port of the named one."""
+        """Take the second device of a pair from the device trust, if only one is named.
+
+        It is reached at its management address, at the port of the named device.
+        """
         if self._options.ha_type is not HaType.PAIR or len(self._devices) > 1:
             return
         (named,) = self._devices
@@ -370,7 +376,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
 
 
 def _networks_left(batch: PartitionBatch, done: Iterable[PassOutcome]) -> set[LoadBalancerId]:
-    """Tenants may use them still. An orphan of a tenant waits for the next regular complete pass."""
+    """Ids of networks in /Common that a device refused to remove, because tenants may still use them.
+
+    Empty for a tenant's partition: an orphan that was refused there waits for the next regular complete pass.
+    """
     return {each for one in done for each in one.left} if batch.project_id == COMMON_PROJECT else set()
 
 

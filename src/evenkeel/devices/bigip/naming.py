@@ -35,8 +35,10 @@ _GUARD_NAME = re.compile(rf"{GUARD}_(0|[1-9][0-9]{{0,99}})(?:_([0-9a-f]{{12}}))?
 
 
 class Mark(Value):
-    """The owner of an object: device group, kind and load balancer; ``object_id`` is the id of the LBaaS object that it
-    implements."""
+    """The owner of an object: device group, kind and load balancer.
+
+    ``object_id`` is the id of the LBaaS object that the marked object implements.
+    """
 
     environment: str
     kind: str
@@ -67,7 +69,7 @@ class Mark(Value):
 
 
 def parse_mark(description: object) -> Mark | None:
-    """The mark in a description; None if there is none of ours."""
+    """The mark in a description; None if it has no mark of our form."""
     fields = description.split(":") if isinstance(description, str) else []
     if not 3 <= len(fields) <= 5 or fields[0] != "evenkeel" or not fields[1] or not fields[2]:
         return None
@@ -95,7 +97,7 @@ def _place(text: str) -> tuple[str, int | None]:
 
 
 class BigIpNames(Value):
-    """Names used by one device group. Raises :class:`ValueError` if its environment cannot be part of a name."""
+    """Names that one device group uses. Raises :class:`ValueError` if its environment cannot be part of a name."""
 
     environment: str
     prefix: str
@@ -157,12 +159,11 @@ class BigIpNames(Value):
         return f"{self.prefix}_{sha256}{suffix}"
 
     def is_file(self, name: str) -> bool:
-        """Whether the name is that of one of our files. In a partition that we guard no other program creates such
-        names."""
+        """Whether the name has the form of our files' names; in a partition that we guard no other program uses it."""
         return name.startswith(f"{self.prefix}_") and bool(_FILE_TAIL.fullmatch(name[len(self.prefix) + 1 :]))
 
     def mark(self, kind: str, load_balancer_id: LoadBalancerId = LoadBalancerId(""), object_id: str = "") -> str:
-        """The description of one of our objects."""
+        """The description of one of our objects, which contains its mark."""
         return Mark(
             environment=self.environment,
             group=self.group,
@@ -191,7 +192,7 @@ class BigIpNames(Value):
         return f"{self.floor_sentinel}{guard.name.removeprefix(GUARD)}"
 
     def floor_of(self, name: str) -> "Guard | None":
-        """The guard that such a name encodes; None if it is another name. The epoch may be out of range."""
+        """The guard that the name of a floor encodes; None if it is another name. The epoch may be out of range."""
         start = f"{self.floor_sentinel}_"
         return parse_guard(f"{GUARD}_{name.removeprefix(start)}") if name.startswith(start) else None
 
@@ -200,7 +201,7 @@ class BigIpNames(Value):
         return mark is not None and mark.environment == self.environment and mark.group in (None, self.group)
 
     def own(self, description: object) -> Mark | None:
-        """The mark, if it is of this device group."""
+        """The mark in the description if it is this device group's; else None."""
         mark = parse_mark(description)
         return mark if self.owns(mark) else None
 
@@ -258,7 +259,7 @@ def guard_of(epoch: int, session_id: SessionId) -> Guard:
 
 
 def parse_guard(name: str) -> Guard | None:
-    """The guard that a data group's name encodes; None if it is no guard. The epoch may be out of range."""
+    """The guard that a data group's name encodes; None if the name is no guard's. The epoch may be out of range."""
     found = _GUARD_NAME.fullmatch(name)
     return Guard(epoch=int(found[1]), session=found[2] or "") if found else None
 

@@ -123,7 +123,7 @@ class WantedObject(Value):
 
 
 class ObservedObject(Value):
-    """An object as the device returns it. ``mark`` None: not ours, or its mark was removed."""
+    """An object as the device returns it. ``mark`` None: it is not ours, or its mark was removed."""
 
     key: Key
     attributes: Mapping[str, Any]
@@ -158,9 +158,9 @@ class RenderedObjects(Value):
     lacking: tuple[str, ...] = ()
     """sha256 of the contents that the load balancer waits for."""
     networks: tuple[WantedObject, ...] = ()
-    """Objects of :data:`NETWORK_TYPES`, which other load balancers of the partition may need, too."""
+    """Objects of :data:`NETWORK_TYPES`, which other load balancers of the partition may also need."""
     settings: str = ""
-    """Identity of what the operator's files contribute to the objects."""
+    """Digest of the settings from the operator's files that the objects contain."""
 
 
 class Verb(StrEnum):
@@ -182,4 +182,4 @@ class ConfigOperation(Value):
     body: Mapping[str, Any] = {}
     rank: int = 0
     content: Secret | None = None
-    """The content of a file to create: it is uploaded first, and ``sourcePath`` is added to the body."""
+    """Content of a file to create: it is uploaded first, and ``sourcePath`` is added to the body."""

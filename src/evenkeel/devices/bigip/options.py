@@ -166,7 +166,7 @@ class BigIpOptions(Value):
     save_interval_seconds: float
     connections_max: int
     addresses: AddressRules
-    """Address ranges that load balancers may use and send to; checked here again, independent of other checks."""
+    """Address ranges that load balancers may use and send to; the driver checks them independently of other checks."""
     traffic_groups: tuple[str, ...]
     commands_max: int
     parent_ssl_profile: str
@@ -232,7 +232,10 @@ def _attachment(values: Mapping[str, Any], hosts: Sequence[str]) -> AttachmentOp
 
 
 def _force_until(text: str, now: datetime) -> datetime | None:
-    """The time; None if none is given. One that has passed is no error: the agent may be restarted later."""
+    """The time of ``sync_force_until``; None if it is empty.
+
+    A time that has passed is no error: the agent may be restarted later.
+    """
     if not text:
         return None
     try:
@@ -259,7 +262,7 @@ def management_addresses(hosts: Iterable[str]) -> frozenset[Address]:
 
 
 def _management(host: str) -> Address | None:
-    """The management address of a device; None if it is a host name, or on loopback, as emulators are."""
+    """Management address of a device; None for a host name, or a loopback address, as emulators have."""
     try:
         address = parsed_address(host.rpartition(":")[0].strip("[]"))
     except ValueError:

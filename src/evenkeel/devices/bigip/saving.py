@@ -37,10 +37,10 @@ class ConfigSaver:
         self._dirty = False
         self._task: asyncio.Task[None] | None = None
         self.problem = ""
-        """Why the last save failed (human-readable); empty: it succeeded, or there was none."""
+        """Reason why the last save failed, for operators; empty: it succeeded, or there was none."""
 
     def changed(self) -> None:
-        """Note a change of the running configuration: it is saved within the interval."""
+        """Record a change of the running configuration, which is saved within the interval."""
         if not self._interval_seconds:
             return
         self._dirty = True
@@ -48,7 +48,7 @@ class ConfigSaver:
             self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """Save if there are unsaved changes, with one attempt of bounded time."""
+        """Save unsaved changes, with one attempt of bounded time."""
         if self._task is not None:
             await ended(self._task)
         if not self._dirty:

@@ -28,7 +28,7 @@ ATTEMPTS_MAX = 2
 
 
 class EpochTooFar(DeviceRejected):
-    """The daemon refuses to raise the partition's guard, now at ``seen_epoch``, by that much in one request."""
+    """The daemon refuses to raise the partition's guard, which is at ``seen_epoch``, by that much in one request."""
 
     def __init__(self, device: str, reason: str, seen_epoch: int) -> None:
         super().__init__(device, reason)
@@ -36,7 +36,7 @@ class EpochTooFar(DeviceRejected):
 
 
 class Daemon:
-    """One daemon. Connects on first use. Raises :class:`ValueError` if ``ca_file`` cannot be used."""
+    """HTTP client of one daemon. Connects on first use. Raises :class:`ValueError` if ``ca_file`` cannot be used."""
 
     def __init__(self, host: str, options: HaproxyOptions, tls: ssl.SSLContext | None = None) -> None:
         self.host = host
@@ -69,7 +69,7 @@ class Daemon:
         return await self._read("/v1/observation", wire.DaemonObservation)
 
     async def held(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
-        """The contents of the partition; empty if it does not exist."""
+        """Read the load balancers of the partition; none if it does not exist."""
         status, body = await self._request("GET", f"/v1/partitions/{partition}")
         if status == 404 and _refusal(body).code == "not_found":
             return ()

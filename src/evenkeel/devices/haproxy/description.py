@@ -89,7 +89,7 @@ def _attributes(value: msgspec.Struct) -> dict[str, Any]:
 
 
 def _servers(running: wire.PartitionStatus) -> Parts:
-    """Weights and states of servers as HAProxy runs with them."""
+    """Weights and states with which HAProxy runs the servers."""
     return {
         ("server", f"{backend.name}/{server.name}"): {"weight": server.weight, "admin_up": server.admin_up}
         for backend in running.backends

@@ -60,7 +60,7 @@ class DeviceResult(Value):
 
 
 class HaproxyDevice(GroupDevice[HaproxyReading]):
-    """One daemon. Batches of different partitions may run concurrently."""
+    """One daemon as a device. Batches of different partitions may run concurrently."""
 
     def __init__(self, host: str, options: HaproxyOptions, tls: ssl.SSLContext | None = None) -> None:
         self.daemon = Daemon(host, options, tls)
@@ -85,7 +85,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return self._state(about)
 
     async def observe(self) -> HaproxyReading:
-        """Statuses and statistics of everything on it. Raises :class:`DeviceUnavailable`."""
+        """Read statuses and statistics of all our partitions on the daemon. Raises :class:`DeviceUnavailable`."""
         self.seen_event = None
         async with self.reached():
             about, seen = await self.daemon.about(), await self.daemon.observation()
@@ -160,7 +160,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         )
 
     def _other_owner(self, about: wire.About) -> str:
-        """Why the daemon cannot belong to this group; empty if it can."""
+        """Reason why the daemon cannot belong to this group; empty if it can."""
         owner, ours = about.owners.get(self._options.prefix, ""), self._options.owner
         if owner in ("", ours):
             return ""
@@ -196,7 +196,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         wanted: Sequence[wire.LoadBalancerConfig],
         removed: Sequence[str],
     ) -> DeviceResult:
-        """One request; if the daemon refuses it as a whole, retry each half, down to the load balancer at fault."""
+        """Send the changes in one request; if the daemon refuses it as a whole, retry each half, down to the one at
+        fault.
+        """
         whole = msgspec.structs.replace(change, load_balancers=tuple(wanted), removed=tuple(removed))
         try:
             return _done(await self.daemon.patch(partition, whole))

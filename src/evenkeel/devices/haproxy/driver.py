@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 
 class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
-    """One device group. Raises :class:`ValueError` naming an option that cannot be used."""
+    """Driver of one device group of daemons. Raises :class:`ValueError` naming an option that cannot be used."""
 
     reloaded_options = ("haproxyd_username", "haproxyd_password", "haproxyd_password_file", "ca_file")
 

@@ -20,7 +20,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 class HaproxyNames(Value):
-    """Names used by one environment. Raises :class:`ValueError` if the prefix cannot be part of a name."""
+    """Names that one environment uses. Raises :class:`ValueError` if the prefix cannot be part of a name."""
 
     prefix: str
 
@@ -66,5 +66,5 @@ def beside(name: str, what: str) -> str:
 
 
 def object_id(name: str) -> str:
-    """The id of the object that a name, or the name of an auxiliary object, stands for."""
+    """Id of the LBaaS object in the name of an object or auxiliary object."""
     return name.partition(":")[0]

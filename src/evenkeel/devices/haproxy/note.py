@@ -32,7 +32,7 @@ def pack(note: Note) -> str:
 
 
 def unpack(text: str) -> Note:
-    """The note; an empty one if the text is not a valid note."""
+    """Parse a note; an empty note if the text is not a valid one."""
     try:
         return _DECODER.decode(text)
     except msgspec.MsgspecError:

@@ -42,7 +42,7 @@ def open_group(options: Mapping[str, Any], *, environment: str, group_number: in
 
 
 def _unusable(service: ServiceDefinition) -> str:
-    """A problem of the definition, in the words of the other drivers; empty if there is none."""
+    """A problem of the definition, in the same words as the other drivers' problems; empty if there is none."""
     try:
         ipaddress.ip_address(service.vip.address)
     except ValueError:
@@ -54,7 +54,9 @@ class NoopGroup:
     """One agent's view of a no-op device."""
 
     def __init__(self, memory: NoopMemory, *, alone: bool = False) -> None:
-        """``alone``: other agents of the group have separate memories, so digests of this one would be incomplete."""
+        """``alone``: other agents of the group have separate memories, so digests of this memory would be
+        incomplete.
+        """
         self._memory = memory
         self._alone = alone
 
@@ -130,7 +132,7 @@ class NoopGroup:
         return service.problem or _unusable(service) or self._taken(service) or self._memory.lacking_network(service)
 
     def _taken(self, service: ServiceDefinition) -> str:
-        """The conflict, if another load balancer has one of its addresses; else empty."""
+        """Text about the conflict if another load balancer has one of the addresses; else empty."""
         for vip in (service.vip, *service.additional_vips):
             if (holder := self._memory.holder(vip)) not in (None, service.load_balancer_id):
                 return f"address {vip.address} is held by load balancer {holder}"
@@ -141,14 +143,14 @@ class NoopGroup:
         return (DevicePlan(device=NAME, problem="" if self._memory.reachable else "out of reach"),)
 
     async def adopt(self, project_id: ProjectId) -> None:
-        """No effect: there is no other program."""
+        """No effect: no other program uses this device."""
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
         """Remove the empty partition."""
         return Retirement(left=() if self._reached().retire(project_id, epoch, session_id) else (NAME,))
 
     async def observe(self) -> Observation:
-        """The device, and digests of what it holds; no statuses."""
+        """State of the device, and digests of its load balancers; no statuses."""
         memory = self._reached()
         return Observation(devices=await self.check(), configurations=None if self._alone else memory.digests())
 

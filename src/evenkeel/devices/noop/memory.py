@@ -27,7 +27,7 @@ class Partition:
 
 
 class NoopMemory:
-    """The device's side: like a real one, it refuses stale owners and addresses in use."""
+    """State of a no-op device, which refuses stale owners and addresses in use like a real one."""
 
     def __init__(self) -> None:
         self.partitions: dict[ProjectId, Partition] = {}
@@ -39,7 +39,7 @@ class NoopMemory:
         self.figures: dict[str, float] = {}
         """Utilization by capacity metric, in addition to what the partitions hold; set by tests."""
         self._holders: dict[NetworkAddress, tuple[ProjectId, LoadBalancerId]] = {}
-        """The load balancer that was given an address last. It may have left the address since."""
+        """Load balancer that got an address last, by address. It may have left the address since."""
 
     def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
         """Move the guard to this owner. Raises :class:`StaleOwner` if the guard is newer, or of the same epoch and
@@ -97,7 +97,9 @@ class NoopMemory:
         return ((project_id, one) for project_id, one in self.partitions.items() if project_id != COMMON_PROJECT)
 
     def lacking_network(self, service: ServiceDefinition) -> str:
-        """The problem, if the load balancer uses a subnet of a network that projects share, and it is not held."""
+        """Text about a shared network that the load balancer uses and the device does not hold; empty: there is
+        none.
+        """
         common = self.partitions.get(COMMON_PROJECT, Partition())
         for network in service.networks if service.project_id != COMMON_PROJECT else ():
             held = common.holds.get(network.id)
@@ -133,7 +135,7 @@ class NoopMemory:
         return load_balancer_id if service is not None and where in _addresses(service) else None
 
     def changed_by_hand(self) -> None:
-        """A test changed what partitions hold: find the addresses again."""
+        """Index the addresses again, after a test changed the contents of partitions."""
         self._holders = {
             address: (project_id, LoadBalancerId(load_balancer_id))
             for project_id, partition in self.tenants()

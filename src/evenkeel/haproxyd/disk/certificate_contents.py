@@ -45,8 +45,7 @@ class CertificateContents:
         return _with_contents(one, self._content_of)
 
     def rewrite(self) -> None:
-        """Forget what was written, because the directory may have been removed: the next contents are written in any
-        case."""
+        """Have all contents written again, because the directory may have been removed."""
         self._words = {}
 
     def remove_others(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
@@ -83,12 +82,12 @@ def _word_of(content: str, salt: str) -> str:
 
 
 def is_written_out(content: str) -> bool:
-    """Whether this is a content, as the previous version wrote it, and not a placeholder."""
+    """Whether the text is a content, as the previous version stored it, and not a placeholder."""
     return bool(content) and not content.startswith(_MARK)
 
 
 def holds_keys(one: wire.LoadBalancerConfig) -> bool:
-    """Whether it contains keys instead of placeholders, as the previous version wrote it."""
+    """Whether the load balancer contains keys instead of placeholders, as the previous version stored it."""
     return any(file.kind == "certificate" and is_written_out(file.content) for file in one.files)
 
 

@@ -24,13 +24,13 @@ LOG_BYTES_MIN = 1024 * 1024
 
 
 class HeldSnapshot(Wire):
-    """The complete state at one moment."""
+    """Content of ``held.json``: all load balancers of the partition at one moment."""
 
     load_balancers: tuple[wire.LoadBalancerConfig, ...] = ()
 
 
 class ChangeLogEntry(Wire):
-    """One change: a line of the log."""
+    """One line of ``held.log``: one change."""
 
     changed: tuple[wire.LoadBalancerConfig, ...] = ()
     removed: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class ChangeLog:
         return held
 
     def _move_keys(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Move keys that the previous version stored here. Safe to repeat after a crash."""
+        """Move keys that the previous version stored in snapshot and log. Safe to repeat after a crash."""
         if self._snapshot.exists() and not self._old_snapshot.exists():
             self._old_snapshot.hardlink_to(self._snapshot)
         self._write_snapshot(held)
@@ -95,7 +95,9 @@ class ChangeLog:
         return []
 
     def append(self, changed: Iterable[wire.LoadBalancerConfig], removed: Iterable[str]) -> None:
-        """Durable when this returns; if it raises :class:`OSError`, nothing was changed."""
+        """Append a change, which survives a power failure once this returns. On :class:`OSError` nothing was
+        changed.
+        """
         written = tuple(map(self._contents.keep, changed))
         line = msgspec.json.encode(ChangeLogEntry(changed=written, removed=tuple(removed))) + b"\n"
         descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -117,12 +119,12 @@ class ChangeLog:
         self.write(held)
 
     def write(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Write the complete state, whatever is on disk."""
+        """Write the complete state as a new snapshot, replacing snapshot and log."""
         self._write_snapshot(held)
         os.truncate(self._log, 0)
 
     def rewrite(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Write the complete state and all contents, whatever is on disk."""
+        """Write the complete state and all contents again, because files may have been removed."""
         self._contents.rewrite()
         self.write(held)
 

@@ -21,7 +21,7 @@ class StorageBroken(EvenKeelError):
 
 
 def read_text(path: Path) -> str | None:
-    """None if there is no readable file."""
+    """Content of a text file; None if there is no readable file."""
     try:
         return path.read_bytes().decode()  # line ends as they are: certificates may have CR LF
     except (OSError, UnicodeDecodeError):
@@ -89,7 +89,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_value(path: Path, kind: type[T]) -> T | None:
-    """None if there is no such file. Raises :class:`StorageBroken`."""
+    """Decode a JSON file; None if it does not exist. Raises :class:`StorageBroken`."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:

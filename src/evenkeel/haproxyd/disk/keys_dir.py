@@ -28,7 +28,7 @@ def _base_of(settings: DaemonSettings) -> Path:
 
 
 def _name_of(state_dir: Path) -> str:
-    """A name that differs between two daemons on one host."""
+    """Name of the directory, which differs between two daemons on one host."""
     return f"evenkeel-keys-{hashlib.sha256(str(state_dir.resolve()).encode()).hexdigest()[:16]}"
 
 
@@ -50,8 +50,10 @@ def is_in_memory(path: Path) -> bool:
 
 
 def prepare(folder: Path) -> None:
-    """Create it, accessible to the daemon's user only. Blocks. Raises :class:`ValueError` if it belongs to another
-    user, :class:`OSError`."""
+    """Create the directory for keys, accessible to the daemon's user only. Blocks.
+
+    Raises :class:`ValueError` if it belongs to another user, :class:`OSError`.
+    """
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()

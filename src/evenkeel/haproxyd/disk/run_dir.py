@@ -12,7 +12,9 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 def prepare(settings: DaemonSettings) -> None:
-    """Create the directories, whatever the umask. Blocks. Raises :class:`OSError`."""
+    """Create the directories for sockets with fixed modes, independent of the umask. Blocks. Raises
+    :class:`OSError`.
+    """
     jail = settings.jail_dir
     settings.run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     _folder(jail.parent, 0o700)

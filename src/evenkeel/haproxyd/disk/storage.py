@@ -88,7 +88,7 @@ FileVersion = tuple[int, int]
 
 
 def _file_version(path: Path) -> FileVersion | None:
-    """None if there is no such file."""
+    """Identity and version of a file; None if it does not exist."""
     try:
         found = path.stat()
     except OSError:
@@ -118,7 +118,7 @@ class PartitionStorage:
         self._running = directory / "running.json"
         self._guard_version: FileVersion | None = None
         self._guard_lock = threading.Lock()
-        """Held while the guard file and its version differ, because it is being written."""
+        """Held while the guard file is written, when it differs from the remembered version."""
 
     def prepare(self) -> None:
         """Create the directories, and move keys from where the previous version stored them."""
@@ -262,7 +262,7 @@ class PartitionStorage:
         return RunningFile()
 
     def write_running(self, running: RunningFile) -> None:
-        """Kept when the daemon ends."""
+        """Write the record of what HAProxy runs, for the next daemon."""
         write_file(self._running, msgspec.json.encode(running))
 
 

@@ -12,14 +12,14 @@ _EMPTY = ("Error(s) found in configuration file", "Fatal errors found in configu
 
 
 def alerts(output: str) -> str:
-    """The reasons for a refusal, from HAProxy's output; empty if it gave none."""
+    """HAProxy's reasons for a refusal, from its output; empty if it gave none."""
     said = [found[1] for line in _joined(output).splitlines() if (found := _ALERT.match(line.strip()))]
     useful = [cleaned(text) for text in said if not text.startswith(_EMPTY)]
     return "; ".join(dict.fromkeys(useful))[:WORDS_CHARS_MAX]
 
 
 def _joined(output: str) -> str:
-    """The output with each message on one line: from 3.0 on HAProxy indents what continues one."""
+    """The output with each message on one line: from 3.0 on HAProxy indents continuation lines."""
     return output.replace(": \n  ", ": ").replace("\n  ", "; ")
 
 

@@ -98,7 +98,7 @@ class Binary(Value):
             yield "an added member that is checked over TLS needs a reload"
 
     def _is_since(self, major: int, minor: int, patch: int) -> bool:
-        """Whether it is of this branch, and not older."""
+        """Whether the version is of this branch and at least this patch level."""
         found = _PATCH.match(self.version)
         return self.release == (major, minor) and found is not None and int(found[1]) >= patch
 

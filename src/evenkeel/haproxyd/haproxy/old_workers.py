@@ -75,7 +75,7 @@ class OldWorkers:
         return pid in self._started
 
     def add(self, pids: Iterable[int], current: int | None) -> None:
-        """These have been replaced, too, and not ``current``. Those that have ended are forgotten."""
+        """Record workers that a reload has replaced, without ``current``, and forget ended ones."""
         known = {one.pid: one.started for one in self.alive()}
         found = {**{pid: start_ticks(pid) for pid in pids}, **known}
         self._started = {pid: started for pid, started in found.items() if pid != current}
@@ -93,7 +93,7 @@ class OldWorkers:
         return sum(private_bytes(one.pid) for one in self.alive())
 
     async def end_beyond(self, count_max: int) -> None:
-        """End as many as there are too many."""
+        """End as many old workers as exceed ``count_max``."""
         surplus = len(self.alive()) - count_max
         if surplus > 0:
             await self.end(surplus, "count", f"the limit is {count_max} of a project")

@@ -35,7 +35,7 @@ class OutputLog:
             return 0
 
     def alerts_since(self, position: int) -> str:
-        """Why HAProxy refused what it read after this :meth:`position`."""
+        """HAProxy's reasons for refusing the configuration that it read after this :meth:`position`."""
         return alerts(self._tail(position)) or "HAProxy gave no reason"
 
     def last_alert(self) -> str:

@@ -81,7 +81,7 @@ class HaproxyProcess:
         return self._pidfd is not None
 
     def is_worker(self, pid: int) -> bool:
-        """Whether it is the current worker, or one that the master has just started. Reads ``/proc`` for the latter."""
+        """Whether the process is the current worker, or one that the master has just started (read from ``/proc``)."""
         if pid == self.worker_pid:
             return True
         return self.up and pid not in self.old_workers and parent_pid(pid) == self.master_pid
@@ -122,7 +122,9 @@ class HaproxyProcess:
         return True
 
     async def _end_unresponsive(self, pid: int) -> None:
-        """A process that does not answer (its socket was removed, or it hangs) would conflict with the next one."""
+        """Terminate a process that does not answer (its socket was removed, or it hangs), which would conflict with the
+        next.
+        """
         with contextlib.suppress(ProcessLookupError):
             descriptor = os.pidfd_open(pid)
             self._log.warning("haproxy does not answer; ending it", master=pid)
@@ -182,8 +184,11 @@ class HaproxyProcess:
         )
 
     async def _wait_for(self, right: Callable[[Processes], bool], limit_seconds: float) -> Processes:
-        """The processes, once the condition holds and the worker answers: from HAProxy 3.1 on the master lists a worker
-        before that has read its configuration, which it may refuse. Raises :class:`HaproxyDown`."""
+        """Wait until the condition holds and the worker answers, and return the processes. Raises :class:`HaproxyDown`.
+
+        The worker's answer is needed because from HAProxy 3.1 on the master lists a worker before that has read its
+        configuration, which it may refuse.
+        """
         deadline = time.monotonic() + limit_seconds
         answer_seconds = FIRST_ANSWER_SECONDS
         while self.up and time.monotonic() < deadline:
@@ -254,9 +259,12 @@ class HaproxyProcess:
         return ""
 
     async def replace(self, worker_socket: Path) -> None:
-        """Start another HAProxy in place of one that cannot be reloaded. It takes over the listening sockets through
-        the old worker's own socket; if that is gone, the old worker releases them on a signal. The old worker then
-        finishes its connections. Raises as :meth:`start`, and then the old one keeps running."""
+        """Start another HAProxy in place of one that cannot be reloaded.
+
+        The new process takes over the listening sockets through the old worker's own socket; if that was removed, the
+        old worker releases them on a signal. The old worker then finishes its connections. Raises as :meth:`start`, and
+        then the old process keeps running.
+        """
         loop = asyncio.get_running_loop()
         old, pids = self._pidfd, (self.master_pid, self.worker_pid)
         if old is None:
@@ -278,7 +286,7 @@ class HaproxyProcess:
     # -- end
 
     async def stop(self) -> None:
-        """Terminate it and its connections."""
+        """Terminate HAProxy and its connections."""
         descriptor, self._pidfd = self._pidfd, None
         self.worker_pid = None
         if descriptor is None:
@@ -290,14 +298,14 @@ class HaproxyProcess:
             os.close(descriptor)
 
     def detach(self) -> None:
-        """Stop watching it; it keeps running."""
+        """Stop watching HAProxy, which keeps running."""
         descriptor, self._pidfd = self._pidfd, None
         if descriptor is not None:
             asyncio.get_running_loop().remove_reader(descriptor)
             os.close(descriptor)
 
     def _watch(self, pid: int) -> None:
-        """Raises :class:`ProcessLookupError` if there is no such process."""
+        """Watch a process for its end. Raises :class:`ProcessLookupError` if it does not exist."""
         self._pidfd = os.pidfd_open(pid)
         self.master_pid = pid
         asyncio.get_running_loop().add_reader(self._pidfd, self._on_master_exit)

@@ -21,7 +21,7 @@ async def terminate(pidfd: int) -> None:
 
 
 async def _exits(pidfd: int) -> bool:
-    """Whether it ends within :data:`STOP_TIMEOUT_SECONDS`."""
+    """Whether the process ends within :data:`STOP_TIMEOUT_SECONDS`."""
     loop = asyncio.get_running_loop()
     exited = asyncio.Event()
     loop.add_reader(pidfd, exited.set)
@@ -41,7 +41,7 @@ def start_ticks(pid: int) -> int:
 
 
 def parent_pid(pid: int) -> int:
-    """0 if there is no such process. proc(5), stat, field 4."""
+    """Pid of a process's parent; 0 if the process does not exist. proc(5), stat, field 4."""
     return _stat(pid, 4)
 
 

@@ -61,7 +61,7 @@ class Reloader:
         self._config_check = config_check
         self._commands = commands
         self._refusals = 0
-        """Refused reloads since the last successful one."""
+        """Number of refused reloads since the last successful one."""
         self._log = log.bind(partition=partition)
 
     async def write(self, config: HaproxyConfig) -> None:
@@ -104,7 +104,9 @@ class Reloader:
         return findings
 
     async def _start_worker(self, config: HaproxyConfig) -> None:
-        """Raises :class:`HaproxyRefused`, :class:`HaproxyDown`."""
+        """Have the master start a worker with the new configuration. Raises :class:`HaproxyRefused`,
+        :class:`HaproxyDown`.
+        """
         if self._process.up and (self._refusals or await self._config_check.is_due()):
             await self._check_before_reload(config)
         await self.write(config)
@@ -160,8 +162,11 @@ class Reloader:
             self._log.warning("old server states not removed", reason=error.strerror)
 
     async def _find_refused(self, config: HaproxyConfig, reason: str) -> dict[str, str]:
-        """The load balancers that HAProxy refuses, and why; empty: the cause is the operator's file, which is left out
-        from now on. Raises :class:`HaproxyDown` if the check cannot be run."""
+        """Find the load balancers that HAProxy refuses, with reasons.
+
+        Empty: the operator's file is the cause, and is left out from now on. Raises :class:`HaproxyDown` if the check
+        cannot be run.
+        """
         taken = unbindable(config, self._state.config, self._state.binds)
         if taken:  # by another process, since it was checked
             return taken

@@ -129,7 +129,9 @@ class HaproxyRunner:
         return self._state.lost and self.process.up
 
     async def retire(self) -> bool:
-        """Stop an empty HAProxy once its old workers have no connections left. True: it has ended."""
+        """Stop an empty HAProxy once its old workers have no connections left. False: they still have some, so try
+        again.
+        """
         if not self.process.up or self._state.config.load_balancers:
             return True
         try:
@@ -168,7 +170,7 @@ class HaproxyRunner:
             self._state.save()
 
     async def save_state_again(self) -> None:
-        """Record what HAProxy runs, if that could not be written before. Does not raise."""
+        """Record what HAProxy runs, if an earlier attempt to write that failed. Does not raise."""
         await self._state.save_again()
 
     # -- configuration
@@ -211,7 +213,9 @@ class HaproxyRunner:
             self._log.warning("where haproxy listens is taken from the record", reason=str(error))
 
     def _bindable(self, config: HaproxyConfig) -> tuple[HaproxyConfig, dict[str, str]]:
-        """The configuration without what cannot be bound now, so that HAProxy does not try; errors by load balancer."""
+        """The configuration without addresses that cannot be bound now, so that HAProxy does not try; errors by load
+        balancer.
+        """
         config, self._peer_problem = with_bindable_peer(config, self._state.binds)
         errors = unbindable(config, self._state.config, self._state.binds)
         previous = self._state.previous
@@ -253,8 +257,9 @@ class HaproxyRunner:
         return plan(self._state.config, config, await self._binary(), self._state.servers_to_delete)
 
     async def _changed_by_others(self) -> str:
-        """Why HAProxy has to be reloaded: it was reloaded from outside, or the operator's file changed. Empty:
-        neither."""
+        """Reason for a reload from outside: another program reloaded HAProxy, or the operator's file changed. Empty:
+        none.
+        """
         worker = (await self.process.cli.processes()).worker_pid
         if worker != self.process.worker_pid:
             return "another program reloaded haproxy"
@@ -290,8 +295,9 @@ class HaproxyRunner:
     # -- manual changes
 
     async def _verify(self) -> tuple[wire.How, Repaired]:
-        """Compare the files and the process with the configuration, and undo manual changes; returns how, and what was
-        found."""
+        """Compare files and process with the configuration, and undo manual changes. Returns the way, and the
+        repairs.
+        """
         await self.write_outdated_files()
         running = self._state.config
         files = await self._repair_files()

@@ -38,7 +38,7 @@ class RunningState:
         self._adopted: Mapping[str, wire.LoadBalancerConfig] = {}
         """The load balancers on disk when a process was adopted that may run others."""
         self.lost = False
-        """Whether it was adopted without any record of its configuration."""
+        """Whether the process was adopted without any record of its configuration."""
         self.servers_to_delete: ServersToDelete = frozenset()
         """Servers in maintenance that remain in the process until their connections have ended."""
 
@@ -85,12 +85,12 @@ class RunningState:
         self.known = self._saved = False
 
     async def set(self, config: HaproxyConfig) -> None:
-        """The process runs exactly this configuration; record it."""
+        """Record that the process runs exactly this configuration, also on disk."""
         self.set_unsaved(config)
         await asyncio.to_thread(self.save)
 
     def set_unsaved(self, config: HaproxyConfig) -> None:
-        """The process runs exactly this configuration; :meth:`save` records it later."""
+        """Record that the process runs exactly this configuration; :meth:`save` writes that to disk."""
         self.config, self.known, self._adopted = config, True, {}
 
     async def set_new_worker(self, config: HaproxyConfig, local: str) -> None:
@@ -102,7 +102,7 @@ class RunningState:
         await asyncio.to_thread(self._try_to_save)
 
     async def save_again(self) -> None:
-        """Record what runs, if that could not be written before. Does not raise."""
+        """Write the record if an earlier attempt failed. Does not raise."""
         if self.known and not self._saved and self._process.up:
             await asyncio.to_thread(self._try_to_save)
 

@@ -31,7 +31,7 @@ ID_MAX = 2**32 - 2
 
 
 class WorkerUser(Value):
-    """The user that one partition's workers run as."""
+    """User that runs the workers of one partition."""
 
     uid: int
     gid: int
@@ -62,14 +62,16 @@ class WorkerUsers:
         return not self.shared_reason
 
     def restore(self, partition: str, uid: int) -> WorkerUser | None:
-        """The user that a partition had; None if it is no longer available."""
+        """The user that a partition had before; None if the id is no longer available."""
         if self._fixed or not uid or uid not in self._ids:
             return self._fixed
         return _own(uid) if self._partitions.setdefault(uid, partition) == partition else None
 
     def assign(self, partition: str) -> WorkerUser | None:
-        """A user id of the partition's own, or the shared one; None: the daemon's. Raises :class:`PartitionFailed` if
-        none is left."""
+        """Assign a user id of its own to a partition, or the shared one; None: the daemon's user.
+
+        Raises :class:`PartitionFailed` if none is left.
+        """
         if self._fixed or not self._ids:
             return self._fixed
         has = (uid for uid, holder in self._partitions.items() if holder == partition)
@@ -101,7 +103,7 @@ class PartitionUser:
         """User of the partition's workers; None: the daemon's own user."""
 
     def read(self) -> None:
-        """Read it from disk. Blocks."""
+        """Read the user from disk. Blocks."""
         self.user = self._users.restore(self._partition, self._storage.read_worker_uid())
 
     async def ensure(self) -> None:
@@ -114,12 +116,12 @@ class PartitionUser:
         self.user = user
 
     async def rewrite(self) -> None:
-        """Write it again, because it was removed from disk. Raises :class:`OSError`."""
+        """Write the user's id again, because the file was removed. Raises :class:`OSError`."""
         if self.user is not None:
             await asyncio.to_thread(self._storage.write_worker_uid, self.user.uid)
 
     async def release(self) -> None:
-        """Release the user once no worker is left, so that another partition can have it."""
+        """Release the user once no worker is left, so that another partition can get it."""
         if self.user is not None:
             await asyncio.to_thread(self._storage.write_worker_uid, 0)
             self._users.release(self._partition, self.user.uid)
@@ -127,14 +129,14 @@ class PartitionUser:
 
 
 class Privileges(Value):
-    """A process's effective user id, and which of :data:`CAPABILITIES` it has."""
+    """Effective user id of a process, and the :data:`CAPABILITIES` that it has."""
 
     uid: int
     capabilities: frozenset[str]
 
 
 def privileges_of(pid: int) -> Privileges:
-    """Raises :class:`OSError` if there is no such process."""
+    """Read the privileges of a process. Raises :class:`OSError` if it does not exist."""
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid:d}/status").read_text().splitlines())
     has = int(status["CapEff"], 16)
     return Privileges(
@@ -144,7 +146,7 @@ def privileges_of(pid: int) -> Privileges:
 
 
 def missing_privileges(privileges: Privileges) -> str:
-    """Why a process with these privileges cannot run workers as another user; empty if it can."""
+    """Reason why a process with these privileges cannot run workers as another user; empty if it can."""
     if privileges.uid != 0:
         return "not started as root"
     lacking = sorted(CAPABILITIES.keys() - privileges.capabilities)
@@ -186,7 +188,7 @@ def _range(settings: DaemonSettings) -> range:
 
 
 def _are_mapped(ids: range) -> bool:
-    """Whether this user namespace maps all of them. user_namespaces(7)"""
+    """Whether this user namespace maps all ids of the range. user_namespaces(7)"""
     if not ids or ids[0] < 1 or ids[-1] > ID_MAX:
         return False
     for name in ("uid_map", "gid_map"):

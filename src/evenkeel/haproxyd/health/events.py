@@ -21,7 +21,7 @@ TEXT_CHARS_MAX = 500
 
 
 class EventRing:
-    """The newest events, and the requests that wait for the next one."""
+    """Ring of the newest events, with the requests that wait for the next event."""
 
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now = now
@@ -32,7 +32,7 @@ class EventRing:
 
     @property
     def newest(self) -> int:
-        """Number of the newest event; before the first, the number before it."""
+        """Number of the newest event; without any event, the number before the first one."""
         return self._newest
 
     def add(self, event: PartitionEvent) -> None:
@@ -54,8 +54,10 @@ class EventRing:
         self._arrived = asyncio.Event()
 
     async def after(self, number: int, wait_seconds: float) -> wire.DaemonEvents:
-        """Events with a higher ``number``; waits for the first if there is none. ``newest``: the number for the next
-        request."""
+        """Events with a higher ``number``; waits for the first one if there is none.
+
+        ``newest`` in the result is the number for the next request.
+        """
         if number == self._newest and wait_seconds > 0:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait_seconds):

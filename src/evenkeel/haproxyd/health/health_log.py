@@ -39,7 +39,7 @@ class HealthLine(Value):
 
 
 def parse_health_line(datagram: bytes) -> HealthLine | None:
-    """The server and its health from a line; None if the line is about something else."""
+    """Server and health from a log line; None if the line does not report a server's health."""
     if len(datagram) > DATAGRAM_BYTES_MAX:
         return None
     before, _, text = datagram.decode(errors="replace").strip().partition("]: ")

@@ -14,7 +14,7 @@ class HealthState(Value):
     against: int = 0
 
     def after(self, answered: bool, *, rise: int, fall: int) -> "HealthState":
-        """The state after one more result."""
+        """The state after one more result: ``answered``, or not."""
         if self.up is None:
             return HealthState(up=answered)
         if answered == self.up:

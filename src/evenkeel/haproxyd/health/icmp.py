@@ -32,7 +32,7 @@ class PingNotPermitted(PingImpossible):
 
 
 class IcmpPing:
-    """Sends one echo request. Remembers which kind of socket the host allows."""
+    """Sends ICMP echo requests, with the kind of socket that the host allows."""
 
     def __init__(self) -> None:
         self._privileged = False
@@ -60,7 +60,7 @@ class EchoSocket(icmplib.AsyncSocket):  # type: ignore[misc]  # icmplib has no t
     its time from the wall clock: set back, it would wait for as long as the jump."""
 
     async def answer_to(self, request: icmplib.ICMPRequest) -> icmplib.ICMPReply:
-        """The answer, however long it takes. Raises :class:`icmplib.ICMPSocketError`."""
+        """Wait without a limit for the answer. Raises :class:`icmplib.ICMPSocketError`."""
         while True:
             reply = self._parse_reply(packet=await self._packet(), source=None, current_time=0.0)
             if reply and (reply.id, reply.sequence) == (request.id, request.sequence):

@@ -66,7 +66,7 @@ class Observer:
         self._next: asyncio.Task[wire.DaemonObservation] | None = None
 
     async def observe(self) -> wire.DaemonObservation:
-        """An observation that began after this call, or one that is about to begin."""
+        """Return an observation that begins after this call; concurrent callers share one."""
         if self._next is None:
             self._next = asyncio.create_task(self._observe_all())
         return await asyncio.shield(self._next)

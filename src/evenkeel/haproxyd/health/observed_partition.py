@@ -17,7 +17,7 @@ class ObservedPartition(Protocol):
 
     @property
     def problem(self) -> str:
-        """Why its HAProxy does not run as configured; empty when it does."""
+        """Reason why the partition's HAProxy does not run as configured; empty if it does."""
         ...
 
     @property

@@ -71,7 +71,7 @@ class PingChecks:
         self._send = send or IcmpPing()
         self._checks: dict[PingTarget, asyncio.Task[None]] = {}
         self._ending: dict[asyncio.Task[None], ServerOf] = {}
-        """Checks that were cancelled, and may still have a command under way."""
+        """Cancelled checks that may still have a command in progress."""
         self._with_result: set[ServerOf] = set()
         self._permitted = True
         """False after the host refused to create an ICMP socket, until a ping fails for another reason."""
@@ -98,7 +98,7 @@ class PingChecks:
         self._checks.clear()
 
     def is_pinged(self, partition: str, backend: str, server: str) -> bool:
-        """Whether there is a result, or an earlier one that still holds the server down in HAProxy."""
+        """Whether the server has a result, or an earlier result still holds it down in HAProxy."""
         key = (partition, backend, server)
         return key in self._with_result or key in self._set_down
 
@@ -208,7 +208,7 @@ class PingChecks:
                     reported = await self._report(target, reported[1], reported)
 
     async def _ask(self, target: PingTarget) -> bool | None:
-        """None: no ping could be sent."""
+        """Ping the target. Returns whether it answered; None: no ping could be sent."""
         async with self._slots_of[target.partition], self._slots:
             try:
                 return await self._send(target.address, min(target.ping.timeout, ANSWER_SECONDS_MAX))
@@ -229,7 +229,7 @@ class PingChecks:
             )
 
     def _may_log(self) -> bool:
-        """Whether no trouble was logged within :data:`LOG_EVERY_SECONDS`: what fails is retried many times."""
+        """Whether the last problem was logged more than :data:`LOG_EVERY_SECONDS` ago: failures repeat often."""
         now = time.monotonic()
         if now - self._logged_at_seconds < LOG_EVERY_SECONDS:
             return False
@@ -267,7 +267,7 @@ def _sockets_max() -> int:
 
 
 def _is_unjudged(partition: ObservedPartition, backend_name: str, name: str) -> bool:
-    """Whether this server is in service and nothing may raise it if it is down."""
+    """Whether the server is in service without any check that could raise it when it is down."""
     return any(
         server.admin_up and not is_judged(backend, server)
         for balancer in partition.held.values()

@@ -81,7 +81,7 @@ class BindRegistry:
         return ""
 
     def reserve_unknown(self, partition: str, taken: Iterable[BindAddress]) -> None:
-        """Reserve addresses on which the partition's HAProxy may be listening, of an unknown load balancer."""
+        """Reserve addresses on which the partition's HAProxy may be listening for a load balancer that is not known."""
         for one in taken:
             self._add(one, BindHolder(partition=partition, load_balancer_id="(unknown)"))
 

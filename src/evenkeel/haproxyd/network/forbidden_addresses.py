@@ -29,7 +29,9 @@ class _Known(NamedTuple):
 
 
 class ForbiddenAddresses:
-    """Checks every load balancer that is to change. ``own_addresses``: see :mod:`network.host_addresses`."""
+    """Checks the addresses of load balancers that are to change. ``own_addresses``: see
+    :mod:`network.host_addresses`.
+    """
 
     def __init__(
         self,
@@ -59,8 +61,10 @@ class ForbiddenAddresses:
             ) from error
 
     def problem_of(self, one: wire.LoadBalancerConfig, peers: Iterable[wire.HaproxyPeer]) -> str:
-        """Why this load balancer, which passed all other checks, is refused; empty if it is accepted. Raises
-        :class:`OSError`."""
+        """Reason to refuse this load balancer, which passed all other checks; empty if it is accepted.
+
+        Raises :class:`OSError`.
+        """
         peers = tuple(peers)
         return next(filter(None, (*self._listening(one, peers), *self._sending(one, peers))), "")
 
@@ -95,7 +99,7 @@ class ForbiddenAddresses:
         return ""
 
     def _loopback(self, address: str) -> bool:
-        """Whether it is a loopback address that tenants may use, as in a demonstration."""
+        """Whether the address is a loopback address that tenants may use, as in a demonstration."""
         return self._settings.addresses.allow_loopback and ipaddress.ip_address(address).is_loopback
 
     def _own(self, addresses: Iterable[str]) -> dict[str, str]:

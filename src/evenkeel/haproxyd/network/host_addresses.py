@@ -38,7 +38,7 @@ def own_addresses(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def _route_type(kernel: socket.socket, number: int, address: str) -> int:
-    """The type of the route to the address; 0: there is none."""
+    """Type of the kernel's route to the address; 0: there is none."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     raw = socket.inet_pton(family, address)
     route = _ROUTE.pack(family, len(raw) * 8, 0, 0, 0, 0, 0, 0, 0)

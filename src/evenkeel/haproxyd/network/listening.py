@@ -56,7 +56,7 @@ def _count(head: bytes) -> int:
 
 
 def _name_and_close(descriptor: int) -> BindAddress | None:
-    """None: it is no TCP socket."""
+    """Address of a listening TCP socket, whose descriptor is closed; None: it is no TCP socket."""
     with closing(socket.socket(fileno=descriptor)) as one:
         if one.family not in (socket.AF_INET, socket.AF_INET6) or one.type != socket.SOCK_STREAM:
             return None

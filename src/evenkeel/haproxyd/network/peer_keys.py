@@ -37,7 +37,7 @@ def certificate_of(key: str) -> str:
 
 
 def certificate_problem(text: str) -> str:
-    """Why this is not a peer's certificate; empty if it is."""
+    """Reason why the text is not a peer's certificate; empty if it is one."""
     if not text:
         return "is missing; the one that the peer's daemon answers is needed (its version, or the agent's, is too old)"
     if len(text) > CERTIFICATE_CHARS_MAX or not _CERTIFICATES.fullmatch(text):

@@ -82,9 +82,11 @@ class ChangeApplier:
         return merged
 
     async def apply(self, merged: MergedChanges, *, verify: bool) -> ApplyResult:
-        """Apply the changes to HAProxy, and hold what it runs. ``verify``: compare everything. Raises
-        :class:`~evenkeel.haproxyd.errors.HaproxyDown`, :class:`~evenkeel.haproxyd.errors.PartitionFailed`,
-        :class:`OSError`."""
+        """Apply the changes to HAProxy, and store what it then runs.
+
+        ``verify``: compare everything. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`,
+        :class:`~evenkeel.haproxyd.errors.PartitionFailed`, :class:`OSError`.
+        """
         if merged.wanted:
             await self.guard.ensure_port()
             await self._user.ensure()

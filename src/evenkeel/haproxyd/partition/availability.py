@@ -16,7 +16,7 @@ class HaproxyAvailability:
         self._down_event_sent = False
         self.restarts = RestartBackoff(settings)
         self.problem = ""
-        """Why HAProxy does not run as configured, for operators; empty when it does."""
+        """Reason, for operators, why HAProxy does not run as configured; empty if it does."""
 
     def exited(self, last_alert: str) -> float:
         """HAProxy ended without being stopped. Returns the seconds to wait before the restart."""

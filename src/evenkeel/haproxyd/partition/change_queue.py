@@ -11,7 +11,7 @@ WAITING_MAX = 200
 
 
 class PartitionBusy(EvenKeelError):
-    """Too many changes are queued, or one takes too long; retry later."""
+    """Too many changes are queued, or a change takes too long; the client may retry later."""
 
 
 class QueuedChange:

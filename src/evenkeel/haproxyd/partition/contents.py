@@ -16,8 +16,9 @@ _HELD = "held"
 
 
 def is_lacking(file: wire.File) -> bool:
-    """Whether the content is missing: it was not sent, and may not be empty (a certificate, or a file with an
-    identity)."""
+    """Whether the file's content is missing: it was not sent, and may not be empty (a certificate, or a file with a
+    digest).
+    """
     return not file.content and (file.kind == "certificate" or (bool(file.sha256) and file.kind in _SENT_ONCE))
 
 
@@ -45,12 +46,12 @@ def with_held_contents(one: wire.LoadBalancerConfig, held: wire.LoadBalancerConf
 
 
 def without_keys(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-    """The load balancer as it may be shown: without private keys."""
+    """The load balancer in the form in which it is shown: without private keys."""
     return _with_files(one, lambda file: _with_content(file, "") if file.kind == "certificate" else file)
 
 
 def with_identities(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-    """The load balancer with a placeholder for each held content that has an identity."""
+    """The load balancer with a placeholder for each held content that has a digest."""
     return _with_files(
         one,
         lambda file: _with_content(file, _HELD) if file.sha256 and file.kind in _SENT_ONCE and file.content else file,

@@ -12,7 +12,7 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 class Digests:
-    """Digests of what one partition holds; each is computed once."""
+    """Digests of one partition's load balancers; each is computed once."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[wire.LoadBalancerConfig, str]] = {}

@@ -22,7 +22,7 @@ UNGUARDED = -1
 
 
 class NotGuarded(EvenKeelError):
-    """The guard is neither a newer owner's nor the sender's. ``seen_epoch`` None: there is no guard."""
+    """The guard is neither the sender's nor a newer owner's. ``seen_epoch`` None: there is no guard."""
 
     def __init__(self, partition: str, seen_epoch: int | None, why: str) -> None:
         super().__init__(f"partition {partition}: {why}; take it over and put everything it is to hold")
@@ -111,7 +111,10 @@ class PartitionGuard:
         self.peer_key = self._storage.read_peer_key()
 
     def claim_port(self, *, wanted: bool) -> None:
-        """Keep the stored port unless another partition has it now. Does not write: the disk may keep the old port."""
+        """Keep the stored peer port unless another partition has it now.
+
+        Does not write: the disk may keep the old port.
+        """
         port = self._peer_ports.restore(self._partition, self._file.peer_port) if wanted else 0
         self._file = msgspec.structs.replace(self._file, peer_port=port)
 

@@ -52,7 +52,7 @@ class HeldLoadBalancers:
                 log.error("binds overlap", partition=self._partition, load_balancer=one.id, reason=problem)
 
     def release_other_binds(self) -> None:
-        """Reserve the addresses of what is held, and release all others."""
+        """Reserve the addresses of the held load balancers, and release all others of the partition."""
         self._binds.replace(self._partition, self.by_id)
 
     async def replace(self, by_id: Mapping[str, wire.LoadBalancerConfig]) -> None:
@@ -67,7 +67,7 @@ class HeldLoadBalancers:
         self.by_id = by_id
 
     async def rewrite(self) -> None:
-        """Write everything, whatever is on disk."""
+        """Write all load balancers and contents again, because files may have been removed."""
         await asyncio.to_thread(self._change_log.rewrite, self.by_id.values())
 
     async def compact(self) -> None:

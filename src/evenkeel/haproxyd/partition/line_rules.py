@@ -92,7 +92,7 @@ source, or run services, Lua and agents (``use-service``, ``send-spoe-group``) a
 
 
 def line_problem(line: str, keywords: Collection[str]) -> str:
-    """Why this line is refused; empty if it is accepted. ``keywords``: with which it may begin."""
+    """Reason to refuse this line; empty if it is accepted. ``keywords``: words with which a line may begin."""
     words = words_of_line(line)
     if words is None:
         return f"a line has other quoting than is allowed: {QUOTING}"
@@ -110,7 +110,7 @@ def line_problem(line: str, keywords: Collection[str]) -> str:
 
 
 def _excluded_action(words: Sequence[str]) -> str:
-    """The word that is no action that this line may have; empty if there is none."""
+    """The word in the place of an action that is not an allowed action; empty if there is none."""
     allowed = ACTIONS.get(words[0])
     if allowed is None:
         return ""

@@ -132,7 +132,7 @@ class PartitionManager:
         await asyncio.gather(*(supervisor.stop() for supervisor in self._supervisors.values()))
 
     async def maintain(self) -> None:
-        """Called periodically: looks for a usable HAProxy if there was none, and rotates logs."""
+        """Periodic work: finds a usable HAProxy if there was none, and rotates logs."""
         await self._find_binary()
         for supervisor in tuple(self._supervisors.values()):
             try:

@@ -27,7 +27,7 @@ class PrefixOwners:
         return self._by_prefix
 
     def add_loaded(self, partition: str, owner: str) -> None:
-        """Record the owner in a loaded partition's guard; empty: it has none."""
+        """Record the owner from a loaded partition's guard; an empty one is ignored."""
         if owner:
             self._by_prefix.setdefault(prefix_of(partition), owner)
 

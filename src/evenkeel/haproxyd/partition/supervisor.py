@@ -33,7 +33,7 @@ DRIFT_LOGGED_MAX = 5
 
 
 class PartitionSupervisor:
-    """One partition. Created by :class:`~evenkeel.haproxyd.partition.manager.PartitionManager`."""
+    """Serves one partition. Created by :class:`~evenkeel.haproxyd.partition.manager.PartitionManager`."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class PartitionSupervisor:
         self._started = False
         self._closing = False
         self._waits_for_owner = False
-        """Whether its HAProxy is left unchanged until its owner has sent the configuration."""
+        """Whether HAProxy is left unchanged until its owner has sent the configuration."""
         self._availability = HaproxyAvailability(name, host.settings, on_event)
         self._repairs = RepairReport()
         self._log = log.bind(partition=name)
@@ -80,7 +80,7 @@ class PartitionSupervisor:
 
     @property
     def problem(self) -> str:
-        """Why its HAProxy does not run as configured, for operators; empty when it does."""
+        """Reason, for operators, why HAProxy does not run as configured; empty if it does."""
         return self._availability.problem
 
     @problem.setter
@@ -89,7 +89,7 @@ class PartitionSupervisor:
 
     @property
     def epoch(self) -> int:
-        """The guard's epoch; -1 before there is one."""
+        """Epoch of the guard; -1 before there is one."""
         return self._guard.epoch
 
     @property
@@ -104,12 +104,12 @@ class PartitionSupervisor:
 
     @property
     def peers(self) -> tuple[wire.HaproxyPeer, ...]:
-        """The HAProxys with which it shares its stick tables."""
+        """The other hosts' HAProxys with which this one shares its stick tables."""
         return self._guard.peers
 
     @property
     def peer(self) -> wire.HaproxyPeer | None:
-        """This HAProxy's own entry, as its peers have to be configured with it."""
+        """This HAProxy's own entry for its peers' configuration; None: it has none."""
         return self._guard.peer
 
     @property
@@ -129,7 +129,7 @@ class PartitionSupervisor:
 
     @property
     def worker_pid(self) -> int | None:
-        """The current worker's pid; None when there is none."""
+        """Pid of the current worker; None if there is none."""
         return self._runner.process.worker_pid
 
     @property
@@ -138,12 +138,12 @@ class PartitionSupervisor:
         return self._runner.process.old_workers
 
     def is_worker(self, pid: int) -> bool:
-        """Whether this process is the current worker, or one that is about to be."""
+        """Whether the process is the current worker, or a worker that is about to be."""
         return self._runner.process.is_worker(pid)
 
     @property
     def master_pid(self) -> int | None:
-        """The master's pid; None when there is none."""
+        """Pid of the master; None if there is none."""
         return self._runner.process.master_pid if self.runs else None
 
     @property
@@ -153,7 +153,7 @@ class PartitionSupervisor:
 
     @property
     def in_use(self) -> bool:
-        """Whether it holds anything or its HAProxy runs."""
+        """Whether the partition holds a load balancer or its HAProxy runs."""
         return bool(self._held) or self.runs
 
     # -- start and end
@@ -223,7 +223,7 @@ class PartitionSupervisor:
 
     @property
     def settled(self) -> int | None:
-        """The number of passes; None during one, or while HAProxy is left unchanged."""
+        """Number of passes so far; None before the start, during a pass, or while HAProxy is left unchanged."""
         working = self._task is not None and not self._task.done()
         return None if working or self._waits_for_owner or not self._started else self._passes
 
@@ -241,9 +241,11 @@ class PartitionSupervisor:
     # -- changes
 
     async def guard(self, wanted: wire.GuardState) -> wire.GuardState:
-        """Move the guard, on disk, before anything else. Once this returns, no change of an older owner is applied.
+        """Move the guard, on disk, before any other work. Once this returns, no change of an older owner is applied.
+
         Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`PartitionBusy`,
-        :class:`OSError`."""
+        :class:`OSError`.
+        """
         await self._guard.move(wanted)
         if self._current_pass is not None and self._current_pass.has_other_owner(wanted.epoch, wanted.session_id):
             await self._current_pass.wait_until_ended(self._settings.guard_timeout_seconds)
@@ -327,8 +329,10 @@ class PartitionSupervisor:
         await self._applier.finish()
 
     def _leave_alone(self, merged: MergedChanges) -> None:
-        """Keep HAProxy unchanged while it runs what the daemon has lost, until the owner sends it again or the time is
-        over."""
+        """Keep HAProxy unchanged while it runs load balancers that the daemon has lost.
+
+        Ends when the owner sends them again or ``owner_wait_seconds`` have passed.
+        """
         self._waits_for_owner = True
         waits = "left as it is until certificates that were lost are sent; try again later"
         held = self.held

@@ -31,7 +31,7 @@ _HIDDEN = frozenset(
 
 
 def problem_of(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings) -> str:
-    """Why this load balancer is refused; empty if it is accepted. Returns the first reason found."""
+    """The first reason found to refuse this load balancer; empty if it is accepted."""
     return next(filter(None, _problems(load_balancer, settings)), "")
 
 
@@ -163,7 +163,7 @@ def _text_problems(what: str, texts: Iterable[str], settings: DaemonSettings) ->
 
 
 def address_problem(what: str, address: str, port: int) -> str:
-    """Why this is not a valid address and port; empty if it is. ``what``: what has the address, for messages."""
+    """Reason why this is not a valid address and port; empty if it is. ``what``: owner of the address, for messages."""
     try:
         ipaddress.ip_address(address)
     except ValueError:

@@ -25,7 +25,7 @@ class SealedFiles:
         self._encryption = encryption
 
     def read(self, place: CertificatePlace) -> bytes | None:
-        """The decrypted content; None if there is no file."""
+        """Read and decrypt a file; None if it does not exist."""
         try:
             descriptor = os.open(self._path(place), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:

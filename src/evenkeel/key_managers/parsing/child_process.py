@@ -28,7 +28,10 @@ _OUT_OF_TIME = (signal.SIGXCPU, signal.SIGKILL)
 
 
 class Unparsed(Exception):
-    """The process gave no result: the file cannot be parsed, or (then with a text) takes too much work."""
+    """The child process gave no result.
+
+    The file cannot be parsed, or, with a text, parsing takes too much work.
+    """
 
 
 def parsed_apart(module: str, content: bytes, passphrase: bytes, *, timeout_seconds: float = READ_SECONDS) -> bytes:
@@ -53,9 +56,11 @@ def parsed_apart(module: str, content: bytes, passphrase: bytes, *, timeout_seco
 
 
 def serve(parse: Callable[[bytes, bytes], bytes]) -> int:
-    """The main function of such a module: ``parse`` has a content and a passphrase, and raises one of :data:`FOREIGN`.
-    Standard input: the passphrase in base64, a line break and the content; standard output: the result. Returns the
-    exit code, 1 without output if the content cannot be parsed.
+    """Main function of a module that :func:`parsed_apart` runs. Returns the exit code, 1 if the content cannot be
+    parsed.
+
+    ``parse`` gets a content and a passphrase, and raises one of :data:`FOREIGN`. Standard input: the passphrase in
+    base64, a line break and the content; standard output: the result.
     """
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would contain the key

@@ -85,7 +85,7 @@ class LoggedIn:
             return self._logins
 
     def _current(self) -> int:
-        """The number of the current login, after one that is under way."""
+        """Number of the current login, after waiting for one that is in progress."""
         with self._lock:
             return self._logins
 

@@ -184,8 +184,9 @@ class NeutronNetwork:
             await self._abandon(self._claims, plan.claim)
 
     async def release_vip(self, claim: PortClaim) -> bool:
-        """Delete the port of a claim, or unbind a tenant's own; returns whether there was one. Raises
-        :class:`NetworkUnavailable`, :class:`Conflict`.
+        """Delete the port of a claim, or unbind a tenant's own port. Returns whether there was one.
+
+        Raises :class:`NetworkUnavailable`, :class:`Conflict`.
         """
 
         def release() -> bool:
@@ -296,7 +297,9 @@ class NeutronNetwork:
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
-        """The objects of a kind that the project may use, as Neutron shows them. Raises :class:`NetworkUnavailable`."""
+        """List the objects of a kind that the project may use, as Neutron shows them. Raises
+        :class:`NetworkUnavailable`.
+        """
         try:
             return await self._calls.run(lambda: look_up(self._client, kind, filters, project_id))
         except NeutronRefused as error:

@@ -18,7 +18,10 @@ Common = Mapping[str, frozenset[str]]
 
 
 async def objects_on(device: IControl, types: Iterable[str]) -> Common:
-    """One read a type. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
+    """Read the full paths of a device's objects in /Common, with one request for each type.
+
+    Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
+    """
     wanted = tuple(types)
     selected = {"$select": "name,partition,subPath,fullPath"}
     reads = (device.collection(kind, partition=COMMON, expand=False, **selected) for kind in wanted)

@@ -17,7 +17,10 @@ RESTARTING = "wait for /available"
 
 
 class RefusedByDevice(DeviceRejected):
-    """The device's own refusal of one request. Other :class:`DeviceRejected` are ours: it must not be written."""
+    """A refusal of one request by the device itself.
+
+    Other :class:`DeviceRejected` are our own decisions that the device must not be written.
+    """
 
 
 class Absent(RefusedByDevice):
@@ -29,7 +32,7 @@ class Exists(RefusedByDevice):
 
 
 class Busy(DeviceUnavailable):
-    """The device did not carry the request out because it is busy; retry."""
+    """The device did not carry out the request because it is busy; it can be repeated."""
 
 
 class LoginLost(DeviceUnavailable):
@@ -37,7 +40,7 @@ class LoginLost(DeviceUnavailable):
 
 
 def document(body: bytes) -> dict[str, Any]:
-    """The JSON object of a response; empty if it is none."""
+    """The JSON object in the body of a response; empty if there is none."""
     if not body:
         return {}
     try:
@@ -77,14 +80,13 @@ def failure(device: str, status: int, body: bytes, *, uploaded: bytes = b"") -> 
 
 
 def _without_echo(message: str, uploaded: bytes) -> str:
-    """The message, unless it repeats the beginning of a line that was uploaded: it may be a key."""
+    """The message, unless it repeats the beginning of an uploaded line, which may be part of a key."""
     pieces = {line[:_ECHO_CHARACTERS] for line in uploaded.decode("latin-1").splitlines()}
     repeats = any(piece in message for piece in pieces if len(piece) == _ECHO_CHARACTERS)
     return "(its reason is not shown: it repeats what was uploaded)" if repeats else message
 
 
 def _is_configuration(found: dict[str, Any]) -> bool:
-    """Whether the 404 comes from the configuration: of the two daemons that send 404, only that one adds an error
-    number."""
+    """Whether a 404 comes from the configuration daemon: of the two that send 404, it alone adds an error number."""
     text = str(found.get("message", ""))
     return "apiError" in found and ("not found" in text.lower() or "no command to commit" in text)

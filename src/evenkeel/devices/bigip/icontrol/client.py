@@ -122,8 +122,10 @@ class IControl:
         )
 
     async def upload(self, name: str, content: bytes) -> None:
-        """Upload a file, replacing one of the same name. Not part of a transaction and not protected by a guard; the
-        caller removes it."""
+        """Upload a file, replacing one of the same name; the caller removes it.
+
+        An upload is not part of a transaction and not protected by a guard.
+        """
         path = f"/mgmt/shared/file-transfer/uploads/{name}"
         for start in range(0, len(content), UPLOAD_BYTES_MAX):
             part = content[start : start + UPLOAD_BYTES_MAX]
@@ -145,8 +147,10 @@ class IControl:
         headers: Mapping[str, str] | None = None,
         timeout_seconds: float | None = None,
     ) -> dict[str, Any]:
-        """Send one authenticated request; retried once with a new token if the old one is refused. ``content`` is sent
-        as it is, ``body`` as JSON."""
+        """Send one authenticated request; retried once with a new token if the old one is refused.
+
+        ``content`` is sent unchanged, ``body`` as JSON.
+        """
         target = str(URL(path, encoded=True).with_query(query)) if query else path
         sent = content if body is None else json.dumps(body).encode()
         for attempt in (1, 2):

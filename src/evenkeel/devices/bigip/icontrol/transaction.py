@@ -23,11 +23,11 @@ _FAILED = "transaction failed:"
 
 
 class OutcomeUnknown(DeviceUnavailable):
-    """The commit was sent and no response came: it may have been carried out, or still be."""
+    """The commit was sent and no response came: it may have been carried out, or may still be."""
 
 
 class Command(Value):
-    """One request of a transaction."""
+    """One request in a transaction."""
 
     method: str
     path: str
@@ -52,9 +52,9 @@ def collection_path(key: Key, partition: str) -> str:
 
 
 async def commit(device: IControl, commands: Iterable[Command], *, pending: set[str], timeout_seconds: float) -> None:
-    """Carry the commands out as one transaction. Raises :class:`DeviceRejected`, :class:`OutcomeUnknown`,
-    :class:`DeviceUnavailable` (certainly not carried out).
+    """Commit the commands as one transaction.
 
+    Raises :class:`DeviceRejected`, :class:`OutcomeUnknown`, :class:`DeviceUnavailable` (certainly not carried out).
     ``pending`` contains the transaction's number for as long as it might still be committed, even if the caller is
     cancelled: call :func:`drop_pending` before planning again.
     """
@@ -94,7 +94,7 @@ async def _commit(device: IControl, number: str, pending: set[str], timeout_seco
 
 
 async def drop_pending(device: IControl, pending: set[str]) -> None:
-    """Make sure that none of these transactions is committed later; removes them from the set one by one.
+    """Ensure that none of these transactions is committed later, and remove them from the set one by one.
 
     Raises :class:`DeviceUnavailable` if the device does not respond.
     """

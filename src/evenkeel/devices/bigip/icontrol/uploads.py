@@ -44,7 +44,7 @@ async def uploaded(
 
 
 async def remove_uploads(device: IControl, left: set[str]) -> None:
-    """Remove the uploads, and delete them from the set. Raises :class:`DeviceUnavailable`."""
+    """Remove uploaded files from the device, and their names from the set. Raises :class:`DeviceUnavailable`."""
     while left:
         names = sorted(left)[:REMOVED_AT_ONCE_MAX]
         paths = " ".join(f"{FOLDER}/{name}" for name in names)

@@ -51,7 +51,7 @@ CONNECTIONS = "clientSideTraffic.curConns"
 
 
 class BigIpCapacity:
-    """Utilization of one device. Keeps the previous counters."""
+    """Utilization of one device. It keeps the previous counters, from which rates are computed."""
 
     def __init__(self, device: IControl, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._device = device

@@ -51,7 +51,7 @@ async def read_cluster(device: IControl) -> ClusterView:
 
 
 async def read_sync_status(device: IControl) -> SyncStatus:
-    """One read. Raises as :func:`read_cluster`."""
+    """Read the state of config-sync, with one request. Raises as :func:`read_cluster`."""
     return sync_status_in(await device.get(SYNC_STATUS))
 
 

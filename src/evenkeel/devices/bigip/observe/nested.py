@@ -30,13 +30,13 @@ def nested(holder: Item) -> Iterator[tuple[str, Item]]:
 
 
 def description(values: Item, name: str) -> str:
-    """A text among values; empty if there is none."""
+    """Text of this name among the values; empty if there is none."""
     found = values.get(name)
     return str(found.get("description", "")) if isinstance(found, Mapping) else ""
 
 
 def number(values: Item, name: str) -> int:
-    """A counter among values; 0 if there is none."""
+    """Counter of this name among the values; 0 if there is none."""
     found = values.get(name)
     value = found.get("value") if isinstance(found, Mapping) else None
     if isinstance(value, str):

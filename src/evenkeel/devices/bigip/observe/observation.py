@@ -32,7 +32,7 @@ Item = Mapping[str, Any]
 
 
 class BigIpReading(Value):
-    """The responses of one device."""
+    """Responses of one device to the bulk reads of an observation."""
 
     addresses: tuple[Item, ...]
     virtuals: tuple[Item, ...]
@@ -74,10 +74,11 @@ def merge(
     absent: Collection[Absence] = (),
     uneven: Collection[Absence] = (),
 ) -> Observation:
-    """Statuses as the active device reports them (else the first that responded), statistics summed over devices.
+    """Merge the readings of all devices into one observation.
 
-    ``absent``: what devices lack that others have. ``uneven``: what they already lacked at the previous observation;
-    the load balancers concerned are DEGRADED.
+    Statuses are those of the active device (else the first that responded), statistics are summed over devices.
+    ``absent``: objects that a device lacks and others have. ``uneven``: those that it already lacked at the previous
+    observation; their load balancers are DEGRADED.
     """
     seen = tuple(readings.values())
     best = next((one for one in seen if one.state.failover_state == "active"), seen[0])
@@ -161,7 +162,7 @@ def _own(item: Item, kind: str, names: BigIpNames) -> Any:
 
 
 def _by_object(items: Iterable[Item], kind: str, names: BigIpNames) -> dict[str, list[Item]]:
-    """Our objects of a kind by the id of what they implement together: there is one at each VIP."""
+    """Our objects of a kind by the id of the LBaaS object that they implement together, such as one at each VIP."""
     found: dict[str, list[Item]] = {}
     for item in items:
         if mark := _own(item, kind, names):
@@ -233,7 +234,7 @@ def _counted(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerStat
 
 
 def _path(address: str, values: Item) -> str:
-    """The virtual server that statistics belong to: by name, or by the link that stands for it."""
+    """Path of the virtual server that statistics belong to, from its name, or from the link of the entry."""
     if name := description(values, "tmName"):
         return name
     parts = [part for part in address.split("?")[0].split("/") if part.startswith("~")]

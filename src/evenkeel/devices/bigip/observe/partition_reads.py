@@ -49,7 +49,7 @@ class Guards(Value):
     held: tuple[Guard, ...] = ()
     sentinel: bool = False
     marks: tuple[Mark, ...] = ()
-    """The marks of guards and sentinel, where they have one."""
+    """Marks of guards and sentinel, without objects that have none."""
     former_sentinel: bool = False
     """The sentinel was created by a version that did not distinguish groups."""
 
@@ -131,7 +131,7 @@ async def read_light(device: IControl, partition: str) -> Observed:
 
 
 async def read_tables(device: IControl, partition: str) -> Observed:
-    """Forwarding tables of tunnels: one read."""
+    """Read the forwarding tables of tunnels, with one request."""
     kinds = (FORWARDING_TABLE,)
     return observed_in(await _gather(device, kinds, partition), kinds, partition)
 
@@ -159,13 +159,13 @@ def observed_in(answers: Mapping[str, Iterable[Mapping[str, Any]]], kinds: Itera
 
 
 def _guards(kind: str, item: Mapping[str, Any]) -> bool:
-    """Whether it is a guard or the sentinel, which no plan changes."""
+    """Whether the object is a guard or the sentinel, which no plan changes."""
     name = str(item.get("name"))
     return kind == DATA_GROUP and (name == GUARD or parse_guard(name) is not None)
 
 
 def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
-    """One object of a collection."""
+    """Convert one item of a collection."""
     name = str(item.get("name"))
     attributes = {key: value for key, value in item.items() if not key.endswith("Reference")}
     if kind == VIRTUAL:
@@ -192,7 +192,7 @@ def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
 
 
 def _policy_rule(rule: Mapping[str, Any]) -> dict[str, Any]:
-    """A rule of an LTM policy, in the form in which it is written."""
+    """A rule of an LTM policy in the form in which it is written."""
     parts = {name: subcollection(rule, name) for name in ("conditions", "actions")}
     return {"name": rule.get("name"), "ordinal": rule.get("ordinal", 0), **parts}
 
@@ -203,7 +203,7 @@ def mark_of(kind: str, item: Mapping[str, Any]) -> Mark | None:
 
 
 def subcollection(item: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """The expanded items of a subcollection; an empty one is sent without ``items``."""
+    """Expanded items of a subcollection; the device sends an empty one without ``items``."""
     found = item.get(f"{name}Reference")
     items = found.get("items", []) if isinstance(found, Mapping) else []
     return [one for one in items if isinstance(one, dict)]

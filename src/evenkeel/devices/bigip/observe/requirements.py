@@ -64,7 +64,7 @@ def version_of(text: str) -> tuple[int, ...]:
 
 
 def version_problems(text: str) -> list[str]:
-    """The problem of a version that is too old."""
+    """The problem of a TMOS version that is too old; empty for others."""
     if version_of(text) >= VERSION_MIN:
         return []
     needed = ".".join(map(str, VERSION_MIN))

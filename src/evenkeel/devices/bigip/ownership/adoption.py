@@ -111,7 +111,7 @@ def _addresses(
 
 
 def _plain(text: str) -> str:
-    """The address of ``10.0.0.1%7/24``; empty: it is none."""
+    """Address without route domain and prefix length, of a text like ``10.0.0.1%7/24``; empty: it has no address."""
     try:
         return str(ip_address(text.partition("/")[0].partition("%")[0]))
     except ValueError:

@@ -62,7 +62,7 @@ async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, 
 
 
 async def count_save(device: IControl, names: BigIpNames, seen: Claim, folder: str = "") -> Claim:
-    """Count one more save: from now on the running configuration is newer than the saved one."""
+    """Count one more save, so that the running configuration is newer than the saved one from now on."""
     counted = Claim(mark=seen.mark, lineage=seen.lineage, saves=seen.saves + 1, stamp=_new_id())
     return await _write(device, names, counted, folder)
 

@@ -155,7 +155,7 @@ async def _partition_mark(device: IControl, partition: str, names: BigIpNames) -
 
 
 async def _is_filled(device: IControl, partition: str) -> bool:
-    """Whether the partition holds anything that serves, or could serve, traffic."""
+    """Whether the partition holds objects that serve, or could serve, traffic."""
     kinds = (VIRTUAL_ADDRESS, VIRTUAL, POOL)
     return any(await together(*(device.collection(kind, partition=partition) for kind in kinds)))
 
@@ -172,9 +172,11 @@ async def retire(
     keep: bool = False,
     also: Sequence[Command] = (),
 ) -> None:
-    """Remove the guard ``mine`` and the sentinel of a partition that holds nothing else, and raise the floor, in one
-    transaction; with ``keep`` only raise the floor. ``also``: more commands for it. Raises :class:`DeviceRejected` if
-    the guard is not there any more; :class:`DeviceUnavailable`, and then the guard may be gone or not.
+    """Remove the guard ``mine`` and the sentinel of a partition without other objects, and raise the floor, in one
+    transaction.
+
+    With ``keep`` only raise the floor. ``also``: more commands for the transaction. Raises :class:`DeviceRejected` if
+    the guard is not there any more; :class:`DeviceUnavailable`, and then the guard may be removed or not.
     """
     removals = [Command(method="DELETE", path=_item(partition, name)) for name in (mine.name, GUARD)]
     for attempt in range(1, ATTEMPTS_MAX + 1):
@@ -248,8 +250,10 @@ def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpN
 
 
 def touch(partition: str, mine: Guard, owner: str, revision: str = "") -> Command:
-    """The first command of every batch: modifies our guard, and fails if it is gone. Never empty: the device refuses a
-    modification without attributes."""
+    """The first command of every batch: it modifies our guard, and fails if the guard was removed.
+
+    Never empty: the device refuses a modification without attributes.
+    """
     return Command(
         method="PATCH",
         path=_item(partition, mine.name),

@@ -41,8 +41,10 @@ ALL_GONE = "nothing of it was left; put back"
 
 
 def findings(steps: Sequence[ConfigOperation], wanted: int) -> list[str]:
-    """The drift that these operations of one load balancer repair. ``wanted``: its number of objects, without members
-    and files."""
+    """Texts about the drift that these operations of one load balancer repair.
+
+    ``wanted``: its number of objects, without members and files.
+    """
     removed = {step.key for step in steps if step.verb is Verb.DELETE}
     made = {step.key for step in steps if step.verb is Verb.CREATE}
     if wanted and len(steps) == len(made) == sum(key.type != MEMBER for key in made) == wanted:

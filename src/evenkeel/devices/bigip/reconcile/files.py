@@ -76,7 +76,10 @@ def with_files(
 def _files_of(
     need: CertificateNeed, observed: Observed, content: CertificateContent | None, names: BigIpNames
 ) -> Files:
-    """The files of one content; none if it is lacking."""
+    """Files of one certificate, authority or revocation list, with contents for the files to be created.
+
+    None if they are neither on the device nor in the batch.
+    """
     place = {
         suffix: Key(type=kind, name=names.file(need.sha256, suffix)) for suffix, kind in _PLACES[need.kind].items()
     }

@@ -21,7 +21,9 @@ Attributes = Mapping[str, Any]
 
 
 def is_forwarder(key: Key) -> bool:
-    """Whether it has the name of such a virtual server or its address; a listener's has the environment and ``_``."""
+    """Whether the name is that of a forwarder or its address; names of listeners begin with the environment and
+    ``_``.
+    """
     return key.type in (VIRTUAL, VIRTUAL_ADDRESS) and key.name.startswith(_GATEWAY) and "_" not in key.name
 
 
@@ -74,7 +76,7 @@ def _address(name: str, address: str, mask: str, traffic_group: str, names: BigI
 
 
 def forwarding(observed: Observed, names: BigIpNames) -> Iterator[Key]:
-    """Our forwarders that are there."""
+    """Keys of our forwarders that exist on the device."""
     for key, seen in observed.items():
         if is_forwarder(key) and seen.mark is not None and names.owns(seen.mark) and seen.mark.kind == KIND:
             yield key

@@ -48,7 +48,9 @@ Place = tuple[int, IPv4Network | IPv6Network]
 
 
 def merged(wanted: Iterable[WantedObject]) -> dict[Key, WantedObject]:
-    """The objects of several load balancers together; the first one decides about all but :data:`_JOINED`."""
+    """Merge the shared objects that several load balancers need; the first decides about all attributes but
+    :data:`_JOINED`.
+    """
     found: dict[Key, WantedObject] = {}
     for item in wanted:
         before = found.get(item.key)
@@ -88,7 +90,7 @@ def beside_others(item: WantedObject, seen: ObservedObject) -> WantedObject:
 
 
 def _plain(item: Any) -> Any:
-    """A record as it is written; paths stay."""
+    """A record in the form in which it is written; paths are kept."""
     if not isinstance(item, Mapping):
         return item
     ends = item.get("endpoints")
@@ -131,7 +133,7 @@ def default_routes(
 
 
 def _leading_out(subnets: Mapping[str, MarkedSubnet]) -> dict[str, str]:
-    """Gateways by subnet: of external networks if there are any."""
+    """Gateways by subnet id: of external networks if there are any, else of all."""
     found = {id_: each.gateway for id_, each in subnets.items() if each.external}
     return found or {id_: each.gateway for id_, each in subnets.items()}
 
@@ -333,7 +335,7 @@ def _endpoints(records: Iterable[Attributes]) -> set[str]:
 
 
 def _without(record: dict[str, Any], endpoints: Collection[str]) -> dict[str, Any] | None:
-    """The record of all hosts without these end points; None: it has no other."""
+    """The record without these end points, if it is the one for all hosts; None: no end point is left."""
     if record["name"] != EVERYWHERE_RECORD or "endpoints" not in record:
         return record
     left = [one for one in record["endpoints"] if one not in endpoints]
@@ -344,7 +346,9 @@ def _without(record: dict[str, Any], endpoints: Collection[str]) -> dict[str, An
 
 
 def forget_link(observed: Observed, key: Key) -> None:
-    """A VLAN or tunnel was removed: so was its forwarding table, and the device took it out of its route domain."""
+    """Remove a deleted VLAN's or tunnel's forwarding table, and its place in the route domain, from the
+    observed state.
+    """
     observed.pop(Key(type=FORWARDING_TABLE, name=key.name), None)
     for other, seen in list(observed.items()):
         vlans = seen.attributes.get("vlans") or () if other.type == ROUTE_DOMAIN else ()

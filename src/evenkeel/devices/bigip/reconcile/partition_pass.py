@@ -65,11 +65,12 @@ class PartitionView:
         self.observed: Observed | None = {} if new else None
         self.read_at_seconds = time.monotonic()
         self.certain = new
-        """No other agent can have written since it was read, so even a complete pass need not read again."""
+        """Whether no other agent can have written since the last read, so that even a complete pass need not read
+        again."""
         self.shared_subnets: dict[str, str] = {}
         """CIDRs by id, of subnets that projects share and load balancers of the partition have used."""
         self.uploads_swept = new
-        """Uploads left by an earlier owner have been removed."""
+        """Whether uploads left by an earlier owner were removed."""
 
 
 Change = tuple[int, str, str]
@@ -77,8 +78,10 @@ Change = tuple[int, str, str]
 
 
 class PassOutcome(Value):
-    """The result of a batch on one device: reasons for refused load balancers, number of commits, and the drift that
-    they repaired."""
+    """The result of a batch on one device.
+
+    It has the reasons for refused load balancers, the number of commits, and the drift that they repaired.
+    """
 
     errors: dict[LoadBalancerId, str]
     writes: int
@@ -90,11 +93,11 @@ class PassOutcome(Value):
     orphans: frozenset[LoadBalancerId] = frozenset()
     """Load balancers that a complete batch that keeps orphans did not name."""
     takes_nothing: bool = False
-    """The device refused every commit, even one without any load balancer: none of these is to blame."""
+    """Whether the device refused every commit, even one without a load balancer: no load balancer is to blame then."""
 
 
 class Planned(Value):
-    """A plan and what it was made from."""
+    """A plan and the observed state that it was computed from."""
 
     observed: Observed | None
     refused: int
@@ -103,7 +106,7 @@ class Planned(Value):
 
 
 class PartitionPass:
-    """One batch on one device. The caller serialises passes over a partition of a device."""
+    """One batch on one device. The caller serialises passes over one partition of a device."""
 
     def __init__(
         self,
@@ -338,8 +341,10 @@ class PartitionPass:
         return False
 
     async def _takes_nothing(self) -> bool:
-        """Whether the device refuses a commit of our guard alone, after it has refused everything else. Raises
-        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
+        """Whether the device also refuses a commit of our guard alone, after it has refused everything else.
+
+        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
+        """
         if self._writes or not self._errors:
             return False
         try:
@@ -399,8 +404,11 @@ class PartitionPass:
 
 
 def first_of(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
-    """All steps; or, if they exceed one transaction, the first part: files before everything else, then created and
-    modified members, deleted members last. The device drops a transaction that is not committed in time."""
+    """All steps; or, if they exceed one transaction, the first part of them.
+
+    Files come before everything else, then created and modified members, deleted members last. The device drops a
+    transaction that is not committed in time.
+    """
     if len(steps) <= ONE_TRANSACTION_MAX:
         return steps
     files = tuple(step for step in steps if step.content is not None)

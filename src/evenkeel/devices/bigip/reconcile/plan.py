@@ -164,18 +164,18 @@ def _order(step: ConfigOperation) -> tuple[int, str, str, str]:
 
 
 def is_of_networks(key: Key) -> bool:
-    """Whether the object is one that load balancers share to be attached to networks."""
+    """Whether load balancers share the object to be attached to networks."""
     return key.type in NETWORK_TYPES or is_forwarder(key)
 
 
 def _is_for_networks(step: ConfigOperation) -> bool:
-    """Whether the operation makes or changes what an owner shares with others."""
+    """Whether the operation creates or changes an object that its owner shares with others."""
     removes = step.verb is Verb.DELETE and step.rank != _REPLACED
     return step.key.type in NETWORK_TYPES and step.owner != SHARED and not removes
 
 
 def _attach(needs: Mapping[Key, WantedObject], observed: Observed, partition: str) -> Iterator[ConfigOperation]:
-    """Operations that bring shared objects to what these load balancers need; what others need of them stays."""
+    """Operations that add to shared objects what these load balancers need; others' items in them stay."""
     for item in needs.values():
         seen = observed.get(item.key)
         if seen is None and item.key.type == FORWARDING_TABLE:  # it comes with the tunnel
@@ -226,7 +226,7 @@ def _detach(
 def _left(
     observed: Observed, wanted: Mapping[Key, WantedObject], gone: Collection[Key]
 ) -> dict[Key, Mapping[str, Any]]:
-    """The attributes of all objects that there will be; of pools with the nodes of their members."""
+    """Attributes of all objects that will exist, including the nodes of pool members."""
     found: dict[Key, Mapping[str, Any]] = {}
     for key, seen in observed.items():
         if key not in gone and key not in wanted:
@@ -256,7 +256,7 @@ def _foreign(objects: Iterable[WantedObject], observed: Observed, partition: str
 
 
 def _own(seen: ObservedObject, names: BigIpNames) -> str:
-    """The load balancer that one of our objects belongs to; empty if the object is not ours."""
+    """Id of the load balancer that one of our objects belongs to; empty if the object is not ours."""
     mark = seen.mark
     return mark.load_balancer_id if mark and names.owns(mark) else ""
 

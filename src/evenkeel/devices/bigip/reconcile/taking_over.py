@@ -64,8 +64,11 @@ def under_their_names(
 
 
 def _everywhere(item: WantedObject, observed: Observed) -> WantedObject:
-    """F5's agent had virtual servers listen on the VLAN of their VIP only, which so could not be removed before them;
-    ours listen everywhere in their route domain. Once: what an operator restricts later stays."""
+    """The virtual server without a restriction to VLANs, if F5's agent restricted it.
+
+    F5's agent had virtual servers listen on the VLAN of their VIP only, which so could not be removed before them; ours
+    listen everywhere in their route domain. This is done once: a later restriction by an operator stays.
+    """
     seen = observed.get(item.key) if item.key.type == VIRTUAL else None
     if seen is None or seen.mark is not None or not seen.attributes.get("vlansEnabled"):
         return item
@@ -103,8 +106,10 @@ def _with(value: Any, paths: Mapping[str, str]) -> Any:
 
 
 def _there(item: WantedObject, found: Found, observed: Observed, names: BigIpNames, partition: str) -> Key | None:
-    """The object that the device has instead; for one whose name another address has, a name beside it. None: it has
-    its own name."""
+    """Key under which the device has, or is to get, the wanted object; None: its own.
+
+    If another address still has the own name, the result is a name beside it.
+    """
     own = observed.get(item.key)
     if own is not None and not _is_in_the_way(item, own, partition):
         return None
@@ -121,7 +126,7 @@ def _there(item: WantedObject, found: Found, observed: Observed, names: BigIpNam
 
 
 def _is_in_the_way(item: WantedObject, seen: ObservedObject, partition: str) -> bool:
-    """Whether F5's agent gave our name to another address: that one is removed after ours has taken its place."""
+    """Whether F5's agent gave our name to another address, which is removed after ours has taken its place."""
     if item.key.type not in (SELF_IP, SNAT_ADDRESS) or seen.mark is not None or not _is_its(seen, item, partition):
         return False
     return not canonical.same("address", item.attributes["address"], seen.attributes)
@@ -145,7 +150,9 @@ def _subnet_of(item: WantedObject) -> str:
 
 
 def _profile(item: WantedObject, seen: ObservedObject | None, names: BigIpNames) -> str | None:
-    """The tunnel's profile if it is the one of the same name in /Common: a tunnel's profile cannot be changed."""
+    """Path of the tunnel's profile if it is the one of the same name in /Common: a tunnel's profile cannot be
+    changed.
+    """
     if item.key.type != TUNNEL or seen is None or not (seen.mark is None or names.owns(seen.mark)):
         return None
     name = str(item.attributes["profile"]).rpartition("/")[2]
@@ -214,7 +221,9 @@ def _replaced_snat(
     subnet_ids: Collection[str],
     partition: str,
 ) -> Iterator[Key]:
-    """A SNAT address stays as long as it is in a pool that stays as it is."""
+    """SNAT pools and addresses of F5's agent that ours replace; an address stays as long as an unchanged pool
+    has it.
+    """
     used = {_pool_of(attributes) for key, attributes in left.items() if key.type == VIRTUAL}
     named = [
         key

@@ -19,8 +19,10 @@ _DIGEST_DIGITS = 12
 
 
 class VirtualIp(Value):
-    """One address that a load balancer listens on, in canonical form and with its route domain. ``digest``: empty for
-    the VIP."""
+    """One address that a load balancer listens on, in canonical form and with its route domain.
+
+    ``digest`` distinguishes additional VIPs; empty for the VIP.
+    """
 
     address: str
     digest: str = ""

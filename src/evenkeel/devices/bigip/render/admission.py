@@ -18,7 +18,7 @@ KIND = "cidrs"
 
 
 def admitted_networks(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
-    """The data group of ``allowed_cidrs``, if there are any. Raises :class:`Unrenderable`."""
+    """The data group of ``allowed_cidrs``, if the listener has any. Raises :class:`Unrenderable`."""
     if not listener.allowed_cidrs:
         return []
     networks = sorted({_network(listener, text) for text in listener.allowed_cidrs})

@@ -27,7 +27,7 @@ class CertificatePaths(Value):
 
 
 class References:
-    """The references of one load balancer; records which contents were requested."""
+    """The certificate references of one load balancer; it records the contents that were requested."""
 
     def __init__(self, service: ServiceDefinition, names: BigIpNames) -> None:
         self._known = {(each.reference, each.kind): each for each in service.certificates}

@@ -40,7 +40,7 @@ _REFERENCE_DIGITS = 20
 def client_ssl_profiles(
     service: ServiceDefinition, listener: ServiceListener, names: BigIpNames, references: References, parent: str
 ) -> list[WantedObject]:
-    """One profile per certificate, the default first. Raises :class:`Unrenderable`."""
+    """One client-ssl profile per certificate, the default one first. Raises :class:`Unrenderable`."""
     if listener.protocol != TLS_PROTOCOL:
         return []
     shared = {

@@ -16,7 +16,9 @@ def data_group(
     *,
     type_: str = "string",
 ) -> WantedObject:
-    """The data group of one listener or pool. ``kind``: in its name and mark; ``records``: data by name, in order."""
+    """The data group of one listener or pool. ``kind`` is part of its name and mark; ``records``: data by name, in
+    order.
+    """
     return WantedObject(
         key=Key(type=DATA_GROUP, name=names.helper(kind, object_id)),
         owner=service.load_balancer_id,

@@ -40,7 +40,7 @@ _USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
 class _Setting(NamedTuple):
-    """The value of a tag, and the definition that gave it."""
+    """The value of a tag, and the definition that it comes from."""
 
     definition: Definition
     paths: tuple[str, ...]
@@ -162,9 +162,10 @@ def with_enhanced_services(
     pool: ServicePool | None,
     known: Definitions,
 ) -> tuple[Sequence[WantedObject], list[WantedObject]]:
-    """The listener's objects and its virtual servers, as its enhanced services want them. Raises
-    :class:`Unrenderable`. Every virtual server has the attributes that enhanced services set, so that they are removed
-    with them.
+    """The listener's objects and virtual servers after its enhanced services were applied. Raises
+    :class:`Unrenderable`.
+
+    Every virtual server has all attributes that enhanced services can set, so that they are removed with the service.
     """
     servers = [
         replace(virtual, attributes={"policies": [], "fallbackPersistence": "", **virtual.attributes})

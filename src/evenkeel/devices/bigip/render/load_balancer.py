@@ -68,8 +68,10 @@ def render(
     enhanced: Definitions = MappingProxyType({}),
     attachment: AttachmentOptions = NOT_ADJACENT,
 ) -> RenderedObjects:
-    """Render all objects of one load balancer except files and networks, or state the problem. A deleted one has no
-    objects. ``enhanced``: the agent's enhanced services."""
+    """Render all objects of one load balancer except files and networks, or state the problem.
+
+    A deleted load balancer has no objects. ``enhanced``: the agent's enhanced services.
+    """
     if service.deleted or service.problem:
         return RenderedObjects(service=service, problem=service.problem)
     try:

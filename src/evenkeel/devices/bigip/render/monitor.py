@@ -72,7 +72,7 @@ def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpN
 
 
 def active_monitor(pool: ServicePool) -> ServiceMonitor | None:
-    """The pool's monitor, unless it is admin down."""
+    """The pool's health monitor, or None if it has none or its monitor is admin down."""
     return pool.monitor if pool.monitor is not None and pool.monitor.admin_state_up else None
 
 
@@ -160,7 +160,7 @@ def times(monitor: ServiceMonitor) -> dict[str, int]:
 
 
 def send_string(monitor: ServiceMonitor) -> str:
-    """The request; user text in it cannot break the line."""
+    """Request of an HTTP monitor; user text cannot add lines to it."""
     method = monitor.http_method or HTTP_CHECK_DEFAULTS["http_method"]
     if method not in METHODS:
         raise Unrenderable(f"health monitor {monitor.id}: http_method {method!r} is not possible")
@@ -181,7 +181,7 @@ def _host(monitor: ServiceMonitor) -> str:
 
 
 def recv_pattern(monitor: ServiceMonitor) -> str:
-    """A regular expression for a status line with one of the expected codes."""
+    """Regular expression for a status line with one of the expected codes."""
     return rf"HTTP/1\.[01] ({'|'.join(_patterns(expected_codes(monitor)))})"
 
 

@@ -58,7 +58,7 @@ def different_weights(pool: ServicePool) -> bool:
 
 
 def chooses_for_connections(pool: ServicePool) -> bool:
-    """Whether the algorithm is to choose one member for all requests of a connection, but no hash does."""
+    """Whether one member has to be chosen for all requests of a connection, and no hash does that."""
     return pool.lb_algorithm == "SOURCE_IP_PORT" and not _hashes_port(pool)
 
 

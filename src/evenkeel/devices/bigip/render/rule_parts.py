@@ -45,7 +45,7 @@ class Order(IntEnum):
 
 
 class RulePart(Value):
-    """Lines of one event's body, indented as in it."""
+    """Lines for the body of one event, with their indentation."""
 
     event: str
     order: Order

@@ -16,7 +16,7 @@ def shares_connections(routes: Routing) -> bool:
 
 
 def unshared_because(listener: ServiceListener, pool: ServicePool | None) -> str:
-    """Why a connection with a member must belong to one connection of a client; empty if it need not."""
+    """Reason why a connection with a member must serve one client connection only; empty if there is none."""
     if pool is None:
         return ""
     if passes_name_on(listener, pool):

@@ -45,5 +45,5 @@ def _words(values: tuple[int, ...]) -> bytes:
 
 
 def notation(data: bytes) -> str:
-    """Bytes as a monitor's send string has them."""
+    """Bytes in the notation of a monitor's send string."""
     return "".join(f"\\x{byte:02x}" for byte in data)

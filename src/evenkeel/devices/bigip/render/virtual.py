@@ -27,8 +27,10 @@ def virtual_server(
     own: Sequence[WantedObject],
     names: BigIpNames,
 ) -> WantedObject:
-    """The listener's virtual server at one VIP. ``own``: the listener's objects, of which it refers to profiles,
-    policies and iRules."""
+    """The listener's virtual server at one VIP.
+
+    ``own``: the listener's objects; the virtual server refers to the profiles, policies and iRules among them.
+    """
     partition = names.partition(service.project_id)
     listener, live_pool = routes.listener, routes.default
     # where pools have different persistence, the iRule says it for each request

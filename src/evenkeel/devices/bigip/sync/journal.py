@@ -32,8 +32,10 @@ class Unsynced(Value):
 
 
 async def ensure_folder(device: IControl) -> None:
-    """Make the folder that is not synchronised, if it is not there. Raises :class:`DeviceRejected`,
-    :class:`DeviceUnavailable`."""
+    """Create the folder that is not synchronised, if it does not exist.
+
+    Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    """
     body = {"name": LOCAL_FOLDER, "partition": COMMON, "deviceGroup": "none", "inheritedDevicegroup": "false"}
     try:
         await device.write("POST", "/mgmt/tm/sys/folder", body)
@@ -42,7 +44,7 @@ async def ensure_folder(device: IControl) -> None:
 
 
 class SyncJournal:
-    """One agent's journal on one device."""
+    """The journal of one agent on one device."""
 
     def __init__(self, device: IControl, names: BigIpNames, agent_host: str) -> None:
         self._device = device

@@ -29,7 +29,7 @@ class Membership(Value):
 
 
 def key_of(item: Item) -> str:
-    """A device's identity, else its name."""
+    """Identity of a device, or its name if the identity is not known."""
     return identity_of(item) or str(item.get("name", ""))
 
 

@@ -56,15 +56,17 @@ class SyncUnit:
         self._turn = asyncio.Lock()
         self._push: asyncio.Task[tuple[str, ...]] | None = None
         self.unknown: tuple[str, ...] = ()
-        """Hosts of named devices that were not reached since the agent began: they may be in this group."""
+        """Hosts of named devices not reached since the agent started: they may belong to this group."""
         self.pending = False
         """Something was changed and not seen in sync since."""
         self.problem = ""
         """Why the group is not in sync, or not written (human-readable)."""
 
     async def take_over(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
-        """Move a guard on all devices in reach, by ``work``; on the one that is written last, so that its configuration
-        is the newest. Raises as :func:`on_all`."""
+        """Move a guard on all reachable devices, by ``work``. Raises as :func:`on_all`.
+
+        The device from which the others are synchronised is last, so that its configuration is the newest.
+        """
         try:
             writer = await self._ready()
         except DeviceUnavailable as error:  # the guard is moved all the same, and not recorded as a change of ours
@@ -86,8 +88,11 @@ class SyncUnit:
     async def apply(
         self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]
     ) -> tuple[PassOutcome, list[str]]:
-        """The outcome on the written device, and the devices that do not have it yet. Raises as
-        :meth:`BigIpDevice.apply`."""
+        """Apply the batch to one device and push it. Returns its outcome and the devices that do not have the result
+        yet.
+
+        Raises as :meth:`BigIpDevice.apply`.
+        """
         writer = await self._ready()
         outcome = await writer.watched(writer.apply(batch, rendered))
         if not self._membership(writer).group or not (outcome.writes or self.pending):
@@ -115,7 +120,9 @@ class SyncUnit:
         return Retirement(lagging=await self._spread(writer, batch) if guarded or self.pending else ())
 
     async def _spread(self, writer: BigIpDevice, batch: PartitionBatch) -> tuple[str, ...]:
-        """Push what was written, over nothing newer. Returns the devices that did not get it."""
+        """Push the written configuration, unless it would replace newer changes. Returns the devices that did not get
+        it.
+        """
         self.pending = True
         for peer in self.devices:
             if peer is not writer:
@@ -228,7 +235,7 @@ class SyncUnit:
             raise PartitionUnavailable(peer.host, "it has changes of an agent that were not synchronised yet")
 
     async def _check_unknown(self, writer: BigIpDevice) -> None:
-        """Check that no named device that was never reached, and may be one of this group, gets a push."""
+        """Check that the push reaches no named device that was never reached and may belong to this group."""
         if not self.unknown:
             return
         known = {key_of(device.cluster.own) for device in self.devices}
@@ -240,7 +247,9 @@ class SyncUnit:
             raise PartitionUnavailable(self.unknown[0], reason)
 
     async def _pushed(self, writer: BigIpDevice) -> tuple[str, ...]:
-        """Wait for a push that begins now or later; changes that wait at the same time share it."""
+        """Wait for a push that begins now or later; concurrent callers share it. Returns the devices that did not get
+        it.
+        """
         if self._push is not None and not self._push.done():
             await asyncio.wait({self._push})
         if self._push is None or self._push.done():

@@ -31,7 +31,7 @@ LEFTOVER_SECONDS = 600.0
 
 
 class VcmpGuest:
-    """One device of a group whose devices are guests."""
+    """One device of a group whose devices are guests of vCMP hosts."""
 
     def __init__(
         self,
@@ -109,14 +109,14 @@ class VcmpGuest:
             log.warning("VLANs of guest not looked at", device=self._device.host, reason=str(error))
 
     def forget(self) -> None:
-        """Ask again which VLANs there are: the device was out of reach."""
+        """Have the guest's VLANs read again, because the device was out of reach."""
         self._given.clear()
         self._place = None
 
     # -- implementation
 
     async def _provide(self, wanted: HostVlan) -> str:
-        """The reason if it cannot have the VLAN; empty if it has it."""
+        """Have the host assign the VLAN. Returns the reason if it cannot; empty if the guest has it."""
         try:
             host, guest = await self._found()
             await self._give(host, guest, wanted)

@@ -24,7 +24,7 @@ VLANS = "net/vlan"
 
 
 class HostVlan(Value):
-    """A VLAN as it is wanted at a host."""
+    """A VLAN that a guest needs from its host."""
 
     tag: int
     name: str
@@ -143,14 +143,14 @@ class VcmpHost:
 
 
 async def read_vlans(device: IControl) -> tuple[FoundVlan, ...]:
-    """All VLANs of a device, of all partitions; one read."""
+    """Read all VLANs of a device in all partitions, with one request."""
     query: Any = {"$select": "fullPath,tag,description"}
     items = await device.collection(VLANS, **query)
     return tuple(_vlan(item) for item in items)
 
 
 async def delete_vlan(device: IControl, path: str) -> None:
-    """Nothing if it is gone."""
+    """Delete a VLAN; no effect if it does not exist."""
     _, partition, name = path.split("/", 2)
     try:
         await device.write("DELETE", f"/mgmt/tm/{VLANS}/{segment(partition, name)}")
@@ -178,7 +178,10 @@ def _guest(item: Mapping[str, Any]) -> FoundGuest:
 
 
 def guest_of(guests: Iterable[FoundGuest], addresses: Iterable[str], hostname: str) -> FoundGuest | None:
-    """The guest that a device is: by its management address; of several, the one with its host name."""
+    """The guest with one of the management addresses; of several, the one with the device's host name.
+
+    None if no guest, or more than one, matches.
+    """
     found = [each for each in guests if each.address in set(addresses)]
     if len(found) > 1:
         found = [each for each in found if each.hostname == hostname]

@@ -17,7 +17,7 @@ IN, OUT = "in", "out"
 
 
 class HaproxyCapacity:
-    """Utilization of one device. Keeps the previous counters."""
+    """Utilization of one device. It keeps the previous counters, from which rates are computed."""
 
     def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic

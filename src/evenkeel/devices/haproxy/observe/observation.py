@@ -26,7 +26,7 @@ Key = tuple[str, str]
 
 
 class HaproxyReading(Value):
-    """The responses of one device."""
+    """Response of one daemon to an observation."""
 
     seen: wire.DaemonObservation
     state: DeviceState

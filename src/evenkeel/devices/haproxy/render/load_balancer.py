@@ -47,7 +47,7 @@ class RenderedConfig(Value):
 
     service: ServiceDefinition
     load_balancer: wire.LoadBalancerConfig | None = None
-    """None: the load balancer is to be removed, or there is a ``problem``."""
+    """Its configuration; None: it is to be removed, or there is a ``problem``."""
     problem: str = ""
 
 

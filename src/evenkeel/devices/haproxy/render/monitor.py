@@ -39,10 +39,10 @@ class Checks(Value):
 
 
 def checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool = False) -> Checks:
-    """The checks of a monitor; one that is admin down gives none.
+    """Render the health checks of a monitor; none if it is admin down.
 
-    ``over_tls``: traffic to members uses TLS, and so do checks of any type, unless a member has a ``monitor_address``
-    or ``monitor_port`` of its own.
+    ``over_tls``: traffic to members uses TLS, and so do checks of any type, unless a member has its own
+    ``monitor_address`` or ``monitor_port``.
     """
     if monitor is None or not monitor.admin_state_up:
         return Checks()

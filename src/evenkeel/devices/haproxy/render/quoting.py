@@ -15,8 +15,9 @@ _PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
 
 
 def word(text: str) -> str:
-    """``text`` as one word. Raises :class:`ValueError` for control characters, which cannot be quoted, and for empty
-    text."""
+    """The text quoted as one word. Raises :class:`ValueError` for control characters, which cannot be quoted, and for
+    empty text.
+    """
     if not text or _CONTROL.search(text):
         raise ValueError(f"{text!r}: control characters are not allowed, and an empty word is none")
     if _BARE.fullmatch(text):
@@ -26,7 +27,7 @@ def word(text: str) -> str:
 
 
 def line(*texts: str) -> str:
-    """One line of these words, quoted."""
+    """A line of these words, each quoted."""
     return " ".join(word(text) for text in texts)
 
 

@@ -84,7 +84,7 @@ def without(config: HaproxyConfig, running: LoadBalancers, bad: dict[str, str]) 
 
 
 def ping_changed(before: HaproxyConfig, after: HaproxyConfig) -> bool:
-    """Whether there is a difference that concerns the daemon's own ICMP checks."""
+    """Whether the configurations differ in settings of the daemon's own ICMP checks."""
 
     def pings(config: HaproxyConfig) -> set[tuple[str, wire.Ping | None, tuple[str | None, ...]]]:
         return {

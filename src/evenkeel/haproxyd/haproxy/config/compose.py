@@ -239,7 +239,7 @@ class Composer:
 
 
 def fragment(one: wire.LoadBalancerConfig, traffic_log: str = "") -> str:
-    """The sections of one load balancer. ``traffic_log``: as in the settings."""
+    """The sections of one load balancer. ``traffic_log``: address of the traffic log, as in the settings."""
     parts = [f"\n# load balancer {one.id}\n"]
     parts.extend(_frontend(frontend, traffic_log) for frontend in one.frontends)
     parts.extend(_backend(backend) for backend in one.backends)
@@ -271,7 +271,7 @@ def _with_root_path(lines: tuple[str, ...]) -> Iterator[str]:
 
 
 def _traffic_log(address: str, mode: str) -> Iterable[str]:
-    """One line for each request or connection; not for connections without data, such as port scans."""
+    """Lines that log each request or connection, except connections without data, such as port scans."""
     yield f"log udp@{address} len {TRAFFIC_LOG_BYTES_MAX} format rfc5424 local1 info"
     yield f"option {mode}log"
     yield "option dontlognull"

@@ -25,8 +25,10 @@ async def bisect_refused(suspects: Sequence[str], check: Callable[[Sequence[str]
 
 
 async def check_config(binary: Binary, config_dir: Path, files_dir: Path, timeout_seconds: float) -> str:
-    """Why HAProxy would refuse this configuration, from its messages; empty if it accepts it. ``files_dir``: the
-    directory of the files that the configuration refers to. Raises :class:`HaproxyDown`."""
+    """HAProxy's reason to refuse this configuration, from its messages; empty if it accepts it.
+
+    ``files_dir``: the directory of the files that the configuration refers to. Raises :class:`HaproxyDown`.
+    """
     process = await asyncio.create_subprocess_exec(
         binary.path, "-c", "-f", config_dir,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,

@@ -29,7 +29,7 @@ class ConfigCheck:
         self._layout = layout
 
     async def is_due(self) -> bool:
-        """Whether HAProxy should not be reloaded without a check. Raises :class:`HaproxyDown`."""
+        """Whether a configuration has to be checked before a reload. Raises :class:`HaproxyDown`."""
         return (await self._binary()).refused_reload_costs
 
     async def check(self, load_balancers: LoadBalancers) -> str:

@@ -11,7 +11,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class ConfigFiles:
-    """The files of one partition. Methods that block are marked so."""
+    """Files of one partition's configuration. Methods that block are marked so."""
 
     def __init__(self, partition: str, settings: DaemonSettings, storage: PartitionStorage, layout: Layout) -> None:
         self._partition = partition
@@ -45,7 +45,7 @@ class ConfigFiles:
         self._storage.remove_unused_files(self._known)
 
     def find_changed(self, config: HaproxyConfig) -> tuple[str, ...]:
-        """Names of the files that were changed from outside; the next :meth:`write` writes them again. Blocks."""
+        """Names of the files that differ from the last write; the next :meth:`write` writes them again. Blocks."""
         wanted = files_of(config)
         differing = self._storage.differing_files(wanted)
         self._known = {name: content for name, content in wanted.items() if name not in differing}

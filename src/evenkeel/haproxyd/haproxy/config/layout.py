@@ -26,7 +26,7 @@ class Layout(Value):
 
     @property
     def local(self) -> Path:
-        """The operator's own file, if it is included."""
+        """Path at which HAProxy reads the operator's own file, if it is included."""
         return self.config_dir / "local.cfg"
 
 

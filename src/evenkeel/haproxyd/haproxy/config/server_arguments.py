@@ -74,7 +74,7 @@ def _implied_in_checks(names: Collection[str]) -> Iterator[str]:
 
 
 def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Each argument with its value; an empty value where it has none."""
+    """Each argument with its value, which is empty for an argument without one."""
     rest = iter(words)
     for word in rest:
         yield word, next(rest, "") if word in _WITH_VALUE else ""

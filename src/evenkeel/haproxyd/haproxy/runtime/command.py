@@ -14,7 +14,7 @@ class RuntimeCommand(Value):
     expects: str = ""
 
     def shown(self, answer: str) -> str:
-        """The answer in a form that may be logged: without it if it repeats what was sent with the command."""
+        """The answer in a form that may be logged: replaced by a note if it repeats a line of the payload."""
         repeats = any(line in answer for line in self.payload.splitlines() if len(line) >= REPEATED_CHARS_MIN)
         return "(not shown: it repeats the payload)" if repeats else answer.strip()
 

@@ -62,7 +62,7 @@ def added(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
 
 
 def started_over(before: Counts, now: Counts) -> bool:
-    """Whether a counter decreased: the counters were cleared, or it is another process."""
+    """Whether a counter decreased, because the counters were cleared or the process is another one."""
     return any(
         now[name].connections < was.connections or now[name].bytes_in < was.bytes_in
         for name, was in before.items()
@@ -78,7 +78,7 @@ class CounterTotals:
         self.workers: dict[str, Counts] = dict(saved.workers) if saved else {}
 
     def seen(self, worker: str, counts: Counts) -> None:
-        """Record what a worker has counted since it started."""
+        """Record the counts of a worker since its start."""
         before = self.workers.get(worker, {})
         if started_over(before, counts):
             self.gone(worker)
@@ -109,8 +109,7 @@ class CounterTotals:
 
 
 class PartitionCounters:
-    """One partition's totals. Errors of its own (a full disk, a worker that does not answer) are logged and not
-    raised."""
+    """Totals of one partition's frontends. Its own errors (a full disk, a silent worker) are logged and not raised."""
 
     def __init__(self, name: str, directory: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._name = name
@@ -124,7 +123,9 @@ class PartitionCounters:
 
     @contextlib.asynccontextmanager
     async def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AsyncIterator[None]:
-        """Around a reload: read the current worker's counts before it is replaced, and follow them afterwards."""
+        """Context around a reload: reads the current worker's counts before it is replaced, and follows them
+        afterwards.
+        """
         with contextlib.ExitStack() as kept:
             held = await self._hold(worker_socket)
             if held:
@@ -175,7 +176,7 @@ class PartitionCounters:
             held.close()
 
     async def _is_active(self, held: HeldWorker, worker: str) -> bool:
-        """Record the worker's counts; whether it has connections. Raises :class:`HaproxyDown`."""
+        """Record the worker's counts, and return whether it has connections. Raises :class:`HaproxyDown`."""
         async with self._lock:  # answers are recorded in the order in which they were given
             counts = frontend_counts(await held.ask(FRONTENDS))
             self._totals.seen(worker, counts)

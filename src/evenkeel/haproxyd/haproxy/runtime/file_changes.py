@@ -69,7 +69,10 @@ def _refuse_other_order(changed: Files, new: Files) -> None:
 
 
 def _certificates_that_come(old: Files, new: Files, listed: Iterable["_ListChange"]) -> Iterator[RuntimeCommand]:
-    """A new certificate must have its content before it is added to a list: HAProxy refuses an empty one there."""
+    """Commands that add certificates with their content.
+
+    They come before the changes of lists: HAProxy refuses a certificate without content in a list.
+    """
     named = {name for change in listed for name in change.names_added}
     for name in new.keys() - old.keys():
         if new[name].kind != "certificate" or name not in named:

@@ -59,16 +59,16 @@ class MasterCli:
         return "".join(answers)
 
     async def of_worker(self, pid: int, text: str) -> str:
-        """The answer of one worker, which may be an old one. Raises as :meth:`command`."""
+        """Send one command to a worker, which may be an old one. Raises as :meth:`command`."""
         return await self._send_when_open(f"@!{pid:d} {text}", "")
 
     async def processes(self) -> Processes:
-        """The current processes. Raises :class:`HaproxyDown`."""
+        """Read the current processes from the master. Raises :class:`HaproxyDown`."""
         return parse_processes(await self.ask("show proc"))
 
     @contextlib.asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """No other command is sent meanwhile."""
+        """Context in which :meth:`command` and :meth:`of_worker` of other callers wait."""
         self._open.clear()
         try:
             with contextlib.suppress(TimeoutError):  # such a command has timed out anyway
@@ -84,7 +84,7 @@ class MasterCli:
 
     @contextlib.asynccontextmanager
     async def _when_open(self) -> AsyncIterator[None]:
-        """Wait while another caller has it :meth:`exclusive`. Raises :class:`HaproxyDown`."""
+        """Context that waits while another caller has the master :meth:`exclusive`. Raises :class:`HaproxyDown`."""
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 await self._open.wait()
@@ -100,7 +100,7 @@ class MasterCli:
                 self._idle.set()
 
     async def ask(self, text: str, payload: str = "", *, timeout_seconds: float | None = None) -> str:
-        """The master's answer, also during :meth:`exclusive`. Raises :class:`HaproxyDown`."""
+        """Send one command to the master, also during :meth:`exclusive`. Raises :class:`HaproxyDown`."""
         limit_seconds = self._timeout_seconds if timeout_seconds is None else timeout_seconds
         return await self._send(request_of(text, payload), limit_seconds)
 

@@ -112,8 +112,10 @@ class _Step:
             yield RuntimeCommand(text=f"enable server {name}")
 
     def _implied_words(self, server: wire.BackendServer) -> tuple[str, ...]:
-        """Arguments that a server of the file has from the file's defaults or from its other arguments, and that a
-        server added at runtime has only if they are given. Raises :class:`NeedsReload`."""
+        """Arguments that a server in the file has by the file's defaults or its other arguments.
+
+        A server added at runtime has them only if they are given. Raises :class:`NeedsReload`.
+        """
         arguments = arguments_of(server)
         if not arguments.checked_over_tls or not self._binary.names_in_checks:
             return arguments.implied_in_checks

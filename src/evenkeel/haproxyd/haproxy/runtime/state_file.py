@@ -57,7 +57,9 @@ def kept_states(config: HaproxyConfig, shown: str) -> str:
 
 
 def is_judged(backend: wire.Backend, server: wire.BackendServer) -> bool:
-    """Whether something may raise a server that is down: without it, such a server gets no traffic ever again."""
+    """Whether a check, a tracked server or a ping can raise the server when it is down: else it would stay down for
+    ever.
+    """
     arguments = arguments_of(server)
     return arguments.checked or arguments.tracks or backend.ping is not None
 

@@ -45,7 +45,7 @@ class ServerState(Value):
 
     @property
     def admin_up(self) -> bool:
-        """Whether it is not in maintenance."""
+        """Whether the server is in service, not in maintenance."""
         return not self.admin & MAINTENANCE
 
 

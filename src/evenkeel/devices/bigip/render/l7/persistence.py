@@ -16,7 +16,7 @@ _CHOOSES_BY_CLIENT = ("SOURCE_IP", "SOURCE_IP_PORT")
 
 
 def same_persistence(pools: Sequence[ServicePool]) -> bool:
-    """Whether all of them keep clients in the same way."""
+    """Whether all pools have the same session persistence."""
     return all(_settings(pool) == _settings(pools[0]) for pool in pools)
 
 

@@ -105,7 +105,7 @@ def _answer_records(number: int, each: EffectivePolicy) -> Records:
 
 
 def encoded(text: str) -> str:
-    """Percent-encoded, so that no character is special in a record, whatever stores and shows it."""
+    """The text percent-encoded, so that no character is special in a record, wherever it is stored or shown."""
     return quote(text, safe=_SAFE)
 
 

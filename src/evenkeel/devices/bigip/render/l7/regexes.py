@@ -44,14 +44,16 @@ def tcl_regex(text: str) -> str:
 
 
 def atoms_of(text: str) -> int:
-    """Atoms of an expression that :func:`tcl_regex` takes, after counted repetitions are unrolled."""
+    """Number of atoms of an expression that :func:`tcl_regex` accepts, with counted repetitions unrolled."""
     parser = _Parser(text.removeprefix("(?i)"))
     parser.alternatives(0)
     return parser.atoms
 
 
 class _Parser:
-    """Reads an expression from left to right. ``atoms``: of what was read last, repetitions unrolled."""
+    """Parser that reads an expression from left to right. ``atoms``: atoms of the last part read, repetitions
+    unrolled.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -14,7 +14,10 @@ from evenkeel.devices.errors import Unrenderable
 
 
 class RenderedL7(Value):
-    """An LTM policy, or a data group and the parts of the iRule that read it; nothing if no policy can match."""
+    """Rendered L7 policies: an LTM policy, or a data group and the parts of the iRule that read it.
+
+    Empty if no policy can match.
+    """
 
     objects: tuple[WantedObject, ...] = ()
     parts: tuple[RulePart, ...] = ()
@@ -47,7 +50,10 @@ def _refuse_different_proxies(routing: Routing) -> None:
 
 
 def _refuse_different_tls(routing: Routing) -> None:
-    """The virtual server has one server-ssl profile, which the iRule can only switch off."""
+    """Raises :class:`Unrenderable` if pools of one listener differ in TLS settings.
+
+    The virtual server has one server-ssl profile, which the iRule can only switch off.
+    """
     with_tls = [pool for pool in routing.named if pool.tls_enabled]
     for name in _TLS_SETTINGS:
         if len({getattr(pool, name) for pool in with_tls}) > 1:

@@ -65,7 +65,9 @@ class Comparison(Value):
 
 
 def comparison(rule: ServiceL7Rule) -> Comparison:
-    """The rule as the device compares it. Raises :class:`Unrenderable`, naming field, value and what is possible."""
+    """The rule in the form in which the device compares it. Raises :class:`Unrenderable` naming field, value and
+    alternatives.
+    """
     if rule.type not in OPERANDS:
         raise Unrenderable(f"l7rule {rule.id}: type {rule.type} is not possible on a BIG-IP")
     check_compare_type(rule, _COMPARED_AS.get(rule.type, tuple(COMPARISONS)))

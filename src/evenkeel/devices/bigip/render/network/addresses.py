@@ -19,7 +19,7 @@ def route_domain_of(service: ServiceDefinition) -> int:
 
 
 def with_domain(address: str, route_domain: int) -> str:
-    """The address as a device names it."""
+    """The address in a device's notation, with its route domain unless that is the common one."""
     return address if route_domain == COMMON_ROUTE_DOMAIN else f"{address}%{route_domain}"
 
 

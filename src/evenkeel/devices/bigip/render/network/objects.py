@@ -56,7 +56,7 @@ _PROFILES: dict[NetworkType, tuple[str, str, dict[str, Any]]] = {
 
 
 class DeviceAttachment(Value):
-    """One device of a group, and how it is attached to networks."""
+    """Attachment of one device of a group to networks."""
 
     device: str
     options: AttachmentOptions
