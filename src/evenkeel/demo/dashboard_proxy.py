@@ -67,7 +67,7 @@ class DashboardProxy:
             await self._session.close()
 
     def _check(self, request: web.Request) -> None:
-        # a page from elsewhere may have its name resolve to this address: it neither has our name nor the token
+        # DNS rebinding: a foreign page's name may resolve to this address, but it has neither our name nor the token
         if request.host not in self._hosts:
             raise web.HTTPMisdirectedRequest(text=f"this is {ADDRESS}")
 
@@ -100,7 +100,7 @@ class DashboardProxy:
             try:
                 return await self._forward(url, request, body)
             except ClientConnectionError:
-                continue  # the next one: they are all alike
+                continue  # try the next controller: all serve the same
         if request.path.startswith("/ui"):
             return web.Response(text=_STARTING, content_type="text/html", status=503)
         return web.json_response({"faultstring": "no controller of the demo answers"}, status=503)
@@ -123,7 +123,7 @@ class DashboardProxy:
                 async for chunk in found.content.iter_any():
                     await answer.write(chunk)
             except (TimeoutError, ClientError, ConnectionError):
-                # cut short: the browser sees an answer without its end, and asks again
+                # cut short: the browser sees an incomplete response, and repeats the request
                 if request.transport is not None:
                     request.transport.abort()
                 return answer

@@ -75,7 +75,7 @@ class NeutronBus:
         endpoints = [_Forwarding(on_networks)]
         server = oslo_messaging.get_rpc_server(self._transport, target, endpoints)
         server.start()
-        self._server = server  # one that did not start cannot be stopped
+        self._server = server  # a server that did not start cannot be stopped
 
     def close(self) -> None:
         if self._server is not None:

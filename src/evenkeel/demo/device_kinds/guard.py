@@ -24,7 +24,7 @@ class ProcessGuard:
         """Start the guard process, unless it runs. Call this before the first daemon is started."""
         if self._popen is None:
             with self._log.open("ab") as output:
-                # a session of its own: Ctrl-C at the terminal must not end it before its work is done
+                # its own session: Ctrl-C at the terminal must not end it before its work is done
                 self._popen = subprocess.Popen(  # noqa: S603  # this interpreter, a script of ours, paths we made
                     self._command,
                     stdin=subprocess.PIPE,

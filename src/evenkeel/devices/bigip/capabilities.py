@@ -63,7 +63,7 @@ CAPABILITIES = Capabilities(
         "member.monitor_address",
         "member.monitor_port",
     ),
-    # those whose spelling in text is standard (RFC 4514)
+    # fields whose spelling in text is standard (RFC 4514)
     l7rule_dn_fields=("C", "CN", "DC", "L", "O", "OU", "ST", "STREET", "UID"),
     # an iRule's Tcl unrolls counts, and needs a time for look-ahead that grows with the square of a request's length
     pattern_limits=PatternLimits(look_ahead=False, count_max=255, size_max=1000),

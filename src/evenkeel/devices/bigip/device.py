@@ -146,7 +146,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             if self._view_of(partition, mine) is None:
                 self._views[partition] = await self._taken_over(project_id, partition, mine)
                 self._saver.changed()  # also what an earlier owner changed and did not save
-        except RefusedByDevice as error:  # it takes no writes: it lags, and the group's other devices are served
+        except (
+            RefusedByDevice
+        ) as error:  # the device refuses all writes: it lags, and the group's other devices are served
             raise PartitionUnavailable(self.host, f"takes no guard of {partition}: {error.reason}") from error
 
     async def apply(

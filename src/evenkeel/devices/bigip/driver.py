@@ -175,7 +175,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         has_peers = len(self._devices) > 1
         done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered, has_peers=has_peers))
         sound = {host: one for host, one in done.items() if not one.takes_nothing}
-        counted = sound or done  # if all refuse everything, that is what there is to tell
+        counted = sound or done  # if all devices refuse everything, the outcome has their refusals
         return counted, [*lost, *(host for host in done if host not in counted)]
 
     async def check(self) -> tuple[DeviceState, ...]:
@@ -201,10 +201,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         try:
             await named.ensure_cluster_read()
         except (DeviceUnavailable, DeviceRejected):
-            return  # the check says why
+            return  # the check reports the reason
         others = [item for item in named.cluster.devices if item is not named.cluster.own]
         if len(others) != 1 or not (address := str(others[0].get("managementIp", ""))):
-            named.cluster = ClusterView()  # asked again
+            named.cluster = ClusterView()  # read again at the next attempt
             self._undiscovered = (
                 f"its device trust has {len(others)} other device(s); f5_ha_type pair with one device in"
                 " icontrol_hostname needs exactly one"

@@ -56,7 +56,7 @@ CAPABILITIES = Capabilities(
     l7policy_actions=("REJECT", "REDIRECT_TO_POOL", "REDIRECT_TO_URL", "REDIRECT_PREFIX"),
     # SSLv3 depends on the host's OpenSSL, and few builds have it
     tls_versions=("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
-    # with a gap between versions HAProxy enables only those above it
+    # with a gap between versions HAProxy enables only the versions above it
     tls_version_gaps=False,
     flavor_metadata={},
     availability_zone_metadata={},

@@ -131,7 +131,7 @@ async def limit_memory(partitions: Sequence[OldWorkers], limit_bytes: int) -> No
     while sum(used.values()) > limit_bytes:
         largest = max(used, key=used.__getitem__)
         if not await largest.end(1, "memory", reason):
-            return  # it does not end: another attempt follows with the next look
+            return  # the worker does not end: the next check tries again
         used[largest] = await asyncio.to_thread(largest.memory_bytes)
     OLD_WORKERS.set(sum(len(partition.alive()) for partition in partitions))
     OLD_WORKERS_MEMORY.set(sum(used.values()))

@@ -168,7 +168,7 @@ class Reloader:
         cannot be run.
         """
         taken = unbindable(config, self._state.config, self._state.binds)
-        if taken:  # by another process, since it was checked
+        if taken:  # another process bound it since the check
             return taken
         local = self._local.text_to_include()
         wanted, running = config.load_balancers, self._state.config.load_balancers

@@ -276,7 +276,7 @@ class PartitionManager:
         """PUT (``complete``) or PATCH. Raises as :meth:`guard`, and :class:`NotGuarded`."""
         check_change(change, complete=complete, settings=self._settings)
         check_name("partition name", name)
-        if complete and not change.session_id:  # an agent of the previous version, which does not know NotGuarded
+        if complete and not change.session_id:  # an agent of the previous version, which cannot handle NotGuarded
             await self.guard(name, wire.GuardState(epoch=change.epoch))
         if name not in self._supervisors:
             raise NotGuarded(name, None, "there is no such partition")

@@ -8,7 +8,7 @@ FOREIGN = (
     ValueError,
     TypeError,
     OverflowError,
-    InternalError,  # a limit of OpenSSL that the library does not know
+    InternalError,  # a limit of OpenSSL that the library has no exception for
     UnsupportedAlgorithm,
     InvalidSignature,
     x509.DuplicateExtension,

@@ -40,7 +40,7 @@ def verified(definition: Definition, devices: Mapping[str, Common]) -> Definitio
         for path in paths:
             for host, common in devices.items():
                 if not any(kind in common for kind in TAGS[tag].types):
-                    continue  # not asked since a definition names objects of this type
+                    continue  # not read since a definition names objects of this type
                 here = next((kind for kind in TAGS[tag].types if path in common.get(kind, ())), "")
                 if not here:
                     return replace(definition, problem=_missing(definition, tag, path, host))

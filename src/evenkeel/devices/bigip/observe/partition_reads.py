@@ -121,7 +121,7 @@ async def read_partition(
 async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guards]:
     """The objects in /Common that attach the device to networks, and the guards of ``partition``."""
     guards = await read_guards(device, partition)
-    kinds = (*NETWORK_TYPES, VIRTUAL)  # those that forward
+    kinds = (*NETWORK_TYPES, VIRTUAL)  # forwarding virtual servers
     return observed_in(await _gather(device, kinds, COMMON), kinds, COMMON), guards
 
 

@@ -133,6 +133,6 @@ def combined_findings(group: str, found: dict[str, FoundNetworks]) -> FoundNetwo
     for one in found.values():
         for each in one.addresses:
             by_use.setdefault((each.subnet_id, each.wanted), set()).add(each)
-    # one that differs between devices is nobody's: they get another one
+    # an address that differs between devices cannot be adopted for the group: a new one is allocated
     agreed = [next(iter(each)) for _, each in sorted(by_use.items()) if len(each) == 1]
     return FoundNetworks(route_domain=next(iter(numbers.values())), addresses=tuple(agreed))

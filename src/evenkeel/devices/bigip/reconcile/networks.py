@@ -153,7 +153,7 @@ def _default_route(
     return WantedObject(key=key, owner="", attributes=attributes, immutables=frozenset({"network"}))
 
 
-# -- what nobody needs
+# -- unused objects
 
 
 def spare_addresses(

@@ -353,7 +353,7 @@ def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> b
     if step.key not in observed:
         return False
     if is_of_networks(step.key):
-        return False  # planned anew
+        return False  # planned again
     if step.key.type in FILES:
         return step.key.name not in referred({key: item.attributes for key, item in observed.items()}, partition)
     pools = (item for item in observed.values() if item.key.type == POOL)

@@ -40,7 +40,7 @@ def listener_rules(
 
 
 def _parts(service: ServiceDefinition, routes: Routing, names: BigIpNames) -> Iterator[RulePart]:
-    # of several pools, all have the same persistence and PROXY protocol, or the L7 policies say it for each request
+    # of several pools, all have the same persistence and PROXY protocol, or the L7 policies set it for each request
     listener, pool = routes.listener, next(iter(routes.named), None)
     yield from admission_parts(service, listener, names)
     yield from handshake_parts(listener, routes.named)

@@ -29,7 +29,7 @@ def client_hello() -> bytes:
             (11, b"\x01\x00"),  # ec_point_formats: uncompressed
             (13, _sized(b"", _words(_SIGNATURES), 2)),  # signature_algorithms
             (43, _sized(b"", _words(_VERSIONS), 1)),  # supported_versions
-            (51, b"\x00\x00"),  # key_share: none, so that a server of TLS 1.3 asks for one
+            (51, b"\x00\x00"),  # key_share: none, so that a TLS 1.3 server requests one
         )
     )
     body = b"\x03\x03" + _RANDOM + b"\x00" + _sized(b"", _words(_CIPHERS), 2) + b"\x01\x00" + _sized(b"", extensions, 2)

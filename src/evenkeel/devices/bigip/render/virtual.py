@@ -33,7 +33,7 @@ def virtual_server(
     """
     partition = names.partition(service.project_id)
     listener, live_pool = routes.listener, routes.default
-    # where pools have different persistence, the iRule says it for each request
+    # where pools have different persistence, the iRule sets it for each request
     persistence = persistence_attributes(service, listener, next(iter(routes.pools), None), names)
     up = service.admin_state_up and listener.admin_state_up
     address_name = vip.name(service.load_balancer_id, names)

@@ -138,7 +138,7 @@ class SyncUnit:
             writer = self._writer
             if writer is None or writer.reach.doubt is not None:
                 writer = await self._elect()
-            if not self._membership(writer).group:  # nobody else gets its configuration
+            if not self._membership(writer).group:  # no other device is synchronised from it
                 self._writer = writer
                 return writer
             async with writer.reached():

@@ -71,7 +71,7 @@ class VcmpGuest:
             return {}
         async with self._turn:
             there = await self.tags_in(partition)
-            # those have been given before, whatever the host says now
+            # assigned before, even if the host's list no longer has them
             self._given |= {tag: missing[tag] for tag in there & missing.keys()}
             problems = {}
             for tag in sorted(missing.keys() - there):

@@ -179,7 +179,7 @@ def parse_processes(text: str) -> Processes:
             section.append((int(fields[0]), int(fields[2])))
     if master is None:
         raise HaproxyDown("HAProxy's master does not list its processes")
-    if not workers and leaving:  # from 3.1 on, after a reload that failed: the one that goes on is listed as old
+    if not workers and leaving:  # from 3.1 on, after a reload that failed: the worker that continues is listed as old
         workers = [min(leaving, key=lambda worker: worker[1])]
         leaving.remove(workers[0])
     return Processes(

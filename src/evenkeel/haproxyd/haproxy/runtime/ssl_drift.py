@@ -85,7 +85,7 @@ def _of(one: wire.LoadBalancerConfig, seen: SeenCertificates) -> Iterator[Findin
 
 
 def _changed(load_balancer_id: str, file: wire.File, found: list[str] | None, *, must_be: bool) -> Iterator[Finding]:
-    if found is None:  # without must_be, no configuration line refers to it
+    if found is None:  # without must_be, no configuration line refers to the file
         if must_be:
             raise NeedsReload(f"{_WORDS[file.kind]} {file.name} is not there", load_balancer_id)
         return

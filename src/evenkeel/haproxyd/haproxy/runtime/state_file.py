@@ -95,6 +95,6 @@ def _health(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str,
     if not is_judged(backend, server):
         return UP
     if (canonical(row["srv_addr"]), row["srv_port"]) != (canonical(server.address), str(server.port)):
-        # pings do not tell a port from another; they judge a new address by their first result
+        # pings do not depend on the port; their first result decides about a new address
         return DOWN if arguments_of(server).checked else UP
     return DOWN if row["srv_op_state"] == DOWN else UP
