@@ -104,6 +104,7 @@ class GroupDevice(ABC, Generic[R]):
         """Record that the device is unreachable."""
         if self.reach.doubt is None:
             log.warning("device out of reach", device=self.host, reason=str(error))
+        # the newest error is kept: it is the reason that operators see
         self.reach.doubt = error
 
 
@@ -141,7 +142,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         return tuple(await asyncio.gather(*map(_checked, self._devices)))
 
     async def silent(self) -> Mapping[str, str]:
-        """Errors of the devices that do not answer now, by host."""
+        """Reasons of the devices that do not answer now, by host."""
         reasons = await asyncio.gather(*(device.silence() for device in self._devices))
         return {device.host: reason for device, reason in zip(self._devices, reasons, strict=True) if reason}
 
@@ -211,6 +212,7 @@ async def on_all(
     try:
         await _enough(tasks, doubted)
     finally:
+        # also of doubted devices that did not answer in time: nothing may go on after the caller has the outcome
         await ended(*tasks.values())
     done: dict[str, T] = {}
     lost: dict[str, DeviceUnavailable] = {}
@@ -226,6 +228,7 @@ async def on_all(
         else:
             done[device.host] = task.result()
     if failures:
+        # a stale owner must stop, whatever the other devices replied
         raise max(failures, key=weight)
     if not done:
         raise _all_lost(lost)
@@ -305,6 +308,7 @@ async def _enough(tasks: Mapping[D, asyncio.Task[T]], doubted: Iterable[D]) -> N
     """Wait for all trusted devices, and for a doubted device only if it responds again in time."""
     trusted = [task for device, task in tasks.items() if device not in doubted]
     if trusted:
+        # first all trusted devices, however slow: a device that answers is never abandoned
         await asyncio.wait(trusted)
         for device in doubted:
             await asyncio.wait({tasks[device]}, timeout=device.reach.patience_seconds)

@@ -214,6 +214,7 @@ class HttpsTransport:
         for _ in range(self._attempts_max - 1):
             try:
                 return await self._send(method, url, body, headers)
+            # no connection: nothing was sent, and another attempt would only double the wait
             except aiohttp.ClientConnectorError:
                 raise
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):

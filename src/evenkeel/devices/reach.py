@@ -67,7 +67,9 @@ class DeviceReach:
             return
         if self._question is None or self._question.done():
             self._asked_at_seconds = time.monotonic()
+            # one probe for all waiting callers: an unreachable device must not get a burst of them
             self._question = asyncio.create_task(self._ask())
+        # a caller that is cancelled must not cancel the probe of the others
         error = await asyncio.shield(self._question)
         if error is not None:
             raise error
@@ -115,6 +117,7 @@ class DeviceReach:
             await self._client.probe(self._short_seconds)
         except DeviceUnavailable as error:
             return error
+        # only the short probe ends the doubt, never a slow request that happens to succeed
         self.doubt = None
         return None
 

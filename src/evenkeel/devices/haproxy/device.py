@@ -86,6 +86,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
     async def observe(self) -> HaproxyReading:
         """Read statuses and statistics of all our partitions on the daemon. Raises :class:`DeviceUnavailable`."""
+        # set again only by a complete observation: after a failed one the watch returns as soon as the daemon answers
         self.seen_event = None
         async with self.reached():
             about, seen = await self.daemon.about(), await self.daemon.observation()
@@ -102,6 +103,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
     async def take_over(self, partition: str, epoch: int, session_id: SessionId) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
+        # until the takeover has ended, batches carry no run id and are refused as not guarded
         self._lives.pop(partition, None)
         self._missed.begin(partition, (epoch, session_id))
         async with self.reached():
@@ -236,6 +238,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             gone = await self._held_beside(partition, stay)
             found = msgspec.structs.replace(found, orphans=orphans)
             return found.then(await self._patch(partition, change, (), gone)) if gone else found
+        # the load balancers at fault keep their configuration, and the rest is sent as one complete request again
         good = tuple(one for one in wanted if one.id not in found.errors)
         return found.then(await self._put(partition, change, good, {**problems, **found.errors}, named))
 

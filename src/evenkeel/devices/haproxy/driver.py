@@ -71,6 +71,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         rendered = tuple(render(service, batch.certificates) for service in batch.services)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
         done, lost = await on_all(self._devices, lambda device: device.apply(partition, batch, rendered))
+        # peers learn each other's certificates from the receipts of all devices
         if not lost:
             await self._introduce(partition, batch, done)
         return PartitionOutcome(
@@ -127,15 +128,15 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         """
         receipts = {host: one.receipt for host, one in done.items() if one.receipt is not None}
         wanted = {host: _others(receipts, host) for host, one in receipts.items() if one.peer is not None}
-        strangers = [
+        unintroduced = [
             device
             for device in self._devices
             if device.host in wanted and set(wanted[device.host]) != set(receipts[device.host].peers)
         ]
-        if not strangers:
+        if not unintroduced:
             return
         try:
-            _, lost = await on_all(strangers, lambda device: device.introduce(partition, batch, wanted[device.host]))
+            _, lost = await on_all(unintroduced, lambda device: device.introduce(partition, batch, wanted[device.host]))
             problems: list[DeviceUnavailable | DeviceRejected] = list(lost.values())
         except (DeviceUnavailable, DeviceRejected) as error:
             problems = [error]

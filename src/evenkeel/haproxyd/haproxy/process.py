@@ -126,6 +126,7 @@ class HaproxyProcess:
         next.
         """
         with contextlib.suppress(ProcessLookupError):
+            # a pidfd stays bound to this process, so that a reused pid cannot be signalled
             descriptor = os.pidfd_open(pid)
             self._log.warning("haproxy does not answer; ending it", master=pid)
             try:
@@ -166,6 +167,7 @@ class HaproxyProcess:
                 self._settings.start_timeout_seconds,
             )
         except HaproxyDown as error:
+            # before stop(), which closes the pidfd: a master that ended by itself refused its configuration
             ended = not self.up
             await self.stop()
             raise (HaproxyRefused(self._output.alerts_since(position)) if ended else error) from None
@@ -209,7 +211,9 @@ class HaproxyProcess:
         await asyncio.to_thread(run_dir.prepare, self._settings)
         position = self._output.position()
         binary = await self._binary()
+        # one less than the limit, because this reload adds one
         await self.old_workers.end_beyond(self._settings.worker_max_reloads - 1)
+        # commands of others would be answered by the old worker, or get no answer while the master re-executes itself
         async with self.cli.exclusive():
             with self._transition():
                 before = await self.cli.processes()
@@ -269,6 +273,7 @@ class HaproxyProcess:
         old, pids = self._pidfd, (self.master_pid, self.worker_pid)
         if old is None:
             raise RuntimeError("HAProxy does not run, so there is nothing to replace")
+        # while the new process starts, the end of the old one is not the end of this HAProxy
         loop.remove_reader(old)
         self._pidfd = None
         try:
@@ -280,6 +285,7 @@ class HaproxyProcess:
         if pids[1]:
             self.old_workers.add([pids[1]], self.worker_pid)
         with contextlib.suppress(ProcessLookupError):
+            # SIGUSR1 is a soft stop: the old process closes its listeners and finishes its connections
             signal.pidfd_send_signal(old, signal.SIGUSR1)
         os.close(old)
 

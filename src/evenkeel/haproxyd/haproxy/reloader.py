@@ -78,6 +78,7 @@ class Reloader:
         Raises :class:`HaproxyDown`, :class:`OSError`."""
         errors: dict[str, str] = {}
         before = self._state.config if self._state.known else None
+        # a configuration that is not certain to run may name addresses that another process has by now
         previous = self._state.previous if before else still_bindable(self._state.previous, self._state.binds)
         for _ in range(TRIES_MAX):
             try:
@@ -87,6 +88,7 @@ class Reloader:
                 self._refusals += 1
                 self._log.warning("haproxy refused the configuration", reason=refusal.reason)
                 errors |= await self._find_refused(config, refusal.reason)
+                # the load balancers at fault go back to their previous configuration, and the others are tried again
                 config = without(config, previous, errors)
             if not self._process.up and not config.load_balancers:
                 return errors, False
@@ -107,6 +109,7 @@ class Reloader:
         """Have the master start a worker with the new configuration. Raises :class:`HaproxyRefused`,
         :class:`HaproxyDown`.
         """
+        # a check costs a process start, so it is left out while reloads succeed
         if self._process.up and (self._refusals or await self._config_check.is_due()):
             await self._check_before_reload(config)
         await self.write(config)

@@ -245,6 +245,7 @@ class HaproxyRunner:
     async def _plan(self, config: HaproxyConfig, *, verify: bool) -> RuntimePlan:
         if not self.process.up:
             return RuntimePlan(reason="haproxy is not running")
+        # a process that cannot be reloaded is replaced before anything depends on a reload
         obstacle = await asyncio.to_thread(self.process.reload_obstacle)
         if obstacle:
             return RuntimePlan(reason=obstacle)
@@ -272,6 +273,7 @@ class HaproxyRunner:
         reload or a start reads the files, and both write them first; a restarted daemon that finds no ``running.json``
         reloads.
         """
+        # on disk before the first command: a daemon that crashes between commands reloads at its next start
         await asyncio.to_thread(self._state.mark_unknown)
         for command in step.commands:
             if not await self._commands.send(command):
@@ -309,6 +311,7 @@ class HaproxyRunner:
             findings.extend(await self._commands.repair_certificates(running))
         except NeedsReload as reason:
             self._log.warning("reloading haproxy to undo a manual change", reason=str(reason))
+            # nothing certain is known after a change from outside that no command can undo
             self._state.known = False
             await self._reloader.reload(running)
             return "reload", _repaired([*files, *_texts(findings), (reason.load_balancer_id, str(reason))])

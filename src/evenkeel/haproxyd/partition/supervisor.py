@@ -178,6 +178,7 @@ class PartitionSupervisor:
         if not self._waits_for_owner:
             self._pass_due = True
             await self._run_passes()
+        # without a record it is not known what HAProxy runs: only the owner's configuration may replace it
         elif not self._runner.state_lost:
             self._set_timer(self._settings.owner_wait_seconds)
 
@@ -246,6 +247,7 @@ class PartitionSupervisor:
         Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`PartitionBusy`,
         :class:`OSError`.
         """
+        # first on disk, then wait: a change admitted before the move may still be writing, a later one is refused
         await self._guard.move(wanted)
         if self._current_pass is not None and self._current_pass.has_other_owner(wanted.epoch, wanted.session_id):
             await self._current_pass.wait_until_ended(self._settings.guard_timeout_seconds)
@@ -259,6 +261,7 @@ class PartitionSupervisor:
             raise PartitionBusy(f"the daemon is {'ending' if self._closing else 'beginning'}; try again later")
         queued = self._queue.add(change, complete=complete)
         self._run_passes()
+        # a client that disconnects must not cancel a pass that other changes share
         return await asyncio.shield(queued.receipt)
 
     def admit(self, change: wire.PartitionChange) -> None:
@@ -301,6 +304,7 @@ class PartitionSupervisor:
             self._files_missing = False
         if not changes and self._waits_for_owner:
             return
+        # the guard may have moved while the changes waited in the queue
         merged = self._applier.admitted(changes, self.admit)
         left_alone = self._waits_for_owner
         self._waits_for_owner = self._waits_for_owner and not merged.changes
@@ -310,6 +314,7 @@ class PartitionSupervisor:
             merged.merge()
             if not merged.changes and changes:
                 return
+            # applying would stop load balancers whose certificates the daemon lost but the running HAProxy still has
             if left_alone and self.runs and self._applier.leaves_out(merged):
                 self._leave_alone(merged)
                 return

@@ -62,6 +62,7 @@ async def commit(device: IControl, commands: Iterable[Command], *, pending: set[
     number = str(opened.get("transId", ""))
     if not number:
         raise DeviceUnavailable(device.host, "opened a transaction without a number")
+    # before any command: a cancelled caller leaves the number behind for drop_pending()
     pending.add(number)
     try:
         for command in commands:
@@ -71,6 +72,7 @@ async def commit(device: IControl, commands: Iterable[Command], *, pending: set[
         # Not committed: delete the queued transaction, so that the device does not keep it open.
         with contextlib.suppress(DeviceUnavailable):
             await drop_pending(device, pending)
+        # a 404 about the transaction itself: it expired, and nothing was carried out
         if isinstance(error, Absent) and number in error.reason:
             raise DeviceUnavailable(device.host, "the transaction expired before it was committed") from error
         raise
@@ -87,6 +89,7 @@ async def _commit(device: IControl, number: str, pending: set[str], timeout_seco
             raise DeviceUnavailable(device.host, "the transaction expired before it was committed") from error
         raise DeviceRejected(device.host, error.reason.removeprefix(_FAILED).strip()) from error
     except DeviceUnavailable as error:
+        # the number stays in pending: the device may still be carrying the transaction out
         raise OutcomeUnknown(device.host, f"commit: {error}") from error
     if answer.get("state") != "COMPLETED":
         raise OutcomeUnknown(device.host, f"commit answered state {answer.get('state')!r}")

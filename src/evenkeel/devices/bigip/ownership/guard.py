@@ -65,7 +65,7 @@ async def take_over(
     and such a one was removed; :class:`DeviceRejected` if the partition belongs to another environment or device group;
     :class:`DeviceUnavailable`.
     """
-    # A shard at its first epoch most likely has no partition yet, and the attempt to create it shows that as well as a read would.
+    # A shard at its first epoch most likely has no partition yet: the attempt to create it replaces a read.
     new = mine.epoch <= FIRST_EPOCH and await ensure_partition(device, partition, names)
     guards = Guards() if new else await read_guards(device, partition)
     reason = ""

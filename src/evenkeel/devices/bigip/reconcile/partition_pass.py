@@ -155,6 +155,7 @@ class PartitionPass:
 
     async def run(self) -> PassOutcome:
         """Apply the batch. Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
+        # a transaction that is committed later would undo what this pass plans from its reads
         await drop_pending(self._device, self._pending)
         await remove_uploads(self._device, self._uploads)
         # Writes for a new change are no repair, nor are those that follow a failure.
@@ -164,6 +165,7 @@ class PartitionPass:
         todo = await self._look()
         if todo.operations:
             await self._carry_out(todo)
+        # a device that refuses everything has a fault of its own, which must not count as refusal of the load balancers
         takes_nothing = self._has_peers and await self._takes_nothing()
         self._view.certain = False
         errors = {**self._plan().problems, **self._errors}
@@ -199,10 +201,12 @@ class PartitionPass:
         todo = self._plan()
         if self._view.certain:
             return todo
+        # before the write, since a table is written as a whole
         if any(step.key.type == FORWARDING_TABLE for step in todo.operations):
             await self._read_tables()
             todo = self._plan()
         if todo.operations:
+            # no read: the device refuses the write if another agent took over, or if the cache is wrong
             return todo
         if self._is_common:
             await self._read()
@@ -232,6 +236,7 @@ class PartitionPass:
         observed, guards, subnets = await read_partition(
             self._device, self._names, self._batch.project_id, adjacent=self._options.attachment.adjacent
         )
+        # the observed state counts only if no other agent owns the partition
         self._make_sure(guards)
         self._view.shared_subnets.update(subnets)
         self._view.observed = observed
@@ -287,6 +292,7 @@ class PartitionPass:
     async def _carry_out(self, todo: Plan) -> None:
         shared = todo.of(frozenset({SHARED}))
         parts = list(portions(todo, self._options.commands_max))
+        # shared removals go into the same transaction as the only part; with several parts they wait for all
         for owners in parts:
             await self._settle(owners, shared if len(parts) == 1 else ())
         left = [step for step in shared if still_unused(step, self._view.observed or {}, self._folder)]
@@ -318,6 +324,7 @@ class PartitionPass:
             elif len(owners) == 1 and not shared:
                 self._errors[LoadBalancerId(owners[0])] = error.reason
             else:
+                # bisect: one load balancer at fault is found in about log2(n) refused commits
                 middle = (len(owners) + 1) // 2
                 for half in (owners[:middle], owners[middle:]):
                     await self._settle(half)

@@ -20,8 +20,8 @@ _METHODS = {
     ("ROUND_ROBIN", True): "ratio-member",
     ("LEAST_CONNECTIONS", False): "least-connections-member",
     ("LEAST_CONNECTIONS", True): "ratio-least-connections-member",
-    # The member is chosen by the client (see persistence.py); these distribute clients without such a member. The weighted
-    # form is per member, because weights are set on members, not on nodes.
+    # The member is chosen by the client (see persistence.py); these algorithms distribute clients without a member.
+    # The weighted form is per member, because weights are set on members, not on nodes.
     ("SOURCE_IP", False): "least-connections-node",
     ("SOURCE_IP", True): "ratio-least-connections-member",
     ("SOURCE_IP_PORT", False): "round-robin",

@@ -110,6 +110,7 @@ class SyncUnit:
             return Retirement() if await writer.retire(*owner) else Retirement(left=everyone)
         guarded = await writer.is_guarded(*owner)
         if guarded:
+            # the floor must be on all devices before the guard goes from any of them
             if not await writer.raise_minimum_epoch(*owner):
                 return Retirement(left=everyone)
             if missing := await self._spread(writer, batch):
@@ -127,6 +128,7 @@ class SyncUnit:
         for peer in self.devices:
             if peer is not writer:
                 await self._check_peer(writer, peer, batch)
+        # a push cannot be taken back, so every device that may receive it is checked first
         await self._check_unknown(writer)
         return await self._pushed(writer)
 
@@ -172,6 +174,7 @@ class SyncUnit:
                 errors.append(error)
         if not found:
             raise errors[0]
+        # stable: among equals the order by host decides, which is the same in every agent
         found.sort(key=lambda item: not item[1].content)
         writer = found[0][0]
         self._overruled = frozenset(device.host for device, unsynced in found[1:] if unsynced.content)
@@ -202,6 +205,7 @@ class SyncUnit:
             log.warning("changes of others are overwritten, as forced", device=writer.host, group=name, state=state)
             return
         for device in self.devices:
+            # takeovers still move guards: a mark would make the changes of others look like ours
             device.journal.marking = False
         self.problem = (
             f"device group {name}: {state}, and not by an agent ({status.summary.strip()}): nothing is"
@@ -250,6 +254,7 @@ class SyncUnit:
         """Wait for a push that begins now or later; concurrent callers share it. Returns the devices that did not get
         it.
         """
+        # a push that is running may have begun before this caller's write
         if self._push is not None and not self._push.done():
             await asyncio.wait({self._push})
         if self._push is None or self._push.done():
