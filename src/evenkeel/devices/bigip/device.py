@@ -108,6 +108,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def observe(self) -> observation.BigIpReading:
         """Read statuses and statistics of all our objects on the device. Raises :class:`DeviceUnavailable`."""
         async with self.reached():
+            # a partition with a pass in progress changes during the read, so its cache cannot be judged by it
             before = {name: view.observed for name, view in self._views.items() if not self._busy(name)}
             reading = await observation.read(self.icontrol)
             self.cluster = reading.cluster
@@ -141,14 +142,13 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def _move_guard(self, project_id: ProjectId, partition: str, mine: Guard) -> None:
         try:
+            # before any write: the device may belong to another device group
             if not self._claimed:
                 await self._read_claim()
             if self._view_of(partition, mine) is None:
                 self._views[partition] = await self._taken_over(project_id, partition, mine)
                 self._saver.changed()  # also what an earlier owner changed and did not save
-        except (
-            RefusedByDevice
-        ) as error:  # the device refuses all writes: it lags, and the group's other devices are served
+        except RefusedByDevice as error:  # it lags, and the group's other devices are served
             raise PartitionUnavailable(self.host, f"takes no guard of {partition}: {error.reason}") from error
 
     async def apply(

@@ -77,6 +77,8 @@ class ChangeLog:
     def _move_keys(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
         """Move keys that the previous version stored in snapshot and log. Safe to repeat after a crash."""
         if self._snapshot.exists() and not self._old_snapshot.exists():
+            # replacing the snapshot would leave its blocks, with keys, on the disk: the link keeps them reachable for
+            # wiping
             self._old_snapshot.hardlink_to(self._snapshot)
         self._write_snapshot(held)
         overwrite(self._log)  # without a newline, so that it is not read as an entry
@@ -98,6 +100,7 @@ class ChangeLog:
         """Append a change, which survives a power failure once this returns. On :class:`OSError` nothing was
         changed.
         """
+        # contents are on disk before the entry that refers to them
         written = tuple(map(self._contents.keep, changed))
         line = msgspec.json.encode(ChangeLogEntry(changed=written, removed=tuple(removed))) + b"\n"
         descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -107,6 +110,7 @@ class ChangeLog:
                 _write_all(descriptor, line)
                 os.fdatasync(descriptor)
             except OSError:
+                # a torn line would merge with the next entry, and make both unreadable
                 os.ftruncate(descriptor, before)
                 raise
         finally:

@@ -110,6 +110,7 @@ class PingChecks:
                     known = await self._reported_states()
                     self._set_down = {key for key, (_, up) in known.items() if not up}
                 self._adapt(known)
+                # earlier results count for the first round only: later checks remember their own
                 known = {}
             except Exception:  # an error of one partition must not end the checks of all
                 log.exception("ping checks failed; retrying")
@@ -196,6 +197,7 @@ class PingChecks:
         while True:
             due = asyncio.get_running_loop().time() + ping.delay
             answered = await self._ask(target)
+            # the host allows no pings any more: no server may stay down for lack of a check
             if answered is None and not self._permitted and target.key in self._set_down:
                 health, reported = HealthState(), await self._report(target, True, reported)
             if answered is not None:
@@ -247,6 +249,7 @@ class PingChecks:
                 return reported
             pid = partition.worker_pid
             if not up:
+                # before the command: if its answer is lost, the server may be down nevertheless
                 self._set_down.add(target.key)
             said = await partition.cli.command(
                 f"set server {target.backend}/{target.server} health {'up' if up else 'down'}"

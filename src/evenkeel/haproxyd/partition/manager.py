@@ -173,6 +173,7 @@ class PartitionManager:
             await supervisor.load()
         except (EvenKeelError, OSError) as error:
             self._broken[name] = supervisor.problem = str(error)
+            # its HAProxy keeps running, so no other partition may get its addresses
             await supervisor.reserve_running_binds()
             log.error("partition not loaded", partition=name, reason=str(error))
         else:
@@ -265,6 +266,7 @@ class PartitionManager:
         check_guard(wanted)
         self._owners.check(name, wanted.owner)
         supervisor = await self._get_or_create(name)
+        # again: another group may have claimed the prefix while the partition was created
         self._owners.check(name, wanted.owner)
         self._owners.set(name, wanted.owner)  # set at once: of two groups that arrive concurrently, one is refused
         try:
@@ -281,6 +283,7 @@ class PartitionManager:
         if name not in self._supervisors:
             raise NotGuarded(name, None, "there is no such partition")
         supervisor = await self._get_or_create(name)
+        # a stale owner is refused as such first, whatever else is wrong with the change
         supervisor.admit(change)
         if change.load_balancers and not supervisor.in_use:
             self._refuse_too_many(name)

@@ -84,6 +84,8 @@ class MergedChanges:
         self.lacking = {name: lacked for name in self.named if (lacked := lacking(self.wanted.get(name)))}
         changed = [one for name, one in self.wanted.items() if name in self.lacking or self._before.get(name) != one]
         self.moved = not (self._before.keys() <= self.wanted.keys() and all(map(self._stays, changed)))
+        # a reverted load balancer gets its old names and addresses back, which another change may want: check the rest
+        # again
         while changed:
             problems = self._problems(changed)
             for name, problem in problems.items():

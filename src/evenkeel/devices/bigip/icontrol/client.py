@@ -164,6 +164,7 @@ class IControl:
             )
             if status != 401 or attempt == 2:
                 break
+            # another request may have renewed the token meanwhile
             if self._token == token:
                 self._token = ""
         if status in (200, 202):
@@ -219,6 +220,7 @@ class IControl:
 
     async def _logged_in(self) -> str:
         async with self._login_lock:
+            # under the lock: one login serves all waiting requests
             if not self._token:
                 self._token = await self._login()
             return self._token
@@ -227,6 +229,7 @@ class IControl:
         refusal = LoginLost(
             self.host, f"it refuses the credentials: user {self._options.username} or its password is not accepted"
         )
+        # more attempts could lock the account on the device
         if self._now() < self._refused_until_seconds:
             raise refusal
         body = {

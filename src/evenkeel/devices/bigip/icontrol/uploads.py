@@ -33,6 +33,7 @@ async def uploaded(
     Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
     names = {key: f"{upload_prefix(partition)}{secrets.token_hex(8)}" for key in contents}
+    # before the first upload, so that a cancelled one is removed later, too
     left.update(names.values())
     try:
         await together(*(device.upload(name, contents[key].reveal()) for key, name in names.items()))

@@ -127,11 +127,13 @@ class PartitionCounters:
         afterwards.
         """
         with contextlib.ExitStack() as kept:
+            # before the reload: afterwards the new worker listens on this socket
             held = await self._hold(worker_socket)
             if held:
                 kept.callback(held.close)
             await self._read_before_reload(cli)
             yield
+            # the reload succeeded: the connection stays open until the old worker has been counted
             kept.pop_all()
         if held:
             await self._follow(held)
