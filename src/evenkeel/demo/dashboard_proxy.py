@@ -79,8 +79,8 @@ class DashboardProxy:
         self._check_token(request)
         try:
             body = await request.json()
-            asked = body if isinstance(body, dict) else {}
-            await self._controls.do(asked.get("action"), asked.get("host"))
+            requested = body if isinstance(body, dict) else {}
+            await self._controls.do(requested.get("action"), requested.get("host"))
         except ValueError:
             return web.json_response({"reason": "the body is not JSON"}, status=400)
         except WrongControl as error:
@@ -112,10 +112,10 @@ class DashboardProxy:
         """
         assert self._session is not None  # noqa: S101  # started
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP}
-        asking: Any = self._session.request(
+        forwarding: Any = self._session.request(
             request.method, url + request.raw_path, headers=headers, data=body or None, allow_redirects=False
         )
-        async with asking as found:
+        async with forwarding as found:
             kept = {name: value for name, value in found.headers.items() if name.lower() not in _HOP_BY_HOP}
             answer = web.StreamResponse(status=found.status, headers=kept)
             await answer.prepare(request)

@@ -122,20 +122,20 @@ class NeutronAgent:
     def _ports_up(self) -> None:
         with self._ports_turn:
             some = list(self._ports)[:PORTS_PER_ROUND]
-        who = agent_id(self._settings)
+        own_id = agent_id(self._settings)
         for port_id in some:
-            bound = self._port_up(port_id, who)
+            bound = self._port_up(port_id, own_id)
             with self._ports_turn:
-                asked = self._ports.pop(port_id, PORT_ROUNDS) + 1
-                if not bound and asked < PORT_ROUNDS:
-                    self._ports[port_id] = asked  # after the others
+                queries = self._ports.pop(port_id, PORT_ROUNDS) + 1
+                if not bound and queries < PORT_ROUNDS:
+                    self._ports[port_id] = queries  # after the others
 
-    def _port_up(self, port_id: str, who: str) -> bool:
+    def _port_up(self, port_id: str, own_id: str) -> bool:
         """Whether the port is bound and was reported as up. A failure for one port must not delay the others."""
         try:
-            if not self._bus.port_is_bound(port_id, who):
+            if not self._bus.port_is_bound(port_id, own_id):
                 return False
-            self._bus.port_is_up(port_id, who)
+            self._bus.port_is_up(port_id, own_id)
         except FAILURES:
             raise
         except Exception as error:  # whatever went wrong at Neutron is raised here by its name

@@ -139,7 +139,7 @@ async def test_a_vlan_that_does_not_appear_is_the_load_balancers_problem_and_tri
     chassis.vcmp["host-1"].delay_seconds = 3600.0
     owner = own(chassis.single, chassis)
     (refused,) = await errors_of(owner, on_vlan(chassis.single))
-    assert "VLAN 101 has not appeared on device" in refused and "given it to guest alone" in refused
+    assert "VLAN 101 has not appeared on device" in refused and "assigned it to guest alone" in refused
 
     hands = Hands(chassis.single.emulator, "alone")
     await hands.call("POST", "net/vlan", {"name": "vlan-101", "partition": "Common", "tag": 101})

@@ -291,5 +291,5 @@ async def test_nothing_is_reported_as_put_back_before_a_partition_has_begun() ->
         assert site.news == []
         supervisor._started = True
         await mended(site, "p")
-        put_back = ["something was taken away, and is put back"]
+        put_back = ["missing files or directories are restored"]
         await eventually(lambda: [event.text for event in site.news] == put_back)

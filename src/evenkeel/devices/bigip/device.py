@@ -149,7 +149,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 self._views[partition] = await self._taken_over(project_id, partition, mine)
                 self._saver.changed()  # also what an earlier owner changed and did not save
         except RefusedByDevice as error:  # it lags, and the group's other devices are served
-            raise PartitionUnavailable(self.host, f"takes no guard of {partition}: {error.reason}") from error
+            raise PartitionUnavailable(self.host, f"refuses the guard of {partition}: {error.reason}") from error
 
     async def apply(
         self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...], *, has_peers: bool = False
@@ -351,7 +351,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         try:
             await self._minimum_epoch.prepare()
         except DeviceRejected as error:
-            return replace(state, problem=f"refuses what is to be made in /Common: {error.reason}")
+            return replace(state, problem=f"refuses the objects needed in /Common: {error.reason}")
         return state
 
     async def _claimed_state(self, state: DeviceState) -> DeviceState:

@@ -13,8 +13,8 @@ _EMPTY = ("Error(s) found in configuration file", "Fatal errors found in configu
 
 def alerts(output: str) -> str:
     """HAProxy's reasons for a refusal, from its output; empty if it gave none."""
-    said = [found[1] for line in _joined(output).splitlines() if (found := _ALERT.match(line.strip()))]
-    useful = [cleaned(text) for text in said if not text.startswith(_EMPTY)]
+    texts = [found[1] for line in _joined(output).splitlines() if (found := _ALERT.match(line.strip()))]
+    useful = [cleaned(text) for text in texts if not text.startswith(_EMPTY)]
     return "; ".join(dict.fromkeys(useful))[:WORDS_CHARS_MAX]
 
 
@@ -25,5 +25,5 @@ def _joined(output: str) -> str:
 
 def cleaned(text: str) -> str:
     """A message of HAProxy without the paths in it."""
-    said = _PATH.sub(r"\1", _PARSING.sub("", text)).removeprefix("(null)").strip()
-    return f"{said.rstrip('.')}: more than memory_max allows" if _MEMORY.search(said) else said
+    found = _PATH.sub(r"\1", _PARSING.sub("", text)).removeprefix("(null)").strip()
+    return f"{found.rstrip('.')}: more than memory_max allows" if _MEMORY.search(found) else found

@@ -251,7 +251,7 @@ class PingChecks:
             if not up:
                 # before the command: if its answer is lost, the server may be down nevertheless
                 self._set_down.add(target.key)
-            said = await partition.cli.command(
+            reply = await partition.cli.command(
                 f"set server {target.backend}/{target.server} health {'up' if up else 'down'}"
             )
         except (HaproxyDown, PartitionUnknown) as error:
@@ -260,7 +260,7 @@ class PingChecks:
         if up:
             self._set_down.discard(target.key)
         # any answer is a refusal: the server does not exist yet
-        return (None if said.strip() else pid, up)
+        return (None if reply.strip() else pid, up)
 
 
 def _sockets_max() -> int:

@@ -74,8 +74,8 @@ class BindRegistry:
                 return f"{_describe(bind)} is there twice; a listener has it to itself"
             other = self._conflict(bind, holder, own=own)
             if other:
-                whose = f"load balancer {other.load_balancer_id} in partition {other.partition}"
-                return f"{_describe(bind)} is used by {whose}"
+                held_by = f"load balancer {other.load_balancer_id} in partition {other.partition}"
+                return f"{_describe(bind)} is used by {held_by}"
         for bind in wanted:
             self._add(bind, holder)
         return ""

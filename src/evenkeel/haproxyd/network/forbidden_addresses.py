@@ -106,12 +106,12 @@ class ForbiddenAddresses:
         now = self._monotonic()
         wanted = set(addresses)
         fresh = {address: known for address in wanted if (known := self._known.get(address)) and _is_fresh(known, now)}
-        asked = [address for address in wanted if address not in fresh]
-        own = self._own_addresses(asked) if asked else {}
+        uncached = [address for address in wanted if address not in fresh]
+        own = self._own_addresses(uncached) if uncached else {}
         if len(self._known) > KEPT_MAX:
             self._known.clear()
-        self._known.update((address, _Known(own.get(address, ""), now)) for address in asked)
-        return {address: known.kind for address, known in fresh.items()} | {one: own.get(one, "") for one in asked}
+        self._known.update((address, _Known(own.get(address, ""), now)) for address in uncached)
+        return {address: known.kind for address, known in fresh.items()} | {one: own.get(one, "") for one in uncached}
 
 
 def _is_fresh(known: _Known, now_seconds: float) -> bool:

@@ -42,8 +42,8 @@ def _route_type(kernel: socket.socket, number: int, address: str) -> int:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     raw = socket.inet_pton(family, address)
     route = _ROUTE.pack(family, len(raw) * 8, 0, 0, 0, 0, 0, 0, 0)
-    asked = route + _ATTRIBUTE.pack(_ATTRIBUTE.size + len(raw), _DESTINATION) + raw
-    kernel.send(_HEADER.pack(_HEADER.size + len(asked), _GET_ROUTE, _REQUEST, number, 0) + asked)
+    message = route + _ATTRIBUTE.pack(_ATTRIBUTE.size + len(raw), _DESTINATION) + raw
+    kernel.send(_HEADER.pack(_HEADER.size + len(message), _GET_ROUTE, _REQUEST, number, 0) + message)
     answer = kernel.recv(_ANSWER_BYTES)
     _, kind, _, answered, _ = _HEADER.unpack_from(answer)
     if answered != number:

@@ -104,8 +104,8 @@ class PartitionGuard:
         """
         found = self._storage.read_guard() or self._file
         if found.epoch != UNGUARDED and not plausible(found.epoch):
-            told = log.bind(partition=self._partition, epoch=found.epoch)
-            told.error("guard file holds an epoch out of range; ignoring it")
+            guard_log = log.bind(partition=self._partition, epoch=found.epoch)
+            guard_log.error("guard file holds an epoch out of range; ignoring it")
             found = msgspec.structs.replace(found, epoch=UNGUARDED, session_id="")
         self._file = found
         self.peer_key = self._storage.read_peer_key()

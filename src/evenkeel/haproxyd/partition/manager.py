@@ -160,7 +160,7 @@ class PartitionManager:
         for supervisor, missing in await asyncio.to_thread(_find_missing, supervisors):
             lost = missing or ("the state directory was removed or replaced" if gone else "")
             if lost and supervisor.restore(lost):
-                text = "something was taken away, and is put back"
+                text = "missing files or directories are restored"
                 self._on_event(PartitionEvent(partition=supervisor.name, text=text))
 
     async def _find_binary(self) -> None:

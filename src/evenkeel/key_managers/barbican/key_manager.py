@@ -60,7 +60,7 @@ class BarbicanKeyManager:
             raise CertificateNotFound(reference)
 
         def part(name: str) -> bytes:
-            return self._reader.secret(parts[name], project_id, told_as=reference) if name in parts else b""
+            return self._reader.secret(parts[name], project_id, shown_as=reference) if name in parts else b""
 
         passphrase = part(PASSPHRASE)
         return certificate_bundle(

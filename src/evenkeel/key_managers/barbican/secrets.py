@@ -36,16 +36,16 @@ class SecretReader:
     def __init__(self, adapter_of: AdapterOf) -> None:
         self._adapter_of = adapter_of
 
-    def secret(self, reference: str, project_id: ProjectId, *, told_as: str = "") -> bytes:
-        """The payload of a secret. ``told_as``: the reference to name in errors, if the secret is a part of a
+    def secret(self, reference: str, project_id: ProjectId, *, shown_as: str = "") -> bytes:
+        """The payload of a secret. ``shown_as``: the reference to name in errors, if the secret is a part of a
         container."""
-        told = told_as or reference
-        place = _place(reference, "secrets", told)
-        described = self._json(place.path, project_id, told)
+        shown = shown_as or reference
+        place = _place(reference, "secrets", shown)
+        described = self._json(place.path, project_id, shown)
         kind = (described.get("content_types") or {}).get("default")
         if not isinstance(kind, str):
-            raise CertificateNotFound(told)
-        return self._get(f"{place.path}/payload", kind, project_id, told)
+            raise CertificateNotFound(shown)
+        return self._get(f"{place.path}/payload", kind, project_id, shown)
 
     def parts(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
         """Names and references of the secrets in a container of type ``certificate``."""
@@ -57,14 +57,14 @@ class SecretReader:
         parts = [(row.get("name"), row.get("secret_ref")) for row in listed if isinstance(row, dict)]
         return {name: ref for name, ref in parts if isinstance(name, str) and isinstance(ref, str)}
 
-    def _json(self, path: str, project_id: ProjectId, told: str) -> dict[str, Any]:
-        content = self._get(path, "application/json", project_id, told)
+    def _json(self, path: str, project_id: ProjectId, shown: str) -> dict[str, Any]:
+        content = self._get(path, "application/json", project_id, shown)
         try:
             return msgspec.json.decode(content, type=dict[str, Any])
         except msgspec.DecodeError:
             raise KeyManagerUnavailable("Barbican's answer is not understood") from None
 
-    def _get(self, path: str, accept: str, project_id: ProjectId, told: str) -> bytes:
+    def _get(self, path: str, accept: str, project_id: ProjectId, shown: str) -> bytes:
         try:
             adapter = self._adapter_of(project_id)
             # log=False: at level debug keystoneauth would log the response
@@ -72,28 +72,28 @@ class SecretReader:
                 path, headers={"Accept": accept}, log=False, stream=True, redirect=False, raise_exc=False
             )
             with answer:
-                _check_status(answer.status_code, told)
+                _check_status(answer.status_code, shown)
                 return _limited(answer)
         except (auth_errors.ClientException, requests.RequestException) as error:
-            _check_status(getattr(error, "http_status", None) or 0, told)
+            _check_status(getattr(error, "http_status", None) or 0, shown)
             name = type(error).__name__
             raise KeyManagerUnavailable(f"Barbican or Keystone is out of reach or failing ({name})") from None
 
 
-def _check_status(status: int, told: str) -> None:
+def _check_status(status: int, shown: str) -> None:
     """Raises for an unsuccessful status; 0: no response. Response texts are dropped."""
     if status in _NOT_READABLE:
-        raise CertificateNotFound(told)
+        raise CertificateNotFound(shown)
     if status == 401:
         raise KeyManagerUnavailable("Keystone or Barbican refuses the controllers' login for the project")
     if status >= 300:
         raise KeyManagerUnavailable(f"Barbican or Keystone is failing (HTTP {status})")
 
 
-def _place(reference: str, kind: str, told: str) -> BarbicanReference:
+def _place(reference: str, kind: str, shown: str) -> BarbicanReference:
     place = parsed_reference(reference)
     if place is None or place.kind != kind:
-        raise CertificateNotFound(told)
+        raise CertificateNotFound(shown)
     return place
 
 

@@ -112,10 +112,10 @@ class NeutronClient:
 
         With ``network_id``, only that network is considered.
         """
-        asked: dict[str, Any] = {"object_type": "network", "target_project_id": [project_id, "*"]}
+        filters: dict[str, Any] = {"object_type": "network", "target_project_id": [project_id, "*"]}
         if network_id is not None:
-            asked["object_id"] = network_id
-        return {row.object_id for row in islice(self._sdk.rbac_policies(**asked), ITEMS_MAX)}
+            filters["object_id"] = network_id
+        return {row.object_id for row in islice(self._sdk.rbac_policies(**filters), ITEMS_MAX)}
 
     def port(self, port_id: str) -> NeutronPort | None:
         """Look up a port by id; None if Neutron does not have it."""
@@ -217,8 +217,8 @@ class NeutronClient:
 
     def _default_groups(self, project_id: ProjectId) -> tuple[str, ...]:
         """The default security groups of the project."""
-        asked = {"project_id": project_id, "name": "default"}
-        return tuple(row["id"] for row in self.documents("/security-groups", "security_groups", asked, limit=1))
+        filters = {"project_id": project_id, "name": "default"}
+        return tuple(row["id"] for row in self.documents("/security-groups", "security_groups", filters, limit=1))
 
     def usable_groups(self, project_id: ProjectId, group_ids: Sequence[str]) -> set[str]:
         """Ids of the given security groups that the project owns or that are shared."""
@@ -254,12 +254,12 @@ class NeutronClient:
 
     def ports_of(self, network_id: str, addresses: Sequence[str]) -> list[dict[str, Any]]:
         """Neutron's documents of the network's ports that have one of these addresses."""
-        asked = {
+        filters = {
             "network_id": network_id,
             "fixed_ips": [f"ip_address={address}" for address in addresses],
             "fields": ["id", "name", "device_owner", "fixed_ips", "mac_address", "binding:host_id"],
         }
-        return self.documents("/ports", "ports", asked, limit=ITEMS_MAX)
+        return self.documents("/ports", "ports", filters, limit=ITEMS_MAX)
 
     def agents_on(self, hosts: Sequence[str]) -> list[dict[str, Any]]:
         """Neutron's documents of the agents on these hosts."""

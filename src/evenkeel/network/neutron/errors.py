@@ -32,8 +32,8 @@ def translate(error: Exception) -> NoReturn:
         raise NeutronRefused(status, *_reason(error)) from error
     if status in (401, 403):
         raise NetworkUnavailable(f"this controller's credentials are refused by Neutron (HTTP {status})") from error
-    said = f"HTTP {status}" if status else type(error).__name__
-    raise NetworkUnavailable(f"Neutron is out of reach or failing ({said})") from error
+    shown = f"HTTP {status}" if status else type(error).__name__
+    raise NetworkUnavailable(f"Neutron is out of reach or failing ({shown})") from error
 
 
 def _reason(error: sdk_errors.HttpException) -> tuple[str, str]:

@@ -52,12 +52,12 @@ def look_up(
 def _ask(
     client: NeutronClient, kind: LookUp, filters: Mapping[str, Sequence[str]], query: Document
 ) -> Iterable[Document]:
-    asked: Document = {name: list(values) for name, values in filters.items()}
-    for name in asked.keys() & query.keys():
-        asked[name] = [value for value in asked[name] if value in query[name]]
-        if not asked[name]:
+    merged: Document = {name: list(values) for name, values in filters.items()}
+    for name in merged.keys() & query.keys():
+        merged[name] = [value for value in merged[name] if value in query[name]]
+        if not merged[name]:
             return []
-    return client.documents(_PATHS[kind], kind, {**query, **asked}, limit=SHOWN_MAX)
+    return client.documents(_PATHS[kind], kind, {**query, **merged}, limit=SHOWN_MAX)
 
 
 def _queries(client: NeutronClient, kind: LookUp, project_id: ProjectId | None) -> list[Document]:

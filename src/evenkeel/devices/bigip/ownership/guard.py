@@ -223,8 +223,8 @@ def check(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: 
     """Raises :class:`StaleOwner` or :class:`DeviceRejected` unless ``mine`` may own the partition."""
     if not plausible(mine.epoch):
         raise DeviceRejected(host, f"epoch {mine.epoch} is out of range; 0 to {EPOCH_MAX} are allowed")
-    if strangers := [mark for mark in guards.marks if not names.owns(mark)]:
-        raise DeviceRejected(host, f"partition {partition} belongs to {strangers[0].owner}; this is {names.place}")
+    if foreign := [mark for mark in guards.marks if not names.owns(mark)]:
+        raise DeviceRejected(host, f"partition {partition} belongs to {foreign[0].owner}; this is {names.place}")
     rivals = (guard for guard in guards.believed if guard.epoch == mine.epoch and guard.session)
     if (guards.newest or 0) > mine.epoch or any(guard != mine for guard in rivals):
         raise StaleOwner(partition, guards.newest)

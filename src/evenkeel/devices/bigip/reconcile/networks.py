@@ -163,10 +163,10 @@ def spare_addresses(
     of unknown subnets stay."""
     pools = [key for key in left if key.type == SNAT_POOL]
     here = {canonical.full_path(item) for key in pools for item in left[key].get("members") or ()}
-    asked = {path for key in pools if key in wanted for path in wanted[key].attributes["members"]}
+    requested = {path for key in pools if key in wanted for path in wanted[key].attributes["members"]}
     addresses = list(_addresses(left)) if here else []
     found = set()
-    for path in here - asked:
+    for path in here - requested:
         folder, _, name = path.removeprefix("/").partition("/")
         subnet = name.rpartition("_")[0]
         cidrs = [cidr for subnet_id, cidr in shared.subnets.items() if subnet.endswith(f"-{subnet_id}")]

@@ -15,7 +15,7 @@ _ALWAYS_SAID = {
     "X-SSL-Client-Verify": "[expr { [SSL::cert count] > 0 ? [SSL::verify_result] : 0 }]",
     "X-SSL-Client-Has-Cert": "[expr { [SSL::cert count] > 0 }]",
 }
-_SAID_OF_CERTIFICATE = {
+_CERTIFICATE_VALUES = {
     "X-SSL-Client-DN": f"[{_ONE_LINE} [X509::subject [SSL::cert 0]]]",
     "X-SSL-Client-CN": f"[{_ONE_LINE} [X509::subject [SSL::cert 0] commonName]]",
     "X-SSL-Issuer": f"[{_ONE_LINE} [X509::issuer [SSL::cert 0]]]",
@@ -57,12 +57,12 @@ def _insertions(headers: HeaderPlan) -> Iterator[str]:
 
 
 def _of_certificate(headers: HeaderPlan) -> Iterator[str]:
-    said = {name: value for name, value in _SAID_OF_CERTIFICATE.items() if name in headers.about_client}
-    if not said:
+    about_client = {name: value for name, value in _CERTIFICATE_VALUES.items() if name in headers.about_client}
+    if not about_client:
         return
     yield "    if { [SSL::cert count] > 0 } {"
-    if "X-SSL-Client-SHA1" in said:
+    if "X-SSL-Client-SHA1" in about_client:
         yield f"        {_DIGEST}"
-    for name, value in said.items():
+    for name, value in about_client.items():
         yield f'        HTTP::header insert "{name}" {value}'
     yield "    }"

@@ -115,13 +115,13 @@ def _versions(speaker: ServiceListener | ServicePool) -> tuple[str, ...]:
 
 
 def _cipher_names(speaker: ServiceListener | ServicePool) -> Iterable[str]:
-    asked = [name for name in (speaker.tls_ciphers or "").split(":") if name not in ABSENT_DEFAULTS]
-    for name in asked:
+    requested = [name for name in (speaker.tls_ciphers or "").split(":") if name not in ABSENT_DEFAULTS]
+    for name in requested:
         if name not in CIPHERS:
             raise Unrenderable(f"{whose(speaker)}: tls_ciphers: {name!r} is no name of a cipher that a BIG-IP has")
-    if NEWEST in _versions(speaker) and not _NEWEST_CIPHERS.keys() & set(asked):
-        asked = [*_NEWEST_CIPHERS, *asked]
-    return dict.fromkeys(CIPHERS[name] for name in asked)
+    if NEWEST in _versions(speaker) and not _NEWEST_CIPHERS.keys() & set(requested):
+        requested = [*_NEWEST_CIPHERS, *requested]
+    return dict.fromkeys(CIPHERS[name] for name in requested)
 
 
 def whose(speaker: ServiceListener | ServicePool) -> str:

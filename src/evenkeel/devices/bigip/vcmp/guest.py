@@ -91,7 +91,7 @@ class VcmpGuest:
             async with self._turn:
                 await self._take_back(set(tags))
         except (DeviceUnavailable, DeviceRejected) as error:
-            log.warning("VLANs not taken back; trying again", device=self._device.host, reason=str(error))
+            log.warning("VLANs not withdrawn; trying again", device=self._device.host, reason=str(error))
 
     async def look(self) -> None:
         """Reconcile the VLANs at the host, at most once in :data:`LOOK_SECONDS`.
@@ -106,7 +106,7 @@ class VcmpGuest:
             async with self._turn:
                 await self._look()
         except (DeviceUnavailable, DeviceRejected) as error:
-            log.warning("VLANs of guest not looked at", device=self._device.host, reason=str(error))
+            log.warning("VLANs of guest not reconciled", device=self._device.host, reason=str(error))
 
     def forget(self) -> None:
         """Have the guest's VLANs read again, because the device was out of reach."""
@@ -126,7 +126,7 @@ class VcmpGuest:
         if published is None:
             return (
                 f"VLAN {wanted.tag} has not appeared on device {self._device.host} yet; its vCMP host {host.name} has"
-                f" given it to guest {guest}"
+                f" assigned it to guest {guest}"
             )
         if not published.is_used:
             await delete_vlan(self._device, published.path)
@@ -171,7 +171,7 @@ class VcmpGuest:
             return
         tags = {each.path: each.tag for each in at_host}
         for tag in sorted((self._given.keys() & used) - {tags.get(path) for path in mine.vlans}):
-            log.warning("VLAN was lost by guest; given again", vcmp_host=host.name, guest=guest, tag=tag)
+            log.warning("VLAN missing on guest; assigned again", vcmp_host=host.name, guest=guest, tag=tag)
             await self._give(host, guest, self._given[tag])
         left = _left_over(at_host, guests, mine, used | self._given.keys())
         now = self._now()

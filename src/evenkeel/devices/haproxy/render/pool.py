@@ -87,10 +87,10 @@ def retry_lines(pool: ServicePool) -> tuple[str, ...]:
 
 
 def _proxy_arguments(pool: ServicePool, mode: str, listeners: Collection[ServiceListener]) -> tuple[str, ...]:
-    told = PROXY_ARGUMENTS.get(pool.protocol, ())
+    plain = PROXY_ARGUMENTS.get(pool.protocol, ())
     if mode == "http" and any(listener.protocol == TLS_PROTOCOL for listener in listeners):
-        return PROXY_WITH_TLS.get(pool.protocol, told)
-    return told
+        return PROXY_WITH_TLS.get(pool.protocol, plain)
+    return plain
 
 
 def _timeouts(listeners: Collection[ServiceListener]) -> list[str]:

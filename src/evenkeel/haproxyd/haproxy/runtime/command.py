@@ -23,8 +23,8 @@ class RuntimeCommand(Value):
 
     def done(self, answer: str) -> bool:
         """Whether the command succeeded."""
-        said = answer.strip()
-        return self.expects in said if self.expects else not said
+        reply = answer.strip()
+        return self.expects in reply if self.expects else not reply
 
 
 class NeedsReload(Exception):

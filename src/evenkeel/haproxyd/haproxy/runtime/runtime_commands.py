@@ -60,8 +60,8 @@ class RuntimeCommands:
 
     async def repair_certificates(self, running: HaproxyConfig) -> tuple[Finding, ...]:
         """Restore certificates, CA files and lists of certificates, and return the repairs."""
-        asked = questions(running)
-        return await self._repair(ssl_drift(running, await self._cli.commands(asked)) if asked else ())
+        reads = questions(running)
+        return await self._repair(ssl_drift(running, await self._cli.commands(reads)) if reads else ())
 
     async def _repair(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
         for finding in findings:
