@@ -57,27 +57,27 @@ class DeviceReach:
         self._client = client
         self._short_seconds = min(PROBE_SECONDS, connect_timeout_seconds)
         self._liveness_seconds = min(LIVENESS_SECONDS, connect_timeout_seconds)
-        self._question: asyncio.Task[DeviceUnavailable | None] | None = None
-        self._asked_at_seconds = 0.0
-        self._look: asyncio.Task[bool] | None = None
+        self._probe_task: asyncio.Task[DeviceUnavailable | None] | None = None
+        self._probed_at_seconds = 0.0
+        self._liveness_task: asyncio.Task[bool] | None = None
 
     async def confirm(self) -> None:
         """Return if the device is trusted or answers the probe. Raises :class:`DeviceUnavailable`."""
         if self.doubt is None:
             return
-        if self._question is None or self._question.done():
-            self._asked_at_seconds = time.monotonic()
+        if self._probe_task is None or self._probe_task.done():
+            self._probed_at_seconds = time.monotonic()
             # one probe for all waiting callers: an unreachable device must not get a burst of them
-            self._question = asyncio.create_task(self._ask())
+            self._probe_task = asyncio.create_task(self._probe())
         # a caller that is cancelled must not cancel the probe of the others
-        error = await asyncio.shield(self._question)
+        error = await asyncio.shield(self._probe_task)
         if error is not None:
             raise error
 
     @property
     def patience_seconds(self) -> float:
         """Remaining time to wait for a doubted device."""
-        return max(0.0, self._asked_at_seconds + PATIENCE_SECONDS - time.monotonic())
+        return max(0.0, self._probed_at_seconds + PATIENCE_SECONDS - time.monotonic())
 
     async def watch(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of ``work``. It is cancelled if the device stops responding meanwhile; the state of what it left
@@ -89,9 +89,9 @@ class DeviceReach:
                 if task.done():
                     return task.result()
                 if self._client.seconds_since_answer >= QUIET_SECONDS:
-                    look = self._begin_look()
-                    await asyncio.wait({task, look}, return_when=asyncio.FIRST_COMPLETED)
-                    if not task.done() and not look.result():
+                    liveness = self._begin_liveness_probe()
+                    await asyncio.wait({task, liveness}, return_when=asyncio.FIRST_COMPLETED)
+                    if not task.done() and not liveness.result():
                         raise self._no_answer()
         finally:
             await ended(task)
@@ -104,15 +104,15 @@ class DeviceReach:
             except DeviceUnavailable as error:
                 return error
             return None
-        if self._client.seconds_since_answer < QUIET_SECONDS or await asyncio.shield(self._begin_look()):
+        if self._client.seconds_since_answer < QUIET_SECONDS or await asyncio.shield(self._begin_liveness_probe()):
             return None
         return self._no_answer()
 
     async def close(self) -> None:
         """Cancel all probes."""
-        await ended(*(task for task in (self._question, self._look) if task is not None))
+        await ended(*(task for task in (self._probe_task, self._liveness_task) if task is not None))
 
-    async def _ask(self) -> DeviceUnavailable | None:
+    async def _probe(self) -> DeviceUnavailable | None:
         try:
             await self._client.probe(self._short_seconds)
         except DeviceUnavailable as error:
@@ -124,8 +124,8 @@ class DeviceReach:
     def _no_answer(self) -> NoAnswer:
         return NoAnswer(self._client.host, f"silent for {max(QUIET_SECONDS, self._client.seconds_since_answer):.0f} s")
 
-    def _begin_look(self) -> asyncio.Task[bool]:
+    def _begin_liveness_probe(self) -> asyncio.Task[bool]:
         """The current liveness probe, shared by all callers."""
-        if self._look is None or self._look.done():
-            self._look = asyncio.create_task(self._client.is_alive(self._liveness_seconds))
-        return self._look
+        if self._liveness_task is None or self._liveness_task.done():
+            self._liveness_task = asyncio.create_task(self._client.is_alive(self._liveness_seconds))
+        return self._liveness_task
