@@ -38,4 +38,4 @@ async def test_closing_ends_a_look() -> None:
     watch = CertificateWatch(look)
     watch.ends_at(["a"])
     await watch.close()
-    assert watch._looking is None
+    assert watch._reading is None

@@ -10,22 +10,22 @@ from evenkeel.core.own_certificates import LOOK_SECONDS
 from evenkeel.serving.certificate_ends import end_of_server
 
 RETRY_SECONDS = 60.0
-"""Between two looks at a device that showed nothing."""
+"""Pause before the certificate of a device that showed none is read again."""
 
 
 class CertificateWatch:
-    """The ends of the devices' certificates as last seen."""
+    """Expiry of the devices' certificates, as read last."""
 
     def __init__(
         self,
-        look: Callable[[str, int], Awaitable[float | None]] = end_of_server,
+        read_end: Callable[[str, int], Awaitable[float | None]] = end_of_server,
         now_seconds: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._look = look
+        self._read_end = read_end
         self._now_seconds = now_seconds
         self._ends: dict[str, float] = {}
         self._due_at: dict[str, float] = {}
-        self._looking: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[None] | None = None
 
     def ends_at(self, hosts: Sequence[str]) -> dict[str, float]:
         """Expiry of each host's certificate in Unix time; hosts not read yet are left out.
@@ -34,24 +34,24 @@ class CertificateWatch:
         """
         now = self._now_seconds()
         due = [host for host in hosts if self._due_at.get(host, 0.0) <= now]
-        if due and self._looking is None:
-            self._looking = asyncio.get_running_loop().create_task(self._look_at(due))
+        if due and self._reading is None:
+            self._reading = asyncio.get_running_loop().create_task(self._read_ends(due))
         return {host: self._ends[host] for host in hosts if host in self._ends}
 
-    async def _look_at(self, hosts: Sequence[str]) -> None:
+    async def _read_ends(self, hosts: Sequence[str]) -> None:
         try:
             for host in hosts:
                 url = URL(f"https://{host}")
-                found = await self._look(url.host or "", url.port or 443)
+                found = await self._read_end(url.host or "", url.port or 443)
                 if found is not None:
                     self._ends[host] = found
                 self._due_at[host] = self._now_seconds() + (RETRY_SECONDS if found is None else LOOK_SECONDS)
         finally:
-            self._looking = None
+            self._reading = None
 
     async def close(self) -> None:
         """Cancel reads that are in progress."""
-        if self._looking is not None:
-            looking, self._looking = self._looking, None
-            looking.cancel()
-            await asyncio.gather(looking, return_exceptions=True)
+        if self._reading is not None:
+            reading, self._reading = self._reading, None
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
