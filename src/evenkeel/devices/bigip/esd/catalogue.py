@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 VERIFIED_SECONDS = 60.0
 """Interval at which devices are read for the objects again."""
 
-Look = Callable[[tuple[str, ...]], Awaitable[Mapping[str, Common]]]
+ReadCommon = Callable[[tuple[str, ...]], Awaitable[Mapping[str, Common]]]
 """Reads these types of objects in /Common; the answers of the devices that were reached, by host. Raises
 :class:`DeviceUnavailable` if there are none, :class:`DeviceRejected`."""
 
@@ -35,9 +35,9 @@ Look = Callable[[tuple[str, ...]], Awaitable[Mapping[str, Common]]]
 class Catalogue:
     """Definitions by name. Without a directory it is empty."""
 
-    def __init__(self, directory: str, look: Look, *, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, directory: str, read_common: ReadCommon, *, now: Callable[[], float] = time.monotonic) -> None:
         self._directory = Path(directory) if directory else None
-        self._look = look
+        self._read_common = read_common
         self._now = now
         self._fingerprint: Fingerprint | None = None
         self._parsed = Parsed()
@@ -126,7 +126,7 @@ class Catalogue:
         if not types or (asked_at is not None and self._now() - asked_at < VERIFIED_SECONDS):
             return
         try:
-            self._devices = {**self._devices, **await self._look(types)}
+            self._devices = {**self._devices, **await self._read_common(types)}
             self._asked_at_seconds = self._now()
         except (DeviceUnavailable, DeviceRejected) as error:
             log.warning("enhanced services not checked against the devices", reason=str(error))
