@@ -421,7 +421,7 @@ class _Transport(HttpsTransport):
 
     async def _send(self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
         answer: tuple[int, bytes] = await self.wire(method, url.raw_path, url.raw_query_string, body or b"", headers)
-        self._heard_at_seconds = self._now()
+        self._answered_at_seconds = self._now()
         return answer
 
 

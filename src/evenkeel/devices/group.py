@@ -218,7 +218,7 @@ async def on_all(
     lost: dict[str, DeviceUnavailable] = {}
     failures: list[BaseException] = []
     for device, task in tasks.items():
-        error = _given_up(device) if task.cancelled() else task.exception()
+        error = _timed_out(device) if task.cancelled() else task.exception()
         if isinstance(error, DeviceUnavailable):
             lost[device.host] = error
             if isinstance(error, PartitionUnavailable):  # others are logged when they become out of reach
@@ -317,7 +317,7 @@ async def _enough(tasks: Mapping[D, asyncio.Task[T]], doubted: Iterable[D]) -> N
         await asyncio.wait(left)
 
 
-def _given_up(device: GroupDevice[Any]) -> DeviceUnavailable:
+def _timed_out(device: GroupDevice[Any]) -> DeviceUnavailable:
     return device.reach.doubt or DeviceUnavailable(device.host, "no answer")
 
 

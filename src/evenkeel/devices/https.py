@@ -98,7 +98,7 @@ class HttpsTransport:
         self._attempts_max = attempts_max
         self._authorization: dict[str, str] = {}
         self._now = now
-        self._heard_at_seconds = now()
+        self._answered_at_seconds = now()
         self._session: aiohttp.ClientSession | None = None
 
     def use(self, tls: ssl.SSLContext) -> None:
@@ -113,7 +113,7 @@ class HttpsTransport:
     @property
     def seconds_since_answer(self) -> float:
         """Seconds since the last response of any kind, or since creation."""
-        return self._now() - self._heard_at_seconds
+        return self._now() - self._answered_at_seconds
 
     async def exchange(
         self,
@@ -226,9 +226,9 @@ class HttpsTransport:
         async with self._connections().request(
             method, url, data=body, headers={**self._authorization, **headers}, allow_redirects=False, ssl=self._tls
         ) as answer:
-            self._heard_at_seconds = self._now()
+            self._answered_at_seconds = self._now()
             content = await self._bounded(answer)
-            self._heard_at_seconds = self._now()
+            self._answered_at_seconds = self._now()
             return answer.status, content
 
     async def _bounded(self, answer: aiohttp.ClientResponse) -> bytes:
