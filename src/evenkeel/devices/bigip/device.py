@@ -114,7 +114,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             self.cluster = reading.cluster
             self._invalidate_views(before, reading)
             if self._guest is not None:
-                await self._guest.look()
+                await self._guest.reconcile()
             return replace(reading, state=self._with_save_problem(await self._claimed_state(reading.state)))
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
@@ -182,7 +182,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 has_peers=has_peers,
             ).run()
             if self._guest is not None and view.observed is not None:
-                await self._guest.take_back(vlans - tags_in(view.observed))
+                await self._guest.withdraw(vlans - tags_in(view.observed))
         if outcome.writes:
             self._saver.changed()
         return outcome

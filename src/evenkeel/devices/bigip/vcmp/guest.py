@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 APPEAR_SECONDS = 10.0
 """Time that a pass waits for a VLAN to appear in the guest."""
 POLL_SECONDS = 0.5
-LOOK_SECONDS = 60.0
+RECONCILE_SECONDS = 60.0
 """Between two looks for VLANs that were lost or left over."""
 LEFTOVER_SECONDS = 600.0
 """Longer than from a VLAN's appearance to its use in the tenant's partition, by whichever agent."""
@@ -47,10 +47,10 @@ class VcmpGuest:
         self._now = now
         self._place: tuple[VcmpHost, str] | None = None
         """The guest's host, and the guest's name there; None: not found yet."""
-        self._given: dict[int, HostVlan] = {}
+        self._assigned: dict[int, HostVlan] = {}
         """VLANs that the guest certainly has, by tag."""
         self._turn = asyncio.Lock()
-        self._looked_at_seconds = -LOOK_SECONDS
+        self._reconciled_at_seconds = -RECONCILE_SECONDS
         self._left_since: dict[int, float] = {}
 
     async def tags_in(self, partition: str) -> frozenset[int]:
@@ -66,51 +66,51 @@ class VcmpGuest:
 
         Raises :class:`DeviceUnavailable` if the guest itself is out of reach.
         """
-        missing = {each.tag: each for each in wanted if self._given.get(each.tag) != each}
+        missing = {each.tag: each for each in wanted if self._assigned.get(each.tag) != each}
         if not missing:
             return {}
         async with self._turn:
             there = await self.tags_in(partition)
             # assigned before, even if the host's list no longer has them
-            self._given |= {tag: missing[tag] for tag in there & missing.keys()}
+            self._assigned |= {tag: missing[tag] for tag in there & missing.keys()}
             problems = {}
             for tag in sorted(missing.keys() - there):
                 reason = await self._provide(missing[tag])
                 if reason:
                     problems[tag] = reason
                 else:
-                    self._given[tag] = missing[tag]
+                    self._assigned[tag] = missing[tag]
             return problems
 
-    async def take_back(self, tags: Collection[int]) -> None:
+    async def withdraw(self, tags: Collection[int]) -> None:
         """These VLANs are not in the tenant's partition any more. Never raises because of a device: what fails is found
-        by :meth:`look`."""
+        by :meth:`reconcile`."""
         for tag in tags:
-            self._given.pop(tag, None)
+            self._assigned.pop(tag, None)
         try:
             async with self._turn:
-                await self._take_back(set(tags))
+                await self._withdraw(set(tags))
         except (DeviceUnavailable, DeviceRejected) as error:
             log.warning("VLANs not withdrawn; trying again", device=self._device.host, reason=str(error))
 
-    async def look(self) -> None:
-        """Reconcile the VLANs at the host, at most once in :data:`LOOK_SECONDS`.
+    async def reconcile(self) -> None:
+        """Reconcile the VLANs at the host, at most once in :data:`RECONCILE_SECONDS`.
 
         VLANs that dead agents left are withdrawn, and VLANs that concurrent changes at the host lost are assigned
         again. Never raises because of a device.
         """
-        if self._now() - self._looked_at_seconds < LOOK_SECONDS:
+        if self._now() - self._reconciled_at_seconds < RECONCILE_SECONDS:
             return
-        self._looked_at_seconds = self._now()
+        self._reconciled_at_seconds = self._now()
         try:
             async with self._turn:
-                await self._look()
+                await self._reconcile()
         except (DeviceUnavailable, DeviceRejected) as error:
             log.warning("VLANs of guest not reconciled", device=self._device.host, reason=str(error))
 
     def forget(self) -> None:
         """Have the guest's VLANs read again, because the device was out of reach."""
-        self._given.clear()
+        self._assigned.clear()
         self._place = None
 
     # -- implementation
@@ -119,7 +119,7 @@ class VcmpGuest:
         """Have the host assign the VLAN. Returns the reason if it cannot; empty if the guest has it."""
         try:
             host, guest = await self._found()
-            await self._give(host, guest, wanted)
+            await self._assign(host, guest, wanted)
         except (DeviceUnavailable, DeviceRejected) as error:
             return f"VLAN {wanted.tag} cannot be assigned to device {self._device.host} by its vCMP host: {error}"
         published = await self._appeared(wanted.tag)
@@ -132,14 +132,14 @@ class VcmpGuest:
             await delete_vlan(self._device, published.path)
         return ""
 
-    async def _give(self, host: VcmpHost, guest: str, wanted: HostVlan) -> None:
+    async def _assign(self, host: VcmpHost, guest: str, wanted: HostVlan) -> None:
         """Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
         interface = self._options.interface(wanted.physical_network, host.name)
         if interface is None or not interface.tagged:
             network = wanted.physical_network
             text = f"f5_external_physical_mappings has no interface with tags of physical network {network!r} for it"
             raise DeviceRejected(host.name, text)
-        await host.give(guest, wanted, interface.name)
+        await host.assign(guest, wanted, interface.name)
 
     async def _appeared(self, tag: int) -> FoundVlan | None:
         until = self._now() + APPEAR_SECONDS
@@ -149,18 +149,18 @@ class VcmpGuest:
                 return found
             await asyncio.sleep(POLL_SECONDS)
 
-    async def _take_back(self, tags: set[int]) -> None:
+    async def _withdraw(self, tags: set[int]) -> None:
         vlans = await read_vlans(self._device)
         gone = tags - {each.tag for each in vlans if each.is_used}
         if not gone:
             return
         host, guest = await self._found()
-        await host.take_back(guest, gone)
+        await host.withdraw(guest, gone)
         for each in vlans:
             if each.tag in gone:  # it appeared, and was never used
                 await delete_vlan(self._device, each.path)
 
-    async def _look(self) -> None:
+    async def _reconcile(self) -> None:
         host, guest = await self._found()
         used = {each.tag for each in await read_vlans(self._device) if each.is_used}
         at_host = await host.vlans()
@@ -170,15 +170,15 @@ class VcmpGuest:
             self._place = None
             return
         tags = {each.path: each.tag for each in at_host}
-        for tag in sorted((self._given.keys() & used) - {tags.get(path) for path in mine.vlans}):
+        for tag in sorted((self._assigned.keys() & used) - {tags.get(path) for path in mine.vlans}):
             log.warning("VLAN missing on guest; assigned again", vcmp_host=host.name, guest=guest, tag=tag)
-            await self._give(host, guest, self._given[tag])
-        left = _left_over(at_host, guests, mine, used | self._given.keys())
+            await self._assign(host, guest, self._assigned[tag])
+        left = _left_over(at_host, guests, mine, used | self._assigned.keys())
         now = self._now()
         self._left_since = {tag: self._left_since.get(tag, now) for tag in left}
         due = {tag for tag, since in self._left_since.items() if now - since >= LEFTOVER_SECONDS}
         if due:
-            await self._take_back(due)
+            await self._withdraw(due)
 
     async def _found(self) -> tuple[VcmpHost, str]:
         if self._place is None:

@@ -80,7 +80,7 @@ class VcmpHost:
         """Read all VLANs of the host."""
         return await read_vlans(self.icontrol)
 
-    async def give(self, guest: str, wanted: HostVlan, interface: str) -> None:
+    async def assign(self, guest: str, wanted: HostVlan, interface: str) -> None:
         """Create the VLAN on the interface if it is absent, and assign it to the guest.
 
         Raises :class:`DeviceRejected` for a VLAN of another program that is not assigned to the guest.
@@ -97,7 +97,7 @@ class VcmpHost:
             await self._set(guest, (*found.vlans, path))
             log.info("VLAN assigned to vCMP guest", vcmp_host=self.name, guest=guest, vlan=path)
 
-    async def take_back(self, guest: str, tags: Iterable[int]) -> None:
+    async def withdraw(self, guest: str, tags: Iterable[int]) -> None:
         """Withdraw our VLANs with these tags from the guest, and delete those that no guest has."""
         async with self._turn:
             these = {each.path for each in await self.vlans() if each.ours and each.tag in set(tags)}
