@@ -162,7 +162,7 @@ class PartitionPass:
         for one in self._rendered:
             if self._left.get(one.service.load_balancer_id) != change_of(one):
                 self._left.pop(one.service.load_balancer_id, None)
-        todo = await self._look()
+        todo = await self._safe_plan()
         if todo.operations:
             await self._carry_out(todo)
         # a device that refuses everything has a fault of its own, which must not count as refusal of the load balancers
@@ -193,7 +193,7 @@ class PartitionPass:
 
     # -- read
 
-    async def _look(self) -> Plan:
+    async def _safe_plan(self) -> Plan:
         """The plan, from as few reads as are safe."""
         if self._must_read():
             await self._read()
