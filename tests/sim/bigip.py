@@ -297,7 +297,7 @@ class BigIpSite:
         rng = self.rng
         partition = rng.choice(sorted(name for name, project in self._projects.items() if project))
         pools, virtuals = box.names("ltm/pool", partition), box.names("ltm/virtual", partition)
-        way = rng.choice(("changed", "removed", "orphan", "foreign", "guard", "absurd guard", "member", "claim"))
+        way = rng.choice(("changed", "removed", "orphan", "foreign", "guard", "impossible guard", "member", "claim"))
         if way == "changed" and pools:
             pool = rng.choice(pools)
             box.by_hand("PATCH", f"ltm/pool/~{partition}~{pool}", {"loadBalancingMode": "least-connections-member"})
@@ -312,7 +312,7 @@ class BigIpSite:
         elif way == "guard" and (guards := box.guards(partition)):
             box.by_hand("DELETE", f"{DATA_GROUP}/~{partition}~{guards[-1].name}")
             self.watch.guard_moved(box.name, self._projects[partition], 0)
-        elif way == "absurd guard":
+        elif way == "impossible guard":
             body = {"name": f"evenkeel_guard_{2**63 - 1}", "partition": partition, "type": "string"}
             box.by_hand("POST", DATA_GROUP, body)
         elif way == "member" and pools:

@@ -516,7 +516,7 @@ def _views_kept() -> AbstractContextManager[Any]:
     return both()
 
 
-def _absurd_guards_believed() -> AbstractContextManager[Any]:
+def _impossible_guards_believed() -> AbstractContextManager[Any]:
     return patch.object(partition_reads, "plausible", lambda epoch: True)
 
 
@@ -695,8 +695,8 @@ BUGS: dict[str, Bug] = {
     "existence only": Bug("drift of attributes stays", _existence_only, 3),
     "unguarded batches": Bug("BIG-IP: a batch does not touch the guard", _unguarded_batches, 1, BIGIP),
     "views kept": Bug("BIG-IP: what was seen once is believed", _views_kept, 99, BIGIP),
-    "absurd guards believed": Bug(
-        "BIG-IP: a guard of an epoch that nobody can have locks everybody out", _absurd_guards_believed, 28, BIGIP
+    "impossible guards believed": Bug(
+        "BIG-IP: a guard with an impossible epoch locks all owners out", _impossible_guards_believed, 28, BIGIP
     ),
     "absent not told": Bug("what no device holds is not told", _findings_without("absent"), 17),
     "drift not told": Bug(

@@ -42,11 +42,11 @@ async def test_a_guard_of_an_epoch_that_nobody_can_have_is_removed(rig: BigIpRig
 async def test_an_owner_at_an_epoch_that_nobody_can_have_is_refused(rig: BigIpRig) -> None:
     await rig.owner().apply(batch(service(), epoch=4))
     content = await rig.content()
-    for absurd in (EPOCH_MAX + 1, 2**63 - 1):
-        with pytest.raises(DeviceRejected, match=f"epoch {absurd} is out of range; 0 to {EPOCH_MAX} are allowed"):
-            await rig.agent().take_over(PROJECT, absurd, "attacker")
+    for impossible in (EPOCH_MAX + 1, 2**63 - 1):
+        with pytest.raises(DeviceRejected, match=f"epoch {impossible} is out of range; 0 to {EPOCH_MAX} are allowed"):
+            await rig.agent().take_over(PROJECT, impossible, "attacker")
         with pytest.raises(DeviceRejected):
-            await rig.agent().apply(batch(gone(), epoch=absurd, session_id="attacker", complete=True))
+            await rig.agent().apply(batch(gone(), epoch=impossible, session_id="attacker", complete=True))
     assert await rig.content() == content
     assert await guards(rig.hands) == [guard_of(4, session_of(4)).name]
 
