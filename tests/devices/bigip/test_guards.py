@@ -51,7 +51,7 @@ async def test_an_owner_at_an_epoch_that_nobody_can_have_is_refused(rig: BigIpRi
     assert await guards(rig.hands) == [guard_of(4, session_of(4)).name]
 
 
-async def test_an_absurd_guard_beside_ours_is_removed_by_its_owner(rig: BigIpRig) -> None:
+async def test_an_impossible_guard_beside_ours_is_removed_by_its_owner(rig: BigIpRig) -> None:
     agent = rig.owner()
     await agent.apply(batch(service(), epoch=4))
     await add_guard(rig.hands, Guard(epoch=2**62).name)
@@ -67,7 +67,7 @@ async def test_a_guard_of_the_largest_epoch_is_believed(rig: BigIpRig) -> None:
     assert refusal.value.seen_epoch == EPOCH_MAX
 
 
-async def test_an_absurd_guard_in_one_partition_is_no_trouble_in_another(rig: BigIpRig) -> None:
+async def test_an_impossible_guard_in_one_partition_is_no_trouble_in_another(rig: BigIpRig) -> None:
     agent = rig.owner()
     await agent.apply(batch(service(), epoch=4))
     await add_guard(rig.hands, Guard(epoch=2**63).name)

@@ -137,7 +137,7 @@ async def test_what_is_taken_away_under_a_running_daemon_comes_back_by_itself(ri
     assert await serves(rig.box, 1)
 
 
-async def test_an_absurd_epoch_of_an_agents_credential_stops_nobody(rig: HaproxyRig) -> None:
+async def test_an_impossible_epoch_of_an_agents_credential_stops_no_owner(rig: HaproxyRig) -> None:
     agent = rig.agent()
     assert isinstance(agent, HaproxyGroup)
     thief = agent._devices[0].daemon
