@@ -30,9 +30,9 @@ class VipPlace:
 
 
 def choose_place(rng: random.Random) -> VipPlace:
-    """A random address on Linux, where all of 127.0.0.0/8 can be bound; elsewhere a port of 127.0.0.1.
+    """Choose a random address on Linux, where all of 127.0.0.0/8 can be bound; elsewhere a port of 127.0.0.1.
 
-    Raises OSError if nothing is free.
+    Raises :class:`OSError` if nothing is free.
     """
     third = rng.randint(1, 250)
     candidates = [(f"127.0.{third}.0/24", f"127.0.{third}.10"), ("127.0.0.0/24", "127.0.0.1")]

@@ -28,7 +28,7 @@ class CertificateAuthority:
         return ssl.create_default_context(cadata=self._authority.cert_pem.bytes().decode())
 
     def issue(self, name: str) -> IssuedCertificate:
-        """A new key, and a certificate for this DNS name."""
+        """Create a key, and issue a certificate for this DNS name."""
         leaf = self._authority.issue_cert(name)
         certificate = leaf.cert_chain_pems[0].bytes().decode()
         return IssuedCertificate(

@@ -106,7 +106,7 @@ class Cluster:
     # -- starting
 
     async def start_devices(self) -> None:
-        """All devices of the group."""
+        """Start all devices of the group."""
         await self.side.start()
 
     async def start_controller(self, number: int) -> str:
@@ -176,7 +176,7 @@ class Cluster:
         return self.workshop.process(f"{agent_name(host)}-twin", "evenkeel.cmd.agent", ["--config-file", str(file)])
 
     async def start_backend(self, number: int) -> int:
-        """A web server that answers with its name. Returns its port on 127.0.0.1."""
+        """Start a web server that answers with its name, and return its port on 127.0.0.1."""
         name = f"backend-{number}"
         file = self.workshop.announcement(f"{name}.port")
         port = self._backend_ports.get(number, 0)

@@ -33,7 +33,7 @@ class EmulatedDevice:
 
 
 class Emulator:
-    """A running emulator. All methods block for up to some seconds."""
+    """Client of a running emulator. All methods block for up to some seconds."""
 
     def __init__(
         self, devices: Iterable[EmulatedDevice], *, ca_file: str, control_url: str, user: str, password: str
@@ -57,7 +57,7 @@ class Emulator:
         )
 
     def control(self, method: str, path: str, body: Any = None) -> Any:
-        """Any call of the emulator's control API."""
+        """Send one request to the emulator's control API."""
         return self._control.request(method, path, body=body)
 
     def requests(self) -> dict[str, int]:

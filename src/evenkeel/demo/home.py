@@ -10,7 +10,7 @@ MARK = "lock"
 
 
 class DirectoryInUse(Exception):
-    """The directory cannot be used for the demo."""
+    """The demo cannot use the directory: another demo runs there, or it contains other files."""
 
 
 @contextlib.contextmanager

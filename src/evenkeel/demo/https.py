@@ -71,7 +71,7 @@ class HttpsWebsite:
             self._outcome.problems.append(f"{len(shown - issued)} certificates were shown that were never issued")
 
     async def _keep(self, *, replace: bool) -> str:
-        """Put a new certificate into the key manager. Its reference."""
+        """Put a new certificate into the key manager, and return its reference."""
         issued = self._authority.issue(SERVER_NAME)
         reference = await asyncio.to_thread(
             add_certificate, self._client, self._project_id, CERTIFICATE_NAME, issued, replace=replace

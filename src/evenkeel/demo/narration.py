@@ -27,7 +27,7 @@ class LiveView:
 
 
 class Narrator:
-    """Plain lines, for pipes and logs."""
+    """Prints plain lines, for pipes and logs."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -43,7 +43,7 @@ class Narrator:
         self._console.print(escape(text), soft_wrap=True)
 
     def table(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
-        """A table of two columns."""
+        """Print a table of two columns."""
         table = Table(title=title, title_justify="left", show_header=False)
         for name, value in rows:
             table.add_row(escape(name), escape(value))

@@ -100,11 +100,11 @@ class Process:
         return not self.running
 
     def failure(self, what: str) -> ProcessFailed:
-        """An error about this process that shows the end of its log."""
+        """Create an error about this process that shows the end of its log."""
         return ProcessFailed(f"{self.name} ({self.state}): {what}\n--- {self.log}\n{self.tail()}")
 
     def tail(self, lines: int = TAIL_LINES) -> str:
-        """The end of its log."""
+        """The last lines of the process's log."""
         if not self.log.exists():
             return "(no log)"
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])

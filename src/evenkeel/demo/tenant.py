@@ -44,7 +44,7 @@ class Tenant:
         )
 
     def add_https(self, load_balancer_id: str, *, name: str, port: int, reference: str) -> Any:
-        """A listener that ends TLS with the certificate that ``reference`` names, in front of the same pool."""
+        """Add a listener that ends TLS with the certificate ``reference``, in front of the same pool."""
         return self._api.create_listener(
             name=f"{name}-https",
             load_balancer_id=load_balancer_id,

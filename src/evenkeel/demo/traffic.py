@@ -124,7 +124,9 @@ class TrafficConnection:
         return hashlib.sha256(shown).hexdigest() if shown else ""
 
     async def get(self, *, keep: bool) -> str:
-        """The text of ``/``. Raises :class:`RequestFailed` for any status but 200, OSError, EOFError."""
+        """Request ``/`` and return the text. Raises :class:`RequestFailed` for any status but 200, OSError,
+        EOFError.
+        """
         wish = "keep-alive" if keep else "close"
         self._writer.write(f"GET / HTTP/1.1\r\nHost: {self._host}\r\nConnection: {wish}\r\n\r\n".encode())
         await self._writer.drain()

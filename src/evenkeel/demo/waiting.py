@@ -16,7 +16,7 @@ class StepFailed(Exception):
 
 
 async def until(condition: Callable[[], Awaitable[T | None]], what: str) -> T:
-    """The condition's first true value. Raises :class:`StepFailed`."""
+    """Wait for the condition's first true value, and return it. Raises :class:`StepFailed`."""
     deadline = time.monotonic() + STEP_SECONDS
     while not (value := await condition()):
         if time.monotonic() > deadline:

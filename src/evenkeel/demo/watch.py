@@ -11,7 +11,7 @@ INTERVAL_SECONDS = 0.5
 
 
 async def watch(cluster: Cluster, narrator: Narrator) -> None:
-    """Run until cancelled. Without an answer the view stays unchanged."""
+    """Update the live view until cancelled. Without an answer the view stays unchanged."""
     while True:
         with contextlib.suppress(ClientError):
             if cluster.controllers:

@@ -27,7 +27,7 @@ class Workspace:
         return path
 
     def secret(self, file: str, text: str) -> Path:
-        """A file that only its owner can read."""
+        """Write a file that only its owner can read."""
         path = self.directory / "etc" / file
         path.touch(mode=0o600)
         path.write_text(text)

@@ -21,7 +21,7 @@ class Absence(Value):
 
 
 def degraded(load_balancer_id: LoadBalancerId, reason: str) -> ObservedStatus:
-    """The load balancer works with restrictions."""
+    """The status DEGRADED for a load balancer that works with restrictions."""
     return ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=OperatingStatus.DEGRADED, reason=reason)
 
 
@@ -34,6 +34,6 @@ def lacking(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
 
 
 def out_of_step(absences: Iterable[Absence]) -> Iterator[ObservedStatus]:
-    """The load balancers that differ between devices, as DEGRADED."""
+    """The status DEGRADED for each load balancer that differs between devices."""
     for load_balancer_id, devices in lacking(absences).items():
         yield degraded(load_balancer_id, f"not in step with the other devices: {devices}")

@@ -25,8 +25,11 @@ class Unrenderable(Exception):
 
 
 def problem_of(error: Exception, load_balancer_id: LoadBalancerId) -> str:
-    """Why this load balancer of a batch cannot be rendered. An error that is not :class:`Unrenderable` is one of the
-    driver's own; it is logged, so that the tenant's other load balancers get what they want all the same."""
+    """Reason why this load balancer of a batch cannot be rendered.
+
+    An error that is not :class:`Unrenderable` is one of the driver's own; it is logged, so that the tenant's text can
+    be short.
+    """
     if isinstance(error, Unrenderable):
         return str(error)
     log.error("not rendered because of an unexpected error", load_balancer=load_balancer_id, exc_info=error)

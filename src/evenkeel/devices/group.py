@@ -55,7 +55,7 @@ class GroupDevice(ABC, Generic[R]):
 
     @abstractmethod
     async def check(self) -> DeviceState:
-        """The device's state with unmet requirements. A device error is reported in the state, not raised."""
+        """State of the device with unmet requirements. A device error is reported in the state, not raised."""
 
     @abstractmethod
     async def observe(self) -> R:
@@ -63,14 +63,14 @@ class GroupDevice(ABC, Generic[R]):
 
     @abstractmethod
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
-        """The device's utilization. Raises :class:`DeviceUnavailable`."""
+        """Utilization of the device. Raises :class:`DeviceUnavailable`."""
 
     @abstractmethod
     async def close(self) -> None:
         """Close all connections."""
 
     async def watched(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of ``work`` on this device; abandoned if the device stops responding meanwhile."""
+        """Run ``work`` on this device; it is abandoned if the device stops responding meanwhile."""
         try:
             return await self.reach.watch(work)
         except NoAnswer as error:
@@ -138,7 +138,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         return self._facts
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """The current state of each device."""
+        """Read the current state of each device."""
         return tuple(await asyncio.gather(*map(_checked, self._devices)))
 
     async def silent(self) -> Mapping[str, str]:
@@ -147,7 +147,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         return {device.host: reason for device, reason in zip(self._devices, reasons, strict=True) if reason}
 
     async def observe(self) -> Observation:
-        """Statuses and statistics of all reachable devices."""
+        """Read statuses and statistics of all reachable devices."""
         done, lost = await on_all(self._devices, lambda device: device.observe())
         names = {device.host: device.own_name for device in self._devices}
         away = [
@@ -164,7 +164,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         return fullest(done.values())
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
-        """Nothing: most device types keep an empty partition, with its guard."""
+        """No effect: most device types keep an empty partition, with its guard."""
         return Retirement(left=self.facts.endpoints)
 
     async def tenants(self) -> frozenset[ProjectId]:
@@ -172,7 +172,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         return frozenset()
 
     async def enhanced_services(self) -> EnhancedServices | None:
-        """None: most device types have none."""
+        """None: most device types have no enhanced services."""
         return None
 
     async def close(self) -> None:
@@ -253,7 +253,7 @@ async def _state(device: GroupDevice[Any]) -> DeviceState:
 
 
 def _unexpected(error: Exception) -> str:
-    """The problem of a device whose check failed on an error that no driver raises; the log has the rest."""
+    """The problem of a device whose check failed on an error that no driver raises; the log has the traceback."""
     return f"its check failed on an unexpected {type(error).__name__}: see the agent's log"
 
 

@@ -102,8 +102,10 @@ class HttpsTransport:
         self._session: aiohttp.ClientSession | None = None
 
     def use(self, tls: ssl.SSLContext) -> None:
-        """The TLS context of connections from now on. Idle connections made before are not used again; requests in
-        progress end on theirs."""
+        """Use this TLS context for connections from now on.
+
+        Idle connections made before are not used again; requests in progress end on theirs.
+        """
         self._tls = tls
 
     def authenticate(self, authorization: str) -> None:
@@ -191,8 +193,10 @@ class HttpsTransport:
         return answer
 
     async def answers(self, path: str, *, timeout_seconds: float, headers: Mapping[str, str] | None = None) -> bool:
-        """Whether the device responds at all, with any status. Uses a connection of its own, so it does not queue
-        behind other requests."""
+        """Whether the device responds at all, with any status.
+
+        Uses its own connection, so it does not queue behind other requests.
+        """
         try:
             await self.exchange(
                 "GET", path, timeout_seconds=timeout_seconds, headers=headers, turns=self._liveness_turn

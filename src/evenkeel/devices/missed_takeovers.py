@@ -26,7 +26,9 @@ class MissedTakeovers:
         self._owners[partition] = owner
 
     def end(self, partition: str, owner: Owner) -> None:
-        """The owner's guard is on the device. What another owner has begun meanwhile stays missed."""
+        """Record that the owner's guard is on the device. A takeover that another owner has begun meanwhile stays
+        missed.
+        """
         if self.has(partition, owner):
             del self._owners[partition]
 

@@ -45,7 +45,7 @@ class DeviceClient(Protocol):
         ...
 
     async def is_alive(self, timeout_seconds: float) -> bool:
-        """Whether the device responds at all, with any status, on a connection of its own."""
+        """Whether the device responds at all, with any status, on its own connection."""
         ...
 
 
@@ -80,8 +80,10 @@ class DeviceReach:
         return max(0.0, self._probed_at_seconds + PATIENCE_SECONDS - time.monotonic())
 
     async def watch(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of ``work``. It is cancelled if the device stops responding meanwhile; the state of what it left
-        on the device is then unknown. Raises :class:`DeviceUnavailable`."""
+        """Run ``work``; it is cancelled if the device stops responding meanwhile. Raises :class:`DeviceUnavailable`.
+
+        After a cancellation the state of the device is unknown.
+        """
         task = asyncio.create_task(work)
         try:
             while True:

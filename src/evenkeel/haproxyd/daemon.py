@@ -89,11 +89,14 @@ class HaproxyDaemon:
 
         The API serves before that, so that one tenant's slow HAProxy does not delay the others.
         """
+        # before anything listens: without this host's own addresses no load balancer can be validated
         self.partitions.forbidden_addresses.check()
+        # before the first write: another daemon may use the directory
         self._lock = lock(self._settings.state_dir)
         if advice := readable_authority_key(self._http.certificate):
             log.warning("the certificate authority's private key is readable here", advice=advice)
         await asyncio.to_thread(run_dir.prepare, self._settings)
+        # before the HAProxys, which log to this socket from their start
         await self._health_log.start()
         await self._metrics.start()
         url = await self._server.start()
@@ -105,6 +108,7 @@ class HaproxyDaemon:
             asyncio.create_task(self._observe_regularly(), name="observe"),
             asyncio.create_task(self._restore_regularly(), name="restore missing files"),
         ]
+        # only now: a client that waits for the file gets complete observations
         if self._http.endpoint_file:
             self._http.endpoint_file.write_text(f"{url}\n")
             self._endpoint_file = self._http.endpoint_file
@@ -112,13 +116,14 @@ class HaproxyDaemon:
         return url
 
     def use_certificate(self, certificate: Path, key: Path) -> None:
-        """New connections of agents use this certificate. Raises :class:`ValueError`, and nothing changes."""
+        """Use this certificate for new connections of agents. On :class:`ValueError` nothing changes."""
         self._server.use(server_context(certificate, key))
 
     async def stop(self) -> None:
         """Stop the daemon; every HAProxy keeps running."""
         if self._endpoint_file:
             self._endpoint_file.unlink(missing_ok=True)
+        # first, so that no change arrives while the partitions end
         await self._server.stop()
         for watch in self._watches:
             watch.cancel()
@@ -126,6 +131,7 @@ class HaproxyDaemon:
                 await watch
         await self._pings.close()
         await self.partitions.close()
+        # after the partitions: a pass that is finishing may still record counters
         await asyncio.gather(*(counters.close() for counters in self._counters.values()))
         self._health_log.close()
         self._metrics.close()
@@ -191,8 +197,12 @@ class HaproxyDaemon:
             took_seconds = time.monotonic() - began_at_seconds
 
     def _lock_again(self) -> None:
-        """Raises :class:`ValueError` if another daemon has started on our state directory's path."""
+        """Lock the state directory again if its lock file was removed.
+
+        Raises :class:`ValueError` if another daemon has started on the directory's path.
+        """
         if self._lock is not None and not os.fstat(self._lock.fileno()).st_nlink:
+            # the new lock first, so that the directory is never unlocked
             held, self._lock = self._lock, lock(self._settings.state_dir)
             held.close()
 
@@ -213,7 +223,7 @@ def lock(state_dir: Path) -> IO[str]:
 
 
 def _open_lock(path: Path) -> IO[str]:
-    """Raises :class:`OSError`."""
+    """Open the lock file, for reading only on a read-only disk. Raises :class:`OSError`."""
     try:
         return path.open("w")
     except OSError as error:

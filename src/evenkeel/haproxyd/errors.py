@@ -4,7 +4,7 @@ from evenkeel.core.errors import EvenKeelError
 
 
 class PartitionUnknown(EvenKeelError):
-    """No partition of that name."""
+    """There is no partition of that name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no partition {name}")

@@ -42,7 +42,7 @@ class DaemonSettings(Value):
     worker_max_reloads: int = 128
     """Maximum of workers with old connections of one partition (:mod:`haproxy.old_workers`)."""
     old_workers_memory_max_mib: int = 0
-    """Maximum of the memory of all such workers of this host; 0: a quarter of its memory."""
+    """Maximum memory of all old workers of this host in MiB; 0: a quarter of the host's memory."""
 
     traffic_log: str = ""
     """``address:port`` of the syslog server that gets a line for each request or connection of tenants; empty: none."""
@@ -79,11 +79,11 @@ class DaemonSettings(Value):
     lines_max: int = 5000
     """Limit of lines in a frontend or backend."""
     line_chars_max: int = 4000
-    """Longer than the longest list of ciphers."""
+    """Limit of characters in a line: longer than the longest list of ciphers."""
     files_max: int = 2000
-    """Per load balancer: a listener may have 200 certificates."""
+    """Limit of files per load balancer: a listener may have 200 certificates."""
     file_bytes_max: int = 2 * 1024 * 1024
-    """Larger than the largest revocation list as PEM."""
+    """Limit of a file in bytes: larger than the largest revocation list as PEM."""
     certificate_bytes_max: int = 128 * 1024
     """Limit of a certificate file in bytes, with key and intermediates."""
     files_bytes_max: int = 64 * 1024 * 1024
@@ -127,7 +127,7 @@ _PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")
 
 
 def check_settings(settings: DaemonSettings) -> None:
-    """Raises :class:`ValueError` naming the invalid option."""
+    """Raises :class:`ValueError` naming the first invalid option."""
     paths = {"state_dir": settings.state_dir, "run_dir": settings.run_dir, "keys_dir": settings.keys_dir}
     for what, path in paths.items():
         if path is not None and not _PATH.fullmatch(str(path)):

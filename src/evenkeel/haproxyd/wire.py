@@ -377,7 +377,7 @@ RefusalCode = Literal[
 
 
 class DaemonRefusal(Wire):
-    """Why a request was refused; nothing was changed."""
+    """Reason for the refusal of a request; nothing was changed."""
 
     code: RefusalCode
     reason: str

@@ -18,7 +18,7 @@ class DeviceKind(Protocol):
     names: tuple[str, ...]
     """Names of the devices."""
     create_writes_promised: int
-    """The most writes that a device may get for the demo's create."""
+    """Maximum of writes that a device may get for the demo's create."""
 
     async def start(self) -> None:
         """Start processes that do not run, and wait until they answer."""
@@ -39,8 +39,9 @@ class DeviceKind(Protocol):
         """Writes per device after the write of this number."""
 
     def first_write_at(self, host: str, after: int) -> float | None:
-        """When a device first accepted a write of the agent of ``host`` after write ``after``, in seconds since the
-        epoch; None: not yet.
+        """Time of the first write of the agent of ``host`` that a device accepted after write ``after``.
+
+        Seconds since the epoch; None: not yet.
         """
 
     def members(self) -> Mapping[str, set[str]]:

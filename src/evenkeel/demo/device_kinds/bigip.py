@@ -17,7 +17,7 @@ SAVE_PATH = "/tm/sys/config"
 
 
 class BigipSide:
-    """A device, or a pair with the same configuration. They keep their ports when they are restarted."""
+    """An emulated BIG-IP, or a pair with the same configuration. They keep their ports when they are restarted."""
 
     driver = "bigip"
     create_writes_promised = 13
@@ -38,7 +38,7 @@ class BigipSide:
         return self._emulator
 
     async def start(self) -> None:
-        """The emulator with all devices of the group."""
+        """Start the emulator with all devices of the group."""
         state = self._workshop.directory / "devices"
         arguments = ["--state-dir", str(state), "--user", f"{USER}:{self._password}", "--ha", self._ha_type]
         for name in self.names:
@@ -93,7 +93,7 @@ class BigipSide:
         return {name: counted[name] for name in self.names}
 
     def first_write_at(self, host: str, after: int) -> float | None:
-        """When a device first committed a write of the agent of ``host``."""
+        """Time of the first write of the agent of ``host`` that a device committed; None: not yet."""
         write = self.emulator.first_write_by(host, after)
         return None if write is None else float(write["time"])
 

@@ -19,8 +19,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class DaemonProbe:
-    """A client of a running daemon, with its own credential. All methods block for up to some seconds and raise OSError
-    when the daemon does not answer.
+    """Client of a running daemon, with its own credential.
+
+    All methods block for up to some seconds and raise OSError when the daemon does not answer.
     """
 
     name: str
@@ -30,7 +31,7 @@ class DaemonProbe:
     password: str
 
     def trust(self) -> ssl.SSLContext:
-        """The TLS context that verifies its certificate."""
+        """TLS context that verifies the daemon's certificate."""
         return ssl.create_default_context(cafile=self.ca_file)
 
     def about(self) -> wire.About:

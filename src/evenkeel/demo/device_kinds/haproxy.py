@@ -65,7 +65,7 @@ class HaproxySide:
         return sorted(leftovers.haproxies_of(str(self._directory)))
 
     def kill_daemon(self) -> None:
-        """``kill -9`` of the daemon alone."""
+        """Kill the daemon (SIGKILL) without its HAProxys."""
         self._workshop.processes[PROCESS].kill()
 
     def cut(self) -> None:
@@ -170,12 +170,12 @@ class HaproxySide:
         return {self.names[0]: len(self.daemon.entries(number))}
 
     def first_write_at(self, host: str, after: int) -> float | None:
-        """When the daemon first accepted a write of the agent of ``host``."""
+        """Time of the first write of the agent of ``host`` that the daemon accepted; None: not yet."""
         entry = self.daemon.first_write_by(host, after)
         return None if entry is None else entry.time
 
     def members(self) -> Mapping[str, set[str]]:
-        """Members in the daemon's partitions."""
+        """Members of all pools in the daemon's partitions, as ``address:port``."""
         return {self.names[0]: {one for item in self.daemon.partitions() for one in member_addresses(item)}}
 
     def close(self) -> None:

@@ -125,12 +125,12 @@ class AttachmentOptions(Value):
     route_domains_max: int = 1
     strict: bool = False
     translated: bool = True
-    """Members see addresses of the devices."""
+    """Whether members see addresses of the devices instead of their clients'."""
     snat_addresses: int = 1
     all_common: bool = False
     external_common: bool = True
     external_gateway: bool = False
-    """The default route of route domain 0 is ours."""
+    """Whether the default route of route domain 0 is ours."""
     common_network_ids: tuple[str, ...] = ()
     tunnel_types: tuple[NetworkType, ...] = ()
     vtep_folder: str = "Common"

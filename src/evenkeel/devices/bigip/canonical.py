@@ -49,7 +49,7 @@ def merge(seen: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]
 
 
 def scalar(value: Any) -> str:
-    """Numbers, words and flags as text; all forms of "none" are equal."""
+    """A value as text, for numbers, words and flags; all forms of "none" are equal."""
     if value is None or value is False:
         return ""
     text = "true" if value is True else str(value).strip()

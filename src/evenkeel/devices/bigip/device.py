@@ -78,7 +78,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._claim: claim.Claim | None = None
         self._claim_turn = asyncio.Lock()
         self._claimed = False
-        """The device was ours at the last check, and has been reachable since."""
+        """Whether the device was ours at the last check, and has been reachable since."""
         self._vtep = ""
         """Address of the device's tunnel end point, as read last; empty: not known."""
         self._guest = VcmpGuest(self.icontrol, vcmp_hosts, options.attachment) if vcmp_hosts else None
@@ -256,8 +256,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return not any(self._names.owns(seen.mark) for seen in view.observed.values())
 
     async def raise_minimum_epoch(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
-        """Raise the floor as :meth:`retire` does, before the guard is removed. False: the partition is not empty, or
-        its guard not this owner's. Raises :class:`DeviceUnavailable`."""
+        """Raise the floor as :meth:`retire` does, before the guard is removed. Raises :class:`DeviceUnavailable`.
+
+        False: the partition is not empty, or its guard is not this owner's.
+        """
         mine = guard_of(epoch, session_id)
         async with self._alone(project_id) as partition:
             view = self._view_of(partition, mine)
@@ -326,7 +328,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._views.pop(self._names.partition(project_id), None)
 
     def lost(self, error: DeviceUnavailable) -> None:
-        """The device was unreachable: its configuration may have changed, so all cached state is discarded."""
+        """Discard all cached state, because an unreachable device may be changed meanwhile."""
         self.forget_everything()
         self._claimed = False
         self._vtep = ""
@@ -442,7 +444,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return view if view is not None and view.guard == mine else None
 
     async def _taken_over(self, project_id: ProjectId, partition: str, mine: Guard) -> PartitionView:
-        """The state of the partition after moving the guard."""
+        """Move the guard, and return the initial cached state of the partition."""
         await self._refuse_former(project_id, partition)
         await self.journal.record_guard()
         new = await guard.take_over(

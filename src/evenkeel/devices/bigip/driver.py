@@ -86,7 +86,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             await host.close()
 
     def reload(self, options: Mapping[str, Any]) -> None:
-        """Take over credentials and authorities; see :class:`evenkeel.core.ports.Reloadable`."""
+        """Use changed credentials and authorities; see :class:`evenkeel.core.ports.Reloadable`."""
         mine = self._options
         changed = parse_options(
             options, environment=mine.environment, group_number=mine.group_number, host=mine.agent_host
@@ -384,7 +384,7 @@ def _networks_left(batch: PartitionBatch, done: Iterable[PassOutcome]) -> set[Lo
 
 
 def _raise_unless_done(failures: Sequence[BaseException], count: int) -> None:
-    """Raise the weightiest failure, unless only devices were out of reach, and not all."""
+    """Raise the failure with the highest precedence, unless only some devices were unreachable."""
     severe = [failure for failure in failures if not isinstance(failure, DeviceUnavailable)]
     if severe or len(failures) == count:
         raise max(severe or failures, key=weight)

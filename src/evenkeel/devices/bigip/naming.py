@@ -45,7 +45,7 @@ class Mark(Value):
     load_balancer_id: LoadBalancerId = LoadBalancerId("")
     object_id: str = ""
     group: int | None = None
-    """None: written by a version that did not distinguish the groups of an environment."""
+    """Number of the device group; None: written by a version that did not distinguish an environment's groups."""
 
     @property
     def owner(self) -> str:
@@ -119,7 +119,7 @@ class BigIpNames(Value):
         return f"{self.prefix}_{plain(project_id)}"
 
     def folder(self, project_id: ProjectId) -> str:
-        """The partition of the shard's objects."""
+        """Name of the partition that has the shard's objects."""
         return COMMON if project_id == COMMON_PROJECT else self.partition(project_id)
 
     def tenant(self, partition: str) -> ProjectId | None:

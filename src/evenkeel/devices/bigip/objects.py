@@ -156,7 +156,7 @@ class RenderedObjects(Value):
     needs: tuple[CertificateNeed, ...] = ()
     contents: Mapping[Key, Secret] = {}
     lacking: tuple[str, ...] = ()
-    """sha256 of the contents that the load balancer waits for."""
+    """Digests (sha256) of the contents that the load balancer waits for."""
     networks: tuple[WantedObject, ...] = ()
     """Objects of :data:`NETWORK_TYPES`, which other load balancers of the partition may also need."""
     settings: str = ""

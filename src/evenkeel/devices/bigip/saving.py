@@ -20,7 +20,10 @@ LAST_SAVE_SECONDS = 3.0
 
 
 class ConfigSaver:
-    """``interval_seconds`` 0: never saves. ``on_saved``: called after each save; its device errors are ignored."""
+    """Saves a device's running configuration at intervals.
+
+    ``interval_seconds`` 0: never saves. ``on_saved``: called after each save; its device errors are ignored.
+    """
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ class Daemon:
         self._events_turn = asyncio.Semaphore(1)
 
     def use(self, options: HaproxyOptions, tls: ssl.SSLContext) -> None:
-        """Credentials and TLS context of requests from now on."""
+        """Use these credentials and this TLS context for requests from now on."""
         self._options = options
         self._https.use(tls)
         self._https.authenticate(_basic(options.username, options.password))
@@ -61,11 +61,11 @@ class Daemon:
     # -- reads
 
     async def about(self) -> wire.About:
-        """Versions and state of the daemon and its HAProxy."""
+        """Read versions and state of the daemon and its HAProxy."""
         return await self._read("/v1", wire.About)
 
     async def observation(self) -> wire.DaemonObservation:
-        """Statuses and statistics of all partitions."""
+        """Read statuses and statistics of all partitions."""
         return await self._read("/v1/observation", wire.DaemonObservation)
 
     async def held(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
@@ -91,7 +91,7 @@ class Daemon:
         return await self._write("POST", f"{partition}/guard", guard, wire.GuardState, partition)
 
     async def put(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
-        """Replace the partition's contents."""
+        """Replace the partition's contents by those of the change."""
         return await self._write("PUT", partition, change, wire.Receipt, partition)
 
     async def patch(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
@@ -111,8 +111,10 @@ class Daemon:
         self._decoded(status, body, wire.About)
 
     async def is_alive(self, timeout_seconds: float) -> bool:
-        """Whether the daemon responds at all, with any status. Uses a connection of its own, so it does not queue
-        behind other requests."""
+        """Whether the daemon responds at all, with any status.
+
+        Uses its own connection, so it does not queue behind other requests.
+        """
         return await self._https.answers("/v1", timeout_seconds=timeout_seconds)
 
     async def close(self) -> None:

@@ -37,7 +37,7 @@ WRONG_SECONDS = 0.5
 
 
 class WrongCredentials(Exception):
-    """No such name, or not its password."""
+    """There is no agent of this name, or the password is not the agent's."""
 
 
 def add_agent(file: Path, name: str, password: str) -> None:

@@ -87,7 +87,7 @@ class HttpsServer:
         return f"https://{host_and_port(*self._address)}"
 
     def use(self, context: ssl.SSLContext) -> None:
-        """New connections use this certificate."""
+        """Use this certificate for new connections."""
         self._context = context
         for acceptor in self._acceptors:
             acceptor.use(context)

@@ -55,7 +55,7 @@ class ChangeLog:
 
     @property
     def exists(self) -> bool:
-        """False if the log was removed."""
+        """Whether the log file exists: it may have been removed from outside."""
         return self._log.exists()
 
     def read(self) -> dict[str, wire.LoadBalancerConfig]:

@@ -54,8 +54,11 @@ LOG_BYTES_MAX = 4 * 1024 * 1024
 
 
 class GuardFile(Wire):
-    """``session_id``, ``owner`` empty: written by a previous version. ``peer_port``: where this HAProxy accepts its
-    peers; 0 if it has none."""
+    """Content of the guard file.
+
+    ``session_id`` and ``owner`` are empty if a previous version wrote it. ``peer_port``: port on which this HAProxy
+    accepts its peers; 0 if it has none.
+    """
 
     epoch: int
     session_id: str = ""
@@ -65,7 +68,7 @@ class GuardFile(Wire):
 
 
 class WorkerFile(Wire):
-    """``uid``: the user id of its workers; 0: none of their own."""
+    """Content of the file with the workers' user. ``uid``: the user id; 0: the partition has none of its own."""
 
     uid: int = 0
 
@@ -154,7 +157,7 @@ class PartitionStorage:
     # -- durable state
 
     def read_guard(self) -> GuardFile | None:
-        """None: the partition was never guarded. Raises :class:`StorageBroken`."""
+        """Read the guard file; None: the partition was never guarded. Raises :class:`StorageBroken`."""
         with self._guard_lock:
             found = read_value(self._guard, GuardFile)
             self._guard_version = _file_version(self._guard)
@@ -196,7 +199,7 @@ class PartitionStorage:
         write_file(self._peer_key, key.encode(), sync=True)
 
     def read_worker_uid(self) -> int:
-        """The user id of its workers; 0: not assigned, or not readable."""
+        """Read the user id of the partition's workers; 0: not assigned, or not readable."""
         with contextlib.suppress(StorageBroken):
             return (read_value(self._worker, WorkerFile) or WorkerFile()).uid
         return 0
@@ -223,13 +226,13 @@ class PartitionStorage:
                 update_file(folder / name, content.encode())
 
     def remove_unused_files(self, wanted: Iterable[str]) -> None:
-        """Remove all other files, which are no longer in use."""
+        """Remove all files that the configuration no longer refers to."""
         with contextlib.suppress(FileNotFoundError):  # the directory was removed
             for name in {path.name for path in self.files_dir.iterdir()} - set(wanted):
                 (self.files_dir / name).unlink(missing_ok=True)
 
     def differing_files(self, wanted: Mapping[str, str]) -> tuple[str, ...]:
-        """Files that were changed or removed."""
+        """Names of the files that were changed or removed since they were written."""
         return tuple(
             name for name, content in wanted.items() if not has_content(self.files_dir / name, content.encode())
         )
@@ -243,7 +246,7 @@ class PartitionStorage:
             link.unlink(missing_ok=True)
 
     def make_check_dir(self) -> Path:
-        """An empty directory for a check."""
+        """Create an empty directory for a check of a configuration."""
         shutil.rmtree(self.check_dir, ignore_errors=True)
         for folder in (self.check_dir, self.check_dir / "conf", self.check_dir / "files"):
             folder.mkdir(mode=0o700)

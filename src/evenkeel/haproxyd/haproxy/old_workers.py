@@ -52,8 +52,10 @@ def memory_limit_bytes(configured_mib: int) -> int:
 
 
 def private_bytes(pid: int) -> int:
-    """Memory that a process has for itself: resident and not of a file; 0: no such process. proc(5), statm; readable
-    also if the process runs as another user."""
+    """Memory of a process that it does not share with files, in bytes; 0: no such process.
+
+    proc(5), statm; readable also if the process runs as another user.
+    """
     try:
         _, resident, shared, *_ = map(int, Path(f"/proc/{pid:d}/statm").read_text().split())
     except (OSError, ValueError):
@@ -89,7 +91,7 @@ class OldWorkers:
         )
 
     def memory_bytes(self) -> int:
-        """Memory of all that have not ended."""
+        """Memory of all old workers that still run, in bytes."""
         return sum(private_bytes(one.pid) for one in self.alive())
 
     async def end_beyond(self, count_max: int) -> None:
@@ -99,7 +101,9 @@ class OldWorkers:
             await self.end(surplus, "count", f"the limit is {count_max} of a project")
 
     async def end(self, count: int, limit: str, reason: str) -> int:
-        """End that many; returns how many have ended. ``limit``: which one they exceed, for the metric."""
+        """End ``count`` old workers, and return how many have ended. ``limit``: name of the exceeded limit, for the
+        metric.
+        """
         ended = 0
         for one in emptiest_first(await asyncio.gather(*map(self._with_connections, self.alive())))[:count]:
             if await asyncio.to_thread(_terminated, one):

@@ -91,7 +91,7 @@ class HaproxyProcess:
         self.old_workers.add(processes.workers_leaving, self.worker_pid)
 
     def last_alert(self) -> str:
-        """HAProxy's last error message; empty: none."""
+        """The last error message in HAProxy's log; empty if there is none."""
         return self._output.last_alert()
 
     # -- adoption
@@ -137,7 +137,7 @@ class HaproxyProcess:
     # -- start
 
     async def start(self, *arguments: str) -> None:
-        """Returns when the worker serves. Raises :class:`HaproxyRefused`, :class:`HaproxyDown`."""
+        """Start a master, and return when its worker serves. Raises :class:`HaproxyRefused`, :class:`HaproxyDown`."""
         self._starting = True
         try:
             with self._transition():
@@ -206,8 +206,10 @@ class HaproxyProcess:
     # -- reload
 
     async def reload(self) -> None:
-        """Returns when a new worker has taken over. Raises :class:`HaproxyRefused` (the old worker keeps serving),
-        :class:`HaproxyDown`."""
+        """Reload the configuration, and return when a new worker has taken over.
+
+        Raises :class:`HaproxyRefused` (the old worker keeps serving), :class:`HaproxyDown`.
+        """
         await asyncio.to_thread(run_dir.prepare, self._settings)
         position = self._output.position()
         binary = await self._binary()

@@ -74,8 +74,11 @@ class Reloader:
         self._files.write(config, take_local=bool(self._local.text_to_include()))
 
     async def reload(self, config: HaproxyConfig) -> tuple[dict[str, str], bool]:
-        """Errors by id of the load balancers that kept their previous configuration, and whether there is a new worker.
-        Raises :class:`HaproxyDown`, :class:`OSError`."""
+        """Reload HAProxy with the configuration, without the load balancers that it refuses.
+
+        Returns errors by id of the load balancers that kept their previous configuration, and whether there is a new
+        worker. Raises :class:`HaproxyDown`, :class:`OSError`.
+        """
         errors: dict[str, str] = {}
         before = self._state.config if self._state.known else None
         # a configuration that is not certain to run may name addresses that another process has by now
@@ -146,8 +149,10 @@ class Reloader:
             await self._process.replace(self._layout.worker_socket)
 
     async def _check_before_reload(self, config: HaproxyConfig) -> None:
-        """After a refused reload ``haproxy -c`` runs first, and always where a refused reload would cost connections at
-        the next one."""
+        """Check the configuration by ``haproxy -c``. Raises :class:`HaproxyRefused`.
+
+        Done after a refused reload, and always where a refused reload would cost connections at the next one.
+        """
         reason = await self._config_check.check(config.load_balancers)
         if reason:
             raise HaproxyRefused(reason)
@@ -157,8 +162,11 @@ class Reloader:
         await asyncio.to_thread(write_file, self._storage.states, kept_states(config, states).encode())
 
     async def _drop_server_states(self) -> None:
-        """The stored server states are from before the last reload, possibly long ago. On a read-only disk they stay:
-        HAProxy then begins with that health, until its next checks, which is better than no HAProxy."""
+        """Remove the stored server states, which are from before the last reload, possibly long ago.
+
+        On a read-only disk they stay: HAProxy then begins with that health, until its next checks, which is better than
+        no HAProxy.
+        """
         try:
             await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
         except OSError as error:

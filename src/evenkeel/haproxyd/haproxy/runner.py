@@ -85,7 +85,7 @@ class HaproxyRunner:
         self._layout = layout
         self._log = log.bind(partition=partition)
         self._peer_problem = ""
-        """Why peers cannot connect; empty when they can."""
+        """Reason why peers cannot connect; empty if they can."""
         self.process = HaproxyProcess(
             partition,
             binary,
@@ -267,7 +267,7 @@ class HaproxyRunner:
         return "local.cfg changed" if self._local.text_to_include() != self._state.local else ""
 
     async def _apply_at_runtime(self, config: HaproxyConfig, step: RuntimePlan) -> bool:
-        """True: the process runs this configuration. False: its configuration is unknown.
+        """Send the runtime commands. True: the process runs this configuration. False: its configuration is unknown.
 
         HAProxy's files and ``running.json`` are written after the response (:meth:`write_outdated_files`): only a
         reload or a start reads the files, and both write them first; a restarted daemon that finds no ``running.json``
@@ -319,8 +319,10 @@ class HaproxyRunner:
         return how, _repaired([*files, *_texts(findings)])
 
     async def _repair_files(self) -> list[tuple[str, str]]:
-        """Findings by load balancer. The running HAProxy has already read the files: they matter for the next
-        worker."""
+        """Write files again that were changed from outside. Returns findings by load balancer id.
+
+        The running HAProxy has already read the files: they matter for the next worker.
+        """
         running = self._state.config
         changed = await asyncio.to_thread(self._files.find_changed, running)
         if changed:

@@ -97,7 +97,7 @@ class HealthLogListener:
             await self.start()
 
     def _bound_socket(self) -> socket.socket:
-        """The kernel attaches the sender's credentials to each datagram (unix(7), SO_PASSCRED)."""
+        """Socket on which the kernel attaches the sender's credentials to each datagram (unix(7), SO_PASSCRED)."""
         bound = bound_socket(self._path, socket.SOCK_DGRAM, others_write=self._others_write)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         return bound

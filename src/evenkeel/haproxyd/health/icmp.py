@@ -75,7 +75,7 @@ class EchoSocket(icmplib.AsyncSocket):  # type: ignore[misc]  # icmplib has no t
 
 
 async def _answers(icmp: EchoSocket, address: str, timeout_seconds: float) -> bool:
-    """Raises :class:`TimeoutError`, :class:`icmplib.ICMPLibError`."""
+    """Whether the address answers one echo request. Raises :class:`TimeoutError`, :class:`icmplib.ICMPLibError`."""
     request = icmplib.ICMPRequest(destination=address, id=unique_identifier(), sequence=0)
     icmp.send(request)
     async with asyncio.timeout(timeout_seconds):

@@ -199,7 +199,7 @@ def _states(kind: str, rows: list[Row], labels: Callable[[Row], str]) -> Iterato
 
 
 def _state(status: str) -> str:
-    """``UP 1/3`` (going down) and ``no check`` count as up."""
+    """State in HAProxy's statistics, without details: ``UP 1/3`` (going down) and ``no check`` count as up."""
     word = status.split(" ", 1)[0]
     return {"OPEN": "UP", "FULL": "UP", "no": "UP", "STOP": "DOWN"}.get(word, word)
 

@@ -56,7 +56,7 @@ class PartitionSource(ObservedPartitions, Protocol):
 
 
 class MetricsServer:
-    """The listening socket, in an existing directory. ``others_connect``: workers run as other users."""
+    """Server of metrics on a Unix socket in an existing directory. ``others_connect``: workers run as other users."""
 
     def __init__(self, path: Path, partitions: PartitionSource, *, others_connect: bool = False) -> None:
         self._path = path

@@ -41,7 +41,7 @@ class ObservedPartition(Protocol):
         ...
 
     def repair_drift(self, found: Sequence[str]) -> None:
-        """Repair its HAProxy, which deviates from its configuration; ``found`` is for operators."""
+        """Have HAProxy repaired, which deviates from its configuration. ``found``: the deviations, for operators."""
         ...
 
     @property

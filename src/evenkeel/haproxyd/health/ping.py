@@ -150,7 +150,10 @@ class PingChecks:
         return found
 
     async def _reported_states_of(self, name: str) -> Mapping[ServerOf, ReportedState]:
-        """Empty if the partition's HAProxy does not answer: the first result then decides."""
+        """Health that an earlier daemon set in the partition's HAProxy, by server.
+
+        Empty if HAProxy does not answer: the first result then decides.
+        """
         try:
             partition = self._partitions.get(name)
             pid = partition.worker_pid

@@ -136,12 +136,15 @@ def _overlaps(one: str, other: str) -> bool:
 
 
 def unbindable(wanted: Iterable[BindAddress]) -> dict[BindAddress, str]:
-    """The addresses that cannot be bound now, with the reason. None of them may be bound by our own HAProxy."""
+    """Reasons by address, for the addresses that cannot be bound now. None of them may be bound by our own HAProxy."""
     return {bind: problem for bind in wanted if (problem := _bind_problem(bind))}
 
 
 def _bind_problem(bind: BindAddress) -> str:
-    """Binds as HAProxy does: connections in TIME_WAIT are no obstacle, another listening socket is."""
+    """Reason why an address cannot be bound; empty if it can.
+
+    Binds as HAProxy does: connections in TIME_WAIT are no obstacle, another listening socket is.
+    """
     six = ":" in bind[0]
     family = socket.AF_INET6 if six else socket.AF_INET
     try:  # on a host without IPv6, creating the socket fails

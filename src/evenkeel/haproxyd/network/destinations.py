@@ -13,7 +13,7 @@ Destination = tuple[str, str, int]
 
 
 def destinations(one: wire.LoadBalancerConfig) -> Iterator[Destination]:
-    """All destinations, with addresses as they are written."""
+    """All destinations of a load balancer, with addresses in the notation of its configuration."""
     for backend in one.backends:
         for server in backend.servers:
             where = f"backend {backend.name}: server {server.name}"

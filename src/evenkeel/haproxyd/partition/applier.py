@@ -45,8 +45,10 @@ class ChangeApplier:
         self.runner = runner
 
     async def load(self) -> None:
-        """Read the directory. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`; what could
-        be read is then loaded, and its addresses are reserved all the same."""
+        """Read the partition's directory; whatever could be read is loaded, and its addresses are reserved.
+
+        Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`, also after a partial load.
+        """
         try:
             await asyncio.to_thread(self._read)
         finally:

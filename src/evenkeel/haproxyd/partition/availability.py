@@ -19,7 +19,7 @@ class HaproxyAvailability:
         """Reason, for operators, why HAProxy does not run as configured; empty if it does."""
 
     def exited(self, last_alert: str) -> float:
-        """HAProxy ended without being stopped. Returns the seconds to wait before the restart."""
+        """Record that HAProxy ended without being stopped. Returns the seconds to wait before the restart."""
         pause_seconds = self.restarts.exited()
         self.problem = f"HAProxy ended{f' ({last_alert})' if last_alert else ''}; {self.restarts.describe()}"
         if not self._down_event_sent:
@@ -28,7 +28,7 @@ class HaproxyAvailability:
         return pause_seconds
 
     def failed(self, text: str, *, is_down: bool) -> None:
-        """A pass failed. ``is_down``: there is no HAProxy although load balancers are held."""
+        """Record a failed pass. ``is_down``: there is no HAProxy although load balancers are held."""
         self.problem = text if is_down else self.problem or text
         self.restarts.failed()
 

@@ -43,8 +43,10 @@ class QueuedChange:
         peers: tuple[wire.HaproxyPeer, ...],
         repaired: dict[str, tuple[str, ...]],
     ) -> None:
-        """Complete with a receipt: applied, except for load balancers with ``errors``. ``errors`` and ``lacking``
-        (missing contents) are keyed by load balancer id."""
+        """Complete the change with a receipt: applied, except for load balancers with ``errors``.
+
+        ``errors`` and ``lacking`` (missing contents) are keyed by load balancer id.
+        """
         revisions = {one.id: one.revision for one in self.change.load_balancers}
         outcomes = tuple(
             wire.LoadBalancerOutcome(

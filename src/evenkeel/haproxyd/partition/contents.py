@@ -23,7 +23,7 @@ def is_lacking(file: wire.File) -> bool:
 
 
 def lacking(one: wire.LoadBalancerConfig | None) -> tuple[str, ...]:
-    """Identities of the contents that have to be sent."""
+    """Digests of the contents that the agent has to send."""
     files = one.files if one else ()
     return tuple(dict.fromkeys(file.sha256 for file in files if file.sha256 and is_lacking(file)))
 

@@ -29,5 +29,5 @@ class Digests:
 
 
 def digest(one: wire.LoadBalancerConfig) -> str:
-    """Equal for equal load balancers. A held content is represented by its identity, if it has one."""
+    """Digest that is equal for equal load balancers. A held content is represented by its own digest, if it has one."""
     return hashlib.sha256(_ENCODER.encode(with_identities(one))).hexdigest()[:32]

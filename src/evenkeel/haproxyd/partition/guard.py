@@ -41,7 +41,7 @@ class EpochJumpTooLarge(EvenKeelError):
 
 
 class ForeignPartition(EvenKeelError):
-    """The partition, or others with the same prefix, belong to another device group."""
+    """Another device group owns the partition, or other partitions with the same prefix."""
 
     def __init__(self, partition: str, owner: str, wanted: str) -> None:
         super().__init__(
@@ -61,7 +61,7 @@ class PartitionGuard:
         self._peer_ports = peer_ports
         self._file = GuardFile(epoch=UNGUARDED)
         self.peer_key = ""
-        """This HAProxy's certificate and key for peers; secret. Empty until it has a port for them."""
+        """This HAProxy's certificate and key for peers; secret. Empty until it has a peer port."""
         self._writing = asyncio.Lock()
 
     @property
@@ -121,9 +121,11 @@ class PartitionGuard:
     # -- ownership
 
     def refuse_stale(self, epoch: int, session_id: str) -> None:
-        """Raises :class:`StaleOwner` if the guard has a newer epoch, or the same epoch with another session: an epoch
-        that two sessions have was assigned twice, and belongs to the first. A guard without a session (from the
-        previous version) goes to the first session at its epoch."""
+        """Raises :class:`StaleOwner` if the guard has a newer epoch, or the same epoch with another session.
+
+        An epoch that two sessions have was assigned twice, and belongs to the first. A guard without a session (from
+        the previous version) goes to the first session at its epoch.
+        """
         held = self._file
         another = epoch == held.epoch and bool(held.session_id) and held.session_id != session_id
         if epoch < held.epoch or another:
@@ -177,7 +179,7 @@ class PartitionGuard:
             await self._replace_file(peers=peers)
 
     async def release_port(self) -> None:
-        """Release the port for other partitions."""
+        """Release the peer port, so that another partition can get it."""
         async with self._writing:
             port = self._file.peer_port
             await self._replace_file(peer_port=0, peers=())

@@ -23,7 +23,7 @@ class HeldLoadBalancers:
         self._binds = binds
         self._digests = Digests()
         self.by_id: Mapping[str, wire.LoadBalancerConfig] = {}
-        """Replaced as a whole, never modified in place."""
+        """Load balancers by id; the mapping is replaced as a whole, never modified in place."""
         self.incomplete: frozenset[str] = frozenset()
         """Load balancers whose contents were lost with the host's memory."""
         self._contents_changed = True
@@ -38,7 +38,10 @@ class HeldLoadBalancers:
         return self._digests.of(self.by_id)
 
     def read(self) -> None:
-        """Read from disk. Blocks. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`."""
+        """Read the load balancers from disk. Blocks.
+
+        Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`.
+        """
         self.by_id = self._change_log.read()
         self.incomplete = frozenset(name for name, one in self.by_id.items() if any(map(is_lacking, one.files)))
 
@@ -56,7 +59,7 @@ class HeldLoadBalancers:
         self._binds.replace(self._partition, self.by_id)
 
     async def replace(self, by_id: Mapping[str, wire.LoadBalancerConfig]) -> None:
-        """Hold these load balancers: written to disk first, then in memory."""
+        """Replace the held load balancers, first on disk, then in memory."""
         changed = [one for name, one in by_id.items() if self.by_id.get(name) != one]
         removed = self.by_id.keys() - by_id.keys()
         if changed or removed:

@@ -141,14 +141,16 @@ class PartitionManager:
                 log.warning("haproxy log not truncated", partition=supervisor.name, reason=error.strerror)
 
     async def limit_old_workers(self) -> None:
-        """Called every few seconds: ends old workers that need more memory than they may have together."""
+        """End old workers that exceed the memory limit of the host. Called every few seconds."""
         partitions = [supervisor.old_workers for supervisor in self._supervisors.values()]
         await limit_memory(partitions, memory_limit_bytes(self._settings.old_workers_memory_max_mib))
 
     async def restore_missing(self) -> None:
-        """Called every few seconds: restores files that were removed while the daemon runs. If the whole state
-        directory was removed, ``state_id`` changes, so that agents compare everything again. Raises
-        :class:`OSError`."""
+        """Restore files that were removed while the daemon runs. Called every few seconds.
+
+        If the whole state directory was removed, ``state_id`` changes, so that agents compare everything again. Raises
+        :class:`OSError`.
+        """
         gone = not await asyncio.to_thread(self.identity.is_current)
         await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
         await asyncio.to_thread(run_dir.prepare, self._settings)
@@ -275,7 +277,7 @@ class PartitionManager:
             raise PartitionFailed(f"partition {name}: {error.strerror}") from error
 
     async def change(self, name: str, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt:
-        """PUT (``complete``) or PATCH. Raises as :meth:`guard`, and :class:`NotGuarded`."""
+        """Apply a change, for PUT (``complete``) or PATCH. Raises as :meth:`guard`, and :class:`NotGuarded`."""
         check_change(change, complete=complete, settings=self._settings)
         check_name("partition name", name)
         if complete and not change.session_id:  # an agent of the previous version, which cannot handle NotGuarded
@@ -313,7 +315,10 @@ class PartitionManager:
             raise PartitionFailed(self.problem) from error
 
     def _refuse_too_many(self, name: str) -> None:
-        """Empty partitions are not counted: each is only a guard, and costs almost nothing."""
+        """Raises :class:`InvalidChange` if there are too many partitions in use.
+
+        Empty partitions are not counted: each is only a guard, and costs almost nothing.
+        """
         count = sum(supervisor.in_use for supervisor in self._supervisors.values())
         if count >= self._settings.partitions_max:
             raise InvalidChange(f"partition {name}: there are {count} already, and no more are allowed")

@@ -109,7 +109,10 @@ class MergedChanges:
             del self.wanted[name]
 
     def _problems(self, changed: list[wire.LoadBalancerConfig]) -> dict[str, str]:
-        """Load balancers that stay unchanged have priority for names and addresses."""
+        """Reasons to refuse changed load balancers, by id.
+
+        Load balancers that stay unchanged have priority for names and addresses.
+        """
         if not self.moved:  # most changes move nothing, and need no comparison with other load balancers
             return {one.id: problem for one in changed if (problem := self._problem(one))}
         ids = {one.id for one in changed}

@@ -23,7 +23,7 @@ class PrefixOwners:
 
     @property
     def by_prefix(self) -> Mapping[str, str]:
-        """Environment and device group, by prefix."""
+        """Owner (environment and device group) by prefix."""
         return self._by_prefix
 
     def add_loaded(self, partition: str, owner: str) -> None:

@@ -20,7 +20,7 @@ class RepairReport:
             del known[TEXTS_MAX:]
 
     def add_to_all(self, missing: str, load_balancer_ids: Collection[str]) -> None:
-        """Add a text to all load balancers: something that they share was missing and has been restored."""
+        """Add a text to all load balancers, because something that they share was missing and was restored."""
         self.add(dict.fromkeys(load_balancer_ids, (f"{missing}; repaired",)))
 
     def take(self, held: Collection[str]) -> dict[str, tuple[str, ...]]:

@@ -159,8 +159,10 @@ class PartitionSupervisor:
     # -- start and end
 
     async def load(self) -> None:
-        """Read the directory. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`; what could
-        be read is then loaded, and its addresses are reserved all the same."""
+        """Read the partition's directory; whatever could be read is loaded, and its addresses are reserved.
+
+        Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`, also after a partial load.
+        """
         await self._applier.load()
 
     async def reserve_running_binds(self) -> None:
@@ -265,7 +267,9 @@ class PartitionSupervisor:
         return await asyncio.shield(queued.receipt)
 
     def admit(self, change: wire.PartitionChange) -> None:
-        """Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`."""
+        """Check that the sender owns the guard. Raises as
+        :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`.
+        """
         self._guard.admit(change, self._state_id())
 
     # -- passes

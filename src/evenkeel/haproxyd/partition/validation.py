@@ -90,7 +90,7 @@ def _name_problems(kind: str, names: tuple[str, ...]) -> Iterator[str]:
 
 
 def name_problem(what: str, name: str) -> str:
-    """Why this is not a valid name. ``what``: what has the name, for messages."""
+    """Reason why this is not a valid name; empty if it is. ``what``: owner of the name, for messages."""
     return f"{what} is {name[:200]!r}; allowed: {wire.NAME}"
 
 
@@ -141,7 +141,9 @@ def _line_problems(
 
 
 def _argument_problems(what: str, words: tuple[str, ...], kinds: Kinds) -> Iterator[str]:
-    """Addresses and files must be visible to validation; so quotes, which could hide a word, are refused."""
+    """Problems of arguments: quoting, which could hide a word from validation, and files that are not the load
+    balancer's.
+    """
     for word in words:
         if _HIDING.search(word):
             yield f"{what}: {word[:60]!r} has a quote, a backslash, a variable or a comment; none is allowed"

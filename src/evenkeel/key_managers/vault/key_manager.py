@@ -69,7 +69,7 @@ class VaultKeyManager:
         self._calls.close()
 
     def _file(self, reference: str, project_id: ProjectId, name: str, unreadable: type[CertificateError]) -> bytes:
-        """The secret's field of this name, or castellan's single field."""
+        """Content of the secret's field of this name, or of castellan's single field. Raises ``unreadable``."""
         fields = self._folders.fields(reference, project_id)
         if name in fields:
             return fields[name].encode()

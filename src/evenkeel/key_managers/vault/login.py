@@ -46,7 +46,7 @@ class VaultLogin(Value):
 
 
 class LoginRefused(Exception):
-    """The reason for a failed login, without any credentials."""
+    """A login failed; the text gives the reason, without any credentials."""
 
 
 class LoggedIn:
@@ -108,7 +108,7 @@ class LoggedIn:
             raise LoginRefused(f"refuses the controllers' login by {self._login.method}") from None
 
     def _shown(self) -> dict[str, Any]:
-        """The response to a login."""
+        """Log in with the configured method, and return Vault's response."""
         auth, login = self._client.auth, self._login
         self._client.token = ""  # Vault refuses a login that carries an expired token
         if login.method is AuthMethod.APPROLE:

@@ -192,6 +192,7 @@ class NeutronNetwork:
         def release() -> bool:
             if claim.borrowed:
                 return self._unbind(claim.port_id or "")
+            # without an id the response of the create was lost: the port is found by its marks
             found = [claim.port_id] if claim.port_id else self._client.port_ids(claim.device_owner, claim.device_id)
             gone = [self._client.delete_port(port_id) for port_id in found]
             return any(gone)
@@ -287,6 +288,7 @@ class NeutronNetwork:
         mark, host = device_port(taken.claim.claim_id, taken.port.name), taken.port.binding_host
 
         def mark_it(port: PortState) -> bool:
+            # an earlier attempt whose response was lost may have marked it
             return port.device_id == mark.device_id or self._client.mark_port(port, mark, host)
 
         try:

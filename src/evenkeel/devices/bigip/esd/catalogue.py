@@ -33,7 +33,7 @@ ReadCommon = Callable[[tuple[str, ...]], Awaitable[Mapping[str, Common]]]
 
 
 class Catalogue:
-    """Definitions by name. Without a directory it is empty."""
+    """Enhanced service definitions by name. Empty without a directory."""
 
     def __init__(self, directory: str, read_common: ReadCommon, *, now: Callable[[], float] = time.monotonic) -> None:
         self._directory = Path(directory) if directory else None

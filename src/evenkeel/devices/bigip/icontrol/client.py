@@ -73,7 +73,9 @@ class IControl:
     # -- public methods
 
     def use(self, options: BigIpOptions, tls: ssl.SSLContext) -> None:
-        """Credentials and TLS context from now on. A token that the device still accepts is used on."""
+        """Use these credentials and this TLS context from now on. A token that the device still accepts stays
+        in use.
+        """
         self._options = options
         self._https.use(tls)
         self._refused_until_seconds = 0.0
@@ -181,8 +183,10 @@ class IControl:
         return self._https.seconds_since_answer
 
     async def is_alive(self, timeout_seconds: float) -> bool:
-        """Whether the device responds at all, with any status. Uses a connection of its own, so it does not queue
-        behind other requests."""
+        """Whether the device responds at all, with any status.
+
+        Uses its own connection, so it does not queue behind other requests.
+        """
         headers = {"X-F5-Auth-Token": self._token} if self._token else {}
         return await self._https.answers(ECHO, timeout_seconds=timeout_seconds, headers=headers)
 
@@ -206,7 +210,9 @@ class IControl:
     # -- implementation
 
     async def _patiently(self, work: Callable[[], Awaitable[T]], again: Callable[[DeviceUnavailable, int], bool]) -> T:
-        """``work``, retried with growing pauses while ``again(error, attempts so far)`` and the deadline allow."""
+        """Run ``work``, and repeat it with growing pauses while ``again(error, attempts so far)`` and the deadline
+        allow.
+        """
         deadline = time.monotonic() + self._options.retry_seconds
         for attempt in itertools.count(1):
             pause = RETRY.delay_seconds(attempt, random.uniform)

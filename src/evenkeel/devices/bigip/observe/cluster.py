@@ -43,7 +43,10 @@ class ClusterView(Value):
 
 
 async def read_cluster(device: IControl) -> ClusterView:
-    """Three reads. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
+    """Read a device's view of its cluster, with three requests.
+
+    Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    """
     devices, groups, sync = await together(
         device.collection("cm/device"), device.collection("cm/device-group", expand=True), _sync_answer(device)
     )

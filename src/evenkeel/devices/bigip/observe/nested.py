@@ -12,7 +12,7 @@ Item = Mapping[str, Any]
 
 
 def checked(host: str, what: str, answer: Item) -> Item:
-    """The answer. Raises :class:`DeviceUnavailable` if it is of another form; nothing in it is one."""
+    """The response, if it has the form of statistics; else raises :class:`DeviceUnavailable`."""
     entries = answer.get("entries", {})
     if not isinstance(entries, Mapping) or not all(map(_is_nested, entries.values())):
         raise DeviceUnavailable(host, f"answered something else than {what}")

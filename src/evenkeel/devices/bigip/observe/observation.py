@@ -133,7 +133,7 @@ def with_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absen
 
 
 def statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, ...]:
-    """Members, pools, listeners and load balancers."""
+    """Operating statuses of members, pools, listeners and load balancers."""
     live = {scalar(item.get("pool")) for item in reading.virtuals if _own(item, "listener", names)}
     counted = _counted(reading, names)
     found: list[ObservedStatus] = []

@@ -44,14 +44,14 @@ from evenkeel.devices.waiting import together
 
 
 class Guards(Value):
-    """The guards of a partition, of any owner, whether the sentinel exists, and the owners' marks."""
+    """Guards of a partition, of any owner, with the sentinel and the owners' marks."""
 
     held: tuple[Guard, ...] = ()
     sentinel: bool = False
     marks: tuple[Mark, ...] = ()
     """Marks of guards and sentinel, without objects that have none."""
     former_sentinel: bool = False
-    """The sentinel was created by a version that did not distinguish groups."""
+    """Whether the sentinel was created by a version that did not distinguish groups."""
 
     @property
     def believed(self) -> tuple[Guard, ...]:
@@ -126,7 +126,7 @@ async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guar
 
 
 async def read_light(device: IControl, partition: str) -> Observed:
-    """Pools with members and virtual servers: two reads."""
+    """Read pools with members, and virtual servers, with two requests."""
     return observed_in(await _gather(device, LIGHT_TYPES, partition), LIGHT_TYPES, partition)
 
 

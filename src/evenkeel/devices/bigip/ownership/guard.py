@@ -70,6 +70,7 @@ async def take_over(
     guards = Guards() if new else await read_guards(device, partition)
     reason = ""
     for _ in range(ATTEMPTS_MAX):
+        # in every round: another owner may have moved the guard meanwhile
         check(guards, partition, mine, names, device.host)
         if guards.held == (mine,):
             return new
@@ -84,6 +85,7 @@ async def take_over(
                 partition=partition,
                 guards=[guard.name for guard in guards.impossible_guards],
             )
+        # only for a first guard: an existing guard refuses former owners itself
         above_minimum = [] if guards.held else await minimum_epoch.admit(partition, mine)
         commands = [*takeover_commands(guards, partition, mine, names, owner), *above_minimum]
         try:
@@ -146,7 +148,7 @@ async def _refuse_route_domains(device: IControl, partition: str, adopted: Colle
 
 
 async def _partition_mark(device: IControl, partition: str, names: BigIpNames) -> Mark | None:
-    """The mark in the partition's description. Raises :class:`DeviceRejected` if it is another owner's."""
+    """The mark in the partition's description. Raises :class:`DeviceRejected` if it belongs to another owner."""
     found = await device.get(f"{_PARTITIONS}/{partition}", **{"$select": "description"})
     mark = parse_mark(found.get("description"))
     if mark is not None and not names.owns(mark):
@@ -220,7 +222,7 @@ async def remove_partition(device: IControl, partition: str, names: BigIpNames) 
 
 
 def check(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: str) -> None:
-    """Raises :class:`StaleOwner` or :class:`DeviceRejected` unless ``mine`` may own the partition."""
+    """Check that ``mine`` may own the partition. Raises :class:`StaleOwner`, :class:`DeviceRejected`."""
     if not plausible(mine.epoch):
         raise DeviceRejected(host, f"epoch {mine.epoch} is out of range; 0 to {EPOCH_MAX} are allowed")
     if foreign := [mark for mark in guards.marks if not names.owns(mark)]:
@@ -231,7 +233,7 @@ def check(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: 
 
 
 def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpNames, owner: str) -> list[Command]:
-    """The transaction that replaces the guards found by ``mine``."""
+    """Commands of the transaction that replaces the found guards by ``mine``."""
     old = [seen.name for seen in guards.held if seen != mine]
     if not guards.held and guards.sentinel:
         old.append(GUARD)

@@ -87,7 +87,7 @@ class PassOutcome(Value):
     writes: int
     repaired: dict[LoadBalancerId, list[str]] = {}
     lacking: frozenset[str] = frozenset()
-    """sha256 of the contents that neither the device holds nor the batch brought."""
+    """Digests (sha256) of the contents that neither the device holds nor the batch has."""
     left: frozenset[LoadBalancerId] = frozenset()
     """Load balancers that a complete batch did not name and the device refused to remove."""
     orphans: frozenset[LoadBalancerId] = frozenset()
@@ -141,7 +141,7 @@ class PartitionPass:
         self._left = left
         """Change at which each load balancer was left on this device, by id; kept up to date."""
         self._also = also
-        """More commands for each transaction."""
+        """Further commands for each transaction."""
         self._has_peers = has_peers
         """Whether other devices of the group get the same: a refusal by this device alone may be its own fault."""
         self._repaired: dict[LoadBalancerId, list[str]] = {}

@@ -147,6 +147,7 @@ def plan(
         ):
             # with the records of forwarding tables that go with it
             operations.append(_remove(seen.key, SHARED if seen.key.type in NEIGHBOURS else owner))
+    # after all removals of members: a node is removed with its last member
     operations.extend(_unused_nodes(observed, wanted, operations))
     gone = {step.key for step in operations if step.verb is Verb.DELETE}
     operations.extend(_remove(key, SHARED) for key in unused_files(observed, services, gone, partition, names))
@@ -267,6 +268,7 @@ def _bring(item: WantedObject, seen: ObservedObject | None, partition: str) -> I
         yield _create(item, partition)
         return
     changed = canonical.differences(item.attributes, seen.attributes)
+    # the removal comes first, because both have the same name
     if item.immutables & changed.keys():
         yield _remove(item.key, item.owner, rank=_REPLACED)
         yield _create(item, partition)

@@ -34,7 +34,7 @@ class VirtualIp(Value):
 
     @property
     def mask(self) -> str:
-        """The mask of a single address."""
+        """Netmask of a single address."""
         return IPV6_MASK if self.version == 6 else IPV4_MASK
 
     def name(self, object_id: str, names: BigIpNames) -> str:
@@ -42,7 +42,7 @@ class VirtualIp(Value):
         return names.helper(f"vip-{self.digest}", object_id) if self.digest else names.of(object_id)
 
     def kind(self, kind: str) -> str:
-        """The kind that such an object's mark states."""
+        """The kind in the mark of an object at this address."""
         return f"{kind}-{self.digest}" if self.digest else kind
 
 

@@ -33,7 +33,7 @@ def _network(listener: ServiceListener, text: str) -> str:
 
 
 def admission_parts(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> Iterator[RulePart]:
-    """The part that refuses clients of other networks."""
+    """Part of the iRule that refuses clients of networks other than ``allowed_cidrs``."""
     if not listener.allowed_cidrs:
         return
     path = f"/{names.partition(service.project_id)}/{names.helper(KIND, listener.id)}"

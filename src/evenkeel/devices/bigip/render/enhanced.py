@@ -82,12 +82,12 @@ class _Virtual:
         self.profiles: list[dict[str, str]] = [dict(one) for one in virtual.attributes["profiles"]]
         theirs = (one["name"] for one in self.profiles if one["context"] == "serverside")
         self.encrypts_again = any(self.type_of(name) != _TCP for name in theirs)
-        """Connections to members use TLS by the settings of a pool."""
+        """Whether connections to members use TLS by the settings of a pool."""
 
     # -- profiles
 
     def type_of(self, path: str) -> str:
-        """The type of a profile of the listener; empty: of none that enhanced services concern."""
+        """Type of one of the listener's profiles; empty: a type that enhanced services do not change."""
         types = {f"/{self.partition}/{item.key.name}": item.key.type for item in self.own}
         return types.get(path) or _BUILT_IN.get(path, "")
 
@@ -139,7 +139,7 @@ class _Virtual:
             self.add(self._transport(old, MEMBER_SIDE, idle | connect), "serverside")
 
     def _transport(self, old: WantedObject, kind: str, settings: Mapping[str, Any]) -> str:
-        """The path of a tcp profile instead of the fastL4 profile."""
+        """Path of a tcp profile that replaces the fastL4 profile."""
         key = Key(type=_TCP, name=old.key.name.replace("_fastl4_", f"_{kind}_"))
         mark = str(old.attributes["description"]).replace(":fastl4:", f":{kind}:")
         attributes = {**profile_attributes(kind, settings), "description": mark}
@@ -192,7 +192,7 @@ def _apply(made: _Virtual, found: Mapping[str, _Setting]) -> None:
 
 
 def _check_protocol(made: _Virtual, found: Mapping[str, _Setting]) -> None:
-    """Tags that do not go with the listener's protocol."""
+    """Raises :class:`Unrenderable` for tags that the listener's protocol does not allow."""
     protocol = made.listener.protocol
     for tag, setting in found.items():
         if tag == t.UDP:
@@ -245,7 +245,7 @@ def _transport(made: _Virtual, found: Mapping[str, _Setting]) -> None:
 
 
 def _refuse_times(made: _Virtual, tag: str, setting: _Setting) -> None:
-    """The operator's profile has the time-outs."""
+    """Raises :class:`Unrenderable` if the listener sets time-outs, which the operator's profile already has."""
     for name in ("timeout_client_data", "timeout_member_data", "timeout_member_connect"):
         value = getattr(made.listener, name)
         if value != getattr(_USUAL, name):

@@ -38,7 +38,7 @@ class HeaderPlan(Value):
 
 
 def header_plan(listener: ServiceListener, listeners: Iterable[ServiceListener]) -> HeaderPlan:
-    """``listeners``: all of the load balancer. Raises :class:`Unrenderable`."""
+    """Header changes of a listener. ``listeners``: all listeners of the load balancer. Raises :class:`Unrenderable`."""
     wanted = wanted_headers(listener)
     if listener.protocol not in L7_PROTOCOLS:
         return HeaderPlan()

@@ -114,7 +114,7 @@ def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: Bi
 
 
 def _app_cookie_code(path: str) -> tuple[str, ...]:
-    """``path``: of the data group that holds the cookie's name."""
+    """iRule code for APP_COOKIE. ``path``: path of the data group with the cookie's name."""
     name = f'set app_cookie [class match -value "{COOKIE_RECORD}" equals "{path}"]'
     return (
         "when HTTP_REQUEST {",

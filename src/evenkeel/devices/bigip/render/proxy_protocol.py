@@ -48,7 +48,7 @@ _HEADERS = {"PROXY": _TEXT, "PROXYV2": _BINARY}
 
 
 def proxy_parts(pool: ServicePool | None) -> Iterator[RulePart]:
-    """The parts that send the header. ``pool``: the listener's default pool."""
+    """Parts of the iRule that send the PROXY header. ``pool``: the listener's default pool."""
     if pool is None or pool.protocol not in _HEADERS:
         return
     yield RulePart(event="CLIENT_ACCEPTED", order=Order.INSERTION, lines=_HEADERS[pool.protocol])

@@ -27,7 +27,10 @@ _DIGEST = "binary scan [sha1 [SSL::cert 0]] H* digest"
 
 
 def header_parts(listener: ServiceListener, listeners: Iterable[ServiceListener]) -> Iterator[RulePart]:
-    """``listeners``: all of the load balancer. Raises :class:`Unrenderable`."""
+    """Parts of the iRule that change request headers. Raises :class:`Unrenderable`.
+
+    ``listeners``: all listeners of the load balancer.
+    """
     headers = header_plan(listener, listeners)
     if not headers.removed and not headers.respelled:
         return

@@ -125,5 +125,5 @@ def _cipher_names(speaker: ServiceListener | ServicePool) -> Iterable[str]:
 
 
 def whose(speaker: ServiceListener | ServicePool) -> str:
-    """The object that an attribute belongs to, for messages."""
+    """Name of the object that an attribute belongs to, for messages."""
     return f"{'listener' if isinstance(speaker, ServiceListener) else 'pool'} {speaker.id}"

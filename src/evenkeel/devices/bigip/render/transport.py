@@ -51,7 +51,7 @@ _USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
 def transport_kind(listener: ServiceListener, pool: ServicePool | None) -> str:
-    """``tcp``, ``fastl4``, ``udp`` or ``sctp``."""
+    """Kind of the transport profile: ``tcp``, ``fastl4``, ``udp`` or ``sctp``."""
     if listener.protocol in DATAGRAM_PROTOCOLS:
         return listener.protocol.lower()
     return "tcp" if is_full_proxy(listener, pool) else "fastl4"

@@ -51,7 +51,9 @@ class SyncJournal:
         self._prefix = f"evenkeel_unsynced_{names.environment}_{names.group}_"
         self._name = self._prefix + hashlib.sha256(agent_host.encode()).hexdigest()[:12]
         self.marking = False
-        """Changes are recorded. False: the device group has a stranger's changes, which must not look like ours."""
+        """Whether changes are recorded.
+
+        False: the device group has another program's changes, which must not look like ours."""
 
     def commands(self) -> list[Command]:
         """Commands that record a change of tenants' objects, for the change's transaction."""

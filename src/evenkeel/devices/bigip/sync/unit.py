@@ -58,9 +58,9 @@ class SyncUnit:
         self.unknown: tuple[str, ...] = ()
         """Hosts of named devices not reached since the agent started: they may belong to this group."""
         self.pending = False
-        """Something was changed and not seen in sync since."""
+        """Whether something was changed and the group not seen in sync since."""
         self.problem = ""
-        """Why the group is not in sync, or not written (human-readable)."""
+        """Reason, for operators, why the group is not in sync, or not written."""
 
     async def take_over(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
         """Move a guard on all reachable devices, by ``work``. Raises as :func:`on_all`.
@@ -330,5 +330,5 @@ def links_of(status: SyncStatus) -> dict[str, str]:
 
 
 def utc_now() -> datetime:
-    """The time by which ``sync_force_until`` is meant."""
+    """Current time in UTC, in which ``sync_force_until`` is given."""
     return datetime.now(UTC)

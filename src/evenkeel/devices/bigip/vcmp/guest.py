@@ -133,7 +133,10 @@ class VcmpGuest:
         return ""
 
     async def _assign(self, host: VcmpHost, guest: str, wanted: HostVlan) -> None:
-        """Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
+        """Have the host assign the VLAN, by the interface of its network.
+
+        Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+        """
         interface = self._options.interface(wanted.physical_network, host.name)
         if interface is None or not interface.tagged:
             network = wanted.physical_network

@@ -33,7 +33,7 @@ class HostVlan(Value):
 
 
 class FoundVlan(Value):
-    """A VLAN of a host or guest."""
+    """A VLAN as read from a host or guest."""
 
     path: str
     tag: int
@@ -54,7 +54,7 @@ class FoundVlan(Value):
 
 
 class FoundGuest(Value):
-    """A guest of a host."""
+    """A guest as read from its host."""
 
     name: str
     address: str
@@ -65,7 +65,7 @@ class FoundGuest(Value):
 
 
 class VcmpHost:
-    """A host. Methods raise :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
+    """Client of one vCMP host. Methods raise :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
 
     def __init__(self, name: str, options: BigIpOptions, tls: ssl.SSLContext | None) -> None:
         self.name = name

@@ -27,7 +27,7 @@ from evenkeel.devices.bigip.render.sharing import shares_connections
 
 
 def program_parts(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> Iterator[RulePart]:
-    """The parts of the iRule."""
+    """Parts of the iRule that implement the L7 policies."""
     group = f"/{names.partition(service.project_id)}/{group_name(routing, names)}"
     text = "".join((*_judging(routing), *_acting(routing)))
     text = text.replace("@GROUP@", group).replace("@COUNT@", str(len(routing.policies)))
@@ -39,7 +39,7 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 def _judging(routing: Routing) -> Iterator[str]:
-    """Compares the request with each policy in turn; ``$l7_policy`` is the first that matches, or 0."""
+    """Code that compares the request with each policy in turn; ``$l7_policy`` is the first that matches, or 0."""
     wanted = [comparison(rule) for each in routing.policies for rule in each.rules]
     operands = {each.operand for each in wanted}
     if routing.listener.protocol != TLS_PROTOCOL:

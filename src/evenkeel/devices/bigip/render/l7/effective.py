@@ -43,7 +43,7 @@ class Routing(Value):
 
 
 def routing(listener: ServiceListener, pools: Mapping[str, ServicePool]) -> Routing:
-    """``pools``: all of the load balancer, by id. Raises :class:`Unrenderable`."""
+    """The policies that can match, and the pools. ``pools``: all pools by id. Raises :class:`Unrenderable`."""
     if listener.l7policies and listener.protocol not in L7_PROTOCOLS:
         raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
     up = {pool.id: pool for pool in pools.values() if pool.admin_state_up}

@@ -49,7 +49,7 @@ Records = dict[str, str]
 
 
 def l7_data_group(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
-    """The data group. Raises :class:`Unrenderable`."""
+    """The data group that the listener's L7 iRule reads. Raises :class:`Unrenderable`."""
     return data_group(service, KIND, routing.listener.id, dict(sorted(records(service, routing, names).items())), names)
 
 
@@ -110,7 +110,7 @@ def encoded(text: str) -> str:
 
 
 class _Choice:
-    """Records of pools, of a listener."""
+    """Records by which the iRule of a listener chooses pools."""
 
     def __init__(self, service: ServiceDefinition, routing: Routing, names: BigIpNames) -> None:
         self._service, self._names = service, names
@@ -118,7 +118,7 @@ class _Choice:
         self._tls = routing.uses_tls
 
     def records(self, number: int, pool: ServicePool) -> Records:
-        """``number``: of the policy that chooses the pool."""
+        """Records of one policy's pool. ``number``: the policy's number."""
         partition = self._names.partition(self._service.project_id)
         found = {f"{number}.action": "pool", f"{number}.target": f"/{partition}/{self._names.of(pool.id)}"}
         if self._persistence:

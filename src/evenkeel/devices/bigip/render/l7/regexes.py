@@ -26,7 +26,10 @@ _PLAIN = frozenset(string.ascii_letters + string.digits + "_/:;,<>=!@%&~`'\"# -"
 
 
 class NotPossible(ValueError):
-    """Why an expression is not possible; its text follows the words ``is not possible on a BIG-IP:``."""
+    """Reason why an expression is not possible.
+
+    The text follows the words ``is not possible on a BIG-IP:``.
+    """
 
 
 def tcl_regex(text: str) -> str:

@@ -55,7 +55,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~][A-Za-z0-9!#$%&'*+.^_`|~-]{0,254}
 
 
 class Comparison(Value):
-    """A rule, checked. ``operand`` and ``how``: words of :data:`OPERANDS` and :data:`COMPARISONS`."""
+    """A validated rule. ``operand`` and ``how``: words of :data:`OPERANDS` and :data:`COMPARISONS`."""
 
     operand: str
     how: str

@@ -68,7 +68,10 @@ class DeviceAttachment(Value):
 
 
 def network_objects(service: ServiceDefinition, at: DeviceAttachment, names: BigIpNames) -> tuple[WantedObject, ...]:
-    """The objects on this device. Raises :class:`Unrenderable` naming what the device lacks."""
+    """Objects that attach this device to the load balancer's networks.
+
+    Raises :class:`Unrenderable` naming what the device lacks.
+    """
     if service.deleted or service.problem or not service.networks:
         return ()
     return tuple(_Renderer(service, at, names).objects())
@@ -254,7 +257,7 @@ def _snat_name(subnet_id: str, address: DeviceAddress) -> str:
 
 
 def _common_snat(subnet_id: str, address: DeviceAddress) -> str:
-    """The path of an address that projects share."""
+    """Path of a SNAT address in /Common, which projects share."""
     return f"/{COMMON}/{_snat_name(subnet_id, address)}"
 
 
