@@ -30,6 +30,7 @@ class RateMeter:
             rates: dict[str, float] = {}
         else:
             seconds = at_seconds - last.at_seconds
+            # several readers in one round get the same rates
             if last.counters.keys() == counters.keys() and seconds < WINDOW_MIN_SECONDS:
                 return last.rates
             rates = {

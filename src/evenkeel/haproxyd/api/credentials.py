@@ -89,11 +89,13 @@ class Credentials:
         if self._file.refresh():
             self._verified.clear()
         digest = hashlib.blake2b(name.encode() + b"\0" + password, key=self._key).digest()
+        # scrypt costs tens of milliseconds, so a verified password is remembered by a keyed digest
         if hmac.compare_digest(self._verified.get(name, b""), digest):
             return name
         known = self._file.content.get(name)
         if not await self._checks.is_right(digest, peer, partial(matches, password, known)):
             log.warning("wrong credentials", agent=name if is_name(name) else "not a name", peer=peer)
+            # slows down guessing, without costing processor time
             await asyncio.sleep(WRONG_SECONDS)
             raise WrongCredentials
         if self._file.content.get(name) is not known:

@@ -43,6 +43,7 @@ def write_file(path: Path, content: bytes, *, sync: bool = False, temporary_dir:
         temporary.unlink(missing_ok=True)
         raise
     if sync:
+        # the rename itself is durable only after this
         sync_folder(path.parent)
 
 

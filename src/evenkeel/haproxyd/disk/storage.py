@@ -182,6 +182,7 @@ class PartitionStorage:
         return "" if self.change_log.exists else "held.log is gone"
 
     def _guard_was_replaced(self) -> bool:
+        # the file is being written now, so a difference means nothing
         if not self._guard_lock.acquire(blocking=False):
             return False
         try:

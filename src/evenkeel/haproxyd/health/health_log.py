@@ -127,6 +127,7 @@ class HealthLogListener:
         line = parse_health_line(datagram)
         if line is None:
             return
+        # the tag in the text is the sender's own claim, the pid comes from the kernel
         if not self._is_worker(line.tag, pid):
             log.debug("health line ignored: its sender is not the current worker", partition=line.tag, pid=pid)
             return

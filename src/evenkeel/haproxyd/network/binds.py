@@ -149,6 +149,7 @@ def _bind_problem(bind: BindAddress) -> str:
     family = socket.AF_INET6 if six else socket.AF_INET
     try:  # on a host without IPv6, creating the socket fails
         with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
+            # as HAProxy does, so that the test has the result that HAProxy would have
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if six:
                 probe.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)

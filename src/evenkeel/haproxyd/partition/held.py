@@ -63,6 +63,7 @@ class HeldLoadBalancers:
         changed = [one for name, one in by_id.items() if self.by_id.get(name) != one]
         removed = self.by_id.keys() - by_id.keys()
         if changed or removed:
+            # on failure memory keeps the old state, which is also the one on disk
             await asyncio.to_thread(self._change_log.append, changed, removed)
             before = (self.by_id[name] for name in (*removed, *(one.id for one in changed)) if name in self.by_id)
             self._contents_changed |= any(file.kind == "certificate" for one in before for file in one.files)

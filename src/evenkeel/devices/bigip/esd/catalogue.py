@@ -43,7 +43,7 @@ class Catalogue:
         self._parsed = Parsed()
         self._directory_problem = ""
         self._devices: dict[str, Common] = {}
-        self._asked_at_seconds: float | None = None
+        self._verified_at_seconds: float | None = None
         self._turn = asyncio.Lock()
         self._users: dict[LoadBalancerId, tuple[ProjectId, frozenset[str]]] = {}
         self._changed: set[str] = set()
@@ -115,19 +115,20 @@ class Catalogue:
         self._fingerprint = snapshot.fingerprint
         self._directory_problem = snapshot.problem
         self._parsed = parse_all(snapshot.contents)
-        self._asked_at_seconds = None
+        self._verified_at_seconds = None
         log.info("enhanced services read", directory=str(directory), count=len(self._parsed.definitions))
         for problem in filter(None, (snapshot.problem, *self._parsed.problems.values())):
             log.error("enhanced services not read", problem=problem)
 
     async def _verify_on_devices(self) -> None:
         types = types_of(self._parsed.definitions.values())
-        asked_at = self._asked_at_seconds
-        if not types or (asked_at is not None and self._now() - asked_at < VERIFIED_SECONDS):
+        verified_at = self._verified_at_seconds
+        if not types or (verified_at is not None and self._now() - verified_at < VERIFIED_SECONDS):
             return
         try:
+            # of devices out of reach the last reading stays
             self._devices = {**self._devices, **await self._read_common(types)}
-            self._asked_at_seconds = self._now()
+            self._verified_at_seconds = self._now()
         except (DeviceUnavailable, DeviceRejected) as error:
             log.warning("enhanced services not checked against the devices", reason=str(error))
 

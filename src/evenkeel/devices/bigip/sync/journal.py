@@ -63,6 +63,7 @@ class SyncJournal:
         """Record that a guard is about to be moved. Raises :class:`DeviceUnavailable`."""
         if not self.marking or (await self.read()).any:
             return
+        # outside of the transaction: the mark must be there before the device has a change to explain
         command = self._command(GUARD)
         await self._device.write(command.method, command.path, command.body)
 
