@@ -123,6 +123,7 @@ class PartitionUser:
     async def release(self) -> None:
         """Release the user once no worker is left, so that another partition can get it."""
         if self.user is not None:
+            # first on disk: after a crash in between the id is unused, instead of used by two partitions
             await asyncio.to_thread(self._storage.write_worker_uid, 0)
             self._users.release(self._partition, self.user.uid)
             self.user = None

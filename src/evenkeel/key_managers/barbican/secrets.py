@@ -101,6 +101,7 @@ def _limited(answer: requests.Response) -> bytes:
     content = bytearray()
     for chunk in answer.iter_content(_CHUNK_BYTES):
         content += chunk
+        # a response without a length must not fill the memory
         if len(content) >= SECRET_BYTES_MAX:
             break
     return bytes(content[:SECRET_BYTES_MAX])

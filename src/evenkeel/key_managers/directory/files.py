@@ -53,6 +53,7 @@ class SealedFiles:
             if replace:
                 draft.replace(path)
             else:
+                # unlike a rename, a link fails if the name exists: of two concurrent writers one is refused
                 path.hardlink_to(draft)
         except FileExistsError:
             raise Conflict(f"There is a {place.reference} already.") from None

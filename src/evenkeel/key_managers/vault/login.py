@@ -63,12 +63,13 @@ class LoggedIn:
     def call(self, work: Callable[[hvac.Client], T]) -> T:
         """The result or exception of ``work``, run with a valid token; so :class:`exceptions.Forbidden` means that the
         token's policy forbids it. Raises :class:`LoginRefused`."""
+        # the number identifies the login that this call used, if another thread logs in meanwhile
         number = self._log_in_after(self._logins if self._clock() >= self._renew_at else -1)
         try:
             return work(self._client)
         except exceptions.Forbidden:
             # after a login of another thread meanwhile, this answer was to the old token or to none
-            if self._is_taken() and self._current() == number:
+            if self._is_accepted() and self._current() == number:
                 raise
         self._log_in_after(number)
         return work(self._client)
@@ -89,7 +90,7 @@ class LoggedIn:
         with self._lock:
             return self._logins
 
-    def _is_taken(self) -> bool:
+    def _is_accepted(self) -> bool:
         """Whether Vault accepts the token at all."""
         try:
             self._client.auth.token.lookup_self()
@@ -103,11 +104,11 @@ class LoggedIn:
             if self._login.method is AuthMethod.TOKEN:
                 self._client.token = self._token()
                 return _seconds(self._client.auth.token.lookup_self().get("data"), "ttl")
-            return _seconds(self._shown().get("auth"), "lease_duration")
+            return _seconds(self._login_response().get("auth"), "lease_duration")
         except (exceptions.Forbidden, exceptions.Unauthorized, exceptions.InvalidRequest):
             raise LoginRefused(f"refuses the controllers' login by {self._login.method}") from None
 
-    def _shown(self) -> dict[str, Any]:
+    def _login_response(self) -> dict[str, Any]:
         """Log in with the configured method, and return Vault's response."""
         auth, login = self._client.auth, self._login
         self._client.token = ""  # Vault refuses a login that carries an expired token

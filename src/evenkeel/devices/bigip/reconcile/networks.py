@@ -144,6 +144,7 @@ def _default_route(
     key = Key(type=ROUTE, name=f"{destination}-{number}")
     seen = observed.get(key)
     there = seen.mark.object_id if seen is not None and seen.mark is not None else ""
+    # an existing route keeps its gateway: each change interrupts traffic
     subnet_id = there if there in gateways else min(gateways)
     attributes = {
         "network": with_domain(destination, number),

@@ -308,6 +308,7 @@ def server_ids(names: tuple[str, ...]) -> dict[str, int]:
     """Server ids that depend on the name only (except for rare collisions)."""
     ids: dict[str, int] = {}
     taken: set[int] = set()
+    # in a fixed order, so that collisions are resolved alike in every run
     for name in sorted(names):
         number = zlib.crc32(name.encode()) & SERVER_ID_BITS or 1
         while number in taken:

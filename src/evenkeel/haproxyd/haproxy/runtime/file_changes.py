@@ -43,6 +43,7 @@ def file_changes(
             raise NeedsReload(f"file {name}")
     _refuse_other_order(changed, new)
     listed = [_ListChange(old[name], file) for name, file in changed.items() if file.kind == "crt_list"]
+    # order: new certificates, changed contents, lists that refer to them, removed certificates
     yield from _certificates_that_come(old, new, listed)
     for name, file in changed.items():
         if file.content != old[name].content and file.kind != "crt_list":

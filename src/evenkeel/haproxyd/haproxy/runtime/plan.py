@@ -47,6 +47,7 @@ def plan(now: HaproxyConfig, wanted: HaproxyConfig, binary: Binary, to_delete: S
             after = wanted.load_balancers.get(name) or wire.LoadBalancerConfig(id=name, revision=0)
             if before != after:
                 commands.extend(_Step(before, after, binary, to_delete, gone).commands())
+        # one reload is faster than so many commands
         if len(commands) > COMMANDS_MAX:
             raise NeedsReload("many commands")
         return RuntimePlan(commands=tuple(commands), to_delete=to_delete | frozenset(gone))
@@ -87,6 +88,7 @@ class _Step:
         for name in before:
             if name not in after:
                 yield RuntimeCommand(text=f"set server {old.name}/{name} state maint")
+                # in maintenance first: HAProxy deletes only a server without connections
                 self._gone.append((old.name, name))
         for name, server in after.items():
             if name in before:
@@ -103,6 +105,7 @@ class _Step:
         if "cookie" in words and not self._binary.cookies_at_runtime:
             raise NeedsReload(f"server {server.name} has a cookie")
         name = f"{backend.name}/{server.name}"
+        # HAProxy refuses a server of a name that it still has
         if (backend.name, server.name) in self._to_delete:
             raise NeedsReload(f"server {server.name} is still there")
         text = " ".join(("add server", name, address_of(server), *words, *self._implied_words(server)))
