@@ -121,7 +121,7 @@ class Process:
 
 
 def stop_all(processes: Sequence[Process], timeout_seconds: float = STOP_SECONDS) -> None:
-    """Terminate all processes concurrently; those still running after ``timeout_seconds`` are killed."""
+    """Terminate all processes concurrently; processes still running after ``timeout_seconds`` are killed."""
     for process in processes:
         process.send(signal.SIGCONT)
         process.send(signal.SIGTERM)

@@ -194,7 +194,7 @@ class DeviceGroup(ABC, Generic[D, R]):
     ) -> Observation:
         """Merge the devices' readings into one observation.
 
-        ``absent``: objects that a device lacks and others have; ``uneven``: those that it also lacked at the previous
+        ``absent``: objects that a device lacks and others have; ``uneven``: objects that it also lacked at the previous
         observation.
         """
 

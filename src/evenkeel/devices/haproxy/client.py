@@ -91,7 +91,7 @@ class Daemon:
         return await self._write("POST", f"{partition}/guard", guard, wire.GuardState, partition)
 
     async def put(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
-        """Replace the partition's contents by those of the change."""
+        """Replace the partition's contents by the change's."""
         return await self._write("PUT", partition, change, wire.Receipt, partition)
 
     async def patch(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:

@@ -62,7 +62,7 @@ class BindRegistry:
         """Reserved addresses with their holders, by partition."""
 
     def reserve(self, partition: str, one: wire.LoadBalancerConfig, *, own: bool = False) -> str:
-        """Reserve all addresses of a load balancer, in addition to those that it has.
+        """Reserve all addresses of a load balancer, in addition to its earlier ones.
 
         Returns empty, or a text for operators that names the conflicting holder: a load balancer of another partition,
         and with ``own`` also another one of the same partition.

@@ -156,7 +156,7 @@ class NeutronClient:
         return [row.id for row in islice(rows, ITEMS_MAX)]
 
     def ports_there(self, port_ids: Sequence[str]) -> set[str]:
-        """Ids of the ports that exist, of those given."""
+        """The given port ids without the ids of ports that do not exist."""
         rows = self.documents("/ports", "ports", {"id": list(port_ids), "fields": ["id"]}, limit=ITEMS_MAX)
         return {row["id"] for row in rows}
 

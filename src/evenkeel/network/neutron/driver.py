@@ -63,7 +63,7 @@ class Claims(Protocol):
         ...
 
     async def abandon_vip(self, claim: PortClaim) -> None:
-        """Make the claim due at once, so that its port is deleted."""
+        """Make the claim due immediately, so that its port is deleted."""
         ...
 
     async def forget_vip(self, claim_id: str) -> None:

@@ -77,7 +77,7 @@ def merge(
     """Merge the readings of all devices into one observation.
 
     Statuses are those of the active device (else the first that responded), statistics are summed over devices.
-    ``absent``: objects that a device lacks and others have. ``uneven``: those that it already lacked at the previous
+    ``absent``: objects that a device lacks and others have. ``uneven``: objects that it already lacked at the previous
     observation; their load balancers are DEGRADED.
     """
     seen = tuple(readings.values())

@@ -1,7 +1,7 @@
 """The guard: the device's own record of a partition's owner, checked by the device on every write.
 
 A guard is a data group named after its epoch and its owner's session. A takeover deletes the guards that it read and
-creates its own in one transaction. If another agent was faster, one of those deletions names an absent object and the
+creates its own in one transaction. If another agent was faster, one of its deletions names an absent object and the
 device refuses the whole transaction: the takeover is a compare-and-set. The first owner has no guard to delete, so it
 also creates a sentinel of fixed name: of two first owners, the second finds that it exists; and it must be above the
 minimum epoch (:mod:`.minimum_epoch`), which shows the newest guard that was removed. Each batch of a stale owner refers

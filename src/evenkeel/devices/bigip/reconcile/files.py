@@ -30,7 +30,7 @@ from evenkeel.devices.bigip.objects import (
 )
 
 Files = dict[Key, Secret | None]
-"""Files that must exist; with content for those that have to be created."""
+"""Files that must exist; with content if the file has to be created."""
 _REFERRING = ("cert", "key", "chain", "caFile", "clientCertCa", "crlFile")
 
 

@@ -12,7 +12,7 @@ while the outcome of every write was known. So
   a takeover and another full read.
 
 A refused batch is split until only the load balancers that the device refuses are left. A write whose response was lost
-is never repeated: the transaction is dropped, the partition read again, and the rest planned anew.
+is never repeated: the transaction is dropped, the partition read again, and the rest planned again.
 """
 
 import time

@@ -332,7 +332,7 @@ def _persistence(made: _Virtual, found: Mapping[str, _Setting]) -> None:
 
 
 def _code(made: _Virtual, found: Mapping[str, _Setting]) -> None:
-    """Append the services' iRules and policies to those of the listener."""
+    """Append the services' iRules and policies to the listener's."""
     if t.RULES in found:
         made.attributes["rules"] = [*made.attributes.get("rules", ()), *found[t.RULES].paths]
     if t.POLICIES in found:

@@ -16,7 +16,7 @@ type SCTP               none: a BIG-IP has no such monitor
 monitor_address, _port  a monitor of its own for each destination, which its members refer to; an address alone
                         is checked at the member's port, since with an address a device needs a port. It
                         speaks neither the pool's TLS nor the PROXY protocol
-pool of PROXY, PROXYV2  the check begins with such a header, which says that it is the device's own
+pool of PROXY, PROXYV2  the check begins with such a header, which marks it as the device's own
 ======================  ============================================================================
 """
 

@@ -30,7 +30,7 @@ def vlans_of(rendered: Sequence[RenderedObjects]) -> dict[int, HostVlan]:
 
 
 def without_refused(rendered: Sequence[RenderedObjects], problems: Mapping[int, str]) -> tuple[RenderedObjects, ...]:
-    """The load balancers, with a problem in those that need a VLAN that cannot be assigned."""
+    """The load balancers, with a problem in each that needs a VLAN that cannot be assigned."""
     return tuple(_checked(one, problems) for one in rendered)
 
 

@@ -3,10 +3,10 @@
 =============  ==================================================================================================
 Octavia        HAProxy
 =============  ==================================================================================================
-tls_versions   ``ssl-min-ver`` and ``ssl-max-ver``: with a gap HAProxy would enable only those above it
+tls_versions   ``ssl-min-ver`` and ``ssl-max-ver``: with a gap HAProxy would enable only versions above it
 tls_ciphers    ``ciphersuites`` for TLS 1.3 (names that begin with ``TLS_``), ``ciphers`` for older versions
                If none is for TLS 1.3, OpenSSL's three defaults apply there; if none is for older versions, those
-               versions are disabled, because OpenSSL's default ciphers were not asked for
+               versions are disabled, because OpenSSL's default ciphers were not requested
 TLSv1, 1.1     ``@SECLEVEL=0``: above it OpenSSL 3 has no signature algorithm for them
 =============  ==================================================================================================
 """

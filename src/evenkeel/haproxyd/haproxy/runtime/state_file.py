@@ -1,8 +1,8 @@
-"""The server states that the next worker loads, from those of the worker that it replaces. Pure.
+"""Writes the server states that a new worker loads, from the states of the worker that it replaces. Pure.
 
-HAProxy lets the loaded file decide about port, TLS, target and state of health checks, and health itself, whatever the
-new configuration says, and through all further reloads. So the file carries over only what a configuration does not
-say: whether a server is up. Measured with HAProxy 2.6, 2.8, 3.0, 3.2 and 3.4:
+In HAProxy the loaded file overrides the new configuration, through all further reloads, in port, TLS, target and state
+of health checks, and health itself. So the file carries over only what a configuration does not contain: whether a
+server is up. Measured with HAProxy 2.6, 2.8, 3.0, 3.2 and 3.4:
 
 - Only the first 20 columns are written: TLS, and addresses and ports of checks are then the configuration's.
 - Port, weight, admin state and state of checks are written as the new configuration has them.

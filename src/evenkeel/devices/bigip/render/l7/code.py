@@ -1,8 +1,8 @@
 r"""L7 policies as a part of the listener's iRule. Pure.
 
 The code is made of the blocks below, chosen by what the policies need; the number of policies and the data group's
-name are filled in. Everything else stands in the data group (:mod:`.records`). All commands are those of Tcl 8.4 and
-of iRules of TMOS 13.
+name are filled in. Everything else stands in the data group (:mod:`.records`). All commands exist in Tcl 8.4 and
+in iRules of TMOS 13.
 
 A header's values are separated by commas, a cookie's by commas and semicolons, outside of double quotes, as in HAProxy.
 There is no ``<`` in the code, because devices may refuse requests with what could be an HTML tag: comparisons do
