@@ -198,7 +198,7 @@ class HaproxyProcess:
                 seen = await self.cli.processes()
                 if right(seen):
                     answer_seconds = min(2 * answer_seconds, LAST_ANSWER_SECONDS)
-                    await self.cli.ask(f"@!{seen.worker_pid} show info", timeout_seconds=answer_seconds)
+                    await self.cli.master_command(f"@!{seen.worker_pid} show info", timeout_seconds=answer_seconds)
                     return seen
             await asyncio.sleep(POLL_SECONDS)
         raise HaproxyDown(f"HAProxy's master did not report within {limit_seconds:g} s that its worker serves")
@@ -221,7 +221,9 @@ class HaproxyProcess:
                 before = await self.cli.processes()
                 answer = ""
                 with contextlib.suppress(HaproxyDown):  # before 2.7 the connection just closes
-                    answer = await self.cli.ask("reload", timeout_seconds=self._settings.reload_timeout_seconds)
+                    answer = await self.cli.master_command(
+                        "reload", timeout_seconds=self._settings.reload_timeout_seconds
+                    )
                 after = await self._wait_for(
                     lambda seen: seen.reloads != before.reloads and seen.worker_pid is not None,
                     self._settings.reload_timeout_seconds,

@@ -122,7 +122,7 @@ async def test_commands_wait_while_the_master_reloads(tmp_path):
         async with cli.exclusive():
             asked = asyncio.create_task(cli.command("show info"))
             await asyncio.sleep(0)
-            assert await cli.ask("reload") == "fine\n"
+            assert await cli.master_command("reload") == "fine\n"
             assert not asked.done()
         assert await asked == "fine\n"
 

@@ -155,7 +155,7 @@ class PartitionCounters:
 
     async def _follow(self, held: HeldWorker) -> None:
         try:
-            worker = worker_key(worker_pid(await held.ask("show info")))
+            worker = worker_key(worker_pid(await held.command("show info")))
         except HaproxyDown as error:
             held.close()
             log.warning("last counters of the worker may be lost", partition=self._name, reason=str(error))
@@ -180,7 +180,7 @@ class PartitionCounters:
     async def _is_active(self, held: HeldWorker, worker: str) -> bool:
         """Record the worker's counts, and return whether it has connections. Raises :class:`HaproxyDown`."""
         async with self._lock:  # answers are recorded in the order in which they were given
-            counts = frontend_counts(await held.ask(FRONTENDS))
+            counts = frontend_counts(await held.command(FRONTENDS))
             self._totals.seen(worker, counts)
         return any(one.active for one in counts.values())
 

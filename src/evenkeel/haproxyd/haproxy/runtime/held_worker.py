@@ -37,11 +37,11 @@ class HeldWorker:
         held = cls(*streams)
         with contextlib.ExitStack() as failed:
             failed.callback(held.close)
-            await held.ask("prompt")  # else the worker closes the connection after the first answer
+            await held.command("prompt")  # else the worker closes the connection after the first answer
             failed.pop_all()
         return held
 
-    async def ask(self, text: str) -> str:
+    async def command(self, text: str) -> str:
         """Send one command and return the worker's answer. Raises :class:`HaproxyDown`."""
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):

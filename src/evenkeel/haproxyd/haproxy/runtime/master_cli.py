@@ -64,7 +64,7 @@ class MasterCli:
 
     async def processes(self) -> Processes:
         """Read the current processes from the master. Raises :class:`HaproxyDown`."""
-        return parse_processes(await self.ask("show proc"))
+        return parse_processes(await self.master_command("show proc"))
 
     @contextlib.asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
@@ -80,7 +80,7 @@ class MasterCli:
 
     async def _send_when_open(self, text: str, payload: str) -> str:
         async with self._when_open():
-            return await self.ask(text, payload)
+            return await self.master_command(text, payload)
 
     @contextlib.asynccontextmanager
     async def _when_open(self) -> AsyncIterator[None]:
@@ -99,7 +99,7 @@ class MasterCli:
             if not self._under_way:
                 self._idle.set()
 
-    async def ask(self, text: str, payload: str = "", *, timeout_seconds: float | None = None) -> str:
+    async def master_command(self, text: str, payload: str = "", *, timeout_seconds: float | None = None) -> str:
         """Send one command to the master, also during :meth:`exclusive`. Raises :class:`HaproxyDown`."""
         limit_seconds = self._timeout_seconds if timeout_seconds is None else timeout_seconds
         return await self._send(request_of(text, payload), limit_seconds)
