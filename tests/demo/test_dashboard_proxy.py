@@ -104,4 +104,4 @@ async def test_what_is_not_offered_is_refused(stage: Stage, body: Any, told: str
 
 async def test_they_are_not_offered_while_the_story_is_told(stage: Stage) -> None:
     status, text = await stage.control({"action": "kill", "host": "host-1"})
-    assert (status, "story" in text) == (409, True)
+    assert (status, "scenario" in text) == (409, True)

@@ -189,7 +189,7 @@ async def test_what_a_dead_agent_left_and_what_others_lost_is_put_right(
     await hands.call("POST", "net/vlan", left)
     # an agent of another group wrote the list that it had read before, and died before it took its own back
     await hands.call("PATCH", "vcmp/guest/alone", {"vlans": ["/Common/vlan-150"]})
-    monkeypatch.setattr(guests, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(guests, "RECONCILE_SECONDS", 0.0)
 
     await owner.observe()
     assert sorted(await chassis.given("host-1", "alone")) == ["/Common/vlan-101", "/Common/vlan-150"]
@@ -226,7 +226,7 @@ async def test_networks_that_projects_share_are_in_common_of_the_guest(
     # another agent looks after it, who has given nothing itself
     again = own(chassis.pair, chassis)
     await again.take_over(COMMON_PROJECT, 2, session_of(2))
-    monkeypatch.setattr(guests, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(guests, "RECONCILE_SECONDS", 0.0)
     monkeypatch.setattr(guests, "LEFTOVER_SECONDS", 0.0)
     await again.observe()
     assert errors(await again.apply(networks(definition, epoch=2, complete=True))) == {}
