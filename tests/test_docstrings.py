@@ -1,11 +1,22 @@
-"""A docstring says something itself: one that only points elsewhere is left out, or says what is particular here."""
+"""Docstrings and attribute comments are understood alone: they name their subject, and do not only point elsewhere."""
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 SOURCES = Path(__file__).parents[1] / "src"
 ONLY_A_POINTER = re.compile(r"(?:See|As|Like) (?:the module|:\w+:`[^`]*`)\.?")
+WITHOUT_SUBJECT = re.compile(r"(?:Of|As|The same|Its|Those|What|Who|Whose)\b")
+
+
+def _texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and text of each docstring and attribute comment."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value.strip()
 
 
 def test_no_docstring_only_points_elsewhere() -> None:
@@ -17,3 +28,23 @@ def test_no_docstring_only_points_elsewhere() -> None:
         and ONLY_A_POINTER.fullmatch(ast.get_docstring(node) or "")
     ]
     assert found == []
+
+
+def test_docstrings_and_attribute_comments_name_their_subject() -> None:
+    """Migrations are left out: they are kept as they were released."""
+    found = [
+        f"{path.relative_to(SOURCES)}:{line} {text.splitlines()[0]}"
+        for path in sorted((SOURCES / "evenkeel").rglob("*.py"))
+        if "migrations" not in path.parts
+        for line, text in _texts(ast.parse(path.read_text()))
+        if WITHOUT_SUBJECT.match(text)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("text", "names_it"),
+    [("Of the user.", False), ("Those that are known.", False), ("Official name.", True), ("Offers of a bus.", True)],
+)
+def test_a_text_that_begins_with_a_relation_has_no_subject(text: str, names_it: bool) -> None:
+    assert (WITHOUT_SUBJECT.match(text) is None) == names_it

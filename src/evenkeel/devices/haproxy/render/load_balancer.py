@@ -47,7 +47,7 @@ class RenderedConfig(Value):
 
     service: ServiceDefinition
     load_balancer: wire.LoadBalancerConfig | None = None
-    """Its configuration; None: it is to be removed, or there is a ``problem``."""
+    """Configuration of the load balancer; None if it is to be removed, or there is a ``problem``."""
     problem: str = ""
 
 
