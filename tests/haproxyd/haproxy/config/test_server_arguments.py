@@ -16,7 +16,7 @@ from evenkeel.haproxyd.haproxy.config.server_arguments import ServerArguments, a
         (("cookie", "ssl", "check-sni", "track", "check"), ServerArguments(checked=True)),
         (
             ("send-proxy-v2", "check-ssl", "check-sni", "port", "check"),
-            ServerArguments(checked=True, checked_over_tls=True),
+            ServerArguments(checked=True, checked_over_tls=True, implied_in_checks=("check-send-proxy",)),
         ),
     ],
 )
