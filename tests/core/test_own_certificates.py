@@ -2,7 +2,8 @@
 
 import pytest
 
-from evenkeel.core.own_certificates import DAY_SECONDS, OwnCertificate, expiring
+from evenkeel.core.certificates import DAY_SECONDS
+from evenkeel.core.own_certificates import OwnCertificate, expiring
 
 
 @pytest.mark.parametrize(

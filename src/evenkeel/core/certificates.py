@@ -1,7 +1,7 @@
 """Certificates with their keys, CA certificates and revocation lists, as key managers return them: values only."""
 
 import hashlib
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NoReturn
 
@@ -161,6 +161,22 @@ EXPIRY_DAYS = (30, 7, 1, 0)
 """Days before the end of a certificate at which operators get an event; the last event (0) is when it has expired. A
 revocation list gets only the last one: most lists are never far from their next update.
 """
+DAY_SECONDS = 86_400.0
+
+
+def expiry_stages(ends_at: float, now_seconds: float) -> list[int]:
+    """Return the stages of :data:`EXPIRY_DAYS` that a certificate has reached; empty if it is valid for longer. Both
+    times are seconds since the epoch.
+    """
+    return [days for days in EXPIRY_DAYS if ends_at <= now_seconds + days * DAY_SECONDS]
+
+
+def expiry_text(title: str, ends_at: float, days: int) -> str:
+    """Text of the event of one stage of :data:`EXPIRY_DAYS`. ``title``: names the certificate; ``ends_at``: its expiry
+    in seconds since the epoch.
+    """
+    end = datetime.fromtimestamp(ends_at, UTC).isoformat(timespec="seconds")
+    return f"{title} {f'expires within {days} d' if days else 'has expired'}: valid until {end}"
 
 
 class DueCertificate(Value):

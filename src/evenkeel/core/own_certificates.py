@@ -1,14 +1,12 @@
 """Certificates of the product itself: of its own servers, and of the servers to which it connects."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
-from evenkeel.core.certificates import EXPIRY_DAYS
+from evenkeel.core.certificates import DAY_SECONDS, expiry_stages, expiry_text
 from evenkeel.core.values import Value
 
 LOOK_SECONDS = 3600.0
 """Interval of checks of a certificate."""
-DAY_SECONDS = 86_400.0
 
 
 class OwnCertificate(Value):
@@ -20,16 +18,14 @@ class OwnCertificate(Value):
     """Expiry time, in seconds since the epoch."""
 
     def due(self, now_seconds: float) -> int | None:
-        """Return the smallest of :data:`EXPIRY_DAYS` within which the certificate expires, 0 if it has expired; None:
-        no event is due.
+        """Return the smallest of :data:`~evenkeel.core.certificates.EXPIRY_DAYS` within which the certificate expires,
+        0 if it has expired; None: no event is due.
         """
-        stages = [days for days in EXPIRY_DAYS if self.ends_at <= now_seconds + days * DAY_SECONDS]
-        return min(stages, default=None)
+        return min(expiry_stages(self.ends_at, now_seconds), default=None)
 
     def text(self, days: int) -> str:
         """Text of the event for operators. ``days``: result of :meth:`due`."""
-        end = datetime.fromtimestamp(self.ends_at, UTC).isoformat(timespec="seconds")
-        return f"certificate of {self.name} {f'expires within {days} d' if days else 'has expired'}: valid until {end}"
+        return expiry_text(f"certificate of {self.name}", self.ends_at, days)
 
 
 def expiring(certificates: Sequence[OwnCertificate], *, days: int, now_seconds: float) -> tuple[OwnCertificate, ...]:

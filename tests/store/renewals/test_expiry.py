@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.certificates import CertificateKind, ReferenceQuery
+from evenkeel.core.certificates import DAY_SECONDS, CertificateKind, ReferenceQuery
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from evenkeel.store.renewals.expiry import DAY_SECONDS
 from tests.store.ownership_world import World, world_fixture
 from tests.store.renewals.test_contents import events, found, one_due
 

@@ -3,19 +3,17 @@ was due.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, not_, or_, select, update
 
-from evenkeel.core.certificates import EXPIRY_DAYS, CertificateKind
+from evenkeel.core.certificates import DAY_SECONDS, EXPIRY_DAYS, CertificateKind, expiry_stages, expiry_text
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.renewals.contents import in_use, title
 from evenkeel.store.writing.events import event_row, record_events
 
 _certificate = schema.certificate
-DAY_SECONDS = 86_400.0
 
 
 def ends_within(days: int) -> ColumnElement[bool]:
@@ -47,20 +45,15 @@ def warn(connection: Connection, rows: Sequence[Any]) -> int:
     """Record the events that no other controller recorded meanwhile; returns how many."""
     events = []
     for row in sorted(rows, key=lambda row: str(row.id)):
-        days = min(days for days in EXPIRY_DAYS if row.not_after <= row.now + days * DAY_SECONDS)
+        days = min(expiry_stages(row.not_after, row.now))
         told = _certificate.c.expiry_told_days
         unchanged = (_certificate.c.id == row.id, _certificate.c.not_after == row.not_after)
         same = told.is_(None) if row.expiry_told_days is None else told == row.expiry_told_days
         if connection.execute(update(_certificate).where(*unchanged, same).values(expiry_told_days=days)).rowcount:
-            events.append(event_row(kind=_kind(days), text=_text(row, days)))
+            events.append(event_row(kind=_kind(days), text=expiry_text(title(row), row.not_after, days)))
     record_events(connection, events)
     return len(events)
 
 
 def _kind(days: int) -> str:
     return "certificate_expiring" if days else "certificate_expired"
-
-
-def _text(row: Any, days: int) -> str:
-    end = datetime.fromtimestamp(row.not_after, UTC).isoformat(timespec="seconds")
-    return f"{title(row)} {f'expires within {days} d' if days else 'has expired'}: valid until {end}"
