@@ -54,9 +54,10 @@ async def serve(database: str, port: int, identity: str, folder: Path, *, quotas
     from evenkeel.api.app import create_app
     from evenkeel.cmd.logs import set_up_logs
     from evenkeel.cmd.runtime import tune_collector
-    from evenkeel.core.control import Change, Environment
-    from evenkeel.core.model import Subnet
-    from evenkeel.core.quota import Quotas
+    from evenkeel.core.control.environments import Environment
+    from evenkeel.core.control.writes import Change
+    from evenkeel.core.resources.model import Subnet
+    from evenkeel.core.resources.quota import Quotas
     from evenkeel.network.builtin import BuiltinNetwork
     from evenkeel.store.options import StoreOptions
     from evenkeel.store.sql_store import open_store

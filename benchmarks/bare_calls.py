@@ -17,8 +17,8 @@ from aiormq.abc import DeliveredMessage
 
 from evenkeel.bus.amqp.nodes import HEARTBEAT_SECONDS
 from evenkeel.bus.codec import encode
-from evenkeel.core.ids import AgentId, SessionId
-from evenkeel.core.messages import Keepalive, SessionState
+from evenkeel.core.kit.ids import AgentId, SessionId
+from evenkeel.core.protocol.messages import Keepalive, SessionState
 
 QUEUE = "floor"
 REPLY_TO = "amq.rabbitmq.reply-to"

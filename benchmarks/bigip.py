@@ -32,8 +32,8 @@ from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, gone, listener, member, pool, service, session_of
 from tests.waiting import eventually
 
-from evenkeel.core.device import PartitionBatch, PartitionOutcome
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.bigip import open_group
 
 LISTENERS, MEMBERS = 100, 10

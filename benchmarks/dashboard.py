@@ -25,9 +25,9 @@ import httpx
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.services.postgres import PostgreSQL
 
-from evenkeel.core.control import Environment
-from evenkeel.core.model import LoadBalancer, Vip
-from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.resources.model import LoadBalancer, Vip
+from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.demo.workspace import Workspace, announced
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema

@@ -21,14 +21,14 @@ from benchmarks.idle import cpu_seconds, family
 from sqlalchemy import text
 from tests.services.postgres import PostgreSQL
 
-from evenkeel.core.control import ListQuery, TagFilter
-from evenkeel.core.errors import StoreUnavailable
-from evenkeel.core.ids import AgentId
-from evenkeel.core.messages import Keepalive
-from evenkeel.core.model import Listener, LoadBalancer, Member, Pool
-from evenkeel.core.overview import SeenController
+from evenkeel.core.control.lists import ListQuery, TagFilter
+from evenkeel.core.control.overview import SeenController
+from evenkeel.core.kit.errors import StoreUnavailable
+from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.ports.ownership import ArrivedKeepalive
-from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.protocol.messages import Keepalive
+from evenkeel.core.resources.model import Listener, LoadBalancer, Member, Pool
+from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.metrics.system import read_figures
 from evenkeel.store.operators.counts import read_counts
 from evenkeel.store.records import schema

@@ -39,7 +39,7 @@ from benchmarks.sizing import ask
 from tests.services.postgres import PostgreSQL
 from tests.services.rabbitmq import RabbitMQ
 
-from evenkeel.core.device import PartitionBatch, PartitionOutcome
+from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 
 PROCESSES = 4

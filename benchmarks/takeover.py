@@ -26,8 +26,10 @@ from evenkeel.bus.memory import MemoryBus, MemoryHub
 from evenkeel.cmd.runtime import SystemClock, tune_collector
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import Environment, Shard, VipPlan
-from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.control.shards import Shard
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from evenkeel.store.sql_store import SqlStore, open_store
 

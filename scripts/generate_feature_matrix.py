@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from evenkeel.cmd.capabilities import load_capabilities
-from evenkeel.core.capabilities import (
+from evenkeel.core.devices.capabilities import (
     INSERT_HEADERS,
     LISTENER_DEFAULTS,
     MEMBER_DEFAULTS,
@@ -16,7 +16,7 @@ from evenkeel.core.capabilities import (
     TLS_INSERT_HEADERS,
     Capabilities,
 )
-from evenkeel.core.model import (
+from evenkeel.core.resources.model import (
     POOL_PROTOCOLS_OF_LISTENER,
     HealthMonitorType,
     L7PolicyAction,

@@ -11,8 +11,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from msgspec.structs import replace
 
-from evenkeel.core.certificates import CertificateContent, CertificateKind, PrivateKey
-from evenkeel.core.service import ServiceCertificate, ServiceDefinition
+from evenkeel.core.devices.service import ServiceCertificate, ServiceDefinition
+from evenkeel.core.tls.certificates import CertificateContent, CertificateKind, PrivateKey
 from evenkeel.key_managers.parsing.facts import facts_of
 from tests.key_managers.authority import Issued
 

@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 
 EDITS = {
-    "evenkeel.core.model": (
+    "evenkeel.core.resources.model": (
         '    connection_limit: int = -1\n    """Limit of open connections; -1: no limit."""\n',
         "    x_limit: int = 5\n",
     ),
@@ -49,10 +49,10 @@ async def found(directory: Path) -> dict[str, Any]:
     from sqlalchemy import text
 
     from evenkeel.api.app import create_app
-    from evenkeel.core.attributes import CHANGEABLE
-    from evenkeel.core.capabilities import OPTIONS, Capabilities, listener_problems
-    from evenkeel.core.model import Listener
-    from evenkeel.core.service import definition_of
+    from evenkeel.core.devices.capabilities import OPTIONS, Capabilities, listener_problems
+    from evenkeel.core.devices.service import definition_of
+    from evenkeel.core.resources.attributes import CHANGEABLE
+    from evenkeel.core.resources.model import Listener
     from evenkeel.network.builtin import BuiltinNetwork
     from evenkeel.store.records import schema
     from evenkeel.store.records.rows import KINDS, row_of

@@ -9,10 +9,7 @@ from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
 from evenkeel.cmd.runtime import SystemClock
-from evenkeel.core import messages as m
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.device import (
+from evenkeel.core.devices.device import (
     DeviceFacts,
     EnhancedServices,
     PartitionBatch,
@@ -21,10 +18,14 @@ from evenkeel.core.device import (
     Retirement,
     service_outcome,
 )
-from evenkeel.core.errors import CallRefused, CallTimeout
-from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceCertificate, ServiceDefinition
-from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.core.devices.service import ServiceCertificate, ServiceDefinition
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import CallRefused, CallTimeout
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.resources.model import Vip
+from evenkeel.core.resources.statuses import HaType, RescheduleMode
+from evenkeel.core.status.outcomes import Applied, ObservedStatistics, ObservedStatus
+from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.sealing import BoxPurpose, KeyPair, seal
 from tests.clock import HandClock
 
@@ -65,13 +66,13 @@ class FakeControllers:
         self.revisions = revisions
         self.history = "history"
         """Part of the identity of every change."""
-        self.reports: list[m.Applied] = []
+        self.reports: list[Applied] = []
         self.requested: list[tuple[str, ...] | None] = []
         """Load balancers whose definitions were requested; None: of all."""
         self.traffic: set[bool] = set()
         self.repaired: list[m.Repaired] = []
-        self.statuses: list[tuple[m.ObservedStatus, ...]] = []
-        self.statistics: list[m.ObservedStatistics] = []
+        self.statuses: list[tuple[ObservedStatus, ...]] = []
+        self.statistics: list[ObservedStatistics] = []
         self.answers_reports = True
         """Else what was seen on the devices is taken, and nobody is told."""
         self.expected: tuple[str, ...] | None = None

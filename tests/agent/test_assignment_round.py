@@ -3,7 +3,7 @@
 from typing import Any
 
 from evenkeel.agent.assignment_round import AssignmentRound
-from evenkeel.core import messages as m
+from evenkeel.core.protocol import messages as m
 
 
 def page(*names: str, after: str = "", more: bool = False, revision: int = 7, history: str = "h1") -> m.Assignments:

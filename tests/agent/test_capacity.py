@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Collection, Mapping
 
 from evenkeel.agent.capacity import CapacityGauge
-from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.core.messages import CapacityFigure
+from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.core.resources.capacity import CapacityFigure
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from tests.clock import HandClock
 

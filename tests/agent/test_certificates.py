@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.agent import certificates as room
-from evenkeel.core import messages as m
-from evenkeel.core.certificates import CertificateContent, CertificateKind, PrivateKey
-from evenkeel.core.errors import CallRefused, CallTimeout, SessionLost
-from evenkeel.core.service import ServiceCertificate
+from evenkeel.core.devices.service import ServiceCertificate
+from evenkeel.core.kit.errors import CallRefused, CallTimeout, SessionLost
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.tls.certificates import CertificateContent, CertificateKind, PrivateKey
 from evenkeel.sealing import KeyPair
 from tests.agent.fakes import Bench
 from tests.clock import HandClock

@@ -11,11 +11,12 @@ from evenkeel.agent import common_shard
 from evenkeel.agent.common_shard import LATE_SECONDS, CommonShardWorker, _parts, with_devices
 from evenkeel.agent.inventory import Findings
 from evenkeel.cmd.runtime import SystemClock
-from evenkeel.core import messages as m
-from evenkeel.core.device import DeviceState, Observation
-from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.core.model import ListenerStatistics
-from evenkeel.core.statuses import OperatingStatus as S
+from evenkeel.core.devices.device import DeviceState, Observation
+from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.resources.model import ListenerStatistics
+from evenkeel.core.resources.statuses import OperatingStatus as S
+from evenkeel.core.status.outcomes import ObservedStatistics, ObservedStatus
 from evenkeel.metrics.agent import DRIFT_FOUND
 from tests.agent.fakes import SETTINGS, FakeControllers
 from tests.waiting import eventually
@@ -23,8 +24,8 @@ from tests.waiting import eventually
 AWAY = "device bigip-b is out of reach"
 
 
-def load_balancer(number: int = 1, status: S = S.ONLINE, reason: str = "") -> m.ObservedStatus:
-    return m.ObservedStatus(kind="loadbalancer", id=f"lb-{number}", status=status, reason=reason)
+def load_balancer(number: int = 1, status: S = S.ONLINE, reason: str = "") -> ObservedStatus:
+    return ObservedStatus(kind="loadbalancer", id=f"lb-{number}", status=status, reason=reason)
 
 
 def devices(*, second: bool) -> tuple[DeviceState, ...]:
@@ -75,7 +76,7 @@ class Bench:
         )
 
     @property
-    def reported(self) -> list[m.ObservedStatus]:
+    def reported(self) -> list[ObservedStatus]:
         return [status for report in self.controllers.statuses for status in report]
 
 
@@ -113,7 +114,7 @@ async def test_devices_that_all_went_are_told_once_and_their_return_too(bench: B
 
 async def test_what_got_no_answer_may_be_shown_and_is_put_right_though_it_is_again_as_before(bench: Bench) -> None:
     before, after = (
-        m.ObservedStatistics(listener_id="listener", statistics=ListenerStatistics(active_connections=number))
+        ObservedStatistics(listener_id="listener", statistics=ListenerStatistics(active_connections=number))
         for number in (1, 2)
     )
     up = replace(bench.device.seen, statistics=(before,))  # type: ignore[type-var]
@@ -231,7 +232,7 @@ def test_only_load_balancers_that_are_served_change_and_every_missing_device_is_
     others = (
         load_balancer(2, S.ERROR),
         load_balancer(3, S.OFFLINE),
-        m.ObservedStatus(kind="pool", id="p", status=S.ONLINE),
+        ObservedStatus(kind="pool", id="p", status=S.ONLINE),
     )
     limping = load_balancer(4, S.DEGRADED, "not in step")
     away = (*devices(second=False), DeviceState(name="bigip-c", reachable=False))

@@ -7,8 +7,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from evenkeel.agent.controller_client import LANE_REST_KEEPALIVES, ControllerClient
-from evenkeel.core import messages as m
-from evenkeel.core.errors import BusUnavailable, CallTimeout, SessionLost
+from evenkeel.core.kit.errors import BusUnavailable, CallTimeout, SessionLost
+from evenkeel.core.protocol import messages as m
 
 SHARED, OWN, LIGHT = m.callback_queue("e"), m.keepalive_queue("e"), m.transient_keepalive_queue("e")
 STATUS = m.ReportStatus(agent_id="a", session_id="s", shard_id="x", epoch=1)

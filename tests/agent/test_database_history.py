@@ -8,7 +8,9 @@ from evenkeel.agent.database_history import (
     SERVED_LATELY_SECONDS,
     DatabaseHistory,
 )
-from evenkeel.core.messages import Applied, ConfirmedState, FormerShard, ShardEpoch
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.protocol.messages import ConfirmedState, FormerShard
+from evenkeel.core.status.outcomes import Applied
 
 OUTCOME = Applied(load_balancer_id="lb", revision=3, change_id="c")
 

@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.agent.device_watch import DevicesUnfit, DeviceWatch, identities_of
-from evenkeel.core.device import DeviceFacts, DeviceState
-from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.core.devices.device import DeviceFacts, DeviceState
+from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from tests.agent.fakes import SETTINGS
 from tests.clock import HandClock
 from tests.waiting import eventually

@@ -3,8 +3,8 @@
 from typing import Any
 
 from evenkeel.agent.enhanced_services import EnhancedServiceWatch
-from evenkeel.core.device import EnhancedServices
-from evenkeel.core.enhanced_services import EnhancedService
+from evenkeel.core.devices.device import EnhancedServices
+from evenkeel.core.resources.enhanced_services import EnhancedService
 from tests.agent.fakes import FakeDevice
 from tests.clock import HandClock
 

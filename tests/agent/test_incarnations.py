@@ -1,7 +1,7 @@
 """What devices tell of themselves, from look to look."""
 
 from evenkeel.agent.incarnations import Incarnations
-from evenkeel.core.device import DeviceState
+from evenkeel.core.devices.device import DeviceState
 
 
 def device(name: str = "a", *, incarnation: str = "1", identity: str = "") -> DeviceState:

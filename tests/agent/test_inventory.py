@@ -10,7 +10,7 @@ from evenkeel.agent.inventory import (
     Findings,
     Inventory,
 )
-from evenkeel.core.device import DeviceState, Observation
+from evenkeel.core.devices.device import DeviceState, Observation
 
 
 def device(name: str = "a", *, incarnation: str = "1", identity: str = "", reachable: bool = True) -> DeviceState:

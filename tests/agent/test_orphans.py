@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from evenkeel.agent.orphans import NAMED_MAX, after_removal, refused, verdict_on, with_orphans_named
-from evenkeel.core.device import PartitionOutcome, repair
-from evenkeel.core.errors import BusUnavailable, CallRefused, SessionLost
-from evenkeel.core.messages import Applied, OrphanVerdict
+from evenkeel.core.devices.device import PartitionOutcome, repair
+from evenkeel.core.kit.errors import BusUnavailable, CallRefused, SessionLost
+from evenkeel.core.protocol.messages import OrphanVerdict
+from evenkeel.core.status.outcomes import Applied
 
 
 class Client:

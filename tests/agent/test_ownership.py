@@ -13,13 +13,14 @@ from evenkeel.agent.assignment_round import AssignmentRound
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.ownership import Ownership
-from evenkeel.core import messages as m
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.device import DeviceFacts, DeviceState
-from evenkeel.core.errors import CallRefused
-from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.networks import NetworkLayout
-from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.devices.device import DeviceFacts, DeviceState
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import CallRefused
+from evenkeel.core.kit.ids import COMMON_PROJECT
+from evenkeel.core.networking.networks import NetworkLayout
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from tests.agent.fakes import SETTINGS
 from tests.clock import HandClock
 from tests.waiting import eventually
@@ -266,7 +267,7 @@ async def test_a_handover_ends_the_worker_and_then_releases_the_shard(bench: Ben
     await settled(lambda: bench.asked)
     (call,) = bench.controllers.released
     assert (call.agent_id, call.session_id) == ("agent", "s1")
-    assert call.shards == (m.ShardEpoch(shard_id="a", epoch=5),)
+    assert call.shards == (ShardEpoch(shard_id="a", epoch=5),)
     assert not MADE[0].cancelled and bench.serving == []
 
 

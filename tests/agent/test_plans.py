@@ -7,12 +7,12 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.agent.plans import WAITING_MAX, PlanService
-from evenkeel.core import messages as m
-from evenkeel.core.adoption import FoundNetworks
-from evenkeel.core.device import PartitionBatch
-from evenkeel.core.errors import CallRefused, DeviceUnavailable
-from evenkeel.core.networks import NetworkType, ServiceNetwork
-from evenkeel.core.plans import ORPHAN, DevicePlan
+from evenkeel.core.devices.adoption import FoundNetworks
+from evenkeel.core.devices.device import PartitionBatch
+from evenkeel.core.devices.plans import ORPHAN, DevicePlan
+from evenkeel.core.kit.errors import CallRefused, DeviceUnavailable
+from evenkeel.core.networking.networks import NetworkType, ServiceNetwork
+from evenkeel.core.protocol import messages as m
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from tests.agent.fakes import SETTINGS, FakeSession
 from tests.devices.services import service

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from evenkeel.agent import received_definitions
 from evenkeel.agent.received_definitions import ReceivedDefinitions
-from evenkeel.core.messages import InlinedDefinitions
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.protocol.messages import InlinedDefinitions
 from tests.agent.fakes import VIP
 
 

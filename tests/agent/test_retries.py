@@ -3,7 +3,7 @@
 import random
 
 from evenkeel.agent.retries import Retries
-from evenkeel.core.backoff import Backoff
+from evenkeel.core.kit.backoff import Backoff
 
 
 def test_waits_double_up_to_the_maximum() -> None:

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from evenkeel.agent.service import AgentRefused, AgentService
 from evenkeel.bus.memory import MemoryBus, MemoryHub
 from evenkeel.cmd.runtime import SystemClock
-from evenkeel.core import messages as m
-from evenkeel.core.device import DeviceState
+from evenkeel.core.devices.device import DeviceState
+from evenkeel.core.protocol import messages as m
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from tests.agent.fakes import SETTINGS
 from tests.waiting import eventually

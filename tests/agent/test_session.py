@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.session import DUPLICATE, Session
-from evenkeel.core import messages as m
-from evenkeel.core.errors import BusUnavailable, CallRefused, SessionLost
+from evenkeel.core.kit.errors import BusUnavailable, CallRefused, SessionLost
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.status.outcomes import Applied
 from evenkeel.sealing import KeyPair
 from tests.agent.fakes import SETTINGS, FakeDevice
 from tests.clock import HandClock
@@ -191,7 +192,7 @@ async def test_an_answer_of_the_history_before_says_nothing_of_assignments() -> 
 async def test_keepalives_name_what_the_database_has_confirmed() -> None:
     at = Opened(state(), state(keepalives=4), state())
     await at.session.open()
-    done = m.Applied(load_balancer_id="lb", revision=3, change_id="c3")
+    done = Applied(load_balancer_id="lb", revision=3, change_id="c3")
     at.session.database_history.confirm("h1", (done,))
     await at.session.renew()
     at.session.database_history.confirm("h0", (replace(done, change_id="of the history before"),))

@@ -10,10 +10,11 @@ import pytest
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.retries import Retries
 from evenkeel.cmd.runtime import SystemClock
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.device import Repair, Retirement
-from evenkeel.core.errors import BusUnavailable, CallTimeout, DeviceUnavailable, GuardLost, SessionLost, StaleOwner
-from evenkeel.core.messages import Repaired, ReportApplied, ReportReceipt, ShardEpoch
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.devices.device import Repair, Retirement
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import BusUnavailable, CallTimeout, DeviceUnavailable, GuardLost, SessionLost, StaleOwner
+from evenkeel.core.protocol.messages import Repaired, ReportApplied, ReportReceipt
 from tests.agent.fakes import Bench
 from tests.waiting import eventually
 

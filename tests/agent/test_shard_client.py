@@ -6,12 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.agent.shard_client import OUTCOMES_PER_REPORT, REASON_CHARACTERS_MAX, ShardClient
-from evenkeel.core import messages as m
-from evenkeel.core.device import Repair
-from evenkeel.core.errors import SessionLost
-from evenkeel.core.ids import ShardId
-from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.devices.device import Repair
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import SessionLost
+from evenkeel.core.kit.ids import ShardId
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.resources.model import Vip
+from evenkeel.core.status.outcomes import Applied
 from tests.agent.fakes import SETTINGS
 
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
@@ -50,9 +52,9 @@ class Session:
         """They are about to be reported as removed."""
 
     def confirm(
-        self, history: str, outcomes: tuple[m.Applied, ...], shard: m.ShardEpoch, *, removed: frozenset[str]
+        self, history: str, outcomes: tuple[Applied, ...], shard: ShardEpoch, *, removed: frozenset[str]
     ) -> None:
-        assert shard == m.ShardEpoch(shard_id=ShardId("shard"), epoch=3) and not removed
+        assert shard == ShardEpoch(shard_id=ShardId("shard"), epoch=3) and not removed
         self.confirmations.append((history, len(outcomes)))
 
 
@@ -71,8 +73,8 @@ def client(controllers: Any, session: Any, **settings: Any) -> ShardClient:
     )
 
 
-def applied(number: int, error: str = "") -> m.Applied:
-    return m.Applied(load_balancer_id=f"lb-{number}", revision=1, error=error)
+def applied(number: int, error: str = "") -> Applied:
+    return Applied(load_balancer_id=f"lb-{number}", revision=1, error=error)
 
 
 async def test_definitions_come_over_as_many_answers_as_it_takes(session: Any) -> None:

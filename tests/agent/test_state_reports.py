@@ -6,7 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.agent.state_reports import CONFIRMED_IN_A_ROW, StateReports
-from evenkeel.core.messages import CapacityFigure, DeviceState, ReportState
+from evenkeel.core.protocol.messages import ReportState
+from evenkeel.core.resources.capacity import CapacityFigure
+from evenkeel.core.status.device_state import DeviceState
 
 REPORT = ReportState(agent_id="a", session_id="s", devices=(DeviceState(name="d", reachable=True),))
 

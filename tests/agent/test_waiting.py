@@ -1,7 +1,7 @@
 """Load balancers that wait for a pass."""
 
 from evenkeel.agent.waiting import Waiting
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.kit.ids import LoadBalancerId
 from tests.clock import HandClock
 
 A, B, C = (LoadBalancerId(name) for name in "abc")

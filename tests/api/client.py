@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import httpx
 
-from evenkeel.core.control import Change, ShardOwner
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import BusUnavailable
 from tests.api import bodies
 
 LBAAS = "/v2/lbaas"

@@ -7,9 +7,9 @@ from uuid import uuid4
 
 from evenkeel.api.app import create_app
 from evenkeel.api.identity.headers import TrustedHeaders
-from evenkeel.core.messages import Register
 from evenkeel.core.ports import Network, Store
-from evenkeel.core.statuses import HaType
+from evenkeel.core.protocol.messages import Register
+from evenkeel.core.resources.statuses import HaType
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
 from tests.api.client import Client, Sink

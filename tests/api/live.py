@@ -12,11 +12,14 @@ import uvicorn
 
 from evenkeel.api.app import create_app
 from evenkeel.api.identity.caller import Authenticator
-from evenkeel.core.control import Change, Environment, ShardOwner
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.messages import Applied, Register, ReportApplied, ReportPlan
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Store
-from evenkeel.core.statuses import HaType
+from evenkeel.core.protocol.messages import Register, ReportApplied, ReportPlan
+from evenkeel.core.resources.statuses import HaType
+from evenkeel.core.status.outcomes import Applied
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import open_store
 from tests.api.stores import new_file

@@ -9,7 +9,7 @@ from typing import Any, Self
 import httpx
 import msgspec
 
-from evenkeel.core.model import Subnet
+from evenkeel.core.resources.model import Subnet
 from evenkeel.demo.configuration import NO_QUOTAS, merged
 from evenkeel.demo.processes import stop_all
 from evenkeel.demo.workspace import Workspace, announced

@@ -1,6 +1,6 @@
 """The address pool that tests take VIPs from."""
 
-from evenkeel.core.model import Subnet
+from evenkeel.core.resources.model import Subnet
 from tests.api import bodies
 
 SUBNET = Subnet(

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from evenkeel.api.app import Application, create_app
-from evenkeel.core.addresses import AddressRules, parsed_networks
-from evenkeel.core.control import VipPlan
+from evenkeel.core.networking.addresses import AddressRules, parsed_networks
+from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.ports import Store
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies

@@ -10,9 +10,9 @@ from structlog.testing import capture_logs
 
 from evenkeel.api.app import ROUTES, Application, create_app
 from evenkeel.api.identity.caller import Caller
-from evenkeel.core.errors import StoreUnavailable
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.core.ports import Store
+from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import SqlStore
 from tests.api import bodies

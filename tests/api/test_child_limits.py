@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.api.app import create_app
-from evenkeel.core.limits import LoadBalancerLimits
+from evenkeel.core.resources.limits import LoadBalancerLimits
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
 from tests.api.client import Client, Sink

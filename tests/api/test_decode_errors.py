@@ -7,7 +7,7 @@ import pytest
 
 from evenkeel.api.bodies import BodyReader
 from evenkeel.api.octavia import change_requests, requests
-from evenkeel.core.errors import Invalid, Unsupported
+from evenkeel.core.kit.errors import Invalid, Unsupported
 
 
 def refusal(kind: type[Any], body: Any) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import Subnet
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Store
+from evenkeel.core.resources.model import Subnet
 from tests.api import bodies
 from tests.api.client import Client
 from tests.api.gateway import gateway

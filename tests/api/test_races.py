@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from evenkeel.api.app import create_app
-from evenkeel.core.model import Member
+from evenkeel.core.resources.model import Member
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import SqlStore
 from tests.api import bodies

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.api.reasons import reason_of
-from evenkeel.core.model import LoadBalancer
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.resources.model import LoadBalancer
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from tests.store import builders
 
 OWN_PROJECT = "0f63c6f02f5c4b6c9b3f2a7d1f6a9c11"

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from evenkeel.api.app import create_app
 from evenkeel.api.identity.headers import TrustedHeaders
-from evenkeel.core.control import Environment
+from evenkeel.core.control.environments import Environment
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.engine.statement_count import count_statements
 from evenkeel.store.sql_store import SqlStore, open_store

@@ -11,7 +11,7 @@ import pytest
 from evenkeel.api.answers import CHUNK_BYTES, StreamedAnswer
 from evenkeel.api.neutron.v2 import trees as v2
 from evenkeel.api.octavia import trees as octavia
-from evenkeel.core.model import (
+from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
     L7Rule,

@@ -9,7 +9,7 @@ import sys
 import structlog
 
 from evenkeel.bus.factory import open_bus
-from evenkeel.core.messages import AnyMessage, AnyReply
+from evenkeel.core.protocol.messages import AnyMessage, AnyReply
 from tests.bus.patience import be_patient
 
 

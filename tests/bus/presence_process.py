@@ -9,8 +9,8 @@ import sys
 import structlog
 
 from evenkeel.bus.factory import open_bus
-from evenkeel.core.messages import Departure
 from evenkeel.core.ports import Will
+from evenkeel.core.protocol.messages import Departure
 from tests.bus.patience import be_patient
 
 

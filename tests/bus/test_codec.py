@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.bus.codec import decode, decode_reply, encode
-from evenkeel.core.errors import MessageRejected, MessageTooLarge
-from evenkeel.core.messages import AnyMessage, Done, Keepalive, ReportApplied, SessionState, WorkHint
+from evenkeel.core.kit.errors import MessageRejected, MessageTooLarge
+from evenkeel.core.protocol.messages import AnyMessage, Done, Keepalive, ReportApplied, SessionState, WorkHint
 
 CALL = Keepalive(agent_id="a", session_id="s")
 

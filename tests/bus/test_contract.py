@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, encode
 from evenkeel.bus.deliveries import Workers
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageTooLarge
-from evenkeel.core.messages import (
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import BusUnavailable, CallTimeout, MessageTooLarge
+from evenkeel.core.ports import Subscription
+from evenkeel.core.protocol.messages import (
     AnyMessage,
     AnyReply,
     Assignment,
@@ -23,7 +24,6 @@ from evenkeel.core.messages import (
     Refused,
     WorkHint,
 )
-from evenkeel.core.ports import Subscription
 from tests.bus.children import child
 from tests.bus.transports import CALL, HINT, Transport, hint
 from tests.waiting import eventually

@@ -7,8 +7,8 @@ import structlog
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, encode
 from evenkeel.bus.deliveries import MAX_DELIVERIES, RETRY, DeliveryOutcome, PendingCalls, Workers, work
-from evenkeel.core.errors import BusUnavailable, MessageRejected
-from evenkeel.core.messages import AnyMessage, AnyReply, Done, Keepalive
+from evenkeel.core.kit.errors import BusUnavailable, MessageRejected
+from evenkeel.core.protocol.messages import AnyMessage, AnyReply, Done, Keepalive
 
 CALL = Keepalive(agent_id="s3cret", session_id="s")
 RAW = encode(CALL, message_id="m", reply_to="r")

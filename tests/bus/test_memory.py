@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from evenkeel.bus.memory import MemoryBus, MemoryHub
-from evenkeel.core.errors import BusUnavailable, CallTimeout
-from evenkeel.core.messages import Done
+from evenkeel.core.kit.errors import BusUnavailable, CallTimeout
+from evenkeel.core.protocol.messages import Done
 from tests.bus.test_contract import Recorder
 from tests.bus.transports import CALL, HINT, hint
 from tests.waiting import eventually

@@ -7,8 +7,8 @@ import pytest
 from evenkeel.bus.codec import decode_reply, encode
 from evenkeel.bus.deliveries import PendingCalls
 from evenkeel.bus.parts import ANSWERS_MAX, PartAssembler, cut
-from evenkeel.core.errors import MessageRejected
-from evenkeel.core.messages import Assignment, Assignments, ReplyPart
+from evenkeel.core.kit.errors import MessageRejected
+from evenkeel.core.protocol.messages import Assignment, Assignments, ReplyPart
 
 
 def answer(revision: int, shards: int = 200) -> Assignments:

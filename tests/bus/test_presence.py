@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from evenkeel.core.errors import BusUnavailable
-from evenkeel.core.messages import Done
+from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.ports import Bus
+from evenkeel.core.protocol.messages import Done
 from tests.bus.children import child
 from tests.bus.test_contract import Recorder
 from tests.bus.transports import CALL, HINT, Transport

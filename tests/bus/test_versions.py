@@ -10,8 +10,8 @@ import pytest
 
 from evenkeel.bus.codec import decode, encode
 from evenkeel.controller.former_agents import NEW_WORDS
-from evenkeel.core import messages as m
-from evenkeel.core.errors import MessageRejected
+from evenkeel.core.kit.errors import MessageRejected
+from evenkeel.core.protocol import messages as m
 from tests.bus.recorded import version_1
 from tests.bus.recorded.examples_1 import EXAMPLES
 from tests.bus.recorded.filled import choices, filled, same_meaning

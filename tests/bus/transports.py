@@ -12,8 +12,8 @@ from evenkeel.bus.amqp.topology import DEAD_QUEUE, declare_queue
 from evenkeel.bus.embedded.schema import now
 from evenkeel.bus.factory import open_bus
 from evenkeel.bus.memory import shared_hub
-from evenkeel.core.messages import Keepalive, WorkHint
 from evenkeel.core.ports import Bus
+from evenkeel.core.protocol.messages import Keepalive, WorkHint
 
 HINT = WorkHint(shard_id="shard", load_balancer_ids=("lb-1",))
 CALL = Keepalive(agent_id="agent", session_id="session")

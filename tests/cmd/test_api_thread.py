@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from evenkeel.cmd.api_thread import MOVED_AT_ONCE, ThreadedChangeSink, run_beside
-from evenkeel.core.control import Change
+from evenkeel.core.control.writes import Change
 from tests.waiting import eventually
 
 

@@ -12,8 +12,8 @@ from structlog.testing import capture_logs
 
 from evenkeel.cmd import capabilities
 from evenkeel.cmd.capabilities import GROUP, load_capabilities
-from evenkeel.core.capabilities import EVERYTHING, OPTIONS
-from evenkeel.core.model import POOL_PROTOCOLS_OF_LISTENER
+from evenkeel.core.devices.capabilities import EVERYTHING, OPTIONS
+from evenkeel.core.resources.model import POOL_PROTOCOLS_OF_LISTENER
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -48,8 +48,8 @@ def test_tables_hold_only_what_the_api_knows(driver: str) -> None:
 def test_one_that_cannot_be_loaded_is_told_and_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [
         EntryPoint(name="broken", value="evenkeel.nowhere:CAPABILITIES", group=GROUP),
-        EntryPoint(name="other", value="evenkeel.core.capabilities:OPTIONS", group=GROUP),
-        EntryPoint(name="good", value="evenkeel.core.capabilities:EVERYTHING", group=GROUP),
+        EntryPoint(name="other", value="evenkeel.core.devices.capabilities:OPTIONS", group=GROUP),
+        EntryPoint(name="good", value="evenkeel.core.devices.capabilities:EVERYTHING", group=GROUP),
     ]
 
     def known(**_: Any) -> list[EntryPoint]:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from evenkeel.cmd.db import main
-from evenkeel.core.control import Environment
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.store.migrations import revisions
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import open_store

@@ -6,7 +6,7 @@ import pytest
 import structlog
 
 from evenkeel.cmd.descriptor_exhaustion import is_out_of_files, plainly
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.kit.errors import StoreUnavailable
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from evenkeel.cmd import options
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.controller_parts import parse_environment
 from evenkeel.cmd.controller_process import start_store
-from evenkeel.core.statuses import FailbackMode
+from evenkeel.core.resources.statuses import FailbackMode
 from evenkeel.store.sql_store import open_store
 
 

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from oslo_config import cfg
 
 from evenkeel.cmd.neutron_agent_options import NEUTRON_AGENT, SECTION, open_neutron_agent
-from evenkeel.core.device import Attachments, DeviceFacts
-from evenkeel.core.networks import NetworkLayout
-from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.core.devices.device import Attachments, DeviceFacts
+from evenkeel.core.networking.networks import NetworkLayout
+from evenkeel.core.resources.statuses import HaType, RescheduleMode
 
 FACTS = DeviceFacts(driver="bigip", ha_type=HaType.PAIR, reschedule=RescheduleMode.CONTROL, endpoints=("a", "b"))
 

@@ -14,9 +14,9 @@ from evenkeel.cmd.agent import agent_settings, driver_options
 from evenkeel.cmd.configuration import loading
 from evenkeel.cmd.configuration.sections import AGENT
 from evenkeel.cmd.controller_parts import open_controller_bus, parse_environment
-from evenkeel.core.capacity import parse_policy
-from evenkeel.core.limits import LoadBalancerLimits
-from evenkeel.core.quota import TITLES
+from evenkeel.core.resources.capacity import parse_policy
+from evenkeel.core.resources.limits import LoadBalancerLimits
+from evenkeel.core.resources.quota import TITLES
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -7,7 +7,7 @@ import pytest
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.tls_options import tls_rules
-from evenkeel.core.tls import ANY_TLS, DEFAULT_CIPHERS, NEWEST_CIPHERS, TlsRules
+from evenkeel.core.tls.tls import ANY_TLS, DEFAULT_CIPHERS, NEWEST_CIPHERS, TlsRules
 
 
 def rules_of(tmp_path: Path, *lines: str) -> TlsRules:

@@ -10,12 +10,14 @@ import httpx
 
 from evenkeel.api.app import create_app
 from evenkeel.api.identity.headers import TrustedHeaders
-from evenkeel.core.capabilities import Capabilities
-from evenkeel.core.control import Change, Environment
-from evenkeel.core.messages import Applied, Register, ReportApplied
-from evenkeel.core.model import Subnet
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.ports import Store
-from evenkeel.core.statuses import HaType
+from evenkeel.core.protocol.messages import Register, ReportApplied
+from evenkeel.core.resources.model import Subnet
+from evenkeel.core.resources.statuses import HaType
+from evenkeel.core.status.outcomes import Applied
 from evenkeel.devices.noop.capabilities import CAPABILITIES
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.options import StoreOptions

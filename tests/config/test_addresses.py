@@ -3,7 +3,7 @@ import structlog
 from oslo_config import cfg
 
 from evenkeel.config.addresses import ADDRESSES, address_rules
-from evenkeel.core.addresses import AddressRules, parsed_networks
+from evenkeel.core.networking.addresses import AddressRules, parsed_networks
 
 
 def section(**values: object) -> cfg.ConfigOpts.GroupAttr:

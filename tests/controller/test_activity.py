@@ -7,7 +7,7 @@ import pytest
 from evenkeel.controller.activity import ActivityRecorder
 from evenkeel.controller.settings import TrafficSettings
 from evenkeel.controller.traffic import TrafficRecorder
-from evenkeel.core.activity import ActivityTotals, ChangeTotals, RequestTotals
+from evenkeel.core.status.activity import ActivityTotals, ChangeTotals, RequestTotals
 from evenkeel.metrics.activity import activity_totals
 from evenkeel.metrics.api import answered
 from evenkeel.metrics.controller import TIME_TO_ACTIVE

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.adoptions import Adoptions
-from evenkeel.core import messages as m
-from evenkeel.core.adoption import FoundAddress, TakenNetworks
-from evenkeel.core.attachment import DevicePort, TakenAddress
-from evenkeel.core.errors import Conflict, NetworkUnavailable
-from evenkeel.core.network import PortClaim
-from evenkeel.core.networks import AddressUse
+from evenkeel.core.devices.adoption import FoundAddress, TakenNetworks
+from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
+from evenkeel.core.networking.attachment import DevicePort, TakenAddress
+from evenkeel.core.networking.network import PortClaim
+from evenkeel.core.networking.networks import AddressUse
+from evenkeel.core.protocol import messages as m
 
 ADDRESSES = tuple(
     FoundAddress(subnet_id=f"sub-{number}", use=AddressUse.SELF, owner="d1", address=f"10.{number}.0.2", name="n")

@@ -11,13 +11,14 @@ from evenkeel.controller.certificates import CertificateCallback
 from evenkeel.controller.definitions import DefinitionReader
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core import messages as m
-from evenkeel.core.control import ShardOwner
-from evenkeel.core.errors import CallRefused, Invalid, SessionLost, StoreUnavailable
-from evenkeel.core.message_chunks import encoded_bytes
-from evenkeel.core.model import Vip
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.devices.service import ServiceDefinition, ServiceMember, ServicePool
+from evenkeel.core.kit.errors import CallRefused, Invalid, SessionLost, StoreUnavailable
+from evenkeel.core.kit.message_chunks import encoded_bytes
 from evenkeel.core.ports import FoundServices
-from evenkeel.core.service import ServiceDefinition, ServiceMember, ServicePool
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.resources.model import Vip
 
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
 
@@ -131,7 +132,7 @@ async def test_the_next_owner_is_told_when_a_shard_is_released() -> None:
     bus: Any = FakeBus()
     hints = Hints(bus)
     store: Any = FakeStore(ShardOwner(shard_id="x", environment="demo", group_number=1, host="host-2"))
-    call = m.ReleaseShards(agent_id="a", session_id="s", shards=(m.ShardEpoch(shard_id="x", epoch=1),))
+    call = m.ReleaseShards(agent_id="a", session_id="s", shards=(ShardEpoch(shard_id="x", epoch=1),))
     assert await made(store, hints, ControllerSettings()).handle(call) == m.Done()
     await hints._flush()
     assert bus.sent == [("evenkeel-process-on-agent_demo.1.host-2", m.AssignmentsHint())]
@@ -142,7 +143,7 @@ async def test_the_next_owner_is_told_when_a_shard_is_released() -> None:
     [
         (m.GetServices(agent_id="a", session_id="s", shard_id="x", epoch=2**63), "epoch"),
         (m.RaiseEpoch(agent_id="a", session_id="s", shard_id="x", epoch=1, seen_epoch=2**63 - 1), "seen_epoch"),
-        (m.ReleaseShards(agent_id="a", session_id="s", shards=(m.ShardEpoch(shard_id="x", epoch=-1),)), "shards"),
+        (m.ReleaseShards(agent_id="a", session_id="s", shards=(ShardEpoch(shard_id="x", epoch=-1),)), "shards"),
         (m.ReportApplied(agent_id="a", shard_id="x", epoch=2**53 + 1, outcomes=()), "epoch"),
         (m.ReportStatus(agent_id="a", shard_id="x", epoch=2**70), "epoch"),
     ],

@@ -10,8 +10,10 @@ from structlog.testing import capture_logs
 
 from evenkeel.controller.certificates import BUSY, CertificateCallback
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core import messages as m
-from evenkeel.core.certificates import (
+from evenkeel.core.kit.errors import CallRefused, CertificateNotFound, KeyManagerUnavailable, SessionLost
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.tls.certificates import (
     AuthorityBundle,
     CertificateBundle,
     CertificateFacts,
@@ -21,8 +23,6 @@ from evenkeel.core.certificates import (
     ReadableCertificate,
     RevocationList,
 )
-from evenkeel.core.errors import CallRefused, CertificateNotFound, KeyManagerUnavailable, SessionLost
-from evenkeel.core.ids import ProjectId
 from evenkeel.sealing import BoxPurpose, KeyPair
 from tests.waiting import eventually
 

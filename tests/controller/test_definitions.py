@@ -8,13 +8,13 @@ import pytest
 
 from evenkeel.controller.definitions import CHANGING, LATE, NO_PORTS, DefinitionReader
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core import messages as m
-from evenkeel.core.attachment import DevicePort, KnownSubnet, Needs, NetworkFacts, TakenAddress
-from evenkeel.core.errors import Conflict, NetworkUnavailable, StoreUnavailable
-from evenkeel.core.model import Subnet
-from evenkeel.core.network import PortClaim
-from evenkeel.core.networks import AddressUse, MemberHost
+from evenkeel.core.kit.errors import Conflict, NetworkUnavailable, StoreUnavailable
+from evenkeel.core.networking.attachment import DevicePort, KnownSubnet, Needs, NetworkFacts, TakenAddress
+from evenkeel.core.networking.network import PortClaim
+from evenkeel.core.networking.networks import AddressUse, MemberHost
 from evenkeel.core.ports import FoundServices
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.resources.model import Subnet
 from tests.waiting import eventually
 
 CALL = m.GetServices(agent_id="a", session_id="s", shard_id="x", epoch=1)

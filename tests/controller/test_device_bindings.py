@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from evenkeel.controller.device_bindings import DeviceBindings
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import Conflict, NetworkUnavailable
-from evenkeel.core.network import DeviceBinding, PortOptions
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
+from evenkeel.core.networking.network import DeviceBinding, PortOptions
 
 
 class Store:

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.driver import Driver
-from evenkeel.core.control import Change, OwnershipTerm, ShardOwner
-from evenkeel.core.errors import StoreUnavailable
-from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
+from evenkeel.core.control.shards import OwnershipTerm, ShardOwner
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import StoreUnavailable
+from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Vip
 
 OWNER = ShardOwner(shard_id="x", environment="lab", group_number=1, host="host-1")
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")

@@ -13,8 +13,9 @@ from evenkeel.controller.failure_detector import (
     FailureDetector,
 )
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import ChangeIndicator, SessionRef
-from evenkeel.core.messages import Departure, presence_name
+from evenkeel.core.control.agents import SessionRef
+from evenkeel.core.control.scheduling import ChangeIndicator
+from evenkeel.core.protocol.messages import Departure, presence_name
 from tests.clock import HandClock
 
 

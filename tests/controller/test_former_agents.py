@@ -6,9 +6,9 @@ import pytest
 
 from evenkeel.bus.codec import encode
 from evenkeel.controller.former_agents import readable_by_former
-from evenkeel.core.messages import ServiceDefinitions
-from evenkeel.core.model import SessionPersistence
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.protocol.messages import ServiceDefinitions
+from evenkeel.core.resources.model import SessionPersistence
 from tests.bus.recorded import version_1
 from tests.devices.services import listener, monitor, pool, service
 

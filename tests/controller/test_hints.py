@@ -7,11 +7,12 @@ import pytest
 
 from evenkeel.controller.hints import SENDS_AT_ONCE, Hints
 from evenkeel.controller.inlined_definitions import InlinedDefinition
-from evenkeel.core.control import OwnershipTerm, Recheck, ShardOwner
-from evenkeel.core.errors import BusUnavailable
-from evenkeel.core.messages import InlinedDefinitions, WorkHint
-from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.control.shards import OwnershipTerm, ShardOwner
+from evenkeel.core.control.writes import Recheck
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import BusUnavailable
+from evenkeel.core.protocol.messages import InlinedDefinitions, WorkHint
+from evenkeel.core.resources.model import Vip
 from tests.waiting import eventually
 
 OWNER = ShardOwner(shard_id="x", environment="demo", group_number=1, host="host-1")

@@ -9,9 +9,10 @@ from evenkeel.controller.inlined_definitions import (
     inlined_definition,
     inlined_definitions,
 )
-from evenkeel.core.control import Change, OwnershipTerm
-from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Vip
-from evenkeel.core.service import definition_of
+from evenkeel.core.control.shards import OwnershipTerm
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.service import definition_of
+from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Vip
 
 TERM = OwnershipTerm(session_id="s", epoch=3, history="h")
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")

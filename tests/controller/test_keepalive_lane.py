@@ -8,8 +8,8 @@ from evenkeel.bus.memory import MemoryBus, MemoryHub
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core import messages as m
-from evenkeel.core.control import Environment
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.protocol import messages as m
 from tests.waiting import eventually
 
 PATIENCE_SECONDS = 60.0

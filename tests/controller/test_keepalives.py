@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 from evenkeel.controller.keepalives import ROUND_MAX, KeepaliveRounds
-from evenkeel.core.errors import Invalid, SessionLost, StoreUnavailable
-from evenkeel.core.messages import Keepalive, SessionState
+from evenkeel.core.kit.errors import Invalid, SessionLost, StoreUnavailable
 from evenkeel.core.ports.ownership import ArrivedKeepalive
+from evenkeel.core.protocol.messages import Keepalive, SessionState
 from tests.waiting import eventually
 
 

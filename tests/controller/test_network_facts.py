@@ -7,9 +7,9 @@ import pytest
 
 from evenkeel.controller.network_facts import NetworkFactsUpdates
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.attachment import DueFacts, NetworkFacts
-from evenkeel.core.errors import NetworkUnavailable
-from evenkeel.core.networks import MemberHost
+from evenkeel.core.kit.errors import NetworkUnavailable
+from evenkeel.core.networking.attachment import DueFacts, NetworkFacts
+from evenkeel.core.networking.networks import MemberHost
 
 
 class Everything:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from evenkeel.controller.own_certificates import OwnCertificates, of_devices
-from evenkeel.core.control import Agent
-from evenkeel.core.device import DeviceState
-from evenkeel.core.ids import AgentId
-from evenkeel.core.own_certificates import LOOK_SECONDS, OwnCertificate
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.devices.device import DeviceState
+from evenkeel.core.kit.ids import AgentId
+from evenkeel.core.tls.own_certificates import LOOK_SECONDS, OwnCertificate
 from tests.clock import HandClock
 
 

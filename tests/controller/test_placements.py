@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.placements import JOINED_MAX, PLACED_AT_ONCE, Placements
-from evenkeel.core.control import Change, OwnershipTerm, PlacedLoadBalancers, ShardOwner, ShardWithCapacity
-from evenkeel.core.errors import StoreUnavailable
-from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
+from evenkeel.core.control.shards import OwnershipTerm, PlacedLoadBalancers, ShardOwner, ShardWithCapacity
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import StoreUnavailable
+from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Vip
 from tests.waiting import eventually
 
 OWNER = ShardOwner(shard_id="x", environment="lab", group_number=1, host="host-1")

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.port_releases import LATE_SECONDS, PortReleases
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import Conflict, NetworkUnavailable
-from evenkeel.core.network import DueClaim, PortClaim
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
+from evenkeel.core.networking.network import DueClaim, PortClaim
 
 
 class Store:

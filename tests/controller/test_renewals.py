@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.renewals import DUE_PER_PAGE, Renewals
-from evenkeel.core.certificates import CertificateKind, CheckedCertificate, DueCertificate
-from evenkeel.core.control import Change
-from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
-from evenkeel.core.ids import LoadBalancerId, ProjectId
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, DueCertificate
 from tests.controller.test_certificates import Manager
 
 

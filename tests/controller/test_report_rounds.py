@@ -8,8 +8,8 @@ import pytest
 
 from evenkeel.controller import report_rounds
 from evenkeel.controller.report_rounds import ReportRounds
-from evenkeel.core.errors import Invalid, StoreUnavailable
-from evenkeel.core.messages import ReportApplied, ReportReceipt
+from evenkeel.core.kit.errors import Invalid, StoreUnavailable
+from evenkeel.core.protocol.messages import ReportApplied, ReportReceipt
 from tests.waiting import eventually
 
 

@@ -11,7 +11,9 @@ from evenkeel.controller import scheduler as room
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.scheduler import Scheduler, why_unserved
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import ChangeIndicator, DueWork, Recheck, Shard, ShardOwner
+from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
+from evenkeel.core.control.shards import Shard, ShardOwner
+from evenkeel.core.control.writes import Recheck
 from evenkeel.core.placement import AgentSnapshot, Assign, GroupSnapshot, GroupView, ShardSnapshot
 from evenkeel.metrics.controller import SHARD_TRANSITIONS
 from tests.clock import HandClock

@@ -12,9 +12,9 @@ from evenkeel.bus.memory import MemoryBus, MemoryHub
 from evenkeel.controller import service as room
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core import messages as m
-from evenkeel.core.control import Environment
-from evenkeel.core.errors import Conflict, StoreUnavailable
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.kit.errors import Conflict, StoreUnavailable
+from evenkeel.core.protocol import messages as m
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.api.stores import new_file

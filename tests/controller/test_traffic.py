@@ -6,9 +6,9 @@ import pytest
 
 from evenkeel.controller.settings import TrafficSettings
 from evenkeel.controller.traffic import SETTLE_SECONDS, TrafficRecorder
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import ListenerStatistics
-from evenkeel.core.traffic import GroupObservation, TrafficPoint, TrafficReading, TrafficTotals
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.resources.model import ListenerStatistics
+from evenkeel.core.status.traffic import GroupObservation, TrafficPoint, TrafficReading, TrafficTotals
 from tests.clock import HandClock
 
 LB = LoadBalancerId("lb")

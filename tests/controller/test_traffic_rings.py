@@ -5,8 +5,8 @@ import threading
 import tracemalloc
 
 from evenkeel.controller.traffic_rings import BYTES_PER_POINT, TrafficRings
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.traffic import TrafficSample
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.status.traffic import TrafficSample
 
 LB = LoadBalancerId("lb")
 MANY = 2000

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.controller.vip_port_search import VipPortSearch
-from evenkeel.core.network import VipPortId
+from evenkeel.core.networking.network import VipPortId
 
 
 class Parts:

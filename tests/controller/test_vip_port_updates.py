@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.controller.vip_port_updates import VipPortUpdates
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import Conflict, NetworkUnavailable
-from evenkeel.core.network import DuePort, LostPort, PortOptions, VipPort
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
+from evenkeel.core.networking.network import DuePort, LostPort, PortOptions, VipPort
 
 
 def due(policy: str, revision: int = 2, name: str = "lb") -> DuePort:

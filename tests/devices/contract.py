@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.device import PartitionBatch, PartitionOutcome
-from evenkeel.core.errors import GuardLost, StaleOwner
-from evenkeel.core.ids import LoadBalancerId, SessionId
+from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
+from evenkeel.core.devices.service import removal
+from evenkeel.core.kit.errors import GuardLost, StaleOwner
+from evenkeel.core.kit.ids import LoadBalancerId, SessionId
 from evenkeel.core.ports import Device
-from evenkeel.core.service import removal
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, gone, listener, pool, service, session_of
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.model import SessionPersistence
-from evenkeel.core.service import ServiceDefinition, ServiceL7Policy, ServiceL7Rule, ServicePool
+from evenkeel.core.devices.service import ServiceDefinition, ServiceL7Policy, ServiceL7Rule, ServicePool
+from evenkeel.core.resources.model import SessionPersistence
 from tests.certificates import by_sha256, referring
 from tests.devices.services import listener, policy, rule, service
 from tests.devices.tls_behaviour import (

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from evenkeel.core.device import PartitionBatch, PartitionOutcome
-from evenkeel.core.errors import GuardLost
+from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
+from evenkeel.core.kit.errors import GuardLost
 from evenkeel.core.ports import Device
 
 

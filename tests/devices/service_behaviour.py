@@ -16,10 +16,10 @@ from typing import Any, Protocol
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.capabilities import Capabilities, definition_problems
-from evenkeel.core.device import Observation, PartitionOutcome
-from evenkeel.core.model import SessionPersistence
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.capabilities import Capabilities, definition_problems
+from evenkeel.core.devices.device import Observation, PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.resources.model import SessionPersistence
 from tests.devices.plain_http import LIMIT_SECONDS, ask
 from tests.devices.services import listener, member, monitor, pool, service, vip
 from tests.services.process import free_port

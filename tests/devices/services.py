@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.device import PartitionBatch
-from evenkeel.core.model import Vip
-from evenkeel.core.service import (
+from evenkeel.core.devices.device import PartitionBatch
+from evenkeel.core.devices.service import (
     ServiceDefinition,
     ServiceL7Policy,
     ServiceL7Rule,
@@ -16,6 +14,8 @@ from evenkeel.core.service import (
     ServiceMonitor,
     ServicePool,
 )
+from evenkeel.core.resources.model import Vip
+from evenkeel.core.tls.certificates import CertificateContent
 
 PROJECT = "a3f1c2"
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from evenkeel.core.capabilities import (
+from evenkeel.core.devices.capabilities import (
     EVERYTHING,
     INSERT_HEADERS,
     TLS_INSERT_HEADERS,
@@ -15,8 +15,8 @@ from evenkeel.core.capabilities import (
     definition_problems,
     tree_problems,
 )
-from evenkeel.core.certificates import CertificateKind
-from evenkeel.core.model import (
+from evenkeel.core.devices.service import ServiceDefinition, definition_of
+from evenkeel.core.resources.model import (
     L7_PROTOCOLS,
     POOL_PROTOCOLS_OF_LISTENER,
     HealthMonitor,
@@ -30,7 +30,7 @@ from evenkeel.core.model import (
     SessionPersistence,
     Vip,
 )
-from evenkeel.core.service import ServiceDefinition, definition_of
+from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.devices.bigip.capabilities import CAPABILITIES as BIGIP
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.load_balancer import render as render_bigip

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from evenkeel.core.own_certificates import LOOK_SECONDS
+from evenkeel.core.tls.own_certificates import LOOK_SECONDS
 from evenkeel.devices.certificate_watch import RETRY_SECONDS, CertificateWatch
 from tests.waiting import eventually
 

@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
-from evenkeel.core.device import DeviceState, Observation
-from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
-from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.statuses import HaType
+from evenkeel.core.devices.device import DeviceState, Observation
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.resources.model import Vip
+from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.absence import Absence, lacking, out_of_step
 from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
 from evenkeel.devices.group import DeviceGroup, GroupDevice, fullest, on_all, outcomes

@@ -10,8 +10,8 @@ from aiohttp import web
 from structlog.testing import capture_logs
 from yarl import URL
 
-from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.core.kit.values import Value
 from evenkeel.devices import https
 from evenkeel.devices.errors import NoAnswer, NotSent
 from evenkeel.devices.https import HttpsTransport, tls_context

@@ -5,12 +5,7 @@ from pathlib import Path
 import msgspec
 
 from evenkeel.api.fields import MAX_ADDITIONAL_VIPS, MAX_CIDRS, MAX_SNI_CONTAINERS
-from evenkeel.core.certificates import CertificateKind
-from evenkeel.core.limits import LoadBalancerLimits
-from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes
-from evenkeel.core.messages import LARGEST_ANSWER_BYTES
-from evenkeel.core.model import L7_RULES_MAX, SessionPersistence, Vip
-from evenkeel.core.service import (
+from evenkeel.core.devices.service import (
     ServiceCertificate,
     ServiceDefinition,
     ServiceL7Policy,
@@ -20,6 +15,11 @@ from evenkeel.core.service import (
     ServiceMonitor,
     ServicePool,
 )
+from evenkeel.core.kit.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes
+from evenkeel.core.protocol.messages import LARGEST_ANSWER_BYTES
+from evenkeel.core.resources.limits import LoadBalancerLimits
+from evenkeel.core.resources.model import L7_RULES_MAX, SessionPersistence, Vip
+from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.load_balancer import render as render_bigip
 from evenkeel.devices.haproxy.render.load_balancer import render as render_haproxy

@@ -17,9 +17,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.x509.oid import NameOID
 
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.device import Observation, PartitionOutcome
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.devices.device import Observation, PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.tls.certificates import CertificateContent
 from tests.canary import planted_key
 from tests.certificates import authority, by_sha256, certificate, put_files, referring, revocations
 from tests.devices.services import listener, member, monitor, policy, pool, rule, service

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from evenkeel.core.device import Observation, PartitionBatch
-from evenkeel.core.errors import EvenKeelError
-from evenkeel.core.ids import ProjectId, SessionId
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.device import Observation, PartitionBatch
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import EvenKeelError
+from evenkeel.core.kit.ids import ProjectId, SessionId
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.load_balancer import render

@@ -11,22 +11,8 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from evenkeel.api.octavia import l7_rules, rules
-from evenkeel.core.attributes import fields_of
-from evenkeel.core.capabilities import Capabilities, definition_problems, pair_problems
-from evenkeel.core.errors import EvenKeelError
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import (
-    L7_PROTOCOLS,
-    L7_TARGETS,
-    HealthMonitor,
-    L7Policy,
-    L7Rule,
-    Listener,
-    Member,
-    Pool,
-    Vip,
-)
-from evenkeel.core.service import (
+from evenkeel.core.devices.capabilities import Capabilities, definition_problems, pair_problems
+from evenkeel.core.devices.service import (
     NO_VIP,
     ServiceCertificate,
     ServiceDefinition,
@@ -36,6 +22,20 @@ from evenkeel.core.service import (
     ServiceMember,
     ServiceMonitor,
     ServicePool,
+)
+from evenkeel.core.kit.errors import EvenKeelError
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.resources.attributes import fields_of
+from evenkeel.core.resources.model import (
+    L7_PROTOCOLS,
+    L7_TARGETS,
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    Member,
+    Pool,
+    Vip,
 )
 from tests.certificates import by_sha256, referring
 from tests.devices.l7_behaviour import OTHERS, PATHS

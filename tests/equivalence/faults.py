@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from evenkeel.core import health
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status import health
 from evenkeel.haproxyd.haproxy import reloader
 from evenkeel.haproxyd.haproxy.config import server_arguments
 from evenkeel.haproxyd.haproxy.config.bindability import with_bindable_peer

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from evenkeel.core.capabilities import Capabilities
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.core.devices.service import ServiceDefinition
 from tests.equivalence import definitions as d
 from tests.equivalence import values
 from tests.equivalence.site import places

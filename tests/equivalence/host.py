@@ -19,10 +19,10 @@ from pathlib import Path
 
 import msgspec
 
-from evenkeel.core.device import Observation, PartitionBatch, PartitionOutcome
-from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.core.ids import ProjectId, SessionId
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.device import Observation, PartitionBatch, PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.core.kit.ids import ProjectId, SessionId
 from evenkeel.devices.haproxy import open_group
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.client import Daemon as Client

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evenkeel.core.service import ServiceDefinition, ServiceListener
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from tests.certificates import put_files
 from tests.devices.l7_behaviour import OTHERS, PATHS
 from tests.devices.tls_behaviour import CLIENT, REVOKED, UNKNOWN, common_name

@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServiceMember, ServicePool
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServiceMember, ServicePool
+from evenkeel.core.resources.model import Vip
 from tests.certificates import put_files
 from tests.devices.haproxy.rig import free_network
 from tests.devices.tls_behaviour import MEMBER, ROOT, UNKNOWN_MEMBER

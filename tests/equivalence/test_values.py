@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.attributes import defaults_of
+from evenkeel.core.resources.attributes import defaults_of
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from tests.equivalence import definitions as d
 from tests.equivalence import values

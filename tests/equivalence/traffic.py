@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenkeel.core.service import ServiceDefinition, ServiceListener
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from tests.equivalence import definitions as d
 from tests.equivalence.requests import Answer, Clients, Request, heard_as, requests_to
 from tests.equivalence.site import Site

@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.errors import EvenKeelError
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServiceMember, ServicePool
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServiceMember, ServicePool
+from evenkeel.core.kit.errors import EvenKeelError
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.resources.model import Vip
 from evenkeel.haproxyd.errors import HaproxyDown
 from tests.devices.plain_http import ask
 from tests.equivalence import definitions as d

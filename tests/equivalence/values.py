@@ -17,9 +17,9 @@ from msgspec import inspect
 from evenkeel.api.octavia.l7_requests import L7PolicyNew, L7RuleNew
 from evenkeel.api.octavia.pool_requests import HealthMonitorNew, MemberNew, PoolNew
 from evenkeel.api.octavia.requests import ListenerNew
-from evenkeel.core.attributes import CHANGEABLE, defaults_of, fields_of, shape_of
-from evenkeel.core.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
-from evenkeel.core.model import (
+from evenkeel.core.devices.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
+from evenkeel.core.resources.attributes import CHANGEABLE, defaults_of, fields_of, shape_of
+from evenkeel.core.resources.model import (
     AlpnProtocol,
     HealthMonitor,
     HealthMonitorSpec,

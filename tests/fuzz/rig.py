@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 
 from evenkeel.cli.client import API
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.processes import Process

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from evenkeel.core.addresses import AddressRules
+from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from evenkeel.haproxyd.disk.storage import PartitionStorage

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.core.errors import Invalid
+from evenkeel.core.kit.errors import Invalid
 from evenkeel.key_managers.places import CertificatePlace, checked_place, place_of
 
 

@@ -2,10 +2,10 @@
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from evenkeel.core.errors import StoreUnavailable
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import ListenerStatistics
-from evenkeel.core.traffic import TrafficReading, TrafficTotals
+from evenkeel.core.kit.errors import StoreUnavailable
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.resources.model import ListenerStatistics
+from evenkeel.core.status.traffic import TrafficReading, TrafficTotals
 from evenkeel.metrics.load_balancers import TrafficCollector
 from evenkeel.metrics.system import READ_EVERY_SECONDS
 

@@ -7,20 +7,16 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from evenkeel.core.control import (
-    Agent,
-    Environment,
-    Event,
-    GroupReach,
-    History,
-    LoadBalancerSummary,
-    ShardCount,
-    UnknownHistory,
-)
-from evenkeel.core.errors import StoreUnavailable
-from evenkeel.core.ids import AgentId, SessionId
-from evenkeel.core.own_certificates import OwnCertificate
-from evenkeel.core.reach import Reach, ReachKind
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.control.environments import Environment, GroupReach
+from evenkeel.core.control.events import Event
+from evenkeel.core.control.histories import History, UnknownHistory
+from evenkeel.core.control.lists import LoadBalancerSummary
+from evenkeel.core.control.shards import ShardCount
+from evenkeel.core.kit.errors import StoreUnavailable
+from evenkeel.core.kit.ids import AgentId, SessionId
+from evenkeel.core.placement.reach import Reach, ReachKind
+from evenkeel.core.tls.own_certificates import OwnCertificate
 from evenkeel.metrics import system
 from evenkeel.metrics.system import SystemCollector
 

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 MODEL = Path(__file__).with_name("ownership.pml")
 SECONDS_MAX = 280

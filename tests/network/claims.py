@@ -1,6 +1,6 @@
 """What a network driver sees of the store, in memory."""
 
-from evenkeel.core.network import PortClaim
+from evenkeel.core.networking.network import PortClaim
 
 
 class Claims:

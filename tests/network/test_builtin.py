@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.control import VipPlan
-from evenkeel.core.errors import Invalid, NotFound, Unsupported
-from evenkeel.core.model import Subnet
-from evenkeel.core.network import PortOptions, WantedVip
+from evenkeel.core.kit.errors import Invalid, NotFound, Unsupported
+from evenkeel.core.networking.network import PortOptions, WantedVip
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import Subnet
 from evenkeel.network.builtin import BuiltinNetwork
 
 BLUE = Subnet(

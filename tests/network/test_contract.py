@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from evenkeel.core.errors import Invalid, NotFound
-from evenkeel.core.network import PortClaim
+from evenkeel.core.kit.errors import Invalid, NotFound
+from evenkeel.core.networking.network import PortClaim
 from tests.network.conftest import NEEDS_NEUTRON
 from tests.network.worlds import WORLDS, World
 

@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 from openstack.connection import Connection
 
-from evenkeel.core.control import VipPlan
-from evenkeel.core.model import Subnet
+from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.ports import Network
+from evenkeel.core.resources.model import Subnet
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.network.neutron.client import NeutronClient
 from evenkeel.network.neutron.driver import NeutronNetwork

@@ -2,7 +2,7 @@
 
 import uuid
 
-from evenkeel.core.device import Attachments
+from evenkeel.core.devices.device import Attachments
 from evenkeel.neutron_agent.bus import NeutronBus
 from evenkeel.neutron_agent.settings import OVS_AGENT, AgentFacts, NeutronAgentSettings
 from evenkeel.neutron_agent.states import agent_states

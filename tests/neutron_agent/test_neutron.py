@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.device import Attachments
+from evenkeel.core.devices.device import Attachments
 from evenkeel.neutron_agent.service import NeutronAgent
 from evenkeel.neutron_agent.settings import LB_AGENT, OVS_AGENT, NeutronAgentSettings
 from tests.network.conftest import NEEDS_NEUTRON

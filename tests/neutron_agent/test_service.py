@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.device import Attachments
-from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.devices.device import Attachments
+from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.neutron_agent.bus import FAILURES
 from evenkeel.neutron_agent.service import PORT_ROUNDS, PORTS_MAX, NeutronAgent
 from evenkeel.neutron_agent.settings import LB_AGENT, OVS_AGENT, AgentFacts, NeutronAgentSettings

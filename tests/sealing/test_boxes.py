@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.core.certificates import REVOCATION_LIST_BYTES_MAX, CertificateContent, CertificateKind, PrivateKey
+from evenkeel.core.tls.certificates import REVOCATION_LIST_BYTES_MAX, CertificateContent, CertificateKind, PrivateKey
 from evenkeel.sealing import BOX_BYTES_MAX, BoxPurpose, KeyPair, SealingError, seal
 
 SECRET = "-----BEGIN PRIVATE KEY-----\nnobody reads this\n-----END PRIVATE KEY-----\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from evenkeel.core.errors import Invalid
+from evenkeel.core.kit.errors import Invalid
 from evenkeel.serving.password_file import (
     FILE_BYTES_MAX,
     WatchedFile,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.errors import Invalid
+from evenkeel.core.kit.errors import Invalid
 from evenkeel.serving import password_hash
 from evenkeel.serving.password_hash import PasswordHash, format_hash, hash_password, matches, parse_hash
 

@@ -16,12 +16,12 @@ from unittest.mock import patch
 from msgspec.structs import replace
 from yarl import URL
 
-from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome, Retirement
-from evenkeel.core.epochs import plausible
-from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
-from evenkeel.core.ids import COMMON_PROJECT, ProjectId, SessionId
-from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.core.control.epochs import plausible
+from evenkeel.core.devices.device import DeviceFacts, PartitionBatch, PartitionOutcome, Retirement
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId, SessionId
+from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from evenkeel.devices.bigip import device as device_module
 from evenkeel.devices.bigip import driver as driver_module
 from evenkeel.devices.bigip.driver import BigIpGroup

@@ -8,7 +8,7 @@ import random
 from collections import deque
 from collections.abc import Callable
 
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.errors import BusUnavailable
 from tests.sim.effects import Effects, Latency
 from tests.sim.process import Process
 

@@ -27,12 +27,13 @@ from evenkeel.agent.shard import ShardWorker
 from evenkeel.agent.shard_client import ShardClient
 from evenkeel.agent.state_reports import StateReports
 from evenkeel.controller.scheduler import Scheduler
-from evenkeel.core import messages as m
-from evenkeel.core import provisioning
-from evenkeel.core.control import Change
-from evenkeel.core.errors import StaleOwner
-from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import StaleOwner
+from evenkeel.core.kit.ids import COMMON_PROJECT
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.resources.model import LoadBalancer
+from evenkeel.core.status import provisioning
+from evenkeel.core.status.outcomes import Applied
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.icontrol import transaction
 from evenkeel.devices.bigip.icontrol.transaction import command_of
@@ -255,7 +256,7 @@ def _applied_before_device() -> AbstractContextManager[Any]:
     async def reconcile(self: ShardWorker, complete: bool, taken: tuple[str, ...]) -> MissingCertificates:
         services = await self._fetch_fenced(None if complete else taken)
         await self._client.report(
-            tuple(m.Applied(load_balancer_id=each.load_balancer_id, revision=each.revision) for each in services)
+            tuple(Applied(load_balancer_id=each.load_balancer_id, revision=each.revision) for each in services)
         )
         return await real(self, complete, taken)
 
@@ -265,7 +266,7 @@ def _applied_before_device() -> AbstractContextManager[Any]:
 def _refusals_dropped() -> AbstractContextManager[Any]:
     real = ShardWorker._note
 
-    def note(self: ShardWorker, outcomes: tuple[m.Applied, ...]) -> None:
+    def note(self: ShardWorker, outcomes: tuple[Applied, ...]) -> None:
         real(self, outcomes)
         for outcome in outcomes:
             self._retries.succeeded(outcome.load_balancer_id)
@@ -574,7 +575,7 @@ def _report_waits_for_device() -> Iterator[None]:
 
 
 def _change_ids_ignored() -> AbstractContextManager[Any]:
-    def is_known(outcome: m.Applied, *, revision: int, change_id: str, earlier_changes: str) -> bool:
+    def is_known(outcome: Applied, *, revision: int, change_id: str, earlier_changes: str) -> bool:
         return outcome.revision <= revision
 
     return patch.object(provisioning, "is_known", is_known)

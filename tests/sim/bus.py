@@ -6,9 +6,9 @@ from typing import Any
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.deliveries import PendingCalls, work
-from evenkeel.core.errors import BusUnavailable, CallTimeout
-from evenkeel.core.messages import AnyReply, Call, Hint
+from evenkeel.core.kit.errors import BusUnavailable, CallTimeout
 from evenkeel.core.ports import Handler
+from evenkeel.core.protocol.messages import AnyReply, Call, Hint
 from tests.sim.broker import Broker, Consumer, Message
 from tests.sim.process import Process
 

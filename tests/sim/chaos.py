@@ -4,8 +4,8 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
-from evenkeel.core.errors import EvenKeelError, RequestError
-from evenkeel.core.statuses import FailbackMode
+from evenkeel.core.kit.errors import EvenKeelError, RequestError
+from evenkeel.core.resources.statuses import FailbackMode
 from tests.sim.clients import Client
 from tests.sim.effects import Latency
 from tests.sim.scenario import LOSS, SILENCE, WEIGHTS

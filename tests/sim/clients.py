@@ -9,9 +9,10 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from evenkeel.core.control import Change, VipPlan
-from evenkeel.core.errors import Conflict, NotFound, RequestError, Unavailable
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict, NotFound, RequestError, Unavailable
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
 from tests.sim.networks import MEMBERS, own_subnet
 from tests.sim.world import World
 

@@ -14,8 +14,8 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
-from evenkeel.core.errors import StoreUnavailable
-from evenkeel.core.messages import ReportApplied
+from evenkeel.core.kit.errors import StoreUnavailable
+from evenkeel.core.protocol.messages import ReportApplied
 from evenkeel.store.engine.database import Database, Op
 from evenkeel.store.migrations import upgrade
 from evenkeel.store.reports.applied import Recorded

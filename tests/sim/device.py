@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from evenkeel.core.device import (
+from evenkeel.core.devices.device import (
     Applied,
     DeviceFacts,
     DeviceState,
@@ -21,12 +21,12 @@ from evenkeel.core.device import (
     PartitionOutcome,
     Retirement,
 )
-from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
-from evenkeel.core.ids import ProjectId, SessionId
-from evenkeel.core.messages import ObservedStatus
-from evenkeel.core.networks import NOT_ADJACENT
-from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.statuses import HaType, OperatingStatus, RescheduleMode
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.kit.ids import ProjectId, SessionId
+from evenkeel.core.networking.networks import NOT_ADJACENT
+from evenkeel.core.resources.statuses import HaType, OperatingStatus, RescheduleMode
+from evenkeel.core.status.outcomes import ObservedStatus
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from evenkeel.devices.noop.memory import Partition
 from tests.sim.effects import Effects, Latency, Lost

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Any, NamedTuple
 
-from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.kit.errors import EvenKeelError
 from tests.sim.loop import SimLoop
 from tests.sim.process import Process
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from evenkeel.core.device import PartitionBatch
-from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.model import Subnet
-from evenkeel.core.networks import DeclaredNetwork, NetworkLayout, NetworkType
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.device import PartitionBatch
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.ids import COMMON_PROJECT
+from evenkeel.core.networking.networks import DeclaredNetwork, NetworkLayout, NetworkType
+from evenkeel.core.resources.model import Subnet
 from evenkeel.store.networks.common_services import read_network_services
 from evenkeel.store.networks.places import ShardPlace, place_columns, shard_place
 from evenkeel.store.ownership.services import _page

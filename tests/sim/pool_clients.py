@@ -3,9 +3,9 @@
 import random
 from collections.abc import Awaitable, Callable
 
-from evenkeel.core.control import VipPlan
-from evenkeel.core.errors import Conflict
-from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Pool
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Pool
 from tests.sim.clients import Client, Thing
 from tests.sim.world import World
 

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.kit.ids import COMMON_PROJECT
 from tests.sim.chaos import Chaos
 from tests.sim.clients import Client
 from tests.sim.database import Tables

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from evenkeel.core.errors import Unavailable
+from evenkeel.core.kit.errors import Unavailable
 from evenkeel.devices.bigip.reconcile.partition_pass import PartitionPass
 from tests.sim import networks
 from tests.sim.aftermath import WITHIN_SECONDS, aftermath

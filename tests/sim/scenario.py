@@ -5,8 +5,8 @@ import uuid
 
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.statuses import RescheduleMode
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.resources.statuses import RescheduleMode
 
 AGENT_IDS = uuid.UUID("b7b2a0de-3c6f-4a59-9f63-8f6d1f0f2c11")
 

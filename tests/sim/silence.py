@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.devices.errors import NoAnswer
 from evenkeel.devices.reach import PATIENCE_SECONDS, DeviceReach
 from tests.sim.device import Box, SimDevice, Site

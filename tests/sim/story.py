@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.errors import Conflict, NotFound, Unavailable
-from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.statuses import RescheduleMode
+from evenkeel.core.kit.errors import Conflict, NotFound, Unavailable
+from evenkeel.core.kit.ids import COMMON_PROJECT
+from evenkeel.core.resources.statuses import RescheduleMode
 from tests.sim import networks
 from tests.sim.chaos import Chaos
 from tests.sim.clients import Client, Unknown

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from evenkeel.core.device import PartitionBatch
-from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool
-from evenkeel.core.service import ServiceDefinition, definition_of
-from evenkeel.core.statuses import RescheduleMode
+from evenkeel.core.devices.device import PartitionBatch
+from evenkeel.core.devices.service import ServiceDefinition, definition_of
+from evenkeel.core.kit.ids import COMMON_PROJECT
+from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.resources.statuses import RescheduleMode
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import NO_NETWORK
 from tests.sim import networks

@@ -18,9 +18,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.core.device import Applied, PartitionBatch
-from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.messages import ReportApplied
+from evenkeel.core.devices.device import Applied, PartitionBatch
+from evenkeel.core.kit.ids import COMMON_PROJECT
+from evenkeel.core.protocol.messages import ReportApplied
 from tests.sim.process import Process
 
 MAX_VIOLATIONS = 20

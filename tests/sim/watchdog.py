@@ -7,7 +7,7 @@
 
 import asyncio
 
-from evenkeel.core.statuses import RescheduleMode
+from evenkeel.core.resources.statuses import RescheduleMode
 from tests.sim.world import Life, World
 
 LOOK_SECONDS = 1.0

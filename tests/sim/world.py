@@ -9,8 +9,8 @@ from typing import Any
 
 from evenkeel.agent.service import AgentRefused, AgentService
 from evenkeel.controller.service import Controller
-from evenkeel.core.control import Change
-from evenkeel.core.errors import BusUnavailable, StoreUnavailable
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import BusUnavailable, StoreUnavailable
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore
 from tests.sim.bigip import BigIpSite

@@ -8,9 +8,9 @@ from uuid import uuid4
 from msgspec.structs import replace
 from sqlalchemy import select, update
 
-from evenkeel.core.certificates import CertificateFacts
-from evenkeel.core.control import Change, VipPlan
-from evenkeel.core.model import (
+from evenkeel.core.control.writes import Change
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
     L7Rule,
@@ -21,6 +21,7 @@ from evenkeel.core.model import (
     Pool,
     Vip,
 )
+from evenkeel.core.tls.certificates import CertificateFacts
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.reports.applied import CHILD_TABLES

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event
 
-from evenkeel.core.control import Environment
+from evenkeel.core.control.environments import Environment
 from evenkeel.store.engine.database import Database
 from evenkeel.store.ownership.histories import ensure_history
 from evenkeel.store.records import schema

@@ -12,13 +12,14 @@ from sqlalchemy import Engine, event, insert, select, text, update
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
-from evenkeel.core.certificates import CertificateFacts, CertificateKind
-from evenkeel.core.control import ShardOwner
-from evenkeel.core.messages import Applied, Keepalive, Register, ReportApplied, ReportReceipt, SessionState
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool, Vip
+from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.placement import Assign
 from evenkeel.core.ports.ownership import ArrivedKeepalive
-from evenkeel.core.statuses import HaType, ProvisioningStatus
+from evenkeel.core.protocol.messages import Keepalive, Register, ReportApplied, ReportReceipt, SessionState
+from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, Member, Pool, Vip
+from evenkeel.core.resources.statuses import HaType, ProvisioningStatus
+from evenkeel.core.status.outcomes import Applied
+from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Database, open_database
 from evenkeel.store.engine.statements import insert_if_absent

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import strategies as st
 from sqlalchemy import Connection, insert, select
 
+from evenkeel.core.kit.values import Value
 from evenkeel.core.placement import AgentSnapshot, GroupSnapshot, ShardSnapshot, handover_overdue
-from evenkeel.core.statuses import FailbackMode, RescheduleMode
-from evenkeel.core.values import Value
+from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.agent_views import read_agents
 from evenkeel.store.records import schema

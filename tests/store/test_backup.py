@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.core.control import Environment
+from evenkeel.core.control.environments import Environment
 from evenkeel.store.sql_store import open_store
 from tests.services.mariadb import SharedMariaDB
 

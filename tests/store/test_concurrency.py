@@ -4,9 +4,9 @@ import asyncio
 from collections import Counter
 from typing import Any
 
-from evenkeel.core.control import ListQuery
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.model import L7Policy, Listener, LoadBalancer, Pool
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.resources.model import L7Policy, Listener, LoadBalancer, Pool
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import bare, create, l7policy, listener, member, placed, pool, tree, vip
 from tests.store.conftest import WITH_GALERA, databases

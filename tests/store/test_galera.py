@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import Connection, select, text, update
 from sqlalchemy.util import await_only
 
-from evenkeel.core.control import Environment
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.store.engine.database import open_database
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore, open_store

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import pytest
 from sqlalchemy import update
 
-from evenkeel.core.control import Change, Environment
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.messages import Applied, ReportApplied
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.protocol.messages import ReportApplied
+from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool
+from evenkeel.core.resources.statuses import ProvisioningStatus
+from evenkeel.core.status.outcomes import Applied
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore, open_store

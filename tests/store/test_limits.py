@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.errors import QuotaMet
-from evenkeel.core.limits import LimitMet, LoadBalancerLimits
-from evenkeel.core.model import NewPool
+from evenkeel.core.kit.errors import QuotaMet
+from evenkeel.core.resources.limits import LimitMet, LoadBalancerLimits
+from evenkeel.core.resources.model import NewPool
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.store.builders import PROJECT, create, l7policy, l7rule, listener, member, pool, tree

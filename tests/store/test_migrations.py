@@ -8,8 +8,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, select, text
 
-from evenkeel.core.control import Environment, ListQuery, TagFilter
-from evenkeel.core.model import Listener, LoadBalancer, Vip
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.control.lists import ListQuery, TagFilter
+from evenkeel.core.resources.model import Listener, LoadBalancer, Vip
 from evenkeel.store.migrations import configuration
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import row_of

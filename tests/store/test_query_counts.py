@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.control import ListQuery
-from evenkeel.core.limits import LoadBalancerLimits
-from evenkeel.core.model import (
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.resources.limits import LoadBalancerLimits
+from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
     L7Rule,

@@ -1,7 +1,7 @@
 import pytest
 from sqlalchemy import text
 
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.store.migrations import revisions
 from evenkeel.store.migrations.administration import schema_state, stamp
 from evenkeel.store.options import StoreOptions

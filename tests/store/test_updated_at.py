@@ -7,10 +7,11 @@ from pathlib import Path
 from sqlalchemy import update
 
 import evenkeel.store
-from evenkeel.core.device import DeviceState
-from evenkeel.core.messages import ObservedStatus, ReportState, ReportStatus
-from evenkeel.core.reach import UNWATCHED_SECONDS
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.devices.device import DeviceState
+from evenkeel.core.placement.reach import UNWATCHED_SECONDS
+from evenkeel.core.protocol.messages import ReportState, ReportStatus
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status.outcomes import ObservedStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from tests.store.ownership_world import World, applied, world_fixture

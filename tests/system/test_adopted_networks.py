@@ -9,10 +9,11 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
 
-from evenkeel.core.control import ShardOwner, VipPlan
-from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
-from evenkeel.core.networks import AddressUse, DeviceAddress
-from evenkeel.core.plans import PlanAnswer
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.devices.plans import PlanAnswer
+from evenkeel.core.networking.networks import AddressUse, DeviceAddress
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
 from evenkeel.store.records import schema
 from tests.devices.bigip.emulated import emulated
 from tests.devices.bigip.f5_networks import F5Agent

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.model import Subnet
-from evenkeel.core.networks import DeclaredNetwork, NetworkType
+from evenkeel.core.networking.networks import DeclaredNetwork, NetworkType
+from evenkeel.core.resources.model import Subnet
 from tests.devices.bigip.emulated import emulated
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.system.test_networks import AttachedWorld

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.core.certificates import CertificateKind
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import Device
+from evenkeel.core.tls.certificates import CertificateKind
 from tests import canary
 from tests.devices.bigip.emulated import emulated
 from tests.devices.bigip.rig import BigIpRig

@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.bus import deliveries, memory
-from evenkeel.core import messages as m
-from evenkeel.core.certificates import CertificateContent, CertificateKind, NewCertificate, Secret
-from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.names import derived_agent_id
+from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.names import derived_agent_id
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.tls.certificates import CertificateContent, CertificateKind, NewCertificate, Secret
 from evenkeel.key_managers.directory import DirectoryKeyManager
 from evenkeel.key_managers.directory.encryption import Encryption
 from evenkeel.sealing import BoxPurpose, KeyPair, SealingError

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.enhanced_services import offered
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import Listener
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.ports import Device
+from evenkeel.core.resources.enhanced_services import offered
+from evenkeel.core.resources.model import Listener
 from tests.devices.bigip.emulated import emulated
 from tests.devices.bigip.rig import BigIpRig
 from tests.system.world import ENVIRONMENT, World

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.resources.statuses import OperatingStatus
 from tests.system.test_operators import never_without_an_owner
 from tests.system.world import World
 from tests.waiting import eventually

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES
-from evenkeel.core.control import VipPlan
-from evenkeel.core.limits import LoadBalancerLimits
-from evenkeel.core.message_chunks import encoded_bytes
-from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
-from evenkeel.core.service import definition_of
+from evenkeel.core.devices.service import definition_of
+from evenkeel.core.kit.message_chunks import encoded_bytes
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.limits import LoadBalancerLimits
+from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
 from tests.system.test_versions import MixedWorld
 from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually

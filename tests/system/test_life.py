@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.agent.service import AgentRefused
-from evenkeel.core.errors import NotFound
+from evenkeel.core.kit.errors import NotFound
 from tests.system.world import World
 from tests.waiting import eventually
 

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import Connection, insert, select, update
 
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import Listener
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.resources.model import Listener
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from tests.system.world import ENVIRONMENT, World

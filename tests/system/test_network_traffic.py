@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.core.control import VipPlan
-from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
-from evenkeel.core.networks import NetworkType
+from evenkeel.core.networking.networks import NetworkType
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
 from icontrol_emulator import Emulator
 from tests.devices.bigip.networks import make_vtep
 from tests.devices.bigip.rig import BigIpRig, Hands

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from evenkeel.core.control import VipPlan
-from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Subnet, Vip
-from evenkeel.core.networks import DeclaredNetwork, NetworkType
+from evenkeel.core.kit.ids import COMMON_PROJECT
+from evenkeel.core.networking.networks import DeclaredNetwork, NetworkType
+from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.ports import Device
+from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Subnet, Vip
 from evenkeel.store.records import schema
 from tests.devices.bigip.emulated import emulated
 from tests.devices.bigip.rig import BigIpRig

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 
-from evenkeel.core.agent_state import AgentState, agent_state, why_away
-from evenkeel.core.control import DueWork
-from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.statuses import FailbackMode
+from evenkeel.core.control.agent_state import AgentState, agent_state, why_away
+from evenkeel.core.control.scheduling import DueWork
+from evenkeel.core.kit.ids import COMMON_PROJECT
+from evenkeel.core.resources.statuses import FailbackMode
 from evenkeel.store.records import schema
 from tests.system.world import ENVIRONMENT, World
 from tests.virtual.database import VirtualDatabase

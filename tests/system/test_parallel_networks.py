@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from sqlalchemy import Table, select
 
 from evenkeel.api.app import create_app
-from evenkeel.core.device import DeviceFacts
-from evenkeel.core.model import Subnet
-from evenkeel.core.networks import AddressUse, DeclaredNetwork, NetworkLayout, NetworkType
+from evenkeel.core.devices.device import DeviceFacts
+from evenkeel.core.networking.networks import AddressUse, DeclaredNetwork, NetworkLayout, NetworkType
 from evenkeel.core.ports import Device
+from evenkeel.core.resources.model import Subnet
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore, open_store

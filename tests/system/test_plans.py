@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.control import ShardOwner
-from evenkeel.core.plans import DevicePlan
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.devices.plans import DevicePlan
 from evenkeel.devices.noop.memory import Partition
 from tests.system.world import ENVIRONMENT, UNHURRIED, World
 from tests.waiting import eventually

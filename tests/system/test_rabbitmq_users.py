@@ -10,7 +10,7 @@ import pytest
 
 from evenkeel.bus.access import AgentAccess, ControllerAccess, refusal_of
 from evenkeel.bus.factory import open_bus
-from evenkeel.core.names import derived_agent_id
+from evenkeel.core.kit.names import derived_agent_id
 from evenkeel.core.ports import Bus
 from tests.bus.patience import be_patient
 from tests.services.rabbitmq import SharedRabbitMQ

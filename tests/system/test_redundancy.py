@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.core.control import Environment
-from evenkeel.core.statuses import FailbackMode, RescheduleMode
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually
 

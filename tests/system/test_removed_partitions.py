@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, select
 from sqlalchemy import delete as delete_rows
 
-from evenkeel.core.errors import NotFound
+from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.ports import Device
 from evenkeel.store.records import schema
 from icontrol_emulator import Emulator

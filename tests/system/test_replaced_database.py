@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.errors import NotFound
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.store.records import schema
 from tests.system.test_lost_commits import copied, kinds, lose, started
 from tests.system.world import World

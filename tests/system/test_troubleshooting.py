@@ -14,8 +14,8 @@ from evenkeel.api.identity.caller import Authenticator
 from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.api.identity.users import User
 from evenkeel.cli.explain import NOTHING, explanation
-from evenkeel.core.control import DueWork
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.control.scheduling import DueWork
+from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api.client import Client, Sink
 from tests.api.subnet import SUBNET

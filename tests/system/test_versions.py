@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core import messages as m
+from evenkeel.core.protocol import messages as m
 from evenkeel.store.sql_store import SqlStore
 from tests.bus.recorded.neighbour import NeighbourBus
 from tests.system.world import ENVIRONMENT, WatchedBus, World

@@ -17,19 +17,20 @@ from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.memory import MemoryBus, MemoryHub
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.certificate_contents import read_certificate
-from evenkeel.core.certificates import CertificateContent, CertificateKind, CheckedCertificate
-from evenkeel.core.control import Environment, VipPlan
-from evenkeel.core.device import DeviceFacts, DeviceState, PartitionBatch, PartitionOutcome, service_outcome
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.messages import presence_name
-from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Vip
-from evenkeel.core.names import derived_agent_id
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.devices.device import DeviceFacts, DeviceState, PartitionBatch, PartitionOutcome, service_outcome
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.names import derived_agent_id
+from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.ports import Device, KeyManager, Network
-from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.statuses import RescheduleMode
+from evenkeel.core.ports.certificate_contents import read_certificate
+from evenkeel.core.protocol.messages import presence_name
+from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Vip
+from evenkeel.core.resources.statuses import RescheduleMode
+from evenkeel.core.tls.certificates import CertificateContent, CertificateKind, CheckedCertificate
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from evenkeel.devices.noop.memory import Partition
 from evenkeel.store.options import StoreOptions

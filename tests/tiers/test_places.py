@@ -60,13 +60,13 @@ def test_release_tests_run_when_their_paths_are_known_to_have_changed(
         ("not (services or servers)", "bus/test_memory.py", False),
         ("not (services or servers)", "store/test_backup.py", True),
         ("(services or servers) and not acceptance", "store/test_backup.py", True),
-        ("(services or servers) and not acceptance", "core/test_addresses.py", False),
+        ("(services or servers) and not acceptance", "core/networking/test_addresses.py", False),
         ("acceptance", "store/test_backup.py", False),
         ("acceptance", "ui/test_flows.py", True),
         ("not slow", "sim/test_seeds.py", False),
         ("not release", "sim/test_seeds.py", True),  # some of its tests are
-        ("anything", "core/test_addresses.py", True),
-        ("not anything", "core/test_addresses.py", True),
+        ("anything", "core/networking/test_addresses.py", True),
+        ("not anything", "core/networking/test_addresses.py", True),
     ],
 )
 def test_a_file_is_imported_if_it_may_have_a_selected_test(expression: str, path: str, possible: bool) -> None:

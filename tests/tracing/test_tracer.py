@@ -9,8 +9,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from evenkeel.core.request_context import PREFIX, begin_request, new_change_id
-from evenkeel.core.tracing import NoTracer, use_tracer
+from evenkeel.core.kit.request_context import PREFIX, begin_request, new_change_id
+from evenkeel.core.kit.tracing import NoTracer, use_tracer
 from evenkeel.tracing.ids import ChangeIds, ShareOfTraces, first_ids, parsed
 from evenkeel.tracing.tracer import STEPS_MAX, OpenTelemetryTracer
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from aiohttp import connector
 
-from evenkeel.core import blocking
+from evenkeel.core.kit import blocking
 from evenkeel.devices.bigip import device as bigip_device
 from evenkeel.devices.bigip.icontrol.client import IControl
 from tests.virtual.clock import loop_time

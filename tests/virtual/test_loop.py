@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, text
 
-from evenkeel.core.blocking import BlockingCalls
-from evenkeel.core.errors import KeyManagerUnavailable, StoreUnavailable
+from evenkeel.core.kit.blocking import BlockingCalls
+from evenkeel.core.kit.errors import KeyManagerUnavailable, StoreUnavailable
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore

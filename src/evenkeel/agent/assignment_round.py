@@ -9,8 +9,8 @@ histories, or a revision that went back.
 
 from collections.abc import Mapping
 
-from evenkeel.core import messages as m
-from evenkeel.core.ids import ShardId
+from evenkeel.core.kit.ids import ShardId
+from evenkeel.core.protocol import messages as m
 
 
 class AssignmentRound:

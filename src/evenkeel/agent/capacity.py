@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 import structlog
 
-from evenkeel.core import capacity
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.messages import CapacityFigure
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.kit.values import Value
 from evenkeel.core.ports import Clock, Device
-from evenkeel.core.values import Value
+from evenkeel.core.resources import capacity
+from evenkeel.core.resources.capacity import CapacityFigure
 
 log = structlog.get_logger(__name__)
 

@@ -11,12 +11,13 @@ import structlog
 
 from evenkeel.agent.session import Session
 from evenkeel.agent.shard_client import ShardClient
-from evenkeel.core import messages as m
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.device import PartitionOutcome, service_outcome
-from evenkeel.core.errors import BusUnavailable, CallRefused
+from evenkeel.core.devices.device import PartitionOutcome, service_outcome
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import BusUnavailable, CallRefused
 from evenkeel.core.ports import Clock
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.status.outcomes import Applied
+from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.sealing import BoxPurpose, SealingError
 
 log = structlog.get_logger(__name__)
@@ -43,7 +44,7 @@ class CertificateDelivery(NamedTuple):
 
     ready: tuple[ServiceDefinition, ...]
     """Definitions to apply again together with ``contents``."""
-    refused: tuple[m.Applied, ...]
+    refused: tuple[Applied, ...]
     """Failed outcomes of load balancers that refer to an unavailable content."""
     unanswered: tuple[ServiceDefinition, ...]
     """Some of their contents were not answered, because of ``reason``."""
@@ -64,7 +65,7 @@ def lacking(services: Iterable[ServiceDefinition], outcome: PartitionOutcome) ->
     return MissingCertificates(tuple(service for service in left if sha256s & _named(service)), sha256s)
 
 
-def without(outcomes: Sequence[m.Applied], services: Iterable[ServiceDefinition]) -> tuple[m.Applied, ...]:
+def without(outcomes: Sequence[Applied], services: Iterable[ServiceDefinition]) -> tuple[Applied, ...]:
     """Outcomes of all load balancers but the given services."""
     ids = {service.load_balancer_id for service in services}
     return tuple(one for one in outcomes if one.load_balancer_id not in ids)

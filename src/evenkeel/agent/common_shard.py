@@ -17,13 +17,14 @@ from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.inventory import Findings, Inventory
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
-from evenkeel.core import messages as m
-from evenkeel.core.device import DeviceState, Observation
-from evenkeel.core.errors import BusUnavailable, DeviceUnavailable, EvenKeelError, SessionLost
-from evenkeel.core.ids import SessionId
-from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, portions
+from evenkeel.core.devices.device import DeviceState, Observation
+from evenkeel.core.kit.errors import BusUnavailable, DeviceUnavailable, EvenKeelError, SessionLost
+from evenkeel.core.kit.ids import SessionId
+from evenkeel.core.kit.message_chunks import MESSAGE_OVERHEAD_BYTES, portions
 from evenkeel.core.ports import Clock, Device
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status.outcomes import ObservedStatistics, ObservedStatus
 from evenkeel.metrics.agent import DRIFT_FOUND
 
 log = structlog.get_logger(__name__)
@@ -50,14 +51,14 @@ objects are reported once more.
 _SERVED = (OperatingStatus.ONLINE, OperatingStatus.DEGRADED)
 
 
-def with_devices(statuses: Iterable[m.ObservedStatus], devices: Iterable[DeviceState]) -> tuple[m.ObservedStatus, ...]:
+def with_devices(statuses: Iterable[ObservedStatus], devices: Iterable[DeviceState]) -> tuple[ObservedStatus, ...]:
     """The statuses, with served load balancers DEGRADED while a device of the group is unreachable."""
     away = sorted(device.name for device in devices if not device.reachable)
     if not away:
         return tuple(statuses)
     reason = f"device {away[0]} is out of reach" if len(away) == 1 else f"devices {', '.join(away)} are out of reach"
     return tuple(
-        m.ObservedStatus(kind=one.kind, id=one.id, status=OperatingStatus.DEGRADED, reason=reason)
+        ObservedStatus(kind=one.kind, id=one.id, status=OperatingStatus.DEGRADED, reason=reason)
         if one.kind == "loadbalancer" and one.status in _SERVED
         else one
         for one in statuses
@@ -98,8 +99,8 @@ class CommonShardWorker:
         self._on_device_back = on_device_back
         self._away: frozenset[str] = frozenset()
         self._inventory = Inventory(incarnations)
-        self._statuses: dict[tuple[str, str], m.ObservedStatus] = {}
-        self._statistics: dict[str, m.ObservedStatistics] = {}
+        self._statuses: dict[tuple[str, str], ObservedStatus] = {}
+        self._statistics: dict[str, ObservedStatistics] = {}
         self._doubtful: dict[tuple[str, str], float] = {}
         """Monotonic time at which objects of a report without an answer are reported again."""
         self._all_again_at = 0.0
@@ -293,9 +294,7 @@ class CommonShardWorker:
         if before - away:
             self._on_device_back()
 
-    async def _report(
-        self, statuses: tuple[m.ObservedStatus, ...], statistics: tuple[m.ObservedStatistics, ...]
-    ) -> None:
+    async def _report(self, statuses: tuple[ObservedStatus, ...], statistics: tuple[ObservedStatistics, ...]) -> None:
         # without an answer it is unknown whether these were stored: then the next observation's are reported in any
         # case
         for status in statuses:

@@ -6,9 +6,9 @@ from typing import TypeVar
 import structlog
 from msgspec.structs import replace
 
-from evenkeel.core import messages as m
-from evenkeel.core.errors import BusUnavailable, CallRefused, CallTimeout, SessionLost
+from evenkeel.core.kit.errors import BusUnavailable, CallRefused, CallTimeout, SessionLost
 from evenkeel.core.ports import Bus
+from evenkeel.core.protocol import messages as m
 from evenkeel.metrics.agent import CALL_DURATION
 
 LONGEST_SECONDS = 60.0

@@ -7,9 +7,11 @@ shards that the database lost are restored from them.
 
 from collections.abc import Collection
 
-from evenkeel.core import messages as m
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, ShardId
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.ports import Clock
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.status.outcomes import Applied
 
 CONFIRMED_FOR_SECONDS = 90.0
 """How long keepalives name the last confirmed change: longer than the minimum interval between two histories."""
@@ -30,8 +32,8 @@ class DatabaseHistory:
         self._recorded_at = float("-inf")
         self._began_at: float | None = None
         self._keepalives = 0
-        self._confirmed: m.Applied | None = None
-        self._confirmed_in: m.ShardEpoch | None = None
+        self._confirmed: Applied | None = None
+        self._confirmed_in: ShardEpoch | None = None
         self._confirmed_at = 0.0
         self._left: ShardId | None = None
         self._left_at = 0.0
@@ -62,8 +64,8 @@ class DatabaseHistory:
     def confirm(
         self,
         history: str,
-        outcomes: tuple[m.Applied, ...],
-        shard: m.ShardEpoch | None = None,
+        outcomes: tuple[Applied, ...],
+        shard: ShardEpoch | None = None,
         *,
         removed: Collection[LoadBalancerId] = (),
     ) -> None:
@@ -80,7 +82,7 @@ class DatabaseHistory:
         if self._confirmed is not None and self._confirmed.load_balancer_id in load_balancer_ids:
             self._confirmed_in = None
 
-    def looked_at(self, shard: m.ShardEpoch) -> None:
+    def looked_at(self, shard: ShardEpoch) -> None:
         """The shard gets a complete pass: drop what was confirmed there."""
         if self._confirmed_in == shard:
             self._confirmed_in = None

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.settings import AgentSettings
-from evenkeel.core.device import DeviceState
-from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.devices.device import DeviceState
+from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.ports.device import Probed
 

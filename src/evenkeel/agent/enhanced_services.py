@@ -6,9 +6,9 @@ The device driver reads the files and checks them against the devices.
 
 from collections.abc import Callable, Mapping
 
-from evenkeel.core.enhanced_services import EnhancedService
-from evenkeel.core.ids import LoadBalancerId, ProjectId, SessionId
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.ports import Clock, Device
+from evenkeel.core.resources.enhanced_services import EnhancedService
 
 Due = Mapping[ProjectId, tuple[LoadBalancerId, ...]]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from evenkeel.core.device import DeviceState
+from evenkeel.core.devices.device import DeviceState
 
 
 class Incarnations:

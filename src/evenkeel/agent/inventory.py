@@ -14,10 +14,10 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from evenkeel.agent.incarnations import Incarnations
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.device import Observation
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.values import Value
+from evenkeel.core.devices.device import Observation
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.values import Value
 
 REQUEST_SECONDS = 60.0
 """Interval of requests for the expected load balancers while no difference is known: only these find load balancers

@@ -9,10 +9,10 @@ import structlog
 from msgspec.structs import replace
 
 from evenkeel.agent.shard_client import ShardClient
-from evenkeel.core import messages as m
-from evenkeel.core.device import PartitionOutcome
-from evenkeel.core.errors import BusUnavailable, CallRefused
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.devices.device import PartitionOutcome
+from evenkeel.core.kit.errors import BusUnavailable, CallRefused
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.protocol import messages as m
 
 log = structlog.get_logger(__name__)
 

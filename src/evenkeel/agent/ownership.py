@@ -18,11 +18,12 @@ from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
-from evenkeel.core import messages as m
-from evenkeel.core.device import DeviceState
-from evenkeel.core.errors import BusUnavailable, CallRefused, SessionLost
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, ShardId
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.devices.device import DeviceState
+from evenkeel.core.kit.errors import BusUnavailable, CallRefused, SessionLost
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.ports import Clock, Device
+from evenkeel.core.protocol import messages as m
 
 log = structlog.get_logger(__name__)
 
@@ -170,7 +171,7 @@ class Ownership:
             if isinstance(worker, ShardWorker) and (ids := due.get(worker.project_id)):
                 worker.force_reapply(ids)
 
-    def look_at(self, shard: m.ShardEpoch) -> None:
+    def look_at(self, shard: ShardEpoch) -> None:
         """Make a complete pass over a shard with a confirmed load balancer that the database does not contain.
 
         If its creation was lost, the devices hold an orphan.
@@ -223,7 +224,7 @@ class Ownership:
                     await asyncio.wait({task}, timeout=self._settings.stop_timeout_seconds)
                 finally:
                     task.cancel()
-            shard = m.ShardEpoch(shard_id=assignment.shard_id, epoch=assignment.epoch)
+            shard = ShardEpoch(shard_id=assignment.shard_id, epoch=assignment.epoch)
             await self._controllers.release(
                 m.ReleaseShards(agent_id=self._settings.agent_id, session_id=self._session.id, shards=(shard,))
             )
@@ -283,10 +284,10 @@ class Ownership:
         return any(writer.busy for writer in self._writers())
 
     @property
-    def serving(self) -> tuple[m.ShardEpoch, ...]:
+    def serving(self) -> tuple[ShardEpoch, ...]:
         """The shards served now, for the state report."""
         served = [worker for worker, task in self._workers.values() if not task.done()][:SERVING_REPORTED]
-        return tuple(m.ShardEpoch(shard_id=worker.shard_id, epoch=worker.epoch) for worker in served)
+        return tuple(ShardEpoch(shard_id=worker.shard_id, epoch=worker.epoch) for worker in served)
 
     @property
     def observed_devices(self) -> tuple[DeviceState, ...] | None:

@@ -15,12 +15,12 @@ from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
-from evenkeel.core import messages as m
-from evenkeel.core.adoption import FoundNetworks, TakenNetworks, as_adopted
-from evenkeel.core.device import PartitionBatch
-from evenkeel.core.errors import BusUnavailable, CallRefused, DeviceRejected, DeviceUnavailable, SessionLost
-from evenkeel.core.plans import ORPHAN, DevicePlan, PlannedOperation, bounded
+from evenkeel.core.devices.adoption import FoundNetworks, TakenNetworks, as_adopted
+from evenkeel.core.devices.device import PartitionBatch
+from evenkeel.core.devices.plans import ORPHAN, DevicePlan, PlannedOperation, bounded
+from evenkeel.core.kit.errors import BusUnavailable, CallRefused, DeviceRejected, DeviceUnavailable, SessionLost
 from evenkeel.core.ports import Device, NetworkAdopter
+from evenkeel.core.protocol import messages as m
 
 log = structlog.get_logger(__name__)
 

@@ -9,9 +9,9 @@ and requested.
 
 from collections.abc import Collection, Iterable
 
-from evenkeel.core.ids import LoadBalancerId, SessionId
-from evenkeel.core.messages import InlinedDefinitions
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.ids import LoadBalancerId, SessionId
+from evenkeel.core.protocol.messages import InlinedDefinitions
 
 WAITING_MAX = 200
 SEEN_MAX = 20_000

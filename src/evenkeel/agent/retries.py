@@ -4,8 +4,8 @@ import math
 import random
 from collections.abc import Collection
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.values import Value
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.values import Value
 
 
 class _Wait(Value):

@@ -20,12 +20,12 @@ from evenkeel.agent.ownership import Ownership
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings, interval_problem
 from evenkeel.agent.state_reports import FULL_EVERY, StateReports
-from evenkeel.core import messages as m
-from evenkeel.core.backoff import spread
-from evenkeel.core.device import DeviceState
-from evenkeel.core.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
-from evenkeel.core.ids import SessionId
+from evenkeel.core.devices.device import DeviceState
+from evenkeel.core.kit.backoff import spread
+from evenkeel.core.kit.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
+from evenkeel.core.kit.ids import SessionId
 from evenkeel.core.ports import Bus, Clock, Device, Subscription, Will
+from evenkeel.core.protocol import messages as m
 from evenkeel.metrics.agent import (
     DEVICE_REACHABLE,
     KEEPALIVE_AGE,

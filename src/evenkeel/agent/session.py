@@ -7,12 +7,14 @@ import structlog
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.settings import AgentSettings
-from evenkeel.core import messages as m
-from evenkeel.core.device import DeviceFacts
-from evenkeel.core.errors import BusUnavailable, CallRefused
-from evenkeel.core.ids import SessionId
-from evenkeel.core.lease import Lease, newer
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.control.lease import Lease, newer
+from evenkeel.core.devices.device import DeviceFacts
+from evenkeel.core.kit.errors import BusUnavailable, CallRefused
+from evenkeel.core.kit.ids import SessionId
 from evenkeel.core.ports import Clock
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.resources.capacity import CapacityFigure
 from evenkeel.sealing import KeyPair
 
 log = structlog.get_logger(__name__)
@@ -33,7 +35,7 @@ class Session:
         *,
         database_history: DatabaseHistory,
         key_pair: KeyPair,
-        capacity: Mapping[str, m.CapacityFigure] | None = None,
+        capacity: Mapping[str, CapacityFigure] | None = None,
         identities: Mapping[str, str] | None = None,
     ) -> None:
         self.id = session_id
@@ -51,7 +53,7 @@ class Session:
         self.assignments_revision = -1
         """Assignments revision in the last answer to a keepalive; -1 before the first."""
         self.hints_are_repeated = False
-        """:attr:`evenkeel.core.messages.SessionState.repeats_hints` of the last answer."""
+        """:attr:`evenkeel.core.protocol.messages.SessionState.repeats_hints` of the last answer."""
         self._as_reported = False
 
     @property
@@ -125,7 +127,7 @@ class Session:
             seen=self.database_history.seen(),
         )
 
-    async def renew(self) -> m.ShardEpoch | None:
+    async def renew(self) -> ShardEpoch | None:
         """Send one keepalive. Returns a shard that needs a complete pass. Raises :class:`SessionLost`,
         :class:`BusUnavailable`."""
         asked_at = self._clock.monotonic()  # before it is sent: the lease must end before the session in the database

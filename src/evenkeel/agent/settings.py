@@ -1,8 +1,8 @@
 """Settings of an agent. Times in seconds."""
 
-from evenkeel.core.backoff import CHANGE_RETRY, Backoff
-from evenkeel.core.ids import AgentId
-from evenkeel.core.values import Value
+from evenkeel.core.kit.backoff import CHANGE_RETRY, Backoff
+from evenkeel.core.kit.ids import AgentId
+from evenkeel.core.kit.values import Value
 
 
 class AgentSettings(Value):

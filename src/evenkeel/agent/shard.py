@@ -25,11 +25,10 @@ from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
 from evenkeel.agent.waiting import Waiting
-from evenkeel.core import messages as m
-from evenkeel.core.backoff import spread
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.device import PartitionBatch, PartitionOutcome
-from evenkeel.core.errors import (
+from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition, removal
+from evenkeel.core.kit.backoff import spread
+from evenkeel.core.kit.errors import (
     BusUnavailable,
     CallRefused,
     DeviceRejected,
@@ -38,11 +37,13 @@ from evenkeel.core.errors import (
     SessionLost,
     StaleOwner,
 )
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
+from evenkeel.core.kit.request_context import request_ids, writing
+from evenkeel.core.kit.tracing import Attributes, DeferredSpan, tracer
 from evenkeel.core.ports import Clock, Device
-from evenkeel.core.request_context import request_ids, writing
-from evenkeel.core.service import ServiceDefinition, removal
-from evenkeel.core.tracing import Attributes, DeferredSpan, tracer
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.status.outcomes import Applied
+from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.metrics.agent import APPLIED, FENCED, PASS_DURATION, REPAIRED
 
 log = structlog.get_logger(__name__)
@@ -470,7 +471,7 @@ class ShardWorker:
         with writing(request_ids(new)), tracer().span("apply to devices"):
             return await self._device.apply(batch)
 
-    async def _settle(self, outcome: PartitionOutcome, outcomes: tuple[m.Applied, ...]) -> None:
+    async def _settle(self, outcome: PartitionOutcome, outcomes: tuple[Applied, ...]) -> None:
         """Record and report ``outcomes``, the outcomes of ``outcome`` that are final."""
         self._note(outcomes)
         self._note_trouble(outcome.lagging)
@@ -545,11 +546,11 @@ class ShardWorker:
         """
         known = {s.load_balancer_id: s for s in services if self._applied.get(s.load_balancer_id) == _identity(s)}
         await self._report(
-            tuple(m.Applied(load_balancer_id=lb, revision=s.revision, change_id=s.change_id) for lb, s in known.items())
+            tuple(Applied(load_balancer_id=lb, revision=s.revision, change_id=s.change_id) for lb, s in known.items())
         )
         return tuple(service for service in services if service.load_balancer_id not in known)
 
-    async def _report(self, outcomes: tuple[m.Applied, ...]) -> None:
+    async def _report(self, outcomes: tuple[Applied, ...]) -> None:
         """Report outcomes. If the database has lost some of the load balancers, a complete pass finds out what is to
         become of them: the definitions may have come with hints, or have been read before the loss.
         """
@@ -557,7 +558,7 @@ class ShardWorker:
             self._log.warning("load balancers are unknown to the database; looking at everything", count=len(lost))
             self.request_full_resync()
 
-    def _note(self, outcomes: tuple[m.Applied, ...]) -> None:
+    def _note(self, outcomes: tuple[Applied, ...]) -> None:
         now = self._clock.monotonic()
         for outcome in outcomes:
             APPLIED.labels("refused" if outcome.error else "applied").inc()
@@ -602,7 +603,7 @@ class ShardWorker:
         try:
             await self._client.report(
                 tuple(
-                    m.Applied(
+                    Applied(
                         load_balancer_id=s.load_balancer_id,
                         revision=s.revision,
                         change_id=s.change_id,
@@ -633,5 +634,5 @@ class ShardWorker:
             self._log.info("epoch not raised", reason=str(refusal))
 
 
-def _identity(of: ServiceDefinition | m.Applied) -> Identity:
+def _identity(of: ServiceDefinition | Applied) -> Identity:
     return of.revision, of.change_id

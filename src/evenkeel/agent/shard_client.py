@@ -5,12 +5,14 @@ from msgspec.structs import replace
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
-from evenkeel.core import messages as m
-from evenkeel.core.device import Repair
-from evenkeel.core.errors import SessionLost
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, portions
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.devices.device import Repair
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import SessionLost
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
+from evenkeel.core.kit.message_chunks import MESSAGE_OVERHEAD_BYTES, portions
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.status.outcomes import Applied
 
 OUTCOMES_PER_REPORT = 500
 REASON_CHARACTERS_MAX = 1000
@@ -107,7 +109,7 @@ class ShardClient:
             )
         )
 
-    async def report(self, outcomes: tuple[m.Applied, ...]) -> frozenset[LoadBalancerId]:
+    async def report(self, outcomes: tuple[Applied, ...]) -> frozenset[LoadBalancerId]:
         """Report the outcomes of the last fetched definitions.
 
         Returns the load balancers that the database does not contain although their definitions were not of deleted
@@ -140,7 +142,7 @@ class ShardClient:
         )
 
     async def _send_report(
-        self, *, outcomes: tuple[m.Applied, ...] = (), repaired: tuple[m.Repaired, ...] = ()
+        self, *, outcomes: tuple[Applied, ...] = (), repaired: tuple[m.Repaired, ...] = ()
     ) -> m.ReportReceipt:
         confirmed = self._session.database_history
         confirmed.removing(self._removed)
@@ -159,12 +161,12 @@ class ShardClient:
         if receipt.stale:
             raise SessionLost("the report's epoch is old")
         if not self._common:  # its networks are no load balancers
-            shard = m.ShardEpoch(shard_id=self.shard_id, epoch=self.epoch)
+            shard = ShardEpoch(shard_id=self.shard_id, epoch=self.epoch)
             confirmed.confirm(self._history, outcomes, shard, removed=self._removed)
         return receipt
 
 
-def _bounded(outcome: m.Applied) -> m.Applied:
+def _bounded(outcome: Applied) -> Applied:
     if len(outcome.error) <= REASON_CHARACTERS_MAX:
         return outcome
     return replace(outcome, error=outcome.error[:REASON_CHARACTERS_MAX])

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from evenkeel.core.messages import ReportState
+from evenkeel.core.protocol.messages import ReportState
 
 FULL_EVERY = 6
 """If controllers repeat hints, an unchanged report is sent again after this number of report intervals, because the

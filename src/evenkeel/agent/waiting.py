@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Set
 
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.kit.ids import LoadBalancerId
 
 
 class Waiting(Set[LoadBalancerId]):

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
-from evenkeel.core.device import PartitionBatch, PartitionOutcome
+from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.ports import Device
-from evenkeel.core.service import ServiceDefinition
 
 _OPTIONAL = ("attachments", "found_networks", "reloaded_options", "reload", "silent")
 """Optional members of a device group, in addition to :class:`~evenkeel.core.ports.Device`."""

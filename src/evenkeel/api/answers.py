@@ -11,7 +11,7 @@ import msgspec
 from litestar.types import Receive, Scope, Send
 
 from evenkeel.api.http_reasons import reason_phrase
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
 

@@ -40,14 +40,14 @@ from evenkeel.api.rate_limit import UNLIMITED, RateLimit
 from evenkeel.api.request_log import RequestLog
 from evenkeel.api.routing import Operation, RouteMap
 from evenkeel.api.style import ApiStyle, ApiStyles
-from evenkeel.core.addresses import STRICT as STRICT_ADDRESSES
-from evenkeel.core.addresses import AddressRules
-from evenkeel.core.capabilities import Capabilities
+from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.core.kit.request_context import PREFIX, begin_request
+from evenkeel.core.kit.tracing import HEADER as TRACE_HEADER
+from evenkeel.core.kit.tracing import NOTHING, Span, tracer
+from evenkeel.core.networking.addresses import STRICT as STRICT_ADDRESSES
+from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
-from evenkeel.core.request_context import PREFIX, begin_request
-from evenkeel.core.tls import ANY_TLS, TlsRules
-from evenkeel.core.tracing import HEADER as TRACE_HEADER
-from evenkeel.core.tracing import NOTHING, Span, tracer
+from evenkeel.core.tls.tls import ANY_TLS, TlsRules
 from evenkeel.metrics.api import NO_ROUTE, answered
 
 ROUTES: tuple[RouteMap, ...] = (

@@ -13,8 +13,8 @@ from evenkeel.api.context import Headers
 from evenkeel.api.decode_errors import argument_of, explained
 from evenkeel.api.errors import Refusal, shorten
 from evenkeel.api.flags import LaxDecoder
-from evenkeel.core.errors import Invalid
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.values import Value
 
 T = TypeVar("T")
 

@@ -19,13 +19,14 @@ from evenkeel.api.policy.policy import Admitted
 from evenkeel.api.ports import ActivitySource, ChangeSink, TrafficSource
 from evenkeel.api.provider_lookup import ProviderLookup
 from evenkeel.api.recent import Coalesced, Recent
-from evenkeel.core.addresses import STRICT, AddressRules
-from evenkeel.core.capabilities import Capabilities
-from evenkeel.core.control import Change, ShardOwner
-from evenkeel.core.ids import LoadBalancerId, ProjectId
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.addresses import STRICT, AddressRules
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
-from evenkeel.core.tls import ANY_TLS, TlsRules
-from evenkeel.core.values import Value
+from evenkeel.core.tls.tls import ANY_TLS, TlsRules
 
 log = structlog.get_logger(__name__)
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import inspect
 
 from evenkeel.api.errors import shorten, unknown_input
-from evenkeel.core.errors import Invalid, RequestError
+from evenkeel.core.kit.errors import Invalid, RequestError
 
 _AT = re.compile(r" - at (?:`key` in )?`(?P<path>\$[^`]*)`$")
 _STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")

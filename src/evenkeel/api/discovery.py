@@ -5,7 +5,7 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.operators.status import Readiness, ready
 from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.routing import Operation, RouteMap
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 MINOR_VERSIONS = 30
 """The newest Octavia minor version with all features supported: 2.30, members on virtual functions."""

@@ -5,7 +5,7 @@ from litestar.exceptions import HTTPException, MethodNotAllowedException
 
 from evenkeel.api.answers import Answer, fault, problem, unauthenticated
 from evenkeel.api.http_reasons import reason_phrase
-from evenkeel.core.errors import Conflict, Invalid, NotFound, QuotaMet, RequestError, Unavailable, Unsupported
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, QuotaMet, RequestError, Unavailable, Unsupported
 
 log = structlog.get_logger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, get_args
 from msgspec import Meta
 
 from evenkeel.api.decode_errors import REFUSAL
-from evenkeel.core.model import AlpnProtocol, TlsVersion
+from evenkeel.core.resources.model import AlpnProtocol, TlsVersion
 
 NO_NUL = r"^[^\x00]*$"
 """Pattern without NUL characters, which databases refuse in text."""

@@ -12,7 +12,7 @@ from evenkeel.api.protocol import CONNECTION
 from evenkeel.api.rate_limit import RateLimit
 from evenkeel.api.request_log import CALLER
 from evenkeel.api.routing import RouteMap
-from evenkeel.core.request_context import note_caller
+from evenkeel.core.kit.request_context import note_caller
 
 
 class Gatekeeper:

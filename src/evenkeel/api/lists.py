@@ -13,11 +13,11 @@ from evenkeel.api.context import Call, Limits, Query, as_bool
 from evenkeel.api.errors import BadList
 from evenkeel.api.fields import INT32_MAX
 from evenkeel.api.routing import Parameter
-from evenkeel.core.addresses import canonical_address
-from evenkeel.core.control import ListQuery, Page, TagFilter
-from evenkeel.core.errors import Invalid
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.values import Value
+from evenkeel.core.control.lists import ListQuery, Page, TagFilter
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.addresses import canonical_address
 
 Parse = Callable[[str, str], Any]
 

@@ -16,7 +16,7 @@ from evenkeel.api.neutron.lists import answer_of, shown
 from evenkeel.api.policy.names import own
 from evenkeel.api.routing import Operation, RouteMap
 from evenkeel.api.vip_ports import vip_ports
-from evenkeel.core.errors import NotFound
+from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.ports import LookUp
 
 Shown = dict[str, Any]

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from evenkeel.api.context import Services
-from evenkeel.core.errors import NotFound
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import Member
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.model import Member
 
 
 async def check_subnets(services: Services, project_id: ProjectId | None, members: Iterable[Member]) -> None:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from evenkeel.core.activity import Activity, ActivityTotals, ChangeTotals
-from evenkeel.core.control import Change, ShardOwner
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.traffic import TrafficSeries
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.status.activity import Activity, ActivityTotals, ChangeTotals
+from evenkeel.core.status.traffic import TrafficSeries
 
 
 class ChangeSink(Protocol):
@@ -28,7 +29,7 @@ class ChangeSink(Protocol):
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
     ) -> None:
         """Send an operator's question to the agent, which answers into the database. Raises
-        :class:`~evenkeel.core.errors.BusUnavailable`.
+        :class:`~evenkeel.core.kit.errors.BusUnavailable`.
         """
         ...
 

@@ -9,13 +9,13 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evenkeel.core.capabilities import EVERYTHING, Capabilities, refuse
-from evenkeel.core.control import ServedBy
-from evenkeel.core.enhanced_services import offered
-from evenkeel.core.errors import Invalid
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import LoadBalancer, one_family
+from evenkeel.core.control.environments import ServedBy
+from evenkeel.core.devices.capabilities import EVERYTHING, Capabilities, refuse
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import OperatorStore, TenantStore
+from evenkeel.core.resources.enhanced_services import offered
+from evenkeel.core.resources.model import LoadBalancer, one_family
 
 PROVIDERS_REMEMBERED_SECONDS = 2.0
 OBJECTS_REMEMBERED = 10_000

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from evenkeel.api.errors import Refusal
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.ids import ProjectId
 
 MAX_PROJECTS = 10_000
 """Most buckets. The least recently used one is dropped; it starts full when its project returns."""

@@ -7,8 +7,8 @@ replaced.
 
 import re
 
-from evenkeel.core.model import LoadBalancer
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.resources.model import LoadBalancer
+from evenkeel.core.resources.statuses import ProvisioningStatus
 
 _ID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|(?<![0-9a-fA-F])[0-9a-fA-F]{32}(?![0-9a-fA-F])"
 _OWN_KINDS = "member|health monitor|L7 policy|L7 rule|subnets?|networks?|port|certificate|secret"

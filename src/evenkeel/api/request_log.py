@@ -9,7 +9,7 @@ import structlog
 from litestar.types import HTTPScope
 
 from evenkeel.api.identity.caller import Caller
-from evenkeel.core.request_context import statements
+from evenkeel.core.kit.request_context import statements
 from evenkeel.metrics.api import answered
 
 log = structlog.get_logger(__name__)

@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.api.answers import Answer
 from evenkeel.api.style import OCTAVIA, ApiStyle
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 Handler = Callable[..., Awaitable[Answer]]
 """Function called with ``(services, call)``, and the decoded body as third argument if the operation has one."""

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenkeel.api.context import Call, Services
-from evenkeel.core.control import ListQuery
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import LoadBalancer, Vip
-from evenkeel.core.network import octavia_port
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.network import octavia_port
+from evenkeel.core.resources.model import LoadBalancer, Vip
+from evenkeel.core.resources.statuses import ProvisioningStatus
 
 _MARKS = octavia_port(LoadBalancerId(""))
 _PREFIXES = {"name": _MARKS.name, "device_id": _MARKS.device_id}

@@ -7,9 +7,9 @@ derived from environment, group and host, so no look-up is necessary.
 
 from collections.abc import Callable
 
-from evenkeel.core.messages import AnyMessage, Register
-from evenkeel.core.names import derived_agent_id
-from evenkeel.core.values import Value
+from evenkeel.core.kit.names import derived_agent_id
+from evenkeel.core.kit.values import Value
+from evenkeel.core.protocol.messages import AnyMessage, Register
 
 NOT_AUTHORISED = "not_authorised"
 """Code of the refusal."""

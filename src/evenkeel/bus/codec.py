@@ -1,4 +1,4 @@
-"""The wire format: a versioned JSON envelope around one message of :mod:`evenkeel.core.messages`.
+"""The wire format: a versioned JSON envelope around one message of :mod:`evenkeel.core.protocol.messages`.
 
 ``{"version": 1, "id": ..., "reply_to": ..., "body": {"type": ..., ...}}``. ``id`` names the message; a reply carries
 the id of its call. Unknown fields are ignored, so that adjacent versions understand each other; an envelope of a
@@ -9,9 +9,9 @@ Error texts never contain the body.
 
 import msgspec
 
-from evenkeel.core.errors import MessageRejected, MessageTooLarge
-from evenkeel.core.messages import MESSAGE_VERSION, AnyMessage, AnyReply, Reply
-from evenkeel.core.values import Wire
+from evenkeel.core.kit.errors import MessageRejected, MessageTooLarge
+from evenkeel.core.kit.values import Wire
+from evenkeel.core.protocol.messages import MESSAGE_VERSION, AnyMessage, AnyReply, Reply
 
 MAX_MESSAGE_BYTES = 1024 * 1024
 """The default limit; every process of an installation should use the same."""

@@ -16,11 +16,11 @@ import structlog
 
 from evenkeel.bus.codec import Envelope, decode, decode_reply, encode
 from evenkeel.bus.parts import PartAssembler, cut
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageRejected, MessageTooLarge
-from evenkeel.core.messages import LARGEST_ANSWER_BYTES, Refused, ReplyPart
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import BusUnavailable, CallTimeout, MessageRejected, MessageTooLarge
+from evenkeel.core.kit.values import Value
 from evenkeel.core.ports import Handler
-from evenkeel.core.values import Value
+from evenkeel.core.protocol.messages import LARGEST_ANSWER_BYTES, Refused, ReplyPart
 
 MAX_DELIVERIES = 10
 RETRY = Backoff(initial_seconds=0.1, max_seconds=5.0)

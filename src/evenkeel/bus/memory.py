@@ -13,10 +13,10 @@ from weakref import WeakValueDictionary
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.deliveries import PendingCalls, Workers, work
 from evenkeel.bus.presence import PresenceHistory
-from evenkeel.core.errors import BusUnavailable
-from evenkeel.core.messages import AnyReply, Call, Hint
+from evenkeel.core.kit.errors import BusUnavailable
+from evenkeel.core.kit.values import Value
 from evenkeel.core.ports import Handler, Will
-from evenkeel.core.values import Value
+from evenkeel.core.protocol.messages import AnyReply, Call, Hint
 
 MAX_QUEUED = 100_000
 MAX_DEAD = 1_000

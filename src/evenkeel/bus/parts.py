@@ -8,8 +8,8 @@ times out, and its caller repeats it.
 import hashlib
 
 from evenkeel.bus.codec import encode
-from evenkeel.core.errors import MessageRejected
-from evenkeel.core.messages import LARGEST_ANSWER_BYTES, ReplyPart
+from evenkeel.core.kit.errors import MessageRejected
+from evenkeel.core.protocol.messages import LARGEST_ANSWER_BYTES, ReplyPart
 
 OVERHEAD_BYTES = 512
 """The most that a part's envelope takes: ids, numbers and names of fields."""

@@ -20,7 +20,7 @@ from evenkeel.cmd.extras import pip_install
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.cmd.server_tls import api_tls
 from evenkeel.config.problems import Problems
-from evenkeel.core.addresses import is_loopback
+from evenkeel.core.networking.addresses import is_loopback
 
 log = structlog.get_logger(__name__)
 

@@ -32,10 +32,10 @@ from evenkeel.cmd.start_log import log_start
 from evenkeel.cmd.tracing_options import open_tracing
 from evenkeel.config.problems import Problems
 from evenkeel.config.values import with_passwords
-from evenkeel.core.capacity import parse_policy
-from evenkeel.core.ids import AgentId
-from evenkeel.core.names import derived_agent_id
+from evenkeel.core.kit.ids import AgentId
+from evenkeel.core.kit.names import derived_agent_id
 from evenkeel.core.ports import Bus, Device, Reloadable
+from evenkeel.core.resources.capacity import parse_policy
 from evenkeel.devices.certificate_watch import CertificateWatch
 
 if TYPE_CHECKING:

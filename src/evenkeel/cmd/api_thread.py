@@ -14,8 +14,9 @@ from typing import Any
 import uvloop
 
 from evenkeel.api.ports import ChangeSink
-from evenkeel.core.control import Change, ShardOwner
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import LoadBalancerId
 
 Main = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
 """Runs until the given event is set."""

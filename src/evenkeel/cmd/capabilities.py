@@ -4,7 +4,7 @@ from importlib.metadata import entry_points
 
 import structlog
 
-from evenkeel.core.capabilities import Capabilities
+from evenkeel.core.devices.capabilities import Capabilities
 
 log = structlog.get_logger(__name__)
 

@@ -23,11 +23,11 @@ from evenkeel.cmd.tls_options import tls_rules
 from evenkeel.cmd.tracing_options import open_tracing
 from evenkeel.config.addresses import address_rules
 from evenkeel.config.problems import Problems
-from evenkeel.core.addresses import AddressRules
-from evenkeel.core.control import Environment
-from evenkeel.core.names import ENVIRONMENT_NAME_RULE, is_environment_name
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.kit.names import ENVIRONMENT_NAME_RULE, is_environment_name
+from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.core.ports import Bus
-from evenkeel.core.tls import TlsRules
+from evenkeel.core.tls.tls import TlsRules
 from evenkeel.store.engine.database import unverified_transport
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store

@@ -27,8 +27,8 @@ from evenkeel.cmd.serving import run_serving
 from evenkeel.controller.presence import Presence
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import Environment
-from evenkeel.core.errors import Conflict, StoreUnavailable
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.kit.errors import Conflict, StoreUnavailable
 from evenkeel.core.ports import Store
 from evenkeel.metrics.load_balancers import TrafficCollector
 from evenkeel.metrics.system import SystemCollector

@@ -17,7 +17,7 @@ from evenkeel.cmd.configuration.loading import file_arguments, load
 from evenkeel.cmd.configuration.refusal import REFUSED, print_refusal
 from evenkeel.cmd.logs import LOGGING
 from evenkeel.cmd.options import DATABASE
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.store.engine.database import Database, open_database, without_password
 from evenkeel.store.migrations import upgrade
 from evenkeel.store.migrations.administration import SchemaState, schema_state, stamp

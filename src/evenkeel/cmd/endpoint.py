@@ -5,7 +5,7 @@ from pathlib import Path
 
 from oslo_config import cfg
 
-from evenkeel.core.addresses import host_and_port
+from evenkeel.core.networking.addresses import host_and_port
 
 
 def bound_socket(section: str, host: str, port: int) -> socket.socket:

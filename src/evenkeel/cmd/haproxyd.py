@@ -27,7 +27,7 @@ from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.start_log import log_start
 from evenkeel.cmd.tracing_options import open_tracing
 from evenkeel.config.problems import Problems
-from evenkeel.core.errors import EvenKeelError, Invalid
+from evenkeel.core.kit.errors import EvenKeelError, Invalid
 from evenkeel.haproxyd.api.credentials import Credentials, add_agent
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates, server_context
 from evenkeel.haproxyd.daemon import HaproxyDaemon, lock

@@ -9,7 +9,7 @@ from oslo_config import cfg
 
 from evenkeel.config.addresses import ADDRESSES, address_rules
 from evenkeel.config.connections import connection_options
-from evenkeel.core.addresses import host_and_port, parsed_address
+from evenkeel.core.networking.addresses import host_and_port, parsed_address
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.settings import OLD_WORKERS_LISTED_MAX, RUN_DIR_CHARS_MAX, THREAD_MIB, DaemonSettings
 from evenkeel.serving.accepting import SPARE_FILES

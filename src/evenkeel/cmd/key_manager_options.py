@@ -10,7 +10,7 @@ from oslo_config import cfg
 from evenkeel.cmd.extras import pip_install
 from evenkeel.cmd.keystone_login import auth_type_missing, check_tls, keystone_adapter, register_keystone_options
 from evenkeel.cmd.vault_options import open_vault
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import CertificateStore, KeyManager
 
 CERTIFICATES = [

@@ -2,7 +2,7 @@
 
 from oslo_config import cfg
 
-from evenkeel.core.limits import CALLED, LoadBalancerLimits
+from evenkeel.core.resources.limits import CALLED, LoadBalancerLimits
 
 _DEFAULTS = LoadBalancerLimits()
 

@@ -9,7 +9,7 @@ from prometheus_client import REGISTRY
 
 from evenkeel.cmd.endpoint import bound_socket
 from evenkeel.cmd.server_tls import server_tls
-from evenkeel.core.addresses import is_loopback
+from evenkeel.core.networking.addresses import is_loopback
 from evenkeel.metrics.server import Expose, ScrapeServer, expose_registry
 
 log = structlog.get_logger(__name__)

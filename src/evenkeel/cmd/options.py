@@ -6,7 +6,7 @@ from oslo_config import cfg
 
 from evenkeel.cmd.logs import LOGGING
 from evenkeel.config.connections import connection_options
-from evenkeel.core.capacity import Metric
+from evenkeel.core.resources.capacity import Metric
 from evenkeel.serving.accepting import SPARE_FILES
 from evenkeel.serving.http_limits import HttpLimits
 

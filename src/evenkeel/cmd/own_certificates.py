@@ -10,7 +10,7 @@ from yarl import URL
 
 from evenkeel.bus.amqp.nodes import parse_nodes
 from evenkeel.bus.factory import AMQP
-from evenkeel.core.own_certificates import LOOK_SECONDS, OwnCertificate
+from evenkeel.core.tls.own_certificates import LOOK_SECONDS, OwnCertificate
 from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, end_of_file, end_of_server
 from evenkeel.store.engine.database import server_of_url
 

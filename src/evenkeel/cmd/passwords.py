@@ -3,7 +3,7 @@
 import getpass
 import sys
 
-from evenkeel.core.errors import Invalid
+from evenkeel.core.kit.errors import Invalid
 from evenkeel.serving.password_hash import PASSWORD_BYTES_MAX
 
 

@@ -2,7 +2,7 @@
 
 from oslo_config import cfg
 
-from evenkeel.core.quota import MAX_QUOTA, UNLIMITED, Quotas
+from evenkeel.core.resources.quota import MAX_QUOTA, UNLIMITED, Quotas
 
 _OPTIONS = {
     "loadbalancer": ("default_load_balancer_quota", "load balancers", 100),

@@ -13,15 +13,15 @@ from collections.abc import Sequence
 
 from evenkeel.bus.amqp.topology import DEAD_EXCHANGE, DEAD_QUEUE, calls_exchange
 from evenkeel.bus.amqp.wills import SUFFIX
-from evenkeel.core.ids import SessionId
-from evenkeel.core.messages import (
+from evenkeel.core.kit.ids import SessionId
+from evenkeel.core.kit.names import ENVIRONMENT_NAME_RULE, derived_agent_id, is_environment_name
+from evenkeel.core.protocol.messages import (
     agent_queue,
     callback_queue,
     keepalive_queue,
     presence_name,
     transient_keepalive_queue,
 )
-from evenkeel.core.names import ENVIRONMENT_NAME_RULE, derived_agent_id, is_environment_name
 
 CONNECTIONS_MAX = 16
 """Maximum number of an agent's connections: it needs three; more for lost ones that the broker has not detected yet."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import structlog
 
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.ports import Bus
 
 log = structlog.get_logger(__name__)

@@ -2,7 +2,7 @@
 
 from oslo_config import cfg
 
-from evenkeel.core.tls import NEWEST, TLS_VERSIONS, TlsRules
+from evenkeel.core.tls.tls import NEWEST, TLS_VERSIONS, TlsRules
 
 API_SETTINGS = [
     cfg.StrOpt(

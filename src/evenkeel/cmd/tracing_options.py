@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from oslo_config import cfg
 
 from evenkeel.cmd.extras import pip_install
-from evenkeel.core.tracing import NoTracer, use_tracer
+from evenkeel.core.kit.tracing import NoTracer, use_tracer
 
 TRACING = [
     cfg.StrOpt(

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from oslo_config import cfg
 
 from evenkeel.cmd.extras import pip_install
-from evenkeel.core.addresses import is_loopback
-from evenkeel.core.certificates import Secret
+from evenkeel.core.networking.addresses import is_loopback
+from evenkeel.core.tls.certificates import Secret
 
 if TYPE_CHECKING:
     from evenkeel.key_managers.vault import VaultKeyManager, VaultLogin

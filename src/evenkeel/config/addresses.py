@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 from oslo_config import cfg
 
-from evenkeel.core.addresses import AddressRules, parsed_networks
+from evenkeel.core.networking.addresses import AddressRules, parsed_networks
 
 log = structlog.get_logger(__name__)
 

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 from evenkeel.controller.settings import TrafficSettings
-from evenkeel.core.activity import Activity, ActivityPoint, ActivityTotals, TrafficSum
+from evenkeel.core.status.activity import Activity, ActivityPoint, ActivityTotals, TrafficSum
 from evenkeel.metrics.activity import activity_totals
 
 

@@ -6,11 +6,11 @@ repeating the adoption marks them, and they are deleted with the shard's network
 """
 
 from evenkeel.controller.loops import for_each
-from evenkeel.core import messages as m
-from evenkeel.core.adoption import FoundAddress
-from evenkeel.core.errors import Conflict, NetworkUnavailable
-from evenkeel.core.network import PortClaim
+from evenkeel.core.devices.adoption import FoundAddress
+from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
+from evenkeel.core.networking.network import PortClaim
 from evenkeel.core.ports import Network, OwnershipStore
+from evenkeel.core.protocol import messages as m
 
 PORTS_AT_ONCE = 4
 

@@ -17,13 +17,13 @@ from evenkeel.controller.hints import Hints
 from evenkeel.controller.keepalives import KeepaliveRounds
 from evenkeel.controller.report_rounds import ReportRounds
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core import messages as m
-from evenkeel.core.epochs import EPOCH_MAX, plausible
-from evenkeel.core.errors import CallRefused, RequestError, SessionLost
-from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes, portions
-from evenkeel.core.messages import LARGEST_ANSWER_BYTES
+from evenkeel.core.control.epochs import EPOCH_MAX, plausible
+from evenkeel.core.devices.service import ServiceDefinition, rejected_definition
+from evenkeel.core.kit.errors import CallRefused, RequestError, SessionLost
+from evenkeel.core.kit.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes, portions
 from evenkeel.core.ports import OwnershipStore, ReportStore
-from evenkeel.core.service import ServiceDefinition, rejected_definition
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.protocol.messages import LARGEST_ANSWER_BYTES
 from evenkeel.metrics.controller import MESSAGE_DURATION, MESSAGES_REFUSED
 
 log = structlog.get_logger(__name__)

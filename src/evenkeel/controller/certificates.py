@@ -12,12 +12,12 @@ from collections.abc import Iterable
 import structlog
 
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core import messages as m
-from evenkeel.core.certificate_contents import read_certificate
-from evenkeel.core.certificates import CertificateContent, CertificateReader, ReadableCertificate
-from evenkeel.core.errors import CallRefused, CertificateError, Unavailable
-from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes
+from evenkeel.core.kit.errors import CallRefused, CertificateError, Unavailable
+from evenkeel.core.kit.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes
 from evenkeel.core.ports import KeyManager, OwnershipStore, RenewalStore
+from evenkeel.core.ports.certificate_contents import read_certificate
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.tls.certificates import CertificateContent, CertificateReader, ReadableCertificate
 from evenkeel.sealing import BoxPurpose, SealingError, seal
 
 log = structlog.get_logger(__name__)

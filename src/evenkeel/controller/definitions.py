@@ -13,12 +13,12 @@ from typing import TypeVar
 import structlog
 
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core import messages as m
-from evenkeel.core.attachment import DevicePort, Needs
-from evenkeel.core.control import Change
-from evenkeel.core.errors import Conflict, EvenKeelError, NetworkUnavailable
-from evenkeel.core.ids import LoadBalancerId, ShardId
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict, EvenKeelError, NetworkUnavailable
+from evenkeel.core.kit.ids import LoadBalancerId, ShardId
+from evenkeel.core.networking.attachment import DevicePort, Needs
 from evenkeel.core.ports import AttachmentStore, FoundServices, Network, OwnershipStore
+from evenkeel.core.protocol import messages as m
 
 log = structlog.get_logger(__name__)
 

@@ -4,8 +4,8 @@
 import structlog
 
 from evenkeel.controller.loops import for_each
-from evenkeel.core.errors import Conflict
-from evenkeel.core.network import RETRY, DeviceBinding, PortOptions
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.networking.network import RETRY, DeviceBinding, PortOptions
 from evenkeel.core.ports import AttachmentStore, Network
 
 log = structlog.get_logger(__name__)

@@ -9,8 +9,9 @@ from evenkeel.controller.inlined_definitions import inlined_definition
 from evenkeel.controller.placements import Placements
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.vip_port_updates import VipPortUpdates
-from evenkeel.core.control import Change, Recheck, ShardOwner
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.control.writes import Change, Recheck
+from evenkeel.core.kit.ids import LoadBalancerId
 
 log = structlog.get_logger(__name__)
 

@@ -18,10 +18,11 @@ from typing import Protocol
 import structlog
 
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import ChangeIndicator, SessionRef
-from evenkeel.core.ids import SessionId
-from evenkeel.core.messages import Departure, presence_name
+from evenkeel.core.control.agents import SessionRef
+from evenkeel.core.control.scheduling import ChangeIndicator
+from evenkeel.core.kit.ids import SessionId
 from evenkeel.core.ports import Bus, Clock, SchedulingStore
+from evenkeel.core.protocol.messages import Departure, presence_name
 
 log = structlog.get_logger(__name__)
 

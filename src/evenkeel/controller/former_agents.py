@@ -5,7 +5,7 @@ Such agents do not send ``takes_parts``. They may have BIG-IPs, for which the AP
 
 from collections.abc import Iterator
 
-from evenkeel.core.service import ServiceDefinition, rejected_definition
+from evenkeel.core.devices.service import ServiceDefinition, rejected_definition
 
 NEW_WORDS: dict[str, frozenset[str]] = {
     "ServiceListener.protocol": frozenset({"TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"}),

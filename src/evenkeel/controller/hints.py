@@ -10,12 +10,13 @@ from collections.abc import Mapping
 import structlog
 
 from evenkeel.controller.inlined_definitions import InlinedDefinition, inlined_definitions
-from evenkeel.core.control import Change, Recheck, ShardOwner
-from evenkeel.core.errors import BusUnavailable, EvenKeelError
-from evenkeel.core.ids import LoadBalancerId, ShardId
-from evenkeel.core.messages import AssignmentsHint, PlanHint, WorkHint, agent_queue
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.control.writes import Change, Recheck
+from evenkeel.core.kit.errors import BusUnavailable, EvenKeelError
+from evenkeel.core.kit.ids import LoadBalancerId, ShardId
+from evenkeel.core.kit.tracing import Origin, tracer
 from evenkeel.core.ports import Bus
-from evenkeel.core.tracing import Origin, tracer
+from evenkeel.core.protocol.messages import AssignmentsHint, PlanHint, WorkHint, agent_queue
 
 log = structlog.get_logger(__name__)
 

@@ -8,13 +8,14 @@ from operator import attrgetter
 
 from msgspec.structs import replace
 
-from evenkeel.core.control import Change, OwnershipTerm
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.message_chunks import encoded_bytes
-from evenkeel.core.messages import InlinedDefinitions
-from evenkeel.core.model import LoadBalancerTree
-from evenkeel.core.service import ServiceDefinition, definition_of, refers_to_certificates
-from evenkeel.core.values import Value
+from evenkeel.core.control.shards import OwnershipTerm
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.service import ServiceDefinition, definition_of, refers_to_certificates
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.message_chunks import encoded_bytes
+from evenkeel.core.kit.values import Value
+from evenkeel.core.protocol.messages import InlinedDefinitions
+from evenkeel.core.resources.model import LoadBalancerTree
 
 DEFINITION_BYTES_MAX = 16 * 1024
 INLINED_BYTES_MAX = 64 * 1024

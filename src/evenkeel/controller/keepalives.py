@@ -10,10 +10,10 @@ from collections.abc import Coroutine, Sequence
 from typing import NamedTuple
 
 from evenkeel.controller.answers import answer_with, fail, give
-from evenkeel.core.errors import Unavailable
-from evenkeel.core.messages import Keepalive, SessionState
+from evenkeel.core.kit.errors import Unavailable
 from evenkeel.core.ports import OwnershipStore
 from evenkeel.core.ports.ownership import ArrivedKeepalive
+from evenkeel.core.protocol.messages import Keepalive, SessionState
 
 ROUND_MAX = 200
 """Maximum number of keepalives in one round; further ones belong to the next round."""

@@ -10,9 +10,9 @@ import structlog
 from evenkeel.controller.driver import Driver
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.attachment import DueFacts
-from evenkeel.core.control import Change
-from evenkeel.core.errors import NetworkUnavailable
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import NetworkUnavailable
+from evenkeel.core.networking.attachment import DueFacts
 from evenkeel.core.ports import AttachmentStore, Network
 
 log = structlog.get_logger(__name__)

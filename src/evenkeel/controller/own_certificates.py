@@ -6,9 +6,9 @@ report. All controllers check them; each stage leads to one event.
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
-from evenkeel.core.control import Agent
-from evenkeel.core.own_certificates import LOOK_SECONDS, OwnCertificate
+from evenkeel.core.control.agents import Agent
 from evenkeel.core.ports import Clock, OperatorStore, SchedulingStore
+from evenkeel.core.tls.own_certificates import LOOK_SECONDS, OwnCertificate
 
 ReadCertificates = Callable[[], Awaitable[Sequence[OwnCertificate]]]
 """Reads the end dates of the certificates of this process and of the servers that it uses."""
@@ -28,7 +28,7 @@ class OwnCertificates:
         self._due_at_seconds = float("-inf")
 
     async def look(self) -> None:
-        """Check them once. Raises :class:`~evenkeel.core.errors.StoreUnavailable`."""
+        """Check them once. Raises :class:`~evenkeel.core.kit.errors.StoreUnavailable`."""
         found = [*await self._seen(), *of_devices(await self._operators.agents())]
         # two agents of a group see the certificate of the same device
         unique = {one.name: one for one in found}

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from evenkeel.controller.answers import fail, give
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.inlined_definitions import inlined_definition
-from evenkeel.core.control import Change, ShardWithCapacity
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.control.shards import ShardWithCapacity
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.ports import SchedulingStore
+from evenkeel.core.resources.model import LoadBalancer
 
 JOINED_MAX = 100
 """Maximum number of load balancers in one transaction; further ones belong to the next."""

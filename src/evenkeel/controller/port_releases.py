@@ -9,8 +9,8 @@ processing, so "nothing found" counts only after a while.
 import structlog
 
 from evenkeel.controller.loops import for_each
-from evenkeel.core.errors import Conflict
-from evenkeel.core.network import RETRY, DueClaim
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.networking.network import RETRY, DueClaim
 from evenkeel.core.ports import ClaimStore, Network
 
 log = structlog.get_logger(__name__)

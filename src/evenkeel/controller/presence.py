@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from evenkeel.core.overview import SeenController
+from evenkeel.core.control.overview import SeenController
 from evenkeel.core.ports import SchedulingStore
 
 
@@ -24,7 +24,7 @@ class Presence:
         self._problem = problem
 
     async def look(self) -> None:
-        """Store a heartbeat. Raises :class:`~evenkeel.core.errors.Unavailable`."""
+        """Store a heartbeat. Raises :class:`~evenkeel.core.kit.errors.Unavailable`."""
         seen = self._seen
         await self._store.note_controller(
             SeenController(
@@ -33,5 +33,5 @@ class Presence:
         )
 
     async def end(self) -> None:
-        """Remove this controller from the list. Raises :class:`~evenkeel.core.errors.Unavailable`."""
+        """Remove this controller from the list. Raises :class:`~evenkeel.core.kit.errors.Unavailable`."""
         await self._store.forget_controller(self._seen.id)

@@ -7,10 +7,10 @@ import structlog
 
 from evenkeel.controller.driver import Driver
 from evenkeel.controller.loops import for_each
-from evenkeel.core.certificate_contents import read_certificate
-from evenkeel.core.certificates import DueCertificate
-from evenkeel.core.errors import CertificateError
+from evenkeel.core.kit.errors import CertificateError
 from evenkeel.core.ports import KeyManager, RenewalStore
+from evenkeel.core.ports.certificate_contents import read_certificate
+from evenkeel.core.tls.certificates import DueCertificate
 
 log = structlog.get_logger(__name__)
 

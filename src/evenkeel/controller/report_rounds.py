@@ -8,10 +8,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import NamedTuple
 
 from evenkeel.controller.answers import answer_with, fail, give
-from evenkeel.core.control import Change
-from evenkeel.core.errors import Unavailable
-from evenkeel.core.messages import ReportApplied, ReportReceipt
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Unavailable
 from evenkeel.core.ports import ReportStore
+from evenkeel.core.protocol.messages import ReportApplied, ReportReceipt
 
 ROUND_MAX = 100
 """Maximum number of reports in one transaction; further ones belong to the next."""

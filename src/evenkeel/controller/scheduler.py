@@ -12,9 +12,10 @@ from evenkeel.controller.database_clock import DatabaseClockMonitor
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.backoff import spread
-from evenkeel.core.control import ChangeIndicator, DueWork, Recheck
-from evenkeel.core.ids import LoadBalancerId, ProjectId, ShardId
+from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
+from evenkeel.core.control.writes import Recheck
+from evenkeel.core.kit.backoff import spread
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import (
     FULL_SCORE,
     AgentSnapshot,

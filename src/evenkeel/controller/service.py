@@ -31,11 +31,11 @@ from evenkeel.controller.sweeper import Sweeper
 from evenkeel.controller.traffic import TrafficRecorder
 from evenkeel.controller.vip_port_search import VipPortSearch
 from evenkeel.controller.vip_port_updates import VipPortUpdates
-from evenkeel.core.backoff import spread
-from evenkeel.core.errors import EvenKeelError, Unavailable
-from evenkeel.core.messages import callback_queue, keepalive_queue, transient_keepalive_queue
-from evenkeel.core.overview import CONTROLLER_SEEN_SECONDS
+from evenkeel.core.control.overview import CONTROLLER_SEEN_SECONDS
+from evenkeel.core.kit.backoff import spread
+from evenkeel.core.kit.errors import EvenKeelError, Unavailable
 from evenkeel.core.ports import Bus, Clock, KeyManager, Network, Store, Subscription
+from evenkeel.core.protocol.messages import callback_queue, keepalive_queue, transient_keepalive_queue
 from evenkeel.metrics.controller import LOOP_FAILURES, LOOP_SUCCESS
 
 log = structlog.get_logger(__name__)

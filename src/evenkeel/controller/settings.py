@@ -1,7 +1,7 @@
 """Settings of a controller. Times in seconds."""
 
-from evenkeel.core.messages import CERTIFICATES_SECONDS_MAX
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.protocol.messages import CERTIFICATES_SECONDS_MAX
 
 
 class TrafficSettings(Value):

@@ -15,11 +15,11 @@ from msgspec.structs import astuple
 
 from evenkeel.controller.settings import TrafficSettings
 from evenkeel.controller.traffic_rings import TrafficRings
-from evenkeel.core.activity import TrafficSum
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Clock, ReportStore
-from evenkeel.core.traffic import GroupKey, GroupObservation, TrafficSample, TrafficSeries, TrafficTotals
+from evenkeel.core.resources.model import ListenerStatistics
+from evenkeel.core.status.activity import TrafficSum
+from evenkeel.core.status.traffic import GroupKey, GroupObservation, TrafficSample, TrafficSeries, TrafficTotals
 
 QUIET_SECONDS = 75.0
 """Time without a report after which an observer counts as silent: an agent reports at least every minute, even without

@@ -8,8 +8,8 @@ overwritten meanwhile.
 import struct
 from typing import NamedTuple
 
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.traffic import TrafficPoint, TrafficSample
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.status.traffic import TrafficPoint, TrafficSample
 
 _SLOT = struct.Struct("<fffffHH")
 BYTES_PER_POINT = _SLOT.size

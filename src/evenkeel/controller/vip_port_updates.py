@@ -8,9 +8,9 @@ the controller died or the network service was unavailable, any controller retri
 import structlog
 
 from evenkeel.controller.loops import InterruptibleSleep, for_each
-from evenkeel.core.errors import Conflict
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.network import RETRY, DuePort, LostPort, PortOptions
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.network import RETRY, DuePort, LostPort, PortOptions
 from evenkeel.core.ports import LostPortStore, Network, PortStore
 
 log = structlog.get_logger(__name__)

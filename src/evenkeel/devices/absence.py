@@ -5,10 +5,10 @@ It cannot be determined which device is right: one may lack a new object or stil
 
 from collections.abc import Iterable, Iterator
 
-from evenkeel.core.device import ObservedStatus
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.statuses import OperatingStatus
-from evenkeel.core.values import Value
+from evenkeel.core.devices.device import ObservedStatus
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.statuses import OperatingStatus
 
 
 class Absence(Value):

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from yarl import URL
 
-from evenkeel.core.own_certificates import LOOK_SECONDS
+from evenkeel.core.tls.own_certificates import LOOK_SECONDS
 from evenkeel.serving.certificate_ends import end_of_server
 
 RETRY_SECONDS = 60.0

@@ -1,9 +1,9 @@
-"""Errors that drivers of all device types raise, in addition to those of :mod:`evenkeel.core.errors`."""
+"""Errors that drivers of all device types raise, in addition to those of :mod:`evenkeel.core.kit.errors`."""
 
 import structlog
 
-from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.core.kit.ids import LoadBalancerId
 
 log = structlog.get_logger(__name__)
 

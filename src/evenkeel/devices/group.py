@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import structlog
 from msgspec.structs import replace
 
-from evenkeel.core.device import (
+from evenkeel.core.devices.device import (
     REPAIRS_MAX,
     Applied,
     DeviceFacts,
@@ -27,12 +27,12 @@ from evenkeel.core.device import (
     repair,
     service_outcome,
 )
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, GuardLost, StaleOwner
-from evenkeel.core.ids import LoadBalancerId, ProjectId, SessionId
-from evenkeel.core.networks import NOT_ADJACENT, NetworkLayout
-from evenkeel.core.plans import DevicePlan
-from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.core.devices.plans import DevicePlan
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, SessionId
+from evenkeel.core.networking.networks import NOT_ADJACENT, NetworkLayout
+from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
 from evenkeel.devices.reach import DeviceClient, DeviceReach

@@ -15,9 +15,9 @@ import aiohttp
 import structlog
 from yarl import URL
 
-from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.core.request_context import HEADER, written_ids
-from evenkeel.core.tracing import NO_ATTRIBUTES, Attributes, tracer
+from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.core.kit.request_context import HEADER, written_ids
+from evenkeel.core.kit.tracing import NO_ATTRIBUTES, Attributes, tracer
 from evenkeel.devices.errors import NoAnswer, NotSent
 from evenkeel.metrics.device_requests import answered
 

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable
 
-from evenkeel.core.service import ServiceL7Policy, ServiceL7Rule
+from evenkeel.core.devices.service import ServiceL7Policy, ServiceL7Rule
 from evenkeel.devices.errors import Unrenderable
 
 REDIRECT_CODES = frozenset({301, 302, 303, 307, 308})

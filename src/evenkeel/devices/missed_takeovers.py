@@ -7,9 +7,9 @@ anything else, and the outcome on the other devices counts.
 
 from collections.abc import Awaitable, Callable
 
-from evenkeel.core.device import PartitionBatch
-from evenkeel.core.errors import GuardLost
-from evenkeel.core.ids import SessionId
+from evenkeel.core.devices.device import PartitionBatch
+from evenkeel.core.kit.errors import GuardLost
+from evenkeel.core.kit.ids import SessionId
 
 Owner = tuple[int, SessionId]
 """Epoch and session of an owner."""

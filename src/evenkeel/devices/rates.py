@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 WINDOW_MIN_SECONDS = 1.0
 """A shorter time between two readings gives no meaningful rate."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import Coroutine
 from typing import Any, Protocol, TypeVar
 
-from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.devices.errors import NoAnswer
 from evenkeel.devices.waiting import ended
 

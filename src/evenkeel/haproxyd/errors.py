@@ -1,6 +1,6 @@
 """Errors of the daemon that more than one package raises or handles; :mod:`api.refusals` maps them to responses."""
 
-from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.kit.errors import EvenKeelError
 
 
 class PartitionUnknown(EvenKeelError):

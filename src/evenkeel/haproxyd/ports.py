@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 
 class WorkerCli(Protocol):

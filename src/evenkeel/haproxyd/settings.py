@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from evenkeel.core.addresses import STRICT, AddressRules
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.addresses import STRICT, AddressRules
 from evenkeel.haproxyd import wire
 
 

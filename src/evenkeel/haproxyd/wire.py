@@ -29,7 +29,7 @@ to files by their bare name.
 
 from typing import Literal
 
-from evenkeel.core.values import Wire
+from evenkeel.core.kit.values import Wire
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,126}$"
 """Names of partitions, load balancers, frontends, backends, servers and files."""

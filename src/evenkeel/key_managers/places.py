@@ -2,8 +2,8 @@
 
 import re
 
-from evenkeel.core.errors import Invalid
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.values import Value
 
 PROJECT_RULE = "1 to 36 letters, digits, '.', '-' and '_', not beginning with '.'"
 NAME_RULE = "1 to 100 letters, digits, '.', '-' and '_', beginning with a letter or a digit"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from prometheus_client import Counter, Histogram
 from prometheus_client.samples import Sample
 
-from evenkeel.core.activity import ActivityTotals, ChangeTotals, RequestTotals, RouteKey
+from evenkeel.core.status.activity import ActivityTotals, ChangeTotals, RequestTotals, RouteKey
 from evenkeel.metrics.api import REQUEST_DURATION, REQUESTS
 from evenkeel.metrics.controller import TIME_TO_ACTIVE
 

@@ -10,9 +10,9 @@ import structlog
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.core.ports import ReportStore
-from evenkeel.core.traffic import TrafficReading, TrafficTotals
+from evenkeel.core.status.traffic import TrafficReading, TrafficTotals
 from evenkeel.metrics.system import READ_EVERY_SECONDS, READ_TIMEOUT_SECONDS
 
 log = structlog.get_logger(__name__)

@@ -15,7 +15,7 @@ from aiohttp import web
 from prometheus_client import REGISTRY, CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.serving.accepting import Acceptor, fitting
 from evenkeel.serving.bounded_handler import BoundedHandler
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections

@@ -11,13 +11,16 @@ import structlog
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from evenkeel.core.agent_state import AgentState, agent_state
-from evenkeel.core.certificates import ReferenceQuery
-from evenkeel.core.control import Agent, Environment, GroupReach, LoadBalancerSummary, ShardCount
-from evenkeel.core.errors import EvenKeelError
-from evenkeel.core.own_certificates import OwnCertificate
+from evenkeel.core.control.agent_state import AgentState, agent_state
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.control.environments import Environment, GroupReach
+from evenkeel.core.control.lists import LoadBalancerSummary
+from evenkeel.core.control.shards import ShardCount
+from evenkeel.core.kit.errors import EvenKeelError
+from evenkeel.core.kit.values import Value
 from evenkeel.core.ports import OperatorStore
-from evenkeel.core.values import Value
+from evenkeel.core.tls.certificates import ReferenceQuery
+from evenkeel.core.tls.own_certificates import OwnCertificate
 
 log = structlog.get_logger(__name__)
 

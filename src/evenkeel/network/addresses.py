@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from evenkeel.core.addresses import parsed_address, parsed_range
-from evenkeel.core.errors import Invalid, NotFound
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import Subnet
+from evenkeel.core.kit.errors import Invalid, NotFound
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.networking.addresses import parsed_address, parsed_range
+from evenkeel.core.resources.model import Subnet
 
 Address = IPv4Address | IPv6Address
 Net = IPv4Network | IPv6Network

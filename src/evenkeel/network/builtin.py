@@ -13,15 +13,23 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from evenkeel.core.adoption import FoundAddress
-from evenkeel.core.attachment import DevicePort, NetworkFacts, TakenAddress
-from evenkeel.core.control import VipPlan
-from evenkeel.core.errors import Conflict, Invalid, NotFound, Unsupported
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import Subnet
-from evenkeel.core.network import ADDITIONAL_ADDRESS, NO_OPTIONS, LostPort, PortClaim, PortOptions, VipPort, WantedVip
-from evenkeel.core.networks import MemberHost
+from evenkeel.core.devices.adoption import FoundAddress
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, Unsupported
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.attachment import DevicePort, NetworkFacts, TakenAddress
+from evenkeel.core.networking.network import (
+    ADDITIONAL_ADDRESS,
+    NO_OPTIONS,
+    LostPort,
+    PortClaim,
+    PortOptions,
+    VipPort,
+    WantedVip,
+)
+from evenkeel.core.networking.networks import MemberHost
+from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.ports import LookUp
+from evenkeel.core.resources.model import Subnet
 from evenkeel.network.addresses import (
     Address,
     address_given,

@@ -1,6 +1,6 @@
 """Settings of the package that reports to Neutron. Times in seconds."""
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 LB_AGENT = "Loadbalancerv2 agent"
 """Agent type under which F5's agent for LBaaS v2 is listed."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.core.device import Attachments
+from evenkeel.core.devices.device import Attachments
 from evenkeel.neutron_agent.settings import LB_AGENT, AgentFacts, NeutronAgentSettings
 
 BINARY = "evenkeel-agent"

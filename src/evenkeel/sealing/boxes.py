@@ -7,10 +7,10 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
-from evenkeel.core.certificates import CertificateContent, CertificateKind, PrivateKey
-from evenkeel.core.errors import EvenKeelError
-from evenkeel.core.ids import AgentId, SessionId, ShardId
-from evenkeel.core.values import Value, Wire
+from evenkeel.core.kit.errors import EvenKeelError
+from evenkeel.core.kit.ids import AgentId, SessionId, ShardId
+from evenkeel.core.kit.values import Value, Wire
+from evenkeel.core.tls.certificates import CertificateContent, CertificateKind, PrivateKey
 
 BOX_BYTES_MAX = 2 * 1024 * 1024
 """Size limit of a sealed box; the largest revocation list as PEM in JSON is smaller."""

@@ -9,7 +9,7 @@ addresses that never did. A new connection is refused only when all others are a
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.serving.peers import Network, host_of, is_in
 
 HOSTS_REMEMBERED = 10_000

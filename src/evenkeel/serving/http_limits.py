@@ -2,7 +2,7 @@
 installed.
 """
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 
 class HttpLimits(Value):

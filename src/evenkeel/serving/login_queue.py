@@ -12,7 +12,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.serving.peers import host_of
 
 SUSPECT_SECONDS = 60.0

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from evenkeel.core.errors import Invalid
+from evenkeel.core.kit.errors import Invalid
 
 log = structlog.get_logger(__name__)
 

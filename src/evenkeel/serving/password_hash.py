@@ -11,8 +11,8 @@ import hmac
 import re
 import secrets
 
-from evenkeel.core.errors import Invalid
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.values import Value
 
 PASSWORD_BYTES_MAX = 1024
 SALT_BYTES = 16

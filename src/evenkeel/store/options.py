@@ -1,8 +1,8 @@
 """Settings of the store."""
 
-from evenkeel.core.limits import LoadBalancerLimits
-from evenkeel.core.quota import Quotas
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.limits import LoadBalancerLimits
+from evenkeel.core.resources.quota import Quotas
 
 
 class StoreOptions(Value):

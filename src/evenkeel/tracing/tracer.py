@@ -1,4 +1,4 @@
-"""Implementation of :class:`evenkeel.core.tracing.Tracer` with OpenTelemetry.
+"""Implementation of :class:`evenkeel.core.kit.tracing.Tracer` with OpenTelemetry.
 
 A span is a child of the current one only while that has not ended: tasks that outlive the step that started them add
 nothing to its trace.
@@ -16,8 +16,8 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode
 
-from evenkeel.core.request_context import NAMED_MAX, PREFIX
-from evenkeel.core.tracing import HEADER, NO_ATTRIBUTES, NOTHING, Attributes, Changes, DeferredSpan, Origin, Span
+from evenkeel.core.kit.request_context import NAMED_MAX, PREFIX
+from evenkeel.core.kit.tracing import HEADER, NO_ATTRIBUTES, NOTHING, Attributes, Changes, DeferredSpan, Origin, Span
 from evenkeel.tracing.ids import FirstIds, ShareOfTraces, context_of, first_ids, next_ids, parsed, written
 
 STEPS_MAX = 200

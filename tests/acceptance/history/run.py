@@ -12,7 +12,7 @@ from pathlib import Path
 import aiohttp
 
 from evenkeel.cli.client import API
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.traffic import Traffic
 from tests.acceptance.history import finals, watch

@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.api.events import feed as module
 from evenkeel.api.events.feed import BUFFER_MAX, GAP_SECONDS, LISTENERS_MAX, EventFeed, EventListener, TooManyListeners
-from evenkeel.core.control import Event
+from evenkeel.core.control.events import Event
 from tests.waiting import eventually
 
 

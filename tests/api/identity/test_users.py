@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.api.identity.users import checked_user, line_of, user_of, users_of
-from evenkeel.core.errors import Invalid
+from evenkeel.core.kit.errors import Invalid
 from evenkeel.serving.password_hash import PasswordHash
 
 SALT = b"0123456789abcdef"

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.api.app import create_app
-from evenkeel.core.capabilities import EVERYTHING
-from evenkeel.core.network import lbaas_v2_port
+from evenkeel.core.devices.capabilities import EVERYTHING
+from evenkeel.core.networking.network import lbaas_v2_port
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
 from tests.api.client import Client

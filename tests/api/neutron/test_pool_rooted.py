@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from evenkeel.api.app import create_app
-from evenkeel.core.capabilities import Capabilities
-from evenkeel.core.control import VipPlan
+from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.ports import Store
 from evenkeel.devices.bigip.capabilities import CAPABILITIES as BIGIP
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES as HAPROXY

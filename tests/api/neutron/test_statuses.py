@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.api.neutron.v2.trees import status_pieces
-from evenkeel.core.model import (
+from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
     Listener,
@@ -17,7 +17,7 @@ from evenkeel.core.model import (
     Pool,
     Vip,
 )
-from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 
 ACTIVE, ERROR = ProvisioningStatus.ACTIVE, ProvisioningStatus.ERROR
 WORKS: dict[str, Any] = {"provisioning_status": ACTIVE, "operating_status": OperatingStatus.ONLINE}

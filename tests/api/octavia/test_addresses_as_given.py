@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.model import Subnet
+from evenkeel.core.resources.model import Subnet
 from tests.api import bodies
 from tests.api.client import Client
 from tests.api.subnet import SUBNET

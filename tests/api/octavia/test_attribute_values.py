@@ -8,7 +8,7 @@ from evenkeel.api.flags import LaxDecoder
 from evenkeel.api.octavia.attribute_values import change_values, create_values
 from evenkeel.api.octavia.change_requests import ListenerChange, MemberBatchItem, MemberChange
 from evenkeel.api.octavia.requests import ListenerNew, MemberNew
-from evenkeel.core.model import Listener, Member
+from evenkeel.core.resources.model import Listener, Member
 
 
 def read(cls: type[Any], **attributes: Any) -> Any:

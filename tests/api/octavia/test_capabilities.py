@@ -9,9 +9,9 @@ from sqlalchemy import select
 from evenkeel.api.app import create_app
 from evenkeel.api.identity.caller import Caller
 from evenkeel.cmd.capabilities import load_capabilities
-from evenkeel.core.capabilities import EVERYTHING, Capabilities
-from evenkeel.core.control import Environment
-from evenkeel.core.model import Subnet
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.devices.capabilities import EVERYTHING, Capabilities
+from evenkeel.core.resources.model import Subnet
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.records.schema import metadata
 from evenkeel.store.sql_store import SqlStore

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from evenkeel.api.app import create_app
-from evenkeel.core.capabilities import Capabilities
-from evenkeel.core.control import Environment
-from evenkeel.core.enhanced_services import FLAVOR_KEY, EnhancedService
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.messages import Register, ReportState
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.core.devices.service import ServiceListener, definition_of
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Store
-from evenkeel.core.service import ServiceListener, definition_of
-from evenkeel.core.statuses import HaType
+from evenkeel.core.protocol.messages import Register, ReportState
+from evenkeel.core.resources.enhanced_services import FLAVOR_KEY, EnhancedService
+from evenkeel.core.resources.statuses import HaType
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
 from tests.api.client import Client, Sink

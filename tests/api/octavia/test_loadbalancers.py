@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.kit.errors import StoreUnavailable
 from tests.api import bodies
 from tests.api.client import Client, Sink
 

@@ -22,12 +22,12 @@ from evenkeel.api.octavia.references import (
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.key_manager_options import open_key_manager
-from evenkeel.core.capabilities import EVERYTHING, Capabilities
-from evenkeel.core.certificates import CertificateBundle, CertificateKind, NewCertificate, Secret
-from evenkeel.core.errors import CertificateExpired, CertificateNotYetValid, Invalid, KeyManagerUnavailable
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import Listener
+from evenkeel.core.devices.capabilities import EVERYTHING, Capabilities
+from evenkeel.core.kit.errors import CertificateExpired, CertificateNotYetValid, Invalid, KeyManagerUnavailable
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.ports import KeyManager
+from evenkeel.core.resources.model import Listener
+from evenkeel.core.tls.certificates import CertificateBundle, CertificateKind, NewCertificate, Secret
 from evenkeel.key_managers.directory import DirectoryKeyManager, Encryption
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.records import schema

@@ -15,9 +15,9 @@ from evenkeel.api.octavia.tls_rules import (
     settled_tls,
     speaks_tls,
 )
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import POOL_PROTOCOLS_OF_LISTENER, Listener, Pool
-from evenkeel.core.tls import ANY_TLS
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.model import POOL_PROTOCOLS_OF_LISTENER, Listener, Pool
+from evenkeel.core.tls.tls import ANY_TLS
 
 IDS = {"id": "x", "load_balancer_id": "lb", "project_id": "p"}
 refs = st.none() | st.just("ref")

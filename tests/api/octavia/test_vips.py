@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from evenkeel.api.app import create_app
-from evenkeel.core.capabilities import Capabilities
-from evenkeel.core.control import Environment
-from evenkeel.core.model import Subnet
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.ports import Store
+from evenkeel.core.resources.model import Subnet
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
 from tests.api.client import Client, Sink

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.messages import Register
 from evenkeel.core.ports import Store
-from evenkeel.core.statuses import HaType
+from evenkeel.core.protocol.messages import Register
+from evenkeel.core.resources.statuses import HaType
 from tests.api.client import Client
 
 BASE = "/evenkeel/v1"

@@ -3,9 +3,16 @@
 from typing import Any
 
 from evenkeel.api.app import create_app
-from evenkeel.core.activity import Activity, ActivityPoint, ActivityTotals, ChangeTotals, RequestTotals, TrafficSum
 from evenkeel.core.ports import Store
-from evenkeel.core.traffic import TrafficSample
+from evenkeel.core.status.activity import (
+    Activity,
+    ActivityPoint,
+    ActivityTotals,
+    ChangeTotals,
+    RequestTotals,
+    TrafficSum,
+)
+from evenkeel.core.status.traffic import TrafficSample
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import SqlStore
 from tests.api.client import Client

@@ -7,7 +7,7 @@ import pytest
 
 from evenkeel.core.placement import Assign
 from evenkeel.core.ports import Store
-from evenkeel.core.statuses import RescheduleMode
+from evenkeel.core.resources.statuses import RescheduleMode
 from tests.api.client import Client
 from tests.api.operators.conftest import BASE, Join, everything, kinds, last_event
 

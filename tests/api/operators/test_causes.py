@@ -6,16 +6,12 @@ from typing import Any
 import pytest
 
 from evenkeel.api.operators.causes import SystemState, problems_of
-from evenkeel.core.control import (
-    AgentLife,
-    Environment,
-    GroupReach,
-    LoadBalancerSummary,
-    ShardCount,
-    StuckLoadBalancers,
-)
-from evenkeel.core.ids import AgentId
-from evenkeel.core.reach import Reach, ReachKind
+from evenkeel.core.control.agents import AgentLife
+from evenkeel.core.control.environments import Environment, GroupReach
+from evenkeel.core.control.lists import LoadBalancerSummary, StuckLoadBalancers
+from evenkeel.core.control.shards import ShardCount
+from evenkeel.core.kit.ids import AgentId
+from evenkeel.core.placement.reach import Reach, ReachKind
 
 DEVICE = "192.0.2.11:443"
 

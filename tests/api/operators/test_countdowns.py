@@ -3,8 +3,8 @@
 import pytest
 
 from evenkeel.api.operators.countdowns import countdown_texts, duration
-from evenkeel.core.control import OrphanSummary
-from evenkeel.core.countdowns import Countdowns
+from evenkeel.core.control.orphans import OrphanSummary
+from evenkeel.core.kit.countdowns import Countdowns
 
 
 def texts(others: Countdowns, orphans: OrphanSummary | None = None, *, devices_away: bool = False) -> list[str]:

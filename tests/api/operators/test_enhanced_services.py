@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.enhanced_services import EnhancedService
-from evenkeel.core.messages import ReportState
 from evenkeel.core.ports import Store
+from evenkeel.core.protocol.messages import ReportState
+from evenkeel.core.resources.enhanced_services import EnhancedService
 from tests.api.client import Client
 from tests.api.operators.conftest import BASE, Join
 

@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.control import Event
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.messages import DeviceState, Register, ReportState, ShardEpoch
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.control.events import Event
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Store
-from evenkeel.core.statuses import HaType
+from evenkeel.core.protocol.messages import Register, ReportState
+from evenkeel.core.resources.statuses import HaType
+from evenkeel.core.status.device_state import DeviceState
 from tests.api import bodies
 from tests.api.client import Client
 from tests.waiting import eventually

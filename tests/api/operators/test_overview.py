@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from evenkeel.core.messages import Applied, DeviceState, ReportApplied, ReportState
-from evenkeel.core.overview import SeenController
+from evenkeel.core.control.overview import SeenController
 from evenkeel.core.ports import Store
+from evenkeel.core.protocol.messages import ReportApplied, ReportState
+from evenkeel.core.status.device_state import DeviceState
+from evenkeel.core.status.outcomes import Applied
 from tests.api.client import Client
 from tests.api.operators.conftest import BASE
 

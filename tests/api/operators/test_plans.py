@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from evenkeel.core.control import ShardOwner
-from evenkeel.core.messages import Register, ReportPlan
-from evenkeel.core.plans import ORPHAN, AttributeChange, DevicePlan, PlannedOperation
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.devices.plans import ORPHAN, AttributeChange, DevicePlan, PlannedOperation
 from evenkeel.core.ports import Store
-from evenkeel.core.statuses import HaType
+from evenkeel.core.protocol.messages import Register, ReportPlan
+from evenkeel.core.resources.statuses import HaType
 from tests.api.client import Client, Sink
 
 BASE = "/evenkeel/v1/loadbalancers"

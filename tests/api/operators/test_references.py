@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from sqlalchemy import insert, select
 
-from evenkeel.core.certificates import CertificateFacts, CertificateKind
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore

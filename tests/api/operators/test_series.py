@@ -3,9 +3,9 @@
 from typing import Any
 
 from evenkeel.api.app import create_app
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Store
-from evenkeel.core.traffic import TrafficPoint, TrafficSeries
+from evenkeel.core.status.traffic import TrafficPoint, TrafficSeries
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import SqlStore
 from tests.api.client import Client

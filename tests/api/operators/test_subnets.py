@@ -6,7 +6,7 @@ import pytest
 
 from evenkeel.api.operators.requests import SubnetNew
 from evenkeel.api.operators.subnet_rules import subnet_of
-from evenkeel.core.errors import Invalid
+from evenkeel.core.kit.errors import Invalid
 from tests.api.client import Client
 
 

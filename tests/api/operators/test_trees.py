@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from evenkeel.api.operators.trees import LoadBalancerNode, tree_pieces
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Store
 from evenkeel.store.sql_store import SqlStore
 from tests.api.client import Client

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.ports import Bus
 from tests.waiting import eventually
 

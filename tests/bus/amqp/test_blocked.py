@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from evenkeel.bus.amqp import publishing_watch
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.errors import BusUnavailable
 from tests.bus.test_contract import Recorder
 from tests.bus.transports import Amqp, hint
 from tests.services.rabbitmq import RabbitMQ

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import pytest
 
-from evenkeel.core.errors import BusUnavailable
-from evenkeel.core.messages import Done
+from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.ports import Bus
+from evenkeel.core.protocol.messages import Done
 from tests.bus.test_contract import Recorder
 from tests.bus.transports import CALL, Amqp, hint
 from tests.services import rabbitmq as rabbit

@@ -9,7 +9,7 @@ from evenkeel.bus.amqp import connection as module
 from evenkeel.bus.amqp.connection import AmqpConnection
 from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.nodes import Node, parse_nodes
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.errors import BusUnavailable
 from tests.waiting import eventually
 
 

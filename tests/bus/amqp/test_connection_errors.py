@@ -8,7 +8,7 @@ import structlog
 
 from evenkeel.bus.amqp import AmqpBus, Node, parse_nodes
 from evenkeel.bus.amqp.connection_errors import REPEAT_SECONDS, ConnectionErrorLog, ConnectionRefused
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.errors import BusUnavailable
 from tests.bus.amqp.starting import why_not_started
 from tests.services.rabbitmq import SharedRabbitMQ
 

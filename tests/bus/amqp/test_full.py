@@ -6,8 +6,8 @@ import pytest
 
 from evenkeel.bus.amqp import bus as amqp_bus
 from evenkeel.bus.amqp import publish_channel, topology
-from evenkeel.core.errors import BusUnavailable
-from evenkeel.core.messages import Done
+from evenkeel.core.kit.errors import BusUnavailable
+from evenkeel.core.protocol.messages import Done
 from tests.bus.patience import LIMIT_SECONDS
 from tests.bus.test_contract import Recorder
 from tests.bus.transports import CALL, Amqp, hint

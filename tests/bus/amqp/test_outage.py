@@ -7,8 +7,8 @@ import aio_pika
 import pytest
 
 from evenkeel.bus.amqp import AmqpBus, Node, parse_nodes
-from evenkeel.core.errors import BusUnavailable, CallTimeout
-from evenkeel.core.messages import AnyMessage, AnyReply, Done
+from evenkeel.core.kit.errors import BusUnavailable, CallTimeout
+from evenkeel.core.protocol.messages import AnyMessage, AnyReply, Done
 from tests.bus.amqp.starting import why_not_started
 from tests.bus.patience import LIMIT_SECONDS
 from tests.bus.test_contract import Recorder, cancel_close

@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.bus.amqp import AmqpBus, parse_nodes
 from evenkeel.bus.amqp import presence as amqp_presence
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.ports import Bus
 from tests.bus.patience import LIMIT_SECONDS
 from tests.bus.transports import Amqp

@@ -7,7 +7,7 @@ import structlog
 import trustme
 
 from evenkeel.bus.amqp import AmqpBus, parse_nodes
-from evenkeel.core.messages import Done
+from evenkeel.core.protocol.messages import Done
 from tests.bus.amqp.starting import why_not_started
 from tests.bus.test_contract import Recorder
 from tests.bus.transports import CALL, Amqp

@@ -16,11 +16,11 @@ from evenkeel.bus.amqp.topology import DEAD_QUEUE, calls_exchange, declare_own_q
 from evenkeel.bus.codec import encode
 from evenkeel.bus.factory import open_bus
 from evenkeel.cmd import rabbitmq as command
-from evenkeel.core import messages as m
-from evenkeel.core.errors import BusUnavailable
-from evenkeel.core.names import derived_agent_id
+from evenkeel.core.kit.errors import BusUnavailable
+from evenkeel.core.kit.names import derived_agent_id
 from evenkeel.core.ports import Bus, Will
-from evenkeel.core.statuses import HaType
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.resources.statuses import HaType
 from tests.services.rabbitmq import SharedRabbitMQ
 from tests.waiting import eventually
 

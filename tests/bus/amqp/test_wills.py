@@ -6,9 +6,9 @@ import contextlib
 import pytest
 
 from evenkeel.bus.amqp import AmqpBus, wills
-from evenkeel.core import messages as m
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.ports import Will
+from evenkeel.core.protocol import messages as m
 from tests.bus.children import child
 from tests.bus.test_contract import Recorder
 from tests.bus.transports import Amqp

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from evenkeel.bus.embedded import EmbeddedBus, queries, schema
-from evenkeel.core.errors import BusUnavailable, CallTimeout
-from evenkeel.core.messages import Done
+from evenkeel.core.kit.errors import BusUnavailable, CallTimeout
+from evenkeel.core.protocol.messages import Done
 from tests.bus.children import child
 from tests.bus.test_contract import Recorder
 from tests.bus.transports import CALL, FILE_SECONDS, HINT, Embedded, hint

@@ -4,10 +4,13 @@ Only fields that version 1 had; a field that was added since has its default her
 recordings were made from it by the code of that time, and a later version gets a module of its own.
 """
 
-from evenkeel.core import messages as m
-from evenkeel.core.model import ListenerStatistics, SessionPersistence, Vip
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServiceMember, ServiceMonitor, ServicePool
-from evenkeel.core.statuses import HaType, OperatingStatus, RescheduleMode
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServiceMember, ServiceMonitor, ServicePool
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.resources.model import ListenerStatistics, SessionPersistence, Vip
+from evenkeel.core.resources.statuses import HaType, OperatingStatus, RescheduleMode
+from evenkeel.core.status.device_state import DeviceState
+from evenkeel.core.status.outcomes import Applied, ObservedStatistics, ObservedStatus
 
 AGENT = "6f1a2d0e-52cb-4a8b-93a6-0d0e65b1c001"
 SESSION = "0b6a7c52-6a57-4f0a-8c7e-5b6ad5c5a002"
@@ -47,12 +50,12 @@ CALLS: dict[str, m.Call] = {
         session_id=SESSION,
         configurations={"icontrol_hostname": "192.0.2.10", "note": 'Zürich "north" \\ 2'},
         devices=(
-            m.DeviceState(name="bigip-1", reachable=True, version="17.1.1", failover_state="active"),
-            m.DeviceState(name="bigip-2", reachable=False, problem="no answer within 10 s"),
+            DeviceState(name="bigip-1", reachable=True, version="17.1.1", failover_state="active"),
+            DeviceState(name="bigip-2", reachable=False, problem="no answer within 10 s"),
         ),
         queue_depth=17,
         capacity_score=0.625,
-        serving=(m.ShardEpoch(shard_id=SHARD, epoch=7), m.ShardEpoch(shard_id=COMMON, epoch=1)),
+        serving=(ShardEpoch(shard_id=SHARD, epoch=7), ShardEpoch(shard_id=COMMON, epoch=1)),
     ),
     "report_state-plain": m.ReportState(agent_id=AGENT, session_id=SESSION),
     "get_assignments": m.GetAssignments(agent_id=AGENT, session_id=SESSION),
@@ -61,7 +64,7 @@ CALLS: dict[str, m.Call] = {
     ),
     "get_services-all": m.GetServices(agent_id=AGENT, session_id=SESSION, shard_id=SHARD, epoch=7, after_id=FIRST),
     "release_shards": m.ReleaseShards(
-        agent_id=AGENT, session_id=SESSION, shards=(m.ShardEpoch(shard_id=SHARD, epoch=7),)
+        agent_id=AGENT, session_id=SESSION, shards=(ShardEpoch(shard_id=SHARD, epoch=7),)
     ),
     "raise_epoch": m.RaiseEpoch(agent_id=AGENT, session_id=SESSION, shard_id=SHARD, epoch=7, seen_epoch=2**40),
     "end_session": m.EndSession(agent_id=AGENT, session_id=SESSION),
@@ -70,8 +73,8 @@ CALLS: dict[str, m.Call] = {
         shard_id=SHARD,
         epoch=7,
         outcomes=(
-            m.Applied(load_balancer_id=FIRST, revision=12),
-            m.Applied(load_balancer_id=SECOND, revision=3, error="01070333:3: the address is taken"),
+            Applied(load_balancer_id=FIRST, revision=12),
+            Applied(load_balancer_id=SECOND, revision=3, error="01070333:3: the address is taken"),
         ),
     ),
     "report_status": m.ReportStatus(
@@ -79,11 +82,11 @@ CALLS: dict[str, m.Call] = {
         shard_id=COMMON,
         epoch=1,
         statuses=(
-            m.ObservedStatus(kind="loadbalancer", id=FIRST, status=OperatingStatus.DEGRADED),
-            m.ObservedStatus(kind="member", id=MEMBER, status=OperatingStatus.NO_MONITOR),
+            ObservedStatus(kind="loadbalancer", id=FIRST, status=OperatingStatus.DEGRADED),
+            ObservedStatus(kind="member", id=MEMBER, status=OperatingStatus.NO_MONITOR),
         ),
         statistics=(
-            m.ObservedStatistics(
+            ObservedStatistics(
                 listener_id=LISTENER,
                 statistics=ListenerStatistics(
                     bytes_in=2**50, bytes_out=1, active_connections=2, total_connections=3, request_errors=4

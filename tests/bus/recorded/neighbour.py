@@ -4,9 +4,9 @@ from typing import TypeVar, cast
 
 from evenkeel.bus.codec import decode, encode
 from evenkeel.bus.memory import MemorySubscription
-from evenkeel.core import messages as m
-from evenkeel.core.errors import MessageRejected
+from evenkeel.core.kit.errors import MessageRejected
 from evenkeel.core.ports import Handler
+from evenkeel.core.protocol import messages as m
 from tests.bus.recorded import version_1
 from tests.system.world import WatchedBus
 

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from evenkeel.cmd.workers import parent as parents
 from evenkeel.cmd.workers.parent import Parent
 from evenkeel.cmd.workers.worker import Worker
-from evenkeel.core.backoff import Backoff
+from evenkeel.core.kit.backoff import Backoff
 from tests.waiting import eventually
 
 START = asyncio.create_subprocess_exec

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from tests.api.personas import ADMIN, ANONYMOUS, MEMBER, STRANGER
 from tests.compat.lbaas.table import Answered, Line, Table
 

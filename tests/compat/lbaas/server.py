@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.app import create_app
 from evenkeel.api.identity.headers import TrustedHeaders
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.ids import ProjectId
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
 from tests.api.live import InstantAgent

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 DATA = Path(__file__).parent / "data"
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from evenkeel.core.placement import AgentSnapshot, GroupSnapshot, Handover, ShardSnapshot, plan_balance, skewed_homes
-from evenkeel.core.statuses import FailbackMode, RescheduleMode
+from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 
 
 def group(*homed: int, **changes: object) -> GroupSnapshot:

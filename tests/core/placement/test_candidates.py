@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from evenkeel.core.placement import Candidates, GroupSnapshot, candidates
-from evenkeel.core.statuses import FailbackMode, RescheduleMode
+from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from tests.core.placement.test_shards import agent
 
 GROUP = GroupSnapshot(agents=(agent("up"), agent("drained", up=False), agent("dead", live=False)))

@@ -1,7 +1,7 @@
 """What the rule says to operators of shards that are like these."""
 
 from evenkeel.core.placement import GroupSnapshot, PlacementBlocker, PlacementReasons
-from evenkeel.core.statuses import RescheduleMode
+from evenkeel.core.resources.statuses import RescheduleMode
 from tests.core.placement.test_shards import agent, shard
 
 SILENT = agent("x", live=False)

@@ -20,7 +20,7 @@ from evenkeel.core.placement import (
     plan_handback,
     plan_leaving,
 )
-from evenkeel.core.statuses import FailbackMode, RescheduleMode
+from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 
 T = TypeVar("T")
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.device import PartitionBatch
-from evenkeel.core.service import ServiceDefinition, ServiceListener
+from evenkeel.core.devices.device import PartitionBatch
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
+from evenkeel.core.tls.certificates import CertificateContent
 from tests import certificates
 from tests.devices.services import batch, listener, service
 from tests.key_managers.authority import INTERMEDIATE, ROOT, Issued, ec_key

@@ -5,9 +5,9 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from evenkeel.core.model import LbAlgorithm, SessionPersistence, Vip
-from evenkeel.core.networks import NetworkType, ServiceNetwork, ServiceSubnet
-from evenkeel.core.service import ServiceDefinition, ServiceL7Policy
+from evenkeel.core.devices.service import ServiceDefinition, ServiceL7Policy
+from evenkeel.core.networking.networks import NetworkType, ServiceNetwork, ServiceSubnet
+from evenkeel.core.resources.model import LbAlgorithm, SessionPersistence, Vip
 from evenkeel.devices.bigip.capabilities import CAPABILITIES, PROXY_PROTOCOLS
 from tests.certificates import referring
 from tests.devices.bigip.certificates import authority, certificate, revocation_list, tls_listener

@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.model import Vip
-from evenkeel.core.networks import (
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.networking.networks import (
     AddressUse,
     DeviceAddress,
     MemberHost,
@@ -13,7 +13,7 @@ from evenkeel.core.networks import (
     ServiceNetwork,
     ServiceSubnet,
 )
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.resources.model import Vip
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands
 from tests.devices.services import PROJECT, member, pool, service
 

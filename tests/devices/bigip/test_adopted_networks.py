@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from evenkeel.core.adoption import FoundNetworks
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.networks import AddressUse, NetworkType, ServiceNetwork
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.adoption import FoundNetworks
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.networking.networks import AddressUse, NetworkType, ServiceNetwork
 from icontrol_emulator import Fault
 from tests.devices.bigip.f5_networks import NUMBER, SNAT_NAMES, F5Agent, adopted, elsewhere
 from tests.devices.bigip.networks import ADJACENT, balancer, hosts_of, make_vtep, network, subnet, there, tunnel

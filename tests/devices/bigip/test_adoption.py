@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.errors import DeviceRejected
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import DeviceRejected
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import PARTITION, BigIpRig
 from tests.devices.owner import Owner

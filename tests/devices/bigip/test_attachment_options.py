@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.core.networks import NetworkLayout, NetworkType
+from evenkeel.core.networking.networks import NetworkLayout, NetworkType
 from evenkeel.devices.bigip import open_group
 from evenkeel.devices.bigip.attachment import layout_of
 from evenkeel.devices.bigip.options import BigIpOptions, parse_options

@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.devices.bigip.icontrol import client
 from tests.devices.bigip.rig import BigIpRig, at
 from tests.devices.services import PROJECT, batch, gone, listener, pool, service, session_of

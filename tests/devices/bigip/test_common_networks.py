@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.device import PartitionBatch, PartitionOutcome
-from evenkeel.core.errors import StaleOwner
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.networks import AddressUse, DeviceAddress, ServiceNetwork, ServiceSubnet
-from evenkeel.core.service import ServiceDefinition, network_definition, removal
+from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition, network_definition, removal
+from evenkeel.core.kit.errors import StaleOwner
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
+from evenkeel.core.networking.networks import AddressUse, DeviceAddress, ServiceNetwork, ServiceSubnet
 from tests.devices.bigip.networks import ADJACENT, balancer, host, hosts_of, network, subnet, there, tunnel, with_vtep
 from tests.devices.bigip.rig import PARTITION, BigIpRig, bigip
 from tests.devices.owner import Owner

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.device import PartitionOutcome
-from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.device import PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.resources.model import Vip
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig, at
 from tests.devices.services import batch, listener, member, pool, service

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.device import PartitionBatch
-from evenkeel.core.errors import DeviceRejected, StaleOwner
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.device import PartitionBatch
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import DeviceRejected, StaleOwner
 from evenkeel.devices.bigip.naming import BigIpNames, plain
 from tests.devices.bigip.rig import TYPES, BigIpRig, Hands, steady
 from tests.devices.owner import Owner

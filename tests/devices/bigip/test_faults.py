@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from evenkeel.core.ports import Reloadable
 from evenkeel.devices.bigip.naming import guard_of
 from icontrol_emulator import Fault

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.device import PartitionBatch
-from evenkeel.core.epochs import EPOCH_MAX
-from evenkeel.core.errors import DeviceRejected, GuardLost, StaleOwner
+from evenkeel.core.control.epochs import EPOCH_MAX
+from evenkeel.core.devices.device import PartitionBatch
+from evenkeel.core.kit.errors import DeviceRejected, GuardLost, StaleOwner
 from evenkeel.devices.bigip.naming import Guard, guard_of
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, at
 from tests.devices.owner import Owner

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evenkeel.core.service import ServiceDefinition, ServiceL7Policy
+from evenkeel.core.devices.service import ServiceDefinition, ServiceL7Policy
 from tests.devices.bigip.rig import BigIpRig, at
 from tests.devices.services import batch, listener, policy, pool, rule, service
 

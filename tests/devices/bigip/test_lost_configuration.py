@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.device import Observation
-from evenkeel.core.errors import GuardLost
-from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceMember
+from evenkeel.core.devices.device import Observation
+from evenkeel.core.devices.service import ServiceMember
+from evenkeel.core.kit.errors import GuardLost
+from evenkeel.core.resources.model import Vip
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, at
 from tests.devices.services import batch, gone, pool, service, session_of

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.errors import StaleOwner
+from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.devices.bigip.icontrol.answers import failure
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.networks import NetworkType
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.networking.networks import NetworkType
 from icontrol_emulator import Emulator
 from tests.devices.bigip.f5_networks import NUMBER, F5Agent, adopted, elsewhere
 from tests.devices.bigip.networks import ADJACENT, VTEP, balancer, host, hosts_of, make_vtep, network, subnet, tunnel

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.device import PartitionOutcome
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, GuardLost, StaleOwner
-from evenkeel.core.model import Vip
+from evenkeel.core.devices.device import PartitionOutcome
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.resources.model import Vip
 from evenkeel.devices.bigip.icontrol.answers import failure
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames

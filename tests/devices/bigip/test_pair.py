@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.core.errors import DeviceUnavailable, StaleOwner
+from evenkeel.core.kit.errors import DeviceUnavailable, StaleOwner
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import BigIpRig, Hands, at
 from tests.devices.services import PROJECT, batch, gone, service, session_of

@@ -2,7 +2,7 @@
 
 import math
 
-from evenkeel.core.model import Vip
+from evenkeel.core.resources.model import Vip
 from evenkeel.devices.bigip.objects import DATA_GROUP, NODE, OWNED_TYPES
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.services import batch, service

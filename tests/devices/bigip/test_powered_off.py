@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.service import ServiceDefinition, ServiceMember
+from evenkeel.core.devices.service import ServiceDefinition, ServiceMember
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.devices.owner import Owner

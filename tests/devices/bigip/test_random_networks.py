@@ -8,8 +8,8 @@ import msgspec
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from evenkeel.core.networks import NetworkType, ServiceNetwork
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.networking.networks import NetworkType, ServiceNetwork
 from tests.devices.bigip.networks import ADJACENT, balancer, hosts_of, network, subnet, there, tunnel, with_vtep
 from tests.devices.bigip.rig import BigIpRig, bigip
 from tests.devices.owner import Owner

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.ports import Device
 from evenkeel.devices.bigip import open_group
 from evenkeel.devices.bigip.icontrol.answers import LoginLost

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.device import PartitionOutcome
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.device import PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, StaleOwner
+from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.devices.bigip.icontrol.uploads import upload_prefix
 from evenkeel.devices.https import HttpsTransport
 from icontrol_emulator import Fault

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.core.statuses import HaType
+from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.bigip import open_group
 from evenkeel.devices.bigip.canonical import same
 from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, Exists, LoginLost, RefusedByDevice, failure

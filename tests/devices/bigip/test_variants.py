@@ -2,8 +2,8 @@
 
 import pytest
 
-from evenkeel.core.model import SessionPersistence, Vip
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.resources.model import SessionPersistence, Vip
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.services import batch, gone, listener, member, monitor, pool, service
 

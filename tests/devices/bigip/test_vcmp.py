@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.networks import NetworkType
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.ids import COMMON_PROJECT
+from evenkeel.core.networking.networks import NetworkType
 from evenkeel.devices.bigip.vcmp import guest as guests
 from evenkeel.devices.bigip.vcmp.host import MARK
 from icontrol_emulator import Emulator

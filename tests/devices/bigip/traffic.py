@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.device import Observation, PartitionOutcome
-from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.device import Observation, PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.resources.model import Vip
+from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.ports import Device
-from evenkeel.core.service import ServiceDefinition
 from tests.devices.haproxy.rig import HaproxyRig
 from tests.devices.plain_http import ask
 from tests.devices.service_behaviour import VIP, Server

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH

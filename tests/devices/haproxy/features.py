@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from evenkeel.core.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
-from evenkeel.core.certificates import CertificateKind
-from evenkeel.core.model import SessionPersistence, Vip
-from evenkeel.core.service import ServiceDefinition, ServiceListener
+from evenkeel.core.devices.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
+from evenkeel.core.resources.model import SessionPersistence, Vip
+from evenkeel.core.tls.certificates import CertificateKind
 from tests.certificates import authority, certificate, planted, referring, revocations
 from tests.devices.services import listener, member, monitor, policy, pool, rule, service, vip
 from tests.key_managers.authority import INTERMEDIATE, ROOT, Issued, ec_key

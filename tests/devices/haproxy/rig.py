@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from evenkeel.core.addresses import AddressRules
+from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.core.ports import Device
 from evenkeel.devices.haproxy import open_group
 from evenkeel.devices.haproxy.client import Daemon

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from evenkeel.core.ports import Reloadable
 from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
 from evenkeel.devices.haproxy import open_group

@@ -9,8 +9,8 @@ import pytest
 import structlog
 from aiohttp import web
 
-from evenkeel.core.device import PartitionOutcome
-from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.devices.device import PartitionOutcome
+from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.ports import Device
 from evenkeel.devices.haproxy import open_group
 from evenkeel.haproxyd import wire

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.resources.model import Vip
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.devices.haproxy.render.quoting import argument, line, literal, path, word
 from evenkeel.haproxyd import wire

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.core.epochs import EPOCH_JUMP_MAX, EPOCH_MAX
-from evenkeel.core.errors import DeviceRejected, GuardLost, StaleOwner
+from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, EPOCH_MAX
+from evenkeel.core.kit.errors import DeviceRejected, GuardLost, StaleOwner
 from evenkeel.core.ports import Device
 from evenkeel.devices.haproxy.driver import HaproxyGroup
 from evenkeel.haproxyd import wire

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from evenkeel.api.octavia.tls_rules import DEFAULT_ALPN
-from evenkeel.core.tls import DEFAULT_CIPHERS, DEFAULT_VERSIONS
+from evenkeel.core.tls.tls import DEFAULT_CIPHERS, DEFAULT_VERSIONS
 from tests.certificates import certificate, referring
 from tests.devices.haproxy.rig import HaproxyRig
 from tests.devices.haproxy.test_tls import HaproxySite

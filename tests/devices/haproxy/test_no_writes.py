@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceUnavailable, GuardLost, StaleOwner
 from evenkeel.haproxyd.disk.change_log import ChangeLog
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from tests.devices.haproxy.rig import PARTITION, Box, HaproxyRig

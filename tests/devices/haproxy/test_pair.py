@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.device import PartitionOutcome
-from evenkeel.core.errors import DeviceUnavailable, StaleOwner
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.device import PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import DeviceUnavailable, StaleOwner
 from evenkeel.devices.haproxy import open_group
 from evenkeel.devices.haproxy.driver import _others
 from evenkeel.haproxyd import wire

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.device import Observation, PartitionOutcome
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.device import Observation, PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.tls.certificates import CertificateContent
 from tests.certificates import authority, by_sha256, certificate, referring, revocations
 from tests.devices.haproxy.rig import PARTITION, HaproxyRig
 from tests.devices.proxy_protocol import IS_TLS, SHOWED_CERTIFICATE, SIGNATURE, Tls, read_header

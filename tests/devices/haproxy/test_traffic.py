@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.device import Observation, PartitionOutcome
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.device import Observation, PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from tests.devices.haproxy.features import one_pool, tcp
 from tests.devices.haproxy.rig import HaproxyRig

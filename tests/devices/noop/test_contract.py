@@ -3,9 +3,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.core.model import Vip
+from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.ports import Device
+from evenkeel.core.resources.model import Vip
 from evenkeel.devices.noop import NoopGroup, NoopMemory, open_group
 from evenkeel.devices.noop.memory import Partition
 from tests.devices.contract import DeviceContract

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import structlog
 
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from tests.devices.haproxy.configuration import HAPROXY as BINARY
 from tests.equivalence.octavia.chosen import DEFINITIONS, definitions

@@ -6,9 +6,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from evenkeel.api.octavia.tls_rules import DEFAULT_ALPN
-from evenkeel.core.model import TLS_PROTOCOL
-from evenkeel.core.service import ServiceDefinition, ServicePool
-from evenkeel.core.tls import TlsRules
+from evenkeel.core.devices.service import ServiceDefinition, ServicePool
+from evenkeel.core.resources.model import TLS_PROTOCOL
+from evenkeel.core.tls.tls import TlsRules
 from tests.equivalence.history import draw
 from tests.equivalence.host import HAPROXY
 

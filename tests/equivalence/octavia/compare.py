@@ -13,8 +13,8 @@ from typing import Any, Self
 
 import msgspec
 
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.tls.certificates import CertificateContent
 from tests.canary import expect_in
 from tests.compat.octavia.stock import installed
 from tests.devices.haproxy.configuration import HAPROXY

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.core.model import TLS_PROTOCOL
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.resources.model import TLS_PROTOCOL
 from tests.equivalence.traffic import told
 
 OLD_VERSIONS = frozenset({"TLSv1", "TLSv1.1"})

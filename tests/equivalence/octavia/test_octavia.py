@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from tests.devices.haproxy.configuration import HAPROXY
 from tests.equivalence.octavia.chosen import DEFINITIONS, definitions

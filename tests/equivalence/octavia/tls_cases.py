@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.devices.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServicePool
 from tests.devices.services import listener, member, monitor, policy, pool, rule, service
 from tests.equivalence.definitions import TLS_RULES
 from tests.equivalence.octavia.chosen import settled

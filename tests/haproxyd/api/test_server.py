@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from evenkeel.core.errors import StaleOwner
+from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api import credentials as credentials_module
 from evenkeel.haproxyd.api.credentials import Credentials, add_agent

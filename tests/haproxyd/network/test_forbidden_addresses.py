@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.addresses import AddressRules
+from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.network.forbidden_addresses import KEPT_SECONDS, ForbiddenAddresses
 from evenkeel.haproxyd.settings import DaemonSettings

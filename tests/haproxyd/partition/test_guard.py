@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import structlog
 
-from evenkeel.core.epochs import EPOCH_JUMP_MAX, EPOCH_MAX
-from evenkeel.core.errors import StaleOwner
+from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, EPOCH_MAX
+from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage
 from evenkeel.haproxyd.errors import InvalidChange

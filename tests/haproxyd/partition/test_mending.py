@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evenkeel.core.errors import StaleOwner
+from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.haproxyd.disk import storage as storage_module
 from evenkeel.haproxyd.partition.guard import NotGuarded
 from tests.haproxyd.world import (

@@ -22,7 +22,7 @@ CHANGER = """
 import asyncio, sys
 import msgspec
 from pathlib import Path
-from evenkeel.core.addresses import AddressRules
+from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.partition.manager import PartitionManager
 from evenkeel.haproxyd.settings import DaemonSettings

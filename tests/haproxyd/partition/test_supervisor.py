@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from evenkeel.core.errors import StaleOwner
+from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, InvalidChange
 from tests.devices.services import session_of

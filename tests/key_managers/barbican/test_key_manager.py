@@ -11,8 +11,7 @@ import pytest
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.key_manager_options import OpenedKeyManager, open_key_manager
-from evenkeel.core.certificates import Secret
-from evenkeel.core.errors import (
+from evenkeel.core.kit.errors import (
     CertificateNotFound,
     CertificateTooLarge,
     KeyManagerUnavailable,
@@ -20,8 +19,9 @@ from evenkeel.core.errors import (
     Pkcs12Unreadable,
     RevocationListMismatch,
 )
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import KeyManager
+from evenkeel.core.tls.certificates import Secret
 from evenkeel.key_managers.parsing import certificate_bundle
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER
 from tests.key_managers.barbican.server import Barbican, served

@@ -11,15 +11,15 @@ from keystoneauth1.adapter import Adapter
 from keystoneauth1.noauth import NoAuth
 from keystoneauth1.session import Session
 
-from evenkeel.core.certificates import Secret
-from evenkeel.core.errors import (
+from evenkeel.core.kit.errors import (
     CertificateNotFound,
     KeyManagerUnavailable,
     PassphraseNeeded,
     Pkcs12Unreadable,
     PrivateKeyMismatch,
 )
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.certificates import Secret
 from evenkeel.key_managers.barbican import BarbicanKeyManager, SecretReader
 from evenkeel.key_managers.parsing import certificate_bundle
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT

@@ -11,10 +11,10 @@ import pytest
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.key_manager_options import open_key_manager
-from evenkeel.core.certificates import Secret
-from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
+from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import KeyManager
+from evenkeel.core.tls.certificates import Secret
 from evenkeel.key_managers.parsing import certificate_bundle
 from tests.key_managers.authority import INTERMEDIATE, LEAF
 from tests.services import barbican, keystone

@@ -5,8 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evenkeel.core.certificates import CertificateKind, NewCertificate, Secret
-from evenkeel.core.errors import (
+from evenkeel.core.kit.errors import (
     CertificateNotFound,
     Conflict,
     Invalid,
@@ -15,6 +14,7 @@ from evenkeel.core.errors import (
     PrivateKeyMismatch,
     RevocationListMismatch,
 )
+from evenkeel.core.tls.certificates import CertificateKind, NewCertificate, Secret
 from evenkeel.key_managers.directory import DirectoryKeyManager, Encryption
 from evenkeel.key_managers.parsing import certificate_bundle
 from tests.key_managers.authority import INTERMEDIATE, LEAF, NOT_AFTER, ROOT, STRANGER

@@ -2,14 +2,14 @@
 
 import pytest
 
-from evenkeel.core.certificates import AUTHORITY_BYTES_MAX, REVOCATION_LIST_BYTES_MAX, Secret
-from evenkeel.core.errors import (
+from evenkeel.core.kit.errors import (
     AuthorityUnreadable,
     CertificateError,
     CertificateTooLarge,
     RevocationListMismatch,
     RevocationListUnreadable,
 )
+from evenkeel.core.tls.certificates import AUTHORITY_BYTES_MAX, REVOCATION_LIST_BYTES_MAX, Secret
 from evenkeel.key_managers.parsing import authority_bundle, certificate_bundle, read_revocation_list
 from tests.key_managers.authority import (
     INTERMEDIATE,

@@ -9,8 +9,7 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.serialization import PrivateFormat
 
-from evenkeel.core.certificates import CERTIFICATE_BYTES_MAX, INTERMEDIATES_MAX, PrivateKey, Secret
-from evenkeel.core.errors import (
+from evenkeel.core.kit.errors import (
     CertificateError,
     CertificateTooLarge,
     CertificateUnreadable,
@@ -20,6 +19,7 @@ from evenkeel.core.errors import (
     PrivateKeyMismatch,
     PrivateKeyUnreadable,
 )
+from evenkeel.core.tls.certificates import CERTIFICATE_BYTES_MAX, INTERMEDIATES_MAX, PrivateKey, Secret
 from evenkeel.key_managers.parsing import certificate_bundle
 from tests.key_managers.authority import (
     INTERMEDIATE,

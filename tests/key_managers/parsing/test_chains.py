@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from evenkeel.core.certificates import Secret
-from evenkeel.core.errors import CertificateUnreadable, ChainOutOfOrder
+from evenkeel.core.kit.errors import CertificateUnreadable, ChainOutOfOrder
+from evenkeel.core.tls.certificates import Secret
 from evenkeel.key_managers.parsing import certificate_bundle
 from tests.key_managers.authority import (
     INTERMEDIATE,

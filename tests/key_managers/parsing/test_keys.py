@@ -6,8 +6,8 @@ import time
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from evenkeel.core.certificates import Secret
-from evenkeel.core.errors import CertificateError, PrivateKeyMismatch, PrivateKeyUnreadable
+from evenkeel.core.kit.errors import CertificateError, PrivateKeyMismatch, PrivateKeyUnreadable
+from evenkeel.core.tls.certificates import Secret
 from evenkeel.key_managers.parsing import certificate_bundle
 from evenkeel.key_managers.parsing.der import der_of_pem
 from evenkeel.key_managers.parsing.keys import read_private_key

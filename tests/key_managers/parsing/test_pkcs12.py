@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import PrivateFormat
 from cryptography.hazmat.primitives.serialization.pkcs12 import PBES, serialize_key_and_certificates
 
-from evenkeel.core.certificates import CERTIFICATE_BYTES_MAX, Secret
-from evenkeel.core.errors import CertificateError, CertificateTooLarge, ChainOutOfOrder, Pkcs12Unreadable
+from evenkeel.core.kit.errors import CertificateError, CertificateTooLarge, ChainOutOfOrder, Pkcs12Unreadable
+from evenkeel.core.tls.certificates import CERTIFICATE_BYTES_MAX, Secret
 from evenkeel.key_managers.parsing import certificate_bundle, pkcs12_bundle
 from evenkeel.key_managers.parsing.child_process import ADDRESS_SPACE_BYTES, CPU_SECONDS
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.certificates import AUTHORITY_BYTES_MAX, CERTIFICATE_BYTES_MAX, Secret
-from evenkeel.core.errors import CertificateError
+from evenkeel.core.kit.errors import CertificateError
+from evenkeel.core.tls.certificates import AUTHORITY_BYTES_MAX, CERTIFICATE_BYTES_MAX, Secret
 from evenkeel.key_managers.parsing import authority_bundle, certificate_bundle
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 from evenkeel.key_managers.parsing.pkcs12_child import parts_of

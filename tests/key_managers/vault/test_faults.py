@@ -13,9 +13,9 @@ pytest.importorskip("hvac")
 import hvac
 from hvac import exceptions
 
-from evenkeel.core.certificates import Secret
-from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.certificates import Secret
 from evenkeel.key_managers.vault import AuthMethod, LoggedIn, SecretFolders, VaultAddress, VaultLogin, vault_client
 from evenkeel.key_managers.vault.client import ANSWER_BYTES_MAX
 

@@ -14,8 +14,7 @@ pytest.importorskip("hvac")
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.key_manager_options import OpenedKeyManager, open_key_manager
-from evenkeel.core.certificates import Secret
-from evenkeel.core.errors import (
+from evenkeel.core.kit.errors import (
     AuthorityUnreadable,
     CertificateError,
     CertificateNotFound,
@@ -28,8 +27,9 @@ from evenkeel.core.errors import (
     RevocationListMismatch,
     RevocationListUnreadable,
 )
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import KeyManager
+from evenkeel.core.tls.certificates import Secret
 from evenkeel.key_managers.parsing import certificate_bundle
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER
 from tests.key_managers.vault.world import POLICY, Vault

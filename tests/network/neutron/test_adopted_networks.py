@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from openstack.connection import Connection
 
-from evenkeel.core.control import VipPlan
-from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
-from evenkeel.core.networks import AddressUse, DeviceAddress
+from evenkeel.core.networking.networks import AddressUse, DeviceAddress
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Vip
 from tests.devices.bigip.f5_networks import F5Agent
 from tests.devices.bigip.networks import network, subnet
 from tests.devices.bigip.rig import Hands

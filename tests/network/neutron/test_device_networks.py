@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.control import VipPlan
-from evenkeel.core.errors import NetworkUnavailable
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Member, Pool, Vip
+from evenkeel.core.kit.errors import NetworkUnavailable
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.ports import Device
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Member, Pool, Vip
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.network.neutron.client import NeutronClient
 from evenkeel.network.neutron.driver import NeutronNetwork
 from icontrol_emulator import Emulator

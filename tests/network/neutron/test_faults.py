@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import requests
 
-from evenkeel.core.attachment import DevicePort
-from evenkeel.core.errors import Conflict, Invalid, NetworkUnavailable, NotFound
-from evenkeel.core.network import PortClaim
-from evenkeel.core.networks import AddressUse
+from evenkeel.core.kit.errors import Conflict, Invalid, NetworkUnavailable, NotFound
+from evenkeel.core.networking.attachment import DevicePort
+from evenkeel.core.networking.network import PortClaim
+from evenkeel.core.networking.networks import AddressUse
 from evenkeel.network.neutron.driver import NeutronNetwork
 from tests.network.claims import Claims
 from tests.network.neutron.stub import SUBNET, Answer, client_over, neutron_error

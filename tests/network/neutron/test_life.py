@@ -15,10 +15,10 @@ from evenkeel.controller.port_releases import PortReleases
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.controller.vip_port_search import VipPortSearch
 from evenkeel.controller.vip_port_updates import VipPortUpdates
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.control import Environment
-from evenkeel.core.errors import Conflict
-from evenkeel.core.network import PortClaim
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.networking.network import PortClaim
 from evenkeel.core.ports import Network
 from evenkeel.network.neutron.client import NeutronClient
 from evenkeel.network.neutron.driver import NeutronNetwork

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from evenkeel.controller import port_releases
-from evenkeel.core.errors import NetworkUnavailable
+from evenkeel.core.kit.errors import NetworkUnavailable
 from evenkeel.network.neutron import driver
 from evenkeel.network.neutron.client import NeutronClient, NeutronPort
 from tests.devices.bigip.rig import Hands

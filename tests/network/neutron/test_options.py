@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from openstack.connection import Connection
 
-from evenkeel.core.errors import Conflict, Invalid, NotFound
-from evenkeel.core.network import PortOptions, WantedVip
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
+from evenkeel.core.networking.network import PortOptions, WantedVip
 from tests.network.conftest import NEEDS_NEUTRON
 from tests.network.worlds import World, neutron_world
 

@@ -7,12 +7,11 @@ from uuid import uuid4
 import pytest
 from openstack.connection import Connection
 
-from evenkeel.core.adoption import FoundAddress
-from evenkeel.core.attachment import DevicePort, TakenAddress
-from evenkeel.core.control import VipPlan
-from evenkeel.core.errors import Conflict, Invalid, NotFound
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.network import (
+from evenkeel.core.devices.adoption import FoundAddress
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.attachment import DevicePort, TakenAddress
+from evenkeel.core.networking.network import (
     LostPort,
     PortOptions,
     VipPort,
@@ -21,7 +20,8 @@ from evenkeel.core.network import (
     mark_of,
     octavia_port,
 )
-from evenkeel.core.networks import AddressUse, MemberHost
+from evenkeel.core.networking.networks import AddressUse, MemberHost
+from evenkeel.core.networking.vip_plans import VipPlan
 from tests.network.conftest import NEEDS_NEUTRON
 from tests.network.worlds import World, neutron_world
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evenkeel.core.errors import NetworkUnavailable
+from evenkeel.core.kit.errors import NetworkUnavailable
 from evenkeel.network.neutron.threads import NeutronCalls
 from tests.waiting import eventually
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import Subnet
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.model import Subnet
 from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 from evenkeel.network.neutron.vip_placement import plan_on_port, subnets_of_network
 

@@ -12,9 +12,9 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.util import await_only
 from structlog.testing import capture_logs
 
-from evenkeel.core.control import Environment
-from evenkeel.core.errors import Invalid, StoreUnavailable
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.kit.errors import Invalid, StoreUnavailable
+from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.store.engine import database as database_module
 from evenkeel.store.engine.database import open_database
 from evenkeel.store.sql_store import SqlStore, open_store

@@ -3,7 +3,7 @@ import sqlite3
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects import sqlite
 
-from evenkeel.core.control import Environment
+from evenkeel.core.control.environments import Environment
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.errors import Invalid
+from evenkeel.core.kit.errors import Invalid
 from evenkeel.store.engine.inserting import Rows, insert_together
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore

@@ -13,9 +13,9 @@ from alembic import command
 from sqlalchemy import Connection, event, inspect, select, text
 from sqlalchemy.util import await_only
 
-from evenkeel.core.control import Environment
-from evenkeel.core.errors import Invalid, StoreUnavailable
-from evenkeel.core.model import LoadBalancer, Vip
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.kit.errors import Invalid, StoreUnavailable
+from evenkeel.core.resources.model import LoadBalancer, Vip
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Database, open_database
 from evenkeel.store.engine.server import MAX_REPLACED

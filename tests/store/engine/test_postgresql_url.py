@@ -7,7 +7,7 @@ import pytest
 import trustme
 from sqlalchemy import text
 
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.store.engine.database import open_database, unverified_transport
 from tests.services.postgres import PostgreSQL
 

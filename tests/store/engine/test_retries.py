@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import Connection, text
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.store.engine import server as database_server
 from evenkeel.store.engine.database import open_database
 

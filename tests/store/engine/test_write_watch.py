@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from evenkeel.core.errors import StoreUnavailable
-from evenkeel.core.overview import SeenController
+from evenkeel.core.control.overview import SeenController
+from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.store.engine import write_watch
 from evenkeel.store.engine.write_watch import WriteWatch
 from evenkeel.store.sql_store import SqlStore, open_store

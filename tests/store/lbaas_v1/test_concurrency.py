@@ -2,9 +2,10 @@
 
 import asyncio
 
-from evenkeel.core.control import Change, ListQuery
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import PROJECT, bare, new_id
 from tests.store.conftest import WITH_GALERA, databases

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core import pool_rooted
-from evenkeel.core.control import Change, ListQuery
-from evenkeel.core.errors import Conflict, Invalid, NotFound, QuotaMet
-from evenkeel.core.model import HealthMonitor, LoadBalancer, LoadBalancerTree, Pool
-from evenkeel.core.pool_rooted import SharedMonitor
-from evenkeel.core.service import definition_of
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.service import definition_of
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, QuotaMet
+from evenkeel.core.resources import pool_rooted
+from evenkeel.core.resources.model import HealthMonitor, LoadBalancer, LoadBalancerTree, Pool
+from evenkeel.core.resources.pool_rooted import SharedMonitor
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.sql_store import SqlStore
 from evenkeel.store.writing import shared_monitor_lock
 from tests.store.builders import PROJECT, bare, confirm, create, monitor, new_id, next_moment, placed, pool, tree

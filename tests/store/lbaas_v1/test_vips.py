@@ -7,14 +7,16 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.control import Change, ListQuery
-from evenkeel.core.errors import Conflict, NetworkUnavailable, NotFound, QuotaMet
-from evenkeel.core.messages import Applied, ReportApplied
-from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Pool, SessionPersistence
-from evenkeel.core.network import PortClaim, lbaas_v1_port
-from evenkeel.core.service import NO_VIP, definition_of
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.service import NO_VIP, definition_of
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import Conflict, NetworkUnavailable, NotFound, QuotaMet
+from evenkeel.core.networking.network import PortClaim, lbaas_v1_port
+from evenkeel.core.protocol.messages import ReportApplied
+from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Pool, SessionPersistence
+from evenkeel.core.resources.statuses import ProvisioningStatus
+from evenkeel.core.status.outcomes import Applied
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore, open_store

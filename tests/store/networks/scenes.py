@@ -3,9 +3,9 @@
 import itertools
 from typing import Any
 
-from evenkeel.core.model import Member, Pool, Subnet, Vip
-from evenkeel.core.networks import DeclaredNetwork, NetworkLayout, NetworkType
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.networking.networks import DeclaredNetwork, NetworkLayout, NetworkType
+from evenkeel.core.resources.model import Member, Pool, Subnet, Vip
 from evenkeel.store.engine.inserting import insert_together
 from evenkeel.store.sql_store import SqlStore
 from evenkeel.store.vips.addresses import address_rows

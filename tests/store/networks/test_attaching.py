@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import delete, func, select, update
 
-from evenkeel.core.errors import CallRefused, Conflict
-from evenkeel.core.networks import AddressUse, NetworkLayout, NetworkType
+from evenkeel.core.kit.errors import CallRefused, Conflict
+from evenkeel.core.networking.networks import AddressUse, NetworkLayout, NetworkType
 from evenkeel.store.records import schema
 from tests.store.networks.scenes import LAYOUT, declare, definitions, load_balancer, network, subnet
 from tests.store.ownership_world import World, applied, statements, world_fixture

@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 from sqlalchemy import delete
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.network import DeviceBinding
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.networking.network import DeviceBinding
 from evenkeel.store.records import schema
 from tests.store.networks.scenes import LAYOUT, load_balancer
 from tests.store.networks.test_facts import known, make_ports, read

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from sqlalchemy import Connection, delete, insert, select, update
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import Conflict, NetworkUnavailable
-from evenkeel.core.network import DueClaim, PortClaim
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
+from evenkeel.core.networking.network import DueClaim, PortClaim
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import UNKNOWN

@@ -6,13 +6,13 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import insert
 
-from evenkeel.core.control import Change
-from evenkeel.core.device import Applied
-from evenkeel.core.errors import Conflict
-from evenkeel.core.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId
-from evenkeel.core.messages import JudgeOrphans, OrphanVerdict, ReportApplied
-from evenkeel.core.networks import AddressUse, NetworkType
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.device import Applied
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId
+from evenkeel.core.networking.networks import AddressUse, NetworkType
+from evenkeel.core.protocol.messages import JudgeOrphans, OrphanVerdict, ReportApplied
 from evenkeel.store.networks.common_services import STAYS
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import UNKNOWN

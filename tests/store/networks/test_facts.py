@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import select
 
-from evenkeel.core.attachment import DevicePort, DueFacts, KnownSubnet, TakenAddress
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import Conflict, NetworkUnavailable
-from evenkeel.core.messages import ReportState
-from evenkeel.core.network import PortClaim
-from evenkeel.core.networks import AddressUse, MemberHost, NetworkType
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
+from evenkeel.core.networking.attachment import DevicePort, DueFacts, KnownSubnet, TakenAddress
+from evenkeel.core.networking.network import PortClaim
+from evenkeel.core.networking.networks import AddressUse, MemberHost, NetworkType
 from evenkeel.core.ports import FoundServices
+from evenkeel.core.protocol.messages import ReportState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.networks.facts import MOMENT_SECONDS
 from evenkeel.store.records import schema

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.catalogue import AvailabilityZone, AvailabilityZoneProfile, Flavor, FlavorProfile, Offer
-from evenkeel.core.control import ListQuery
-from evenkeel.core.errors import Conflict, Invalid, NotFound
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
+from evenkeel.core.resources.catalogue import AvailabilityZone, AvailabilityZoneProfile, Flavor, FlavorProfile, Offer
+from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import PROJECT, add_agent, add_shard, bare, create, ids, new_id, next_moment, vip
 from tests.store.conftest import ON_ALL

@@ -2,8 +2,8 @@
 
 from sqlalchemy import delete, insert
 
-from evenkeel.core.countdowns import Countdowns
-from evenkeel.core.network import PortClaim
+from evenkeel.core.kit.countdowns import Countdowns
+from evenkeel.core.networking.network import PortClaim
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.operators.countdowns import REQUEST_SECONDS, read_countdowns
 from evenkeel.store.records import schema

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from evenkeel.core.control import Environment
-from evenkeel.core.errors import Conflict, Invalid, NotFound
-from evenkeel.core.statuses import FailbackMode
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
+from evenkeel.core.resources.statuses import FailbackMode
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore

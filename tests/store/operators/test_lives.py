@@ -1,6 +1,6 @@
 """Which agents are alive, without their load."""
 
-from evenkeel.core.control import AgentLife
+from evenkeel.core.control.agents import AgentLife
 from evenkeel.store.records import schema
 from tests.store.ownership_world import World, world_fixture
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.ids import ShardId
-from evenkeel.core.statuses import FailbackMode, RescheduleMode
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.kit.ids import ShardId
+from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore

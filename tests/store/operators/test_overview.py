@@ -2,11 +2,12 @@
 
 import pytest
 
-from evenkeel.core.errors import NotFound
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.messages import Applied, ReportApplied
-from evenkeel.core.overview import SeenController
-from evenkeel.core.request_context import begin_request, note_caller
+from evenkeel.core.control.overview import SeenController
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.request_context import begin_request, note_caller
+from evenkeel.core.protocol.messages import ReportApplied
+from evenkeel.core.status.outcomes import Applied
 from evenkeel.store.operators.overview import SHARDS_SHOWN
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.control import ListQuery
-from evenkeel.core.errors import QuotaMet
-from evenkeel.core.model import LoadBalancer, Member, Pool
-from evenkeel.core.quota import Quotas
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.kit.errors import QuotaMet
+from evenkeel.core.resources.model import LoadBalancer, Member, Pool
+from evenkeel.core.resources.quota import Quotas
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.store.builders import PROJECT, bare, create, listener, member, monitor, new_id, placed, pool, tree, vip

@@ -2,9 +2,10 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.control import Event, ListQuery
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.control.events import Event
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import (

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.model import Subnet
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.resources.model import Subnet
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import bare, create, placed
 

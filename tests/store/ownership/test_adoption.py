@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import select, update
 
-from evenkeel.core.adoption import ADDRESSES_MAX, FoundAddress, TakenNetworks
-from evenkeel.core.errors import Conflict, SessionLost
-from evenkeel.core.messages import AdoptNetworks
-from evenkeel.core.network import PortClaim
-from evenkeel.core.networks import AddressUse
+from evenkeel.core.devices.adoption import ADDRESSES_MAX, FoundAddress, TakenNetworks
+from evenkeel.core.kit.errors import Conflict, SessionLost
+from evenkeel.core.networking.network import PortClaim
+from evenkeel.core.networking.networks import AddressUse
+from evenkeel.core.protocol.messages import AdoptNetworks
 from evenkeel.store.records import schema
 from tests.store.networks.scenes import LAYOUT, declare, definitions, load_balancer, network, subnet
 from tests.store.ownership_world import World, applied, world_fixture

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.epochs import EPOCH_JUMP_MAX, EPOCH_MAX
-from evenkeel.core.errors import CallRefused, SessionLost
-from evenkeel.core.messages import ObservedStatus, ReportApplied, ReportStatus
+from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, EPOCH_MAX
+from evenkeel.core.kit.errors import CallRefused, SessionLost
 from evenkeel.core.placement import Assign
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.protocol.messages import ReportApplied, ReportStatus
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status.outcomes import ObservedStatus
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling import placing as ownership_placing
 from tests.store.ownership_world import World, applied, world_fixture

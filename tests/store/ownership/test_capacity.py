@@ -9,9 +9,10 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import select
 
-from evenkeel.core.messages import CapacityFigure, ReportState
-from evenkeel.core.model import Member, Pool
 from evenkeel.core.placement import choose_group, choose_home
+from evenkeel.core.protocol.messages import ReportState
+from evenkeel.core.resources.capacity import CapacityFigure
+from evenkeel.core.resources.model import Member, Pool
 from evenkeel.store.engine.statements import json_text
 from evenkeel.store.ownership.capacity import REPORT_SLACK_SECONDS, group_capacity
 from evenkeel.store.records import schema

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.errors import CallRefused
-from evenkeel.core.messages import EndSession
+from evenkeel.core.kit.errors import CallRefused
+from evenkeel.core.protocol.messages import EndSession
 from evenkeel.store.ownership.devices import normalised
 from tests.store.ownership_world import World, world_fixture
 

@@ -7,8 +7,10 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
 
-from evenkeel.core.errors import SessionLost
-from evenkeel.core.messages import Applied, ConfirmedState, FormerShard, ReportApplied, SessionState, ShardEpoch
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.kit.errors import SessionLost
+from evenkeel.core.protocol.messages import ConfirmedState, FormerShard, ReportApplied, SessionState
+from evenkeel.core.status.outcomes import Applied
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership import former_agents, lost_shards
 from evenkeel.store.ownership.histories import CONFIRMED_ANEW

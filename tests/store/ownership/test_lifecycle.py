@@ -2,10 +2,10 @@
 
 import pytest
 
-from evenkeel.core.errors import NotFound
-from evenkeel.core.messages import Register, ReportApplied
-from evenkeel.core.model import Member
-from evenkeel.core.statuses import HaType, ProvisioningStatus
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.protocol.messages import Register, ReportApplied
+from evenkeel.core.resources.model import Member
+from evenkeel.core.resources.statuses import HaType, ProvisioningStatus
 from evenkeel.store.sql_store import SqlStore
 from tests.store import builders as make
 from tests.store.ownership_world import TTL_SECONDS, applied

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.certificates import CertificateKind, CertificateReader, ReadableCertificate
-from evenkeel.core.errors import CallRefused, SessionLost
-from evenkeel.core.messages import CERTIFICATES_PER_CALL, WantedCertificate
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.kit.errors import CallRefused, SessionLost
+from evenkeel.core.protocol.messages import CERTIFICATES_PER_CALL, WantedCertificate
+from evenkeel.core.resources.model import LoadBalancer
+from evenkeel.core.tls.certificates import CertificateKind, CertificateReader, ReadableCertificate
 from evenkeel.store.records import schema
 from tests.store.ownership_world import World, world_fixture
 

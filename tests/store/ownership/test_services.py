@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.controller.inlined_definitions import inlined_definition
-from evenkeel.core.control import OwnershipTerm
-from evenkeel.core.model import Listener
+from evenkeel.core.control.shards import OwnershipTerm
+from evenkeel.core.resources.model import Listener
 from evenkeel.key_managers.parsing.facts import facts_of
 from evenkeel.store.records import schema
 from tests.key_managers.authority import ROOT

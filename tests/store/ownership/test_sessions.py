@@ -9,11 +9,13 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
 
-from evenkeel.core.control import SessionRef
-from evenkeel.core.errors import CallRefused, SessionLost
-from evenkeel.core.messages import ConfirmedState, DeviceState, Keepalive, ReportState, SessionState, ShardEpoch
+from evenkeel.core.control.agents import SessionRef
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.kit.errors import CallRefused, SessionLost
 from evenkeel.core.ports.ownership import ArrivedKeepalive
-from evenkeel.core.statuses import HaType
+from evenkeel.core.protocol.messages import ConfirmedState, Keepalive, ReportState, SessionState
+from evenkeel.core.resources.statuses import HaType
+from evenkeel.core.status.device_state import DeviceState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from tests.store.ownership_world import (

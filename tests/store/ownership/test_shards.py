@@ -2,9 +2,9 @@
 
 import pytest
 
-from evenkeel.core.control import ShardOwner
-from evenkeel.core.errors import SessionLost
-from evenkeel.core.messages import Assignment
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.kit.errors import SessionLost
+from evenkeel.core.protocol.messages import Assignment
 from evenkeel.store.records import schema
 from tests.store.ownership_world import World, applied, assign_one, statements, world_fixture
 

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from sqlalchemy import and_, select
 
-from evenkeel.core.errors import CallRefused, SessionLost
-from evenkeel.core.messages import ObservedStatus, ReportApplied, ReportStatus
+from evenkeel.core.kit.errors import CallRefused, SessionLost
 from evenkeel.core.placement import assign_unserved, plan_handback
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.protocol.messages import ReportApplied, ReportStatus
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status.outcomes import ObservedStatus
 from evenkeel.store.ownership.sql import live
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore

@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import Column, Integer, String
 from sqlalchemy.schema import CreateColumn
 
-from evenkeel.core.attributes import LINKS
-from evenkeel.core.model import SessionPersistence
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.attributes import LINKS
+from evenkeel.core.resources.model import SessionPersistence
 from evenkeel.store.records.columns import columns_for
 
 

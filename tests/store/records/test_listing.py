@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.control import ListQuery
-from evenkeel.core.errors import Invalid, NotFound
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
-from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.kit.errors import Invalid, NotFound
+from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
+from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.store.engine.in_list import MARIADB
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import row_of

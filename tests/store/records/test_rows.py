@@ -3,8 +3,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from evenkeel.core.control import Agent, Environment, Event, Shard
-from evenkeel.core.model import (
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.control.events import Event
+from evenkeel.core.control.shards import Shard
+from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
     L7Rule,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import Connection, select, update
 
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema, shared_counts
 from evenkeel.store.records.shared_counts import KEPT_SECONDS_MAX, SharedCount, kept_seconds

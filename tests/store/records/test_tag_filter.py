@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evenkeel.core.control import ListQuery, TagFilter
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.control.lists import ListQuery, TagFilter
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.store.records import tag_filter
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import bare, create, next_moment

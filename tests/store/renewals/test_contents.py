@@ -7,9 +7,9 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import select
 
-from evenkeel.core.certificates import CertificateKind, CheckedCertificate, DueCertificate
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.model import LoadBalancer
+from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, DueCertificate
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from tests.store.builders import FACTS

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.certificates import DAY_SECONDS, CertificateKind, ReferenceQuery
+from evenkeel.core.tls.certificates import DAY_SECONDS, CertificateKind, ReferenceQuery
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from tests.store.ownership_world import World, world_fixture

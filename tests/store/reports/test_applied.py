@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.messages import Repaired, ReportApplied
-from evenkeel.core.model import Listener, LoadBalancer, Member, Pool
-from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.protocol.messages import Repaired, ReportApplied
+from evenkeel.core.resources.model import Listener, LoadBalancer, Member, Pool
+from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.store.records import schema
 from tests.store.ownership_world import (
     World,

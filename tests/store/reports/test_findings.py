@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from evenkeel.core.messages import ObservedStatus, ReportReceipt, ReportStatus
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.protocol.messages import ReportReceipt, ReportStatus
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status.outcomes import ObservedStatus
 from evenkeel.store.records import schema
 from evenkeel.store.reports.findings import ABSENT_REASON
 from tests.store.ownership_world import World, applied, statements, world_fixture

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Table, create_engine, insert, select
 
-from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, Member, Pool
-from evenkeel.core.operating import first_member_status, first_status, unobserved_status
-from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, Member, Pool
+from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.status.operating import first_member_status, first_status, unobserved_status
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import row_of
 from evenkeel.store.reports.applied import _first_operating_status

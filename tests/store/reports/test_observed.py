@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from evenkeel.core.errors import CallRefused
-from evenkeel.core.messages import ObservedStatistics, ObservedStatus, ReportReceipt, ReportStatus
-from evenkeel.core.model import ListenerStatistics
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.kit.errors import CallRefused
+from evenkeel.core.protocol.messages import ReportReceipt, ReportStatus
+from evenkeel.core.resources.model import ListenerStatistics
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status.outcomes import ObservedStatistics, ObservedStatus
 from evenkeel.store.records import schema
 from evenkeel.store.reports import observed
 from tests.store.ownership_world import (

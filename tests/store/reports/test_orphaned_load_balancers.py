@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, update
 
-from evenkeel.core.errors import NotFound, SessionLost
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.messages import JudgeOrphans, OrphanVerdict
+from evenkeel.core.kit.errors import NotFound, SessionLost
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.protocol.messages import JudgeOrphans, OrphanVerdict
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import UNKNOWN

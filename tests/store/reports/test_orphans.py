@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import update
 
-from evenkeel.core.messages import ReportStatus
+from evenkeel.core.protocol.messages import ReportStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from tests.store.ownership_world import World, world_fixture

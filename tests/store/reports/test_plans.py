@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from evenkeel.core.errors import SessionLost
-from evenkeel.core.messages import ReportPlan
-from evenkeel.core.plans import DevicePlan, PlanAnswer
+from evenkeel.core.devices.plans import DevicePlan, PlanAnswer
+from evenkeel.core.kit.errors import SessionLost
+from evenkeel.core.protocol.messages import ReportPlan
 from evenkeel.store.records import schema
 from tests.store.ownership_world import World, world_fixture
 

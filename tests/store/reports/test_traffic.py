@@ -4,10 +4,11 @@ from typing import Any
 
 from sqlalchemy import update
 
-from evenkeel.core.messages import ObservedStatistics, ObservedStatus, ReportStatus
-from evenkeel.core.model import ListenerStatistics, LoadBalancer
-from evenkeel.core.statuses import OperatingStatus
-from evenkeel.core.traffic import TrafficReading
+from evenkeel.core.protocol.messages import ReportStatus
+from evenkeel.core.resources.model import ListenerStatistics, LoadBalancer
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status.outcomes import ObservedStatistics, ObservedStatus
+from evenkeel.core.status.traffic import TrafficReading
 from evenkeel.store.records import schema
 from tests.store.ownership_world import World, statements, world_fixture
 

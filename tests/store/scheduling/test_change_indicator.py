@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from evenkeel.core.control import ChangeIndicator
-from evenkeel.core.messages import DeviceState, ReportState
+from evenkeel.core.control.scheduling import ChangeIndicator
+from evenkeel.core.protocol.messages import ReportState
+from evenkeel.core.status.device_state import DeviceState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.change_indicator import SETTLED_SECONDS

@@ -12,9 +12,11 @@ from sqlalchemy import insert, update
 from evenkeel.controller.database_clock import DatabaseClockMonitor
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.errors import CallRefused
-from evenkeel.core.messages import CapacityFigure, DeviceState, ReportState
-from evenkeel.core.statuses import RescheduleMode
+from evenkeel.core.kit.errors import CallRefused
+from evenkeel.core.protocol.messages import ReportState
+from evenkeel.core.resources.capacity import CapacityFigure
+from evenkeel.core.resources.statuses import RescheduleMode
+from evenkeel.core.status.device_state import DeviceState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.snapshots import MAX_SHARDS_PER_SNAPSHOT

@@ -2,8 +2,8 @@
 
 from sqlalchemy import insert
 
-from evenkeel.core.control import ShardWithCapacity
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.control.shards import ShardWithCapacity
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.store.records import schema
 from tests.store.ownership_world import World, applied, assign_one, statements, world_fixture
 

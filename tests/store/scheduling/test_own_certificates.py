@@ -2,8 +2,8 @@
 
 import time
 
-from evenkeel.core.certificates import DAY_SECONDS
-from evenkeel.core.own_certificates import OwnCertificate, expiring
+from evenkeel.core.tls.certificates import DAY_SECONDS
+from evenkeel.core.tls.own_certificates import OwnCertificate, expiring
 from evenkeel.store.sql_store import SqlStore
 
 BROKER = "message broker mq-1:5671"

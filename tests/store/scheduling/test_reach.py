@@ -4,10 +4,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.device import DeviceState
-from evenkeel.core.messages import ObservedStatus, ReportState, ReportStatus
-from evenkeel.core.reach import UNWATCHED_SECONDS
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.devices.device import DeviceState
+from evenkeel.core.placement.reach import UNWATCHED_SECONDS
+from evenkeel.core.protocol.messages import ReportState, ReportStatus
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status.outcomes import ObservedStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from tests.store.ownership_world import World, statements, world_fixture

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import select
 
-from evenkeel.core.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
+from evenkeel.core.control.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
 from evenkeel.core.placement import (
     AgentSnapshot,
     Assign,

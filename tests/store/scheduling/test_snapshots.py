@@ -7,8 +7,7 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
 
-from evenkeel.core.control import ShardOwner
-from evenkeel.core.messages import ReportState
+from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.placement import (
     AgentSnapshot,
     Assign,
@@ -19,6 +18,7 @@ from evenkeel.core.placement import (
     plan_handback,
     plan_leaving,
 )
+from evenkeel.core.protocol.messages import ReportState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from tests.store.ownership_world import (

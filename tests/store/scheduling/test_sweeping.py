@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import Connection, insert, text, update
 
-from evenkeel.core.control import Event
+from evenkeel.core.control.events import Event
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling import sweeping

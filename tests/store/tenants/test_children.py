@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.errors import Conflict, Invalid, NotFound
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, NewPool, Pool
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
+from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, NewPool, Pool
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import (
     PROJECT,

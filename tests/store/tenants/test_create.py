@@ -1,10 +1,10 @@
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.control import ShardOwner
-from evenkeel.core.errors import Conflict, Invalid, NotFound
-from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Pool, SessionPersistence
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
+from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Pool, SessionPersistence
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import (

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, insert, select
 
+from evenkeel.core.kit.values import Value
 from evenkeel.core.placement import choose_group
-from evenkeel.core.values import Value
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.capacity import UNLIMITED
 from evenkeel.store.records import schema

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evenkeel.core.control import ListQuery
-from evenkeel.core.errors import Conflict, Invalid, NotFound
-from evenkeel.core.messages import Applied, ReportApplied
-from evenkeel.core.model import (
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.devices.service import definition_of
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
+from evenkeel.core.protocol.messages import ReportApplied
+from evenkeel.core.resources.model import (
     L7_POSITION_MAX,
     L7_RULES_MAX,
     L7Policy,
@@ -19,8 +20,8 @@ from evenkeel.core.model import (
     LoadBalancerTree,
     Pool,
 )
-from evenkeel.core.service import definition_of
-from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.status.outcomes import Applied
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import (
     AGENT,

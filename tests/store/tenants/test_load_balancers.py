@@ -1,8 +1,8 @@
 import pytest
 
-from evenkeel.core.errors import Conflict, Invalid, NotFound
-from evenkeel.core.model import Listener, LoadBalancer, Pool
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
+from evenkeel.core.resources.model import Listener, LoadBalancer, Pool
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import PROJECT, SHARD, bare, column, confirm, create, listener, placed

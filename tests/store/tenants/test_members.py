@@ -1,9 +1,9 @@
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.model import LoadBalancerTree, Member
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.resources.model import LoadBalancerTree, Member
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.sql_store import SqlStore
 from evenkeel.store.tenants.members import plan_members
 from evenkeel.store.writing.revision_lock import Locked

@@ -1,8 +1,8 @@
 import pytest
 
-from evenkeel.core.control import ListQuery
-from evenkeel.core.errors import NotFound
-from evenkeel.core.model import HealthMonitor, Listener, ListenerStatistics, LoadBalancer, Member, Pool
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.resources.model import HealthMonitor, Listener, ListenerStatistics, LoadBalancer, Member, Pool
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import PROJECT, create, tree

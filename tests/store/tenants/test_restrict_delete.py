@@ -2,10 +2,10 @@
 
 import pytest
 
-from evenkeel.core.errors import Conflict, QuotaMet
-from evenkeel.core.model import HealthMonitor, L7Policy, Listener, LoadBalancerTree, Member, Pool
-from evenkeel.core.service import definition_of
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.devices.service import definition_of
+from evenkeel.core.kit.errors import Conflict, QuotaMet
+from evenkeel.core.resources.model import HealthMonitor, L7Policy, Listener, LoadBalancerTree, Member, Pool
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import PROJECT, confirm, create, member, placed, tree, with_policies
 

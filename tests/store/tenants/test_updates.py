@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.errors import Conflict, Invalid, NotFound
-from evenkeel.core.model import (
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
+from evenkeel.core.resources.model import (
     HealthMonitor,
     Listener,
     LoadBalancer,
@@ -12,7 +12,7 @@ from evenkeel.core.model import (
     Pool,
     SessionPersistence,
 )
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import PROJECT, confirm, create, listener, load_balancer, placed, pool
 

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, func, select
 
-from evenkeel.core.control import ListQuery, VipPlan
-from evenkeel.core.errors import Conflict
-from evenkeel.core.model import LoadBalancer, Subnet
-from evenkeel.core.service import definition_of
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.devices.service import definition_of
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import LoadBalancer, Subnet
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import PROJECT, bare, create, placed, tree, vip

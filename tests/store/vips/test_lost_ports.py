@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.model import LoadBalancer
-from evenkeel.core.network import DuePort, LostPort, PortClaim, VipPort, VipPortId
-from evenkeel.core.networks import NetworkLayout
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.networking.network import DuePort, LostPort, PortClaim, VipPort, VipPortId
+from evenkeel.core.networking.networks import NetworkLayout
+from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import AGENT, PROJECT, add_agent, bare, new_id, placed, vip

@@ -5,8 +5,8 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import select, update
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.network import DuePort, PortOptions
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.networking.network import DuePort, PortOptions
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore

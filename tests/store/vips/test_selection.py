@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from evenkeel.core.control import VipPlan
-from evenkeel.core.errors import Invalid
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.store.vips.selection import CANDIDATES, any_free, candidates, normal_address
 
 

@@ -7,10 +7,10 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import select, update
 
-from evenkeel.core.certificates import CertificateKind, CheckedCertificate
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.limits import LimitMet, LoadBalancerLimits
-from evenkeel.core.model import Listener, LoadBalancerTree, NewPool, Pool
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.limits import LimitMet, LoadBalancerLimits
+from evenkeel.core.resources.model import Listener, LoadBalancerTree, NewPool, Pool
+from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import Connection, update
 
-from evenkeel.core.changes import EARLIER_CHARACTERS_MAX, contradicts, is_known, since
-from evenkeel.core.messages import Applied
-from evenkeel.core.model import LoadBalancer
-from evenkeel.core.provisioning import LoadBalancerState, apply_report
-from evenkeel.core.service import definition_of
-from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.devices.service import definition_of
+from evenkeel.core.resources.model import LoadBalancer
+from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.status.changes import EARLIER_CHARACTERS_MAX, contradicts, is_known, since
+from evenkeel.core.status.outcomes import Applied
+from evenkeel.core.status.provisioning import LoadBalancerState, apply_report
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.writing.changes import marked

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import select
 
-from evenkeel.core.control import ListQuery, TagFilter
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.control.lists import ListQuery, TagFilter
+from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import bare, create, ids

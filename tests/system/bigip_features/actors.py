@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evenkeel.core.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
+from evenkeel.core.devices.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
 from tests.devices import tls_behaviour
 from tests.devices.plain_http import ask
 from tests.devices.service_behaviour import Datagrams, Server

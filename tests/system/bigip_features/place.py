@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from evenkeel.api.app import create_app
-from evenkeel.core.addresses import AddressRules
-from evenkeel.core.certificates import CertificateKind, NewCertificate, Secret
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import Subnet
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.core.ports import Device
+from evenkeel.core.resources.model import Subnet
+from evenkeel.core.tls.certificates import CertificateKind, NewCertificate, Secret
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.key_managers.directory import DirectoryKeyManager
 from evenkeel.key_managers.directory.encryption import Encryption

@@ -10,8 +10,8 @@ from typing import Any, get_args
 import pytest
 import pytest_asyncio
 
-from evenkeel.core.capabilities import LISTENER_DEFAULTS, MEMBER_DEFAULTS, PERSISTENCE_DEFAULTS, POOL_DEFAULTS
-from evenkeel.core.model import L7RuleCompareType
+from evenkeel.core.devices.capabilities import LISTENER_DEFAULTS, MEMBER_DEFAULTS, PERSISTENCE_DEFAULTS, POOL_DEFAULTS
+from evenkeel.core.resources.model import L7RuleCompareType
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from tests.services.icontrol_clients import clients
 from tests.services.installation import NotInstallable

@@ -17,8 +17,8 @@ import structlog
 
 from evenkeel.api.answers import encode
 from evenkeel.api.operators.views import event_view
-from evenkeel.core.control import Event
-from evenkeel.core.errors import Unavailable
+from evenkeel.core.control.events import Event
+from evenkeel.core.kit.errors import Unavailable
 
 log = structlog.get_logger(__name__)
 

@@ -8,7 +8,7 @@ from litestar.types import Receive, Scope, Send
 
 from evenkeel.api.answers import Answer
 from evenkeel.api.events.feed import EventFeed, EventListener
-from evenkeel.core.errors import Unavailable
+from evenkeel.core.kit.errors import Unavailable
 
 MEDIA_TYPE = b"text/event-stream"
 KEEPALIVE_SECONDS = 15.0

@@ -5,9 +5,9 @@ from ipaddress import ip_address
 from typing import Any, Protocol
 
 from evenkeel.api.errors import Refusal
-from evenkeel.core.errors import Invalid, Unavailable
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import Invalid, Unavailable
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Value
 
 Headers = Mapping[bytes, bytes]
 
@@ -58,7 +58,7 @@ class Authenticator(Protocol):
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
         """Identify the caller. ``headers`` has the last of each name, ``scope`` is the ASGI one. Raises
         :class:`Unauthenticated`; :class:`evenkeel.api.errors.Refusal` (403, 429);
-        :class:`evenkeel.core.errors.Unavailable` if the caller cannot be identified now.
+        :class:`evenkeel.core.kit.errors.Unavailable` if the caller cannot be identified now.
         """
         ...
 

@@ -20,8 +20,8 @@ from evenkeel.api.identity.caller import (
     peer_of,
     roles_of,
 )
-from evenkeel.core.errors import Invalid
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.ids import ProjectId
 
 CHALLENGE = "Gateway"
 

@@ -35,8 +35,8 @@ from evenkeel.api.identity.caller import (
     checked_project,
     roles_of,
 )
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.values import Value
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Value
 
 log = structlog.get_logger(__name__)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenkeel.api.identity.caller import Caller, Headers, checked_project
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.ids import ProjectId
 
 DEFAULT_PROJECT = "default"
 
@@ -15,7 +15,7 @@ class NoAuthentication:
     """Accepts every caller. ``X-Project-Id`` names the project of created objects."""
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """Return an administrator. Raises :class:`evenkeel.core.errors.Invalid` for an invalid project id."""
+        """Return an administrator. Raises :class:`evenkeel.core.kit.errors.Invalid` for an invalid project id."""
         given = headers.get(b"x-project-id", b"").decode("latin-1").strip()
         if not given:
             return _ANYBODY

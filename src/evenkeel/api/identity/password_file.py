@@ -18,7 +18,7 @@ import structlog
 from evenkeel.api.errors import Refusal
 from evenkeel.api.identity.caller import MAX_HEADER_BYTES, Caller, Headers, Unauthenticated, address_of
 from evenkeel.api.identity.users import User
-from evenkeel.core.backoff import Backoff
+from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.ports import Clock
 from evenkeel.serving.basic_auth import basic_credentials
 from evenkeel.serving.login_queue import LoginQueue, TooManyAttempts

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from evenkeel.api.identity.caller import checked_project, roles_of
-from evenkeel.core.errors import Invalid
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Value
 from evenkeel.serving.password_file import WatchedFile, is_name, parse_lines, read_private
 from evenkeel.serving.password_hash import PasswordHash, format_hash, parse_hash
 

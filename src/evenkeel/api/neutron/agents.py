@@ -19,10 +19,11 @@ from evenkeel.api.neutron.lists import answer_of, listed, parse_list, shown
 from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.timestamps import timestamp_or_none
-from evenkeel.core.control import Agent, Page
-from evenkeel.core.errors import NotFound, RequestError
-from evenkeel.core.ids import AgentId, LoadBalancerId
-from evenkeel.core.values import Value
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.control.lists import Page
+from evenkeel.core.kit.errors import NotFound, RequestError
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId
+from evenkeel.core.kit.values import Value
 
 V2_TYPE = "Loadbalancerv2 agent"
 V1_TYPE = "Loadbalancer agent"

@@ -14,7 +14,7 @@ from evenkeel.api.lists import is_integer
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.fields import UUID_PATTERN
 from evenkeel.api.octavia.parents import HasProject
-from evenkeel.core.errors import Invalid
+from evenkeel.core.kit.errors import Invalid
 
 T = TypeVar("T")
 

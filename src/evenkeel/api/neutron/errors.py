@@ -12,8 +12,8 @@ from litestar.exceptions import HTTPException
 from evenkeel.api.answers import Answer, encode, unauthenticated
 from evenkeel.api.errors import RETRY_AFTER_SECONDS, STATUS_OF, BadList, Forbidden, Refusal
 from evenkeel.api.http_reasons import reason_phrase
-from evenkeel.core.errors import NotFound, QuotaMet, RequestError, Unavailable
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import NotFound, QuotaMet, RequestError, Unavailable
+from evenkeel.core.kit.values import Value
 
 log = structlog.get_logger(__name__)
 

@@ -8,9 +8,9 @@ from evenkeel.api.lists import Filters, as_text
 from evenkeel.api.neutron.lists import answer_of, listed, page_of, parse_list, shown
 from evenkeel.api.neutron.style import BASE
 from evenkeel.api.octavia.catalogue import FLAVORS, key_of
-from evenkeel.core.catalogue import Flavor
-from evenkeel.core.errors import NotFound
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.catalogue import Flavor
 
 FLAVOR_FILTERS = Filters(
     parsers={"id": as_text, "name": as_text, "description": as_text, "enabled": as_bool}, owned=False

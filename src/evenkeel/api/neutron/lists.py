@@ -14,9 +14,9 @@ from evenkeel.api.lists import page_of as octavia_page
 from evenkeel.api.neutron.bodies import invalid
 from evenkeel.api.neutron.errors import bad_request
 from evenkeel.api.routing import Parameter
-from evenkeel.core.control import ListQuery, Page
-from evenkeel.core.errors import Invalid, RequestError
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.kit.errors import Invalid, RequestError
+from evenkeel.core.kit.ids import ProjectId
 
 FIELDS_PARAMETER = Parameter(name="fields", description="Show only these attributes", repeatable=True)
 LIST_PARAMETERS = (

@@ -14,9 +14,9 @@ from evenkeel.api.neutron.errors import NeutronRefusal, error_answer
 from evenkeel.api.neutron.fields import QuotaLimit
 from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
 from evenkeel.api.octavia.quotas import project_of
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.quota import TITLES, ProjectQuotas, Quotas
-from evenkeel.core.values import Value
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.quota import TITLES, ProjectQuotas, Quotas
 
 NAMES = {
     "loadbalancer": "loadbalancer",

@@ -13,7 +13,7 @@ from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.views import View
 from evenkeel.api.policy.names import octavia
 from evenkeel.api.routing import Operation
-from evenkeel.core.errors import NotFound
+from evenkeel.core.kit.errors import NotFound
 
 TITLE = "Amphora"
 

@@ -11,9 +11,9 @@ import msgspec
 from msgspec import UNSET, UnsetType, inspect
 
 from evenkeel.api.octavia.parents import each_once
-from evenkeel.core.attributes import CHANGEABLE, LINKS, defaults_of, fields_of, shape_of
-from evenkeel.core.certificate_references import REFERENCES
-from evenkeel.core.model import L7Policy, L7Rule
+from evenkeel.core.resources.attributes import CHANGEABLE, LINKS, defaults_of, fields_of, shape_of
+from evenkeel.core.resources.model import L7Policy, L7Rule
+from evenkeel.core.tls.certificate_references import REFERENCES
 
 R = TypeVar("R", bound=msgspec.Struct)
 Attributes = dict[str, Any]

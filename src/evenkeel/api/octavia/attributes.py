@@ -1,5 +1,5 @@
-"""Views and list filters of Octavia's API, derived from the value classes in :mod:`evenkeel.core.model`, without the
-attributes in :data:`evenkeel.core.attributes.HIDDEN`.
+"""Views and list filters of Octavia's API, derived from the value classes in :mod:`evenkeel.core.resources.model`,
+without the attributes in :data:`evenkeel.core.resources.attributes.HIDDEN`.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from msgspec import inspect
 
 from evenkeel.api.context import as_bool
 from evenkeel.api.lists import Filters, Parse, as_integer, as_moment, as_number, as_text, optional
-from evenkeel.core.attributes import HIDDEN, LINKS, fields_of, shape_of
+from evenkeel.core.resources.attributes import HIDDEN, LINKS, fields_of, shape_of
 
 V = TypeVar("V", bound=msgspec.Struct)
 

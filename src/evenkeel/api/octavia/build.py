@@ -24,9 +24,9 @@ from evenkeel.api.octavia.rules import (
     member_address,
 )
 from evenkeel.api.octavia.tls_rules import NOTHING_IDLE, Idle, check_allowed, refuse_empty_lists, settled_tls
-from evenkeel.core.control import VipPlan
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import (
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import (
     HealthMonitor,
     LbAlgorithm,
     Listener,
@@ -40,7 +40,7 @@ from evenkeel.core.model import (
     Vip,
     one_family,
 )
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.resources.statuses import OperatingStatus
 
 
 class ListenerRows(NamedTuple):

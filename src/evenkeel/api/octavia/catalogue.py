@@ -15,8 +15,10 @@ from evenkeel.api.lists import Filters, as_text, chosen, links, page_of, parse_l
 from evenkeel.api.octavia import catalogue_bodies as bodies
 from evenkeel.api.octavia.enhanced_services import flavor_names, offered_services
 from evenkeel.api.routing import Handler
-from evenkeel.core.capabilities import metadata_problems, refuse
-from evenkeel.core.catalogue import (
+from evenkeel.core.devices.capabilities import metadata_problems, refuse
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.catalogue import (
     ZONE_GROUP,
     AvailabilityZone,
     AvailabilityZoneProfile,
@@ -26,8 +28,6 @@ from evenkeel.core.catalogue import (
     metadata,
     zone_group_of,
 )
-from evenkeel.core.errors import NotFound
-from evenkeel.core.values import Value
 
 _CHOICE = {"name": as_text, "description": as_text, "enabled": as_bool}
 _PROFILE = {"id": as_text, "name": as_text, "provider_name": as_text}

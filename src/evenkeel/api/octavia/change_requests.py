@@ -16,7 +16,7 @@ from evenkeel.api.octavia.requests import (
     MemberNew,
     PoolNew,
 )
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, PersistenceType, Pool
+from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, Member, PersistenceType, Pool
 
 
 @changes_of(MemberNew, Member)

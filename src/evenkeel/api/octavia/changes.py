@@ -16,9 +16,9 @@ from evenkeel.api.octavia.rules import (
     given_form,
     member_address,
 )
-from evenkeel.core.addresses import AddressRules
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import (
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.networking.addresses import AddressRules
+from evenkeel.core.resources.model import (
     HTTP_CHECK_DEFAULTS,
     HealthMonitor,
     Listener,
@@ -27,7 +27,7 @@ from evenkeel.core.model import (
     Pool,
     SessionPersistence,
 )
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.resources.statuses import OperatingStatus
 
 Changes = Attributes
 

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from evenkeel.api.context import Services
-from evenkeel.core.capabilities import Capabilities, refuse
-from evenkeel.core.catalogue import metadata
-from evenkeel.core.enhanced_services import FLAVOR_KEY, PER_LISTENER_MAX, TAG_PREFIX, tagged
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import L7Policy, LoadBalancerTree
+from evenkeel.core.devices.capabilities import Capabilities, refuse
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.catalogue import metadata
+from evenkeel.core.resources.enhanced_services import FLAVOR_KEY, PER_LISTENER_MAX, TAG_PREFIX, tagged
+from evenkeel.core.resources.model import L7Policy, LoadBalancerTree
 
 UNKNOWN = "enhanced_service_unknown"
 """Code of the error for an unknown enhanced service."""

@@ -14,7 +14,7 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.errors import Forbidden
 from evenkeel.api.octavia.resources import TENANT_RESOURCES
 from evenkeel.api.routing import Handler, Operation
-from evenkeel.core.errors import NotFound
+from evenkeel.core.kit.errors import NotFound
 
 _KINDS = {resource.title: resource.kind for resource in TENANT_RESOURCES}
 _PARENTS = ("loadbalancer_id", "listener_id", "pool_id")

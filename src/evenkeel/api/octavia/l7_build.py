@@ -10,7 +10,7 @@ from evenkeel.api.octavia.attribute_values import create_values
 from evenkeel.api.octavia.enhanced_services import refuse_rules
 from evenkeel.api.octavia.l7_rules import check_policy, check_rule, settled
 from evenkeel.api.octavia.parents import NewId, Place, check_project
-from evenkeel.core.model import L7Policy, L7Rule
+from evenkeel.core.resources.model import L7Policy, L7Rule
 
 Settle = Callable[[L7Policy], L7Policy]
 """Function from a requested L7 policy to the policy to store."""

@@ -9,8 +9,8 @@ from evenkeel.api.octavia import l7_requests
 from evenkeel.api.octavia.attribute_values import change_values
 from evenkeel.api.octavia.changes import Changes
 from evenkeel.api.octavia.l7_rules import KEYED, check_policy, check_rule, kept, settled
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import L7_TARGETS, L7Policy, L7Rule
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.model import L7_TARGETS, L7Policy, L7Rule
 
 Row = TypeVar("Row", L7Policy, L7Rule)
 

@@ -9,7 +9,7 @@ from evenkeel.api.decode_errors import REFUSAL
 from evenkeel.api.fields import END, HTTP_NAME_CHARACTERS, ProjectId, Tags, Text, Uuid
 from evenkeel.api.octavia.attribute_values import changes_of
 from evenkeel.api.octavia.pool_requests import NestedPool
-from evenkeel.core.model import (
+from evenkeel.core.resources.model import (
     L7_POSITION_MAX,
     L7_RULES_MAX,
     L7Policy,

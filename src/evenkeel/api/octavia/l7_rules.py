@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from evenkeel.api.errors import shorten, unknown_input
 from evenkeel.api.octavia.rules import listener_takes_no_children
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS, L7_TARGETS, L7Policy, L7Rule
-from evenkeel.core.patterns import ALLOWED_WORDS, PatternRefused, check_pattern
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS, L7_TARGETS, L7Policy, L7Rule
+from evenkeel.core.resources.patterns import ALLOWED_WORDS, PatternRefused, check_pattern
 
 DEFAULT_REDIRECT_CODE = 302
 KEYED = frozenset({"HEADER", "COOKIE", "SSL_DN_FIELD"})

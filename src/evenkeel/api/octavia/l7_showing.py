@@ -7,7 +7,7 @@ from evenkeel.api.octavia.attributes import viewer
 from evenkeel.api.octavia.full_views import FullL7PolicyView
 from evenkeel.api.octavia.views import IdRef, L7PolicyView, L7RuleView
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
-from evenkeel.core.model import L7Policy, L7Rule
+from evenkeel.core.resources.model import L7Policy, L7Rule
 
 _policy = viewer(L7PolicyView)
 _full_policy = viewer(FullL7PolicyView)

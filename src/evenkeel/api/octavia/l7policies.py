@@ -16,8 +16,8 @@ from evenkeel.api.octavia.listeners import check_policy_possible, new_policy
 from evenkeel.api.octavia.parents import Place
 from evenkeel.api.octavia.references import ChangedUser
 from evenkeel.api.octavia.resources import L7POLICIES, L7RULES, changed, object_id, one, written
-from evenkeel.core.capabilities import l7rule_problems
-from evenkeel.core.model import L7Policy, L7Rule, Listener, LoadBalancer
+from evenkeel.core.devices.capabilities import l7rule_problems
+from evenkeel.core.resources.model import L7Policy, L7Rule, Listener, LoadBalancer
 
 
 async def create(services: Services, call: Call, body: l7_requests.L7PolicyNewBody) -> Answer:

@@ -28,18 +28,18 @@ from evenkeel.api.octavia.tls_rules import (
     settled_tls,
 )
 from evenkeel.api.provider_lookup import ServedObject
-from evenkeel.core.capabilities import (
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.devices.capabilities import (
     l7policy_problems,
     l7rule_problems,
     listener_problems,
     needs_check,
     pair_problems,
 )
-from evenkeel.core.certificates import CheckedCertificate
-from evenkeel.core.control import ListQuery
-from evenkeel.core.enhanced_services import tagged
-from evenkeel.core.errors import Invalid, NotFound
-from evenkeel.core.model import Listener, LoadBalancer, NewPool, Pool
+from evenkeel.core.kit.errors import Invalid, NotFound
+from evenkeel.core.resources.enhanced_services import tagged
+from evenkeel.core.resources.model import Listener, LoadBalancer, NewPool, Pool
+from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 async def create(services: Services, call: Call, body: requests.ListenerNewBody) -> Answer:

@@ -17,11 +17,11 @@ from evenkeel.api.octavia.resources import LOAD_BALANCERS, object_id, one, writt
 from evenkeel.api.octavia.showing import statistics_view
 from evenkeel.api.octavia.trees import graph_view, status_pieces
 from evenkeel.api.octavia.vips import check_options, plan_vip
-from evenkeel.core.capabilities import refuse, tree_problems
-from evenkeel.core.enhanced_services import tagged
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Pool
-from evenkeel.core.network import VipPort, octavia_port
+from evenkeel.core.devices.capabilities import refuse, tree_problems
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.network import VipPort, octavia_port
+from evenkeel.core.resources.enhanced_services import tagged
+from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Pool
 
 
 async def create(services: Services, call: Call, body: requests.LoadBalancerNewBody) -> Answer:

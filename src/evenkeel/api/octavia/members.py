@@ -12,10 +12,10 @@ from evenkeel.api.octavia.build import member_row
 from evenkeel.api.octavia.changes import batch_rows, member_changes
 from evenkeel.api.octavia.parents import Place
 from evenkeel.api.octavia.resources import MEMBERS, POOLS, changed, everything, object_id, one, written
-from evenkeel.core.capabilities import member_problems, needs_check
-from evenkeel.core.catalogue import Flavor, metadata
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import LoadBalancer, Member, Pool
+from evenkeel.core.devices.capabilities import member_problems, needs_check
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.catalogue import Flavor, metadata
+from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
 
 async def _pool(services: Services, call: Call) -> Pool:

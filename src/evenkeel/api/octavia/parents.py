@@ -6,10 +6,10 @@ from typing import NamedTuple, Protocol, TypeVar
 from msgspec import UnsetType
 
 from evenkeel.api.errors import unknown_input
-from evenkeel.core.addresses import AddressRules
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import VnicType
-from evenkeel.core.tls import TlsRules
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.addresses import AddressRules
+from evenkeel.core.resources.model import VnicType
+from evenkeel.core.tls.tls import TlsRules
 
 NewId = Callable[[], str]
 T = TypeVar("T", bound=str)

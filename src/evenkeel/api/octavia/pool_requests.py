@@ -28,7 +28,7 @@ from evenkeel.api.fields import (
     Uuid,
     Weight,
 )
-from evenkeel.core.model import HealthMonitorType, LbAlgorithm, PersistenceType, PoolProtocol
+from evenkeel.core.resources.model import HealthMonitorType, LbAlgorithm, PersistenceType, PoolProtocol
 
 
 class Persistence(Request):

@@ -18,7 +18,8 @@ from evenkeel.api.octavia.resources import HEALTH_MONITORS, POOLS, changed, obje
 from evenkeel.api.octavia.rules import check_monitored, check_pair, check_pool
 from evenkeel.api.octavia.tls_rules import POOL_TLS, check_allowed, refuse_empty_lists, settled_tls
 from evenkeel.api.provider_lookup import ServedObject
-from evenkeel.core.capabilities import (
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.devices.capabilities import (
     member_problems,
     monitor_problems,
     monitored_problems,
@@ -27,10 +28,9 @@ from evenkeel.core.capabilities import (
     persistence_problems,
     pool_problems,
 )
-from evenkeel.core.certificates import CheckedCertificate
-from evenkeel.core.control import ListQuery
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, NewPool, Pool, SessionPersistence
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, NewPool, Pool, SessionPersistence
+from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 async def create(services: Services, call: Call, body: requests.PoolNewBody) -> Answer:

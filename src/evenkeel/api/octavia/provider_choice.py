@@ -6,10 +6,10 @@ from evenkeel.api.context import Services
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia.enhanced_services import flavor_names
 from evenkeel.api.octavia.requests import LoadBalancerNew
-from evenkeel.core.catalogue import AvailabilityZone, Flavor, Offer, metadata, zone_group_of
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import LoadBalancerTree, VnicType
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.catalogue import AvailabilityZone, Flavor, Offer, metadata, zone_group_of
+from evenkeel.core.resources.model import LoadBalancerTree, VnicType
 
 
 class ProviderChoice(Value):

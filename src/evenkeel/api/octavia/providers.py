@@ -7,9 +7,9 @@ from msgspec.structs import asdict
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.lists import chosen
-from evenkeel.core.capabilities import Capabilities
-from evenkeel.core.catalogue import ZONE_GROUP
-from evenkeel.core.values import Value
+from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.catalogue import ZONE_GROUP
 
 ZONE_GROUP_MEANING = "The number of the provider's device group to which its load balancers go."
 

@@ -10,8 +10,8 @@ from evenkeel.api.context import Call, Services, checked_project
 from evenkeel.api.errors import Forbidden, unknown_input
 from evenkeel.api.lists import Filters, chosen, links, page_of, parse_list
 from evenkeel.api.octavia.catalogue_bodies import ProjectQuotaView, QuotaSet, QuotaSetBody, QuotaView
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.quota import TITLES, ProjectQuotas, Quotas
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.quota import TITLES, ProjectQuotas, Quotas
 
 SPELLINGS = {"loadbalancer": "load_balancer", "healthmonitor": "health_monitor"}
 """Octavia's second name by name of a quota; both names are accepted and shown."""

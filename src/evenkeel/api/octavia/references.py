@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
-from evenkeel.core.capabilities import Capabilities
-from evenkeel.core.certificate_contents import read_certificate
-from evenkeel.core.certificate_references import SIGNED_BY, NamedCertificate, references_of
-from evenkeel.core.certificates import CertificateKind, CheckedCertificate
-from evenkeel.core.errors import CertificateError, EvenKeelError, Invalid, KeyManagerUnavailable, NoKeyManager
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import Listener, Pool
+from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.core.kit.errors import CertificateError, EvenKeelError, Invalid, KeyManagerUnavailable, NoKeyManager
+from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import KeyManager
+from evenkeel.core.ports.certificate_contents import read_certificate
+from evenkeel.core.resources.model import Listener, Pool
+from evenkeel.core.tls.certificate_references import SIGNED_BY, NamedCertificate, references_of
+from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
 
 T = TypeVar("T")
 

@@ -37,7 +37,7 @@ from evenkeel.api.octavia.pool_requests import NestedPool as NestedPool
 from evenkeel.api.octavia.pool_requests import Persistence as Persistence
 from evenkeel.api.octavia.pool_requests import PoolNew as PoolNew
 from evenkeel.api.octavia.pool_requests import PoolParts as PoolParts
-from evenkeel.core.model import ClientAuthentication, ListenerProtocol
+from evenkeel.core.resources.model import ClientAuthentication, ListenerProtocol
 
 Switch = Literal["true", "false"]
 

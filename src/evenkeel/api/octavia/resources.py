@@ -9,11 +9,12 @@ from evenkeel.api.lists import Filters, as_address, as_integer, as_text, chosen,
 from evenkeel.api.octavia import l7_showing, showing
 from evenkeel.api.octavia.attributes import filters_of
 from evenkeel.api.routing import Handler
-from evenkeel.core.certificates import CheckedCertificate
-from evenkeel.core.control import Change, ListQuery
-from evenkeel.core.errors import NotFound
-from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
-from evenkeel.core.values import Value
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.tls.certificates import CheckedCertificate
 
 MAX_ID_LENGTH = 36
 

@@ -28,7 +28,7 @@ from evenkeel.api.octavia.resources import HEALTH_MONITORS, LISTENERS, LOAD_BALA
 from evenkeel.api.octavia.route_parts import OPTION_ERRORS, WRITE_ERRORS, reading, removing
 from evenkeel.api.policy.names import octavia, own
 from evenkeel.api.routing import Operation, Parameter, RouteMap
-from evenkeel.core.errors import Invalid
+from evenkeel.core.kit.errors import Invalid
 
 CASCADE = Parameter(name="cascade", description="Delete listeners and pools with it", type=bool)
 ADDITIVE_ONLY = Parameter(name="additive_only", description="Remove no member", type=bool)

@@ -8,10 +8,10 @@ from typing import Any
 
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia.tls_rules import NOTHING_IDLE, Idle, check_listener_tls, check_pool_tls
-from evenkeel.core.addresses import ALLOWED_WORDS, AddressRules, canonical_address
-from evenkeel.core.capabilities import TLS_INSERT_HEADERS
-from evenkeel.core.errors import Conflict, Invalid
-from evenkeel.core.model import (
+from evenkeel.core.devices.capabilities import TLS_INSERT_HEADERS
+from evenkeel.core.kit.errors import Conflict, Invalid
+from evenkeel.core.networking.addresses import ALLOWED_WORDS, AddressRules, canonical_address
+from evenkeel.core.resources.model import (
     CHILDLESS_PROTOCOL,
     COOKIE_PERSISTENCE,
     DATAGRAM_PROTOCOLS,

@@ -22,7 +22,7 @@ from evenkeel.api.octavia.views import (
 )
 from evenkeel.api.reasons import reason_of
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
-from evenkeel.core.model import (
+from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
     L7Rule,

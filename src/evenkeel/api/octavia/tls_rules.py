@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from evenkeel.core.attributes import defaults_of
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import DATAGRAM_PROTOCOLS, TLS_PROTOCOL, AlpnProtocol, Listener, Pool
-from evenkeel.core.tls import NEWEST, TlsRules, unknown_ciphers
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.attributes import defaults_of
+from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS, TLS_PROTOCOL, AlpnProtocol, Listener, Pool
+from evenkeel.core.tls.tls import NEWEST, TlsRules, unknown_ciphers
 
 Speaker = TypeVar("Speaker", Listener, Pool)
 

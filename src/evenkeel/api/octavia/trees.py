@@ -10,8 +10,8 @@ from evenkeel.api.answers import encode
 from evenkeel.api.octavia.full_views import FullLoadBalancerView
 from evenkeel.api.octavia.showing import full_listener_view, full_pool_view, load_balancer_view, shown_address
 from evenkeel.api.octavia.views import View
-from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
 
 
 class MonitorStatus(View, kw_only=True):

@@ -1,8 +1,8 @@
 """Octavia's views of core values. Attributes not declared here are shown unchanged."""
 
 from evenkeel.api.octavia.attributes import shows
-from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 
 
 class View(Value, gc=False):

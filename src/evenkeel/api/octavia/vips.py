@@ -8,12 +8,12 @@ from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia.parents import Place, each_once
 from evenkeel.api.octavia.requests import AdditionalVip, LoadBalancerNew
 from evenkeel.api.octavia.rules import wanted_vip
-from evenkeel.core.addresses import AddressRules
-from evenkeel.core.control import VipPlan
-from evenkeel.core.errors import Invalid, NotFound
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import LoadBalancer
-from evenkeel.core.network import ADDITIONAL_ADDRESS, NO_OPTIONS, PortOptions, VipPort, WantedVip
+from evenkeel.core.kit.errors import Invalid, NotFound
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.addresses import AddressRules
+from evenkeel.core.networking.network import ADDITIONAL_ADDRESS, NO_OPTIONS, PortOptions, VipPort, WantedVip
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import LoadBalancer
 
 
 async def plan_vip(

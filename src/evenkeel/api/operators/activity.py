@@ -6,8 +6,8 @@ from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.timestamps import timestamp
-from evenkeel.core.activity import Activity, ActivityPoint, ActivityTotals
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.status.activity import Activity, ActivityPoint, ActivityTotals
 
 DECIMALS = 3
 SECONDS_DECIMALS = 6

@@ -1,11 +1,11 @@
 """Views of an agent for operators."""
 
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
-from evenkeel.core.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
-from evenkeel.core.control import Agent
-from evenkeel.core.ids import ShardId
-from evenkeel.core.messages import DeviceState
-from evenkeel.core.values import Value
+from evenkeel.core.control.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.kit.ids import ShardId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.status.device_state import DeviceState
 
 
 class DeviceView(Value):

@@ -11,9 +11,9 @@ from evenkeel.api.operators import views
 from evenkeel.api.operators.agent_views import agent_view
 from evenkeel.api.operators.query import number_of, options_of
 from evenkeel.api.operators.requests import AgentChangeBody, ForceDownBody, RebindBody
-from evenkeel.core.agent_state import AgentState
-from evenkeel.core.control import Agent
-from evenkeel.core.ids import AgentId
+from evenkeel.core.control.agent_state import AgentState
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.kit.ids import AgentId
 
 FILTERS = ("environment", "host", "device_driver", "id", "group_number", "alive", "admin_state_up", "state")
 

@@ -10,9 +10,12 @@ from typing import TypedDict
 
 from evenkeel.api.operators.problems import SystemProblem
 from evenkeel.api.operators.remedies import NAMED_MAX, device_remedy, replace_agents, start_agents
-from evenkeel.core.control import AgentLife, Environment, GroupReach, LoadBalancerSummary, ShardCount
-from evenkeel.core.reach import ReachKind
-from evenkeel.core.values import Value
+from evenkeel.core.control.agents import AgentLife
+from evenkeel.core.control.environments import Environment, GroupReach
+from evenkeel.core.control.lists import LoadBalancerSummary
+from evenkeel.core.control.shards import ShardCount
+from evenkeel.core.kit.values import Value
+from evenkeel.core.placement.reach import ReachKind
 
 LONG_PENDING_SECONDS = 60.0
 """Seconds after which a change that is PENDING without a reason counts as a problem."""

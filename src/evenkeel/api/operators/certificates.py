@@ -11,11 +11,11 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import CertificateNew, CertificateNewBody
 from evenkeel.api.timestamps import timestamp
-from evenkeel.core.certificates import CertificateFacts, CertificateKind, KeptCertificate, NewCertificate, Secret
-from evenkeel.core.errors import Invalid, Unsupported
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.errors import Invalid, Unsupported
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Value
 from evenkeel.core.ports import CertificateStore
-from evenkeel.core.values import Value
+from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind, KeptCertificate, NewCertificate, Secret
 
 
 class CertificateView(Value):

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from evenkeel.core.control import OrphanSummary
-from evenkeel.core.countdowns import Countdowns
+from evenkeel.core.control.orphans import OrphanSummary
+from evenkeel.core.kit.countdowns import Countdowns
 
 
 def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away: bool) -> Iterator[str]:

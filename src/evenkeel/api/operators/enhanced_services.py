@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.operators.query import options_of
-from evenkeel.core.control import AgentEnhancedServices
-from evenkeel.core.enhanced_services import EnhancedService, is_name
-from evenkeel.core.errors import NotFound
-from evenkeel.core.values import Value
+from evenkeel.core.control.agents import AgentEnhancedServices
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.enhanced_services import EnhancedService, is_name
 
 ABSENT = "not in its files"
 

@@ -7,10 +7,10 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.operators import views
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import EnvironmentChangeBody, EnvironmentNewBody
-from evenkeel.core.control import Environment
-from evenkeel.core.errors import NotFound
-from evenkeel.core.names import MAX_ENVIRONMENT_NAME_CHARACTERS, is_environment_name
-from evenkeel.core.statuses import FailbackMode
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.names import MAX_ENVIRONMENT_NAME_CHARACTERS, is_environment_name
+from evenkeel.core.resources.statuses import FailbackMode
 
 
 def _name(call: Call) -> str:

@@ -10,11 +10,13 @@ from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators import views
 from evenkeel.api.operators.references import CertificateTrouble, expiry_of, unreadable_of
 from evenkeel.api.operators.remedies import device_remedy
-from evenkeel.core.certificates import EXPIRY_DAYS, ReferencedCertificate, ReferenceQuery
-from evenkeel.core.control import Agent, GroupReach, Shard
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import LoadBalancer
-from evenkeel.core.statuses import PENDING
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.control.environments import GroupReach
+from evenkeel.core.control.shards import Shard
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.resources.model import LoadBalancer
+from evenkeel.core.resources.statuses import PENDING
+from evenkeel.core.tls.certificates import EXPIRY_DAYS, ReferencedCertificate, ReferenceQuery
 
 NAMED_OF_ONE_MAX = 100
 """Most certificates of one load balancer that are counted."""

@@ -7,9 +7,9 @@ from msgspec import UNSET, structs
 
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.operators.requests import NetworkChange, NetworkNew
-from evenkeel.core.addresses import parsed_address
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.networks import SEGMENTS_MAX, TUNNELS, DeclaredNetwork, NetworkType
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.networking.addresses import parsed_address
+from evenkeel.core.networking.networks import SEGMENTS_MAX, TUNNELS, DeclaredNetwork, NetworkType
 
 
 def network_of(body: NetworkNew, *, new_id: Callable[[], str]) -> DeclaredNetwork:

@@ -7,8 +7,8 @@ from evenkeel.api.operators import views
 from evenkeel.api.operators.network_rules import changed, network_of
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import NetworkChangeBody, NetworkNewBody
-from evenkeel.core.errors import NotFound
-from evenkeel.core.networks import DeclaredNetwork
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.networking.networks import DeclaredNetwork
 
 
 async def networks(services: Services, call: Call) -> Answer:

@@ -9,11 +9,11 @@ from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.views import ShardView, broker_view, halted_reasons, shard_view
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
-from evenkeel.core.agent_state import AgentState, agent_state
-from evenkeel.core.control import Agent
-from evenkeel.core.ids import AgentId, LoadBalancerId
-from evenkeel.core.overview import AgentShards, Revision, SeenController
-from evenkeel.core.values import Value
+from evenkeel.core.control.agent_state import AgentState, agent_state
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.control.overview import AgentShards, Revision, SeenController
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId
+from evenkeel.core.kit.values import Value
 
 
 class ControllerView(Value):

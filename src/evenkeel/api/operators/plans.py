@@ -12,11 +12,12 @@ from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import INQUIRIES_MAX, Call, Services
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators.requests import AdoptionBody
-from evenkeel.core.control import OrphanedLoadBalancer, Shard, ShardOwner
-from evenkeel.core.errors import Conflict, Unavailable
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ShardId
-from evenkeel.core.plans import ORPHAN, DevicePlan, PlanAnswer
-from evenkeel.core.values import Value
+from evenkeel.core.control.orphans import OrphanedLoadBalancer
+from evenkeel.core.control.shards import Shard, ShardOwner
+from evenkeel.core.devices.plans import ORPHAN, DevicePlan, PlanAnswer
+from evenkeel.core.kit.errors import Conflict, Unavailable
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ShardId
+from evenkeel.core.kit.values import Value
 
 LOOK_SECONDS = 0.25
 LOOKS = 100

@@ -5,8 +5,8 @@ their hosts.
 
 from collections.abc import Iterator, Sequence
 
-from evenkeel.core.own_certificates import OwnCertificate
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.tls.own_certificates import OwnCertificate
 
 CERTIFICATES_NAMED_MAX = 10
 WRITABLE = "writable"

@@ -10,10 +10,10 @@ from evenkeel.api.context import Call, Services, as_bool
 from evenkeel.api.operators.query import number_of, options_of
 from evenkeel.api.operators.requests import RefreshBody
 from evenkeel.api.timestamps import timestamp
-from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
-from evenkeel.core.errors import NotFound
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.tls.certificates import ReferencedCertificate, ReferenceQuery
 
 REFERENCES_MAX = 1000
 DAYS_MAX = 36_500

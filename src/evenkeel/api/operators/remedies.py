@@ -5,7 +5,8 @@ choose are quoted. Pure.
 from collections.abc import Iterable, Sequence
 from shlex import quote
 
-from evenkeel.core.control import AgentLife, GroupReach
+from evenkeel.core.control.agents import AgentLife
+from evenkeel.core.control.environments import GroupReach
 
 NAMED_MAX = 5
 """Most agents or devices that a remedy names."""

@@ -6,10 +6,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from evenkeel.api.bodies import Request
 from evenkeel.api.fields import END, NO_NUL, Address, ObjectId, ProjectId, SecretText, Text
-from evenkeel.core.control import Environment
-from evenkeel.core.names import ENVIRONMENT_NAME_PATTERN, ENVIRONMENT_NAME_RULE, MAX_ENVIRONMENT_NAME_CHARACTERS
-from evenkeel.core.networks import SEGMENTS_MAX
-from evenkeel.core.statuses import FailbackMode
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.kit.names import ENVIRONMENT_NAME_PATTERN, ENVIRONMENT_NAME_RULE, MAX_ENVIRONMENT_NAME_CHARACTERS
+from evenkeel.core.networking.networks import SEGMENTS_MAX
+from evenkeel.core.resources.statuses import FailbackMode
 
 EnvironmentName = Annotated[
     str,

@@ -5,10 +5,10 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.timestamps import timestamp
-from evenkeel.core.errors import NotFound
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.traffic import TrafficPoint
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.status.traffic import TrafficPoint
 
 DECIMALS = 3
 

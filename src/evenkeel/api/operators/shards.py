@@ -6,7 +6,7 @@ from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators import views
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import RebindBody
-from evenkeel.core.ids import AgentId, ShardId
+from evenkeel.core.kit.ids import AgentId, ShardId
 
 
 async def shards(services: Services, call: Call) -> Answer:

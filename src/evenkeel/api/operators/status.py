@@ -11,11 +11,11 @@ from evenkeel.api.operators.countdowns import countdown_texts
 from evenkeel.api.operators.problems import SystemProblem, outages, own_certificate_problems, writable_view
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
-from evenkeel.core.certificates import ReferenceQuery
-from evenkeel.core.control import UnknownHistory
-from evenkeel.core.names import titled
-from evenkeel.core.own_certificates import expiring as soon
-from evenkeel.core.values import Value
+from evenkeel.core.control.histories import UnknownHistory
+from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.values import Value
+from evenkeel.core.tls.certificates import ReferenceQuery
+from evenkeel.core.tls.own_certificates import expiring as soon
 
 ALARM_DAYS = 7
 """Days before its end at which a certificate in use counts as a problem of the system."""

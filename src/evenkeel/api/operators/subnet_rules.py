@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.operators.requests import SubnetNew
-from evenkeel.core.addresses import parsed_address, parsed_range
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import Subnet
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.networking.addresses import parsed_address, parsed_range
+from evenkeel.core.resources.model import Subnet
 
 Address = IPv4Address | IPv6Address
 Net = IPv4Network | IPv6Network

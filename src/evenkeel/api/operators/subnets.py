@@ -7,7 +7,7 @@ from evenkeel.api.operators import views
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import SubnetChangeBody, SubnetNewBody
 from evenkeel.api.operators.subnet_rules import subnet_of, with_device_addresses
-from evenkeel.core.errors import NotFound
+from evenkeel.core.kit.errors import NotFound
 
 
 async def subnets(services: Services, call: Call) -> Answer:

@@ -19,9 +19,9 @@ from evenkeel.api.octavia.trees import (
 )
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.reasons import full_reason_of
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import L7Policy, L7Rule, Listener, LoadBalancerTree, Pool
-from evenkeel.core.values import Value
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import L7Policy, L7Rule, Listener, LoadBalancerTree, Pool
 
 
 class RuleNode(Value, kw_only=True):

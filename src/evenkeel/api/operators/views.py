@@ -7,12 +7,16 @@ from msgspec import convert
 from evenkeel.api.operators.agent_views import AgentView, agent_view
 from evenkeel.api.operators.problems import writable_view
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
-from evenkeel.core.backoff import CHANGE_RETRY_SECONDS_MAX
-from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, Shard
-from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
-from evenkeel.core.model import LoadBalancer, Subnet
-from evenkeel.core.networks import DeclaredNetwork
-from evenkeel.core.values import Value
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.control.environments import Environment, GroupReach
+from evenkeel.core.control.events import Event
+from evenkeel.core.control.histories import History
+from evenkeel.core.control.shards import Shard
+from evenkeel.core.kit.backoff import CHANGE_RETRY_SECONDS_MAX
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.networks import DeclaredNetwork
+from evenkeel.core.resources.model import LoadBalancer, Subnet
 
 
 class EnvironmentView(Value):

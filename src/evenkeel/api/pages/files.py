@@ -11,7 +11,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from evenkeel.api.answers import problem
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 PREFIX = "/ui"
 INDEX = "index.html"

@@ -23,8 +23,8 @@ from evenkeel.api.errors import Forbidden
 from evenkeel.api.identity.caller import Caller
 from evenkeel.api.policy.defaults import defaults
 from evenkeel.api.policy.names import GLOBAL_SUFFIX
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.values import Value
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Value
 
 log = structlog.get_logger(__name__)
 

@@ -23,9 +23,9 @@ from evenkeel.bus.amqp.publishing_watch import PublishingBlocked, PublishingWatc
 from evenkeel.bus.amqp.wills import WillQueue
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.deliveries import PendingCalls
-from evenkeel.core.errors import BusUnavailable, MessageRejected
-from evenkeel.core.messages import AnyReply, Call, Hint, is_transient
+from evenkeel.core.kit.errors import BusUnavailable, MessageRejected
 from evenkeel.core.ports import Handler, Will
+from evenkeel.core.protocol.messages import AnyReply, Call, Hint, is_transient
 
 START_SECONDS = 10.0
 SEND_SECONDS = 10.0

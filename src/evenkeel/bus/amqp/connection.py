@@ -20,8 +20,8 @@ from yarl import URL
 
 from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog, refusals
 from evenkeel.bus.amqp.nodes import Node
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import BusUnavailable
 
 CONNECT_SECONDS = 3.0
 SETUP_SECONDS = 10.0

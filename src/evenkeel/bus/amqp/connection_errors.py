@@ -13,7 +13,7 @@ import structlog
 from aiormq.exceptions import AuthenticationError, ConnectionNotAllowed, InvalidFrameError, ProbableAuthenticationError
 
 from evenkeel.bus.amqp.nodes import Node
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.errors import BusUnavailable
 
 REPEAT_SECONDS = 60.0
 

@@ -17,9 +17,9 @@ from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.publisher import REPLY_TO
 from evenkeel.bus.amqp.topology import declare_calls, declare_own_queue, declare_queue
 from evenkeel.bus.deliveries import DeliveryOutcome, Workers, work
-from evenkeel.core.errors import BusUnavailable
-from evenkeel.core.messages import AnyMessage, AnyReply, Refused, is_callback_queue, is_transient
+from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.ports import Handler
+from evenkeel.core.protocol.messages import AnyMessage, AnyReply, Refused, is_callback_queue, is_transient
 
 FIRST_CONNECT_SECONDS = 10.0
 CANCEL_SECONDS = 3.0

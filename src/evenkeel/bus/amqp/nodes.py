@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, unquote
 
 from yarl import URL
 
-from evenkeel.core.addresses import host_and_port
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.addresses import host_and_port
 
 HEARTBEAT_SECONDS = 5
 IDLE_HEARTBEAT_SECONDS = 20

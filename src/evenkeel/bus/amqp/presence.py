@@ -20,7 +20,7 @@ from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.wills import WillQueue
 from evenkeel.bus.presence import PresenceHistory
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.errors import BusUnavailable
 
 ANNOUNCE_SECONDS = 10.0
 """How long an announcement is tried."""

@@ -14,7 +14,7 @@ from evenkeel.bus.amqp.connection import translated
 from evenkeel.bus.amqp.presence import Probes
 from evenkeel.bus.amqp.publish_channel import PublishChannel, PublishRefused, TransientChannel
 from evenkeel.bus.amqp.topology import calls_exchange, declare_queue
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.errors import BusUnavailable
 
 REPLY_TO = "amq.rabbitmq.reply-to"
 """RabbitMQ's direct reply-to: the broker hands replies to the caller's channel without a queue."""

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import structlog
 from aio_pika.abc import AbstractConnection
 
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.errors import BusUnavailable
 
 LOOK_SECONDS = 1.0
 """Interval between checks of a connection; an alarm is noticed at most this time after the first publish."""

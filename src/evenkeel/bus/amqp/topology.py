@@ -10,7 +10,7 @@ from typing import Any
 from aio_pika.abc import AbstractChannel, AbstractQueue
 
 from evenkeel.bus.deliveries import MAX_DELIVERIES
-from evenkeel.core.messages import is_transient
+from evenkeel.core.protocol.messages import is_transient
 
 DEAD_QUEUE = "evenkeel-dead"
 """The dead-letter queue; the newest ``MAX_DEAD`` messages are kept for the operator."""

@@ -16,9 +16,9 @@ from evenkeel.bus.embedded.schema import now
 from evenkeel.bus.embedded.thread import FileThread
 from evenkeel.bus.embedded.wakeups import WakeupSocket, is_dead, remove, socket_directory
 from evenkeel.bus.presence import PresenceHistory
-from evenkeel.core.errors import BusUnavailable, MessageRejected
-from evenkeel.core.messages import AnyReply, Call, Hint
+from evenkeel.core.kit.errors import BusUnavailable, MessageRejected
 from evenkeel.core.ports import Handler, Will
+from evenkeel.core.protocol.messages import AnyReply, Call, Hint
 
 POLL_SECONDS = 1.0
 """Interval at which every process polls, even without a wake-up, and checks for dead holders of claims."""

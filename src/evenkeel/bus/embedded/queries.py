@@ -8,8 +8,8 @@ import sqlite3
 from collections.abc import Collection, Sequence
 
 from evenkeel.bus.embedded.schema import now
-from evenkeel.core.errors import BusUnavailable
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import BusUnavailable
+from evenkeel.core.kit.values import Value
 
 MAX_MESSAGES = 100_000
 MAX_BYTES = 1024**3

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import structlog
 
-from evenkeel.core.errors import BusUnavailable
-from evenkeel.core.files import make_private
+from evenkeel.core.kit.errors import BusUnavailable
+from evenkeel.core.kit.files import make_private
 
 log = structlog.get_logger(__name__)
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from evenkeel.bus.embedded.queries import QueueFull
 from evenkeel.bus.embedded.schema import connect
-from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.kit.errors import BusUnavailable
 
 T = TypeVar("T")
 Op = Callable[[sqlite3.Connection], T]

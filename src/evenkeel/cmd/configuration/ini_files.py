@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oslo_config import cfg
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 DEFAULT = "DEFAULT"
 

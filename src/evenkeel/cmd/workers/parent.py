@@ -29,7 +29,7 @@ from evenkeel.cmd.server_tls import API_CERTIFICATE_OPTIONS, api_tls
 from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.workers.exposition import exposition, joined
 from evenkeel.cmd.workers.worker import Worker
-from evenkeel.core.backoff import Backoff
+from evenkeel.core.kit.backoff import Backoff
 from evenkeel.metrics.workers import WORKER_ENDS, WORKER_UP
 
 log = structlog.get_logger(__name__)

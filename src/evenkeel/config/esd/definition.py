@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from evenkeel.config.esd.tags import TAGS
-from evenkeel.core.enhanced_services import EnhancedService
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.enhanced_services import EnhancedService
 
 
 class Definition(Value):

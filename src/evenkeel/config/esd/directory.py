@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from evenkeel.config.esd.parse import FILE_BYTES_MAX
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 FILES_MAX = 64
 Fingerprint = tuple[tuple[str, int, int, int], ...]

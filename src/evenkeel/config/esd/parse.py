@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.tags import OTHER_NAMES, TAGS
-from evenkeel.core.enhanced_services import NAME_WORDS, is_name
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.enhanced_services import NAME_WORDS, is_name
 
 FILE_BYTES_MAX = 64 * 1024
 DEFINITIONS_MAX = 200

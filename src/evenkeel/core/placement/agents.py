@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from evenkeel.core.ids import AgentId
+from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.placement.views import AgentSnapshot, Tie
 
 REPORT_AGE_SECONDS = 6.0

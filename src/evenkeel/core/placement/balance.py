@@ -5,10 +5,10 @@ A new shard's home is the agent that is home to the fewest, but many tenants tha
 several controllers from the same counts, and an agent that is added later is home to none.
 """
 
-from evenkeel.core.ids import AgentId
+from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.placement.shards import Rule, min_id, moved
 from evenkeel.core.placement.views import GroupSnapshot, Handover
-from evenkeel.core.statuses import FailbackMode
+from evenkeel.core.resources.statuses import FailbackMode
 
 DIFFERENCE_MIN = 3
 """Smallest difference that is evened out: number of homes between the agents with the most and the fewest."""

@@ -5,9 +5,9 @@ Every shard for which :mod:`.shards` has a step refers to an agent in one of the
 states. The reverse is not true, so the caller evaluates the rule for each shard found.
 """
 
+from evenkeel.core.kit.values import Value
 from evenkeel.core.placement.shards import Rule, min_id
 from evenkeel.core.placement.views import GroupSnapshot
-from evenkeel.core.values import Value
 
 
 class Candidates(Value):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from evenkeel.core.ids import AgentId
+from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.placement.shards import PlacementBlocker, Rule, min_id
 from evenkeel.core.placement.views import AgentSnapshot, GroupSnapshot, ShardSnapshot
 

@@ -4,9 +4,9 @@ Times in the future were written before that clock was set back; they are ignore
 
 import math
 
-from evenkeel.core.ids import AgentId
+from evenkeel.core.kit.ids import AgentId
+from evenkeel.core.kit.values import Value
 from evenkeel.core.placement.views import AgentSnapshot
-from evenkeel.core.values import Value
 
 FRESH_SESSIONS = 1.5
 """Number of session TTLs for which an agent is fresh."""

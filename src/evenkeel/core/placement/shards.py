@@ -8,10 +8,10 @@ second (:mod:`evenkeel.core.placement.reasons`).
 from collections.abc import Sequence
 from enum import Enum
 
-from evenkeel.core.ids import AgentId, ShardId
+from evenkeel.core.kit.ids import AgentId, ShardId
 from evenkeel.core.placement.agents import Loads, back_first
 from evenkeel.core.placement.views import AgentSnapshot, Assign, GroupSnapshot, Handover, ShardSnapshot, Tie
-from evenkeel.core.statuses import FailbackMode, RescheduleMode
+from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 
 
 class PlacementBlocker(Enum):

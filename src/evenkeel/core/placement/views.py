@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from evenkeel.core.ids import AgentId, ShardId
-from evenkeel.core.statuses import FailbackMode, RescheduleMode
-from evenkeel.core.values import Value
+from evenkeel.core.kit.ids import AgentId, ShardId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 
 T = TypeVar("T")
 Tie = Callable[[Sequence[T]], T]

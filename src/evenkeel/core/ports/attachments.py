@@ -3,12 +3,12 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from evenkeel.core.attachment import DueFacts, KnownSubnet, TakenAddress
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.control import Change
-from evenkeel.core.ids import ShardId
-from evenkeel.core.network import DeviceBinding
-from evenkeel.core.networks import MemberHost
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.ids import ShardId
+from evenkeel.core.networking.attachment import DueFacts, KnownSubnet, TakenAddress
+from evenkeel.core.networking.network import DeviceBinding
+from evenkeel.core.networking.networks import MemberHost
 
 
 class AttachmentStore(Protocol):

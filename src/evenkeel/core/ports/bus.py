@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from evenkeel.core.messages import AnyMessage, AnyReply, Call, Departure, Hint
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.protocol.messages import AnyMessage, AnyReply, Call, Departure, Hint
 
 Handler = Callable[[AnyMessage], Awaitable[AnyReply | None]]
 """Function that handles one message. The message is acknowledged (and the reply sent) after it returns; if it raises,

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from evenkeel.core.catalogue import AvailabilityZone, CatalogueEntry, CatalogueKind, Flavor, Offer
-from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.resources.catalogue import AvailabilityZone, CatalogueEntry, CatalogueKind, Flavor, Offer
 
 
 class CatalogueStore(Protocol):

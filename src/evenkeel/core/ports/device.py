@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from evenkeel.core.adoption import FoundNetworks
-from evenkeel.core.device import (
+from evenkeel.core.devices.adoption import FoundNetworks
+from evenkeel.core.devices.device import (
     Attachments,
     DeviceFacts,
     DeviceState,
@@ -14,8 +14,8 @@ from evenkeel.core.device import (
     PartitionOutcome,
     Retirement,
 )
-from evenkeel.core.ids import ProjectId, SessionId
-from evenkeel.core.plans import DevicePlan
+from evenkeel.core.devices.plans import DevicePlan
+from evenkeel.core.kit.ids import ProjectId, SessionId
 
 
 class Device(Protocol):
@@ -99,8 +99,8 @@ class Device(Protocol):
         ...
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """Value of each :class:`~evenkeel.core.capacity.Metric` on the device with the highest one; unknown values are
-        missing (a rate needs two readings). A constant number of reads. Raises :class:`DeviceUnavailable`.
+        """Value of each :class:`~evenkeel.core.resources.capacity.Metric` on the device with the highest one; unknown
+        values are missing (a rate needs two readings). A constant number of reads. Raises :class:`DeviceUnavailable`.
         """
         ...
 

@@ -2,14 +2,14 @@
 
 from typing import Protocol
 
-from evenkeel.core.certificates import (
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.certificates import (
     AuthorityBundle,
     CertificateBundle,
     KeptCertificate,
     NewCertificate,
     RevocationList,
 )
-from evenkeel.core.ids import ProjectId
 
 
 class KeyManager(Protocol):

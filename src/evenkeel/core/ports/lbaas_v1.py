@@ -1,12 +1,14 @@
-"""Store port for the pool-rooted objects of LBaaS v1: see :mod:`evenkeel.core.pool_rooted`."""
+"""Store port for the pool-rooted objects of LBaaS v1: see :mod:`evenkeel.core.resources.pool_rooted`."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from evenkeel.core.control import Change, ListQuery, Page, VipPlan
-from evenkeel.core.ids import AgentId, ProjectId
-from evenkeel.core.model import Listener, ListenerStatistics, SessionPersistence
-from evenkeel.core.pool_rooted import SharedMonitor
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import AgentId, ProjectId
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import Listener, ListenerStatistics, SessionPersistence
+from evenkeel.core.resources.pool_rooted import SharedMonitor
 
 
 class LbaasV1Store(Protocol):

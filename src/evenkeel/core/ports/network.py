@@ -3,12 +3,12 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from evenkeel.core.adoption import FoundAddress
-from evenkeel.core.attachment import DevicePort, NetworkFacts, TakenAddress
-from evenkeel.core.control import VipPlan
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.network import NO_OPTIONS, LostPort, PortClaim, PortOptions, VipPort, WantedVip
-from evenkeel.core.networks import MemberHost
+from evenkeel.core.devices.adoption import FoundAddress
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.attachment import DevicePort, NetworkFacts, TakenAddress
+from evenkeel.core.networking.network import NO_OPTIONS, LostPort, PortClaim, PortOptions, VipPort, WantedVip
+from evenkeel.core.networking.networks import MemberHost
+from evenkeel.core.networking.vip_plans import VipPlan
 
 LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups", "floatingips"]
 """Kinds of objects that clients look up by name or id; ``policies``: QoS policies."""

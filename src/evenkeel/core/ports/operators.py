@@ -3,33 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
-from evenkeel.core.control import (
-    Agent,
-    AgentEnhancedServices,
-    AgentLife,
-    Change,
-    Environment,
-    Event,
-    GroupReach,
-    History,
-    ListQuery,
-    LoadBalancerSummary,
-    OrphanedLoadBalancer,
-    OrphanedPartition,
-    OrphanSummary,
-    Page,
-    Shard,
-    ShardCount,
-    ShardOwner,
-)
-from evenkeel.core.countdowns import Countdowns
-from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
-from evenkeel.core.model import Subnet
-from evenkeel.core.networks import DeclaredNetwork
-from evenkeel.core.overview import Owners, Revision, SeenController
-from evenkeel.core.own_certificates import OwnCertificate
-from evenkeel.core.plans import PlanAnswer
+from evenkeel.core.control.agents import Agent, AgentEnhancedServices, AgentLife
+from evenkeel.core.control.environments import Environment, GroupReach
+from evenkeel.core.control.events import Event
+from evenkeel.core.control.histories import History
+from evenkeel.core.control.lists import ListQuery, LoadBalancerSummary, Page
+from evenkeel.core.control.orphans import OrphanedLoadBalancer, OrphanedPartition, OrphanSummary
+from evenkeel.core.control.overview import Owners, Revision, SeenController
+from evenkeel.core.control.shards import Shard, ShardCount, ShardOwner
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.plans import PlanAnswer
+from evenkeel.core.kit.countdowns import Countdowns
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.networking.networks import DeclaredNetwork
+from evenkeel.core.resources.model import Subnet
+from evenkeel.core.tls.certificates import ReferencedCertificate, ReferenceQuery
+from evenkeel.core.tls.own_certificates import OwnCertificate
 
 
 class OperatorStore(Protocol):

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from evenkeel.core.adoption import FoundAddress, TakenNetworks
-from evenkeel.core.attachment import Needs
-from evenkeel.core.certificates import CertificateReader
-from evenkeel.core.control import Change, ShardOwner
-from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
-from evenkeel.core.messages import (
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.adoption import FoundAddress, TakenNetworks
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, SessionId, ShardId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.attachment import Needs
+from evenkeel.core.networking.network import PortClaim
+from evenkeel.core.protocol.messages import (
     AdoptNetworks,
     Assignments,
     FormerShard,
@@ -19,8 +21,7 @@ from evenkeel.core.messages import (
     SessionState,
     WantedCertificate,
 )
-from evenkeel.core.network import PortClaim
-from evenkeel.core.values import Value
+from evenkeel.core.tls.certificates import CertificateReader
 
 
 class FoundServices(Value):

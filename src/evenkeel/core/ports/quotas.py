@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from evenkeel.core.control import ListQuery, Page
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.quota import Limits, ProjectQuotas, Quotas
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.quota import Limits, ProjectQuotas, Quotas
 
 
 class QuotaStore(Protocol):

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from evenkeel.core.control import Change, Recheck
-from evenkeel.core.messages import (
+from evenkeel.core.control.writes import Change, Recheck
+from evenkeel.core.protocol.messages import (
     JudgeOrphans,
     OrphanVerdict,
     ReportApplied,
@@ -12,7 +12,7 @@ from evenkeel.core.messages import (
     ReportReceipt,
     ReportStatus,
 )
-from evenkeel.core.traffic import TrafficReading
+from evenkeel.core.status.traffic import TrafficReading
 
 
 class ReportStore(Protocol):

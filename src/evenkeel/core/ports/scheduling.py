@@ -3,19 +3,14 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from evenkeel.core.control import (
-    ChangeIndicator,
-    DueWork,
-    Event,
-    PlacedLoadBalancers,
-    SessionRef,
-    ShardOwner,
-    ShardWithCapacity,
-)
-from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
-from evenkeel.core.overview import SeenController
-from evenkeel.core.own_certificates import OwnCertificate
+from evenkeel.core.control.agents import SessionRef
+from evenkeel.core.control.events import Event
+from evenkeel.core.control.overview import SeenController
+from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
+from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
+from evenkeel.core.tls.own_certificates import OwnCertificate
 
 
 class SchedulingStore(Protocol):
@@ -100,7 +95,7 @@ class SchedulingStore(Protocol):
     async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
         """Determine which devices of a group its agents reach, and record changes: an event for each device that became
         unreachable or came back, and a reason on the load balancers of a group without reachable devices or without
-        agents (see :mod:`evenkeel.core.reach`). Returns the agent that must observe the devices again.
+        agents (see :mod:`evenkeel.core.placement.reach`). Returns the agent that must observe the devices again.
         """
         ...
 
@@ -183,7 +178,7 @@ class SchedulingStore(Protocol):
 
     async def note_certificates(self, seen: Sequence[OwnCertificate]) -> None:
         """Record certificates of the product as this controller sees them. An event is recorded for each that expires
-        within one of :data:`~evenkeel.core.certificates.EXPIRY_DAYS`, unless one was recorded for that stage.
+        within one of :data:`~evenkeel.core.tls.certificates.EXPIRY_DAYS`, unless one was recorded for that stage.
         """
         ...
 

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from evenkeel.core.certificates import CheckedCertificate
-from evenkeel.core.control import Change, ListQuery, Page, ServedBy, VipPlan
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import (
+from evenkeel.core.control.environments import ServedBy
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import (
     Child,
     HealthMonitor,
     L7Policy,
@@ -18,6 +20,7 @@ from evenkeel.core.model import (
     NewPool,
     Pool,
 )
+from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 class TenantStore(Protocol):

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.network import DueClaim, DuePort, PortClaim, VipPortId
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.network import DueClaim, DuePort, PortClaim, VipPortId
 
 
 class ClaimStore(Protocol):

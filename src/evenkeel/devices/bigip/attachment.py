@@ -11,8 +11,8 @@ from typing import Any
 from oslo_config import cfg, types
 
 from evenkeel.config.problems import ConfigurationRefused
-from evenkeel.core.networks import NetworkLayout, NetworkType
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.networks import NetworkLayout, NetworkType
 
 FOLDER = r"^[A-Za-z0-9_.-]{1,64}$"
 SNAT_ADDRESSES_MAX = 16

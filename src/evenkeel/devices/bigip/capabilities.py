@@ -1,8 +1,8 @@
 """The BIG-IP renderer's support for the API's features; the reasons are in the modules of ``render/``."""
 
-from evenkeel.core.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
-from evenkeel.core.enhanced_services import FLAVOR_KEY
-from evenkeel.core.patterns import PatternLimits
+from evenkeel.core.devices.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
+from evenkeel.core.resources.enhanced_services import FLAVOR_KEY
+from evenkeel.core.resources.patterns import PatternLimits
 
 PROXY_PROTOCOLS = ("PROXY", "PROXYV2")
 """Protocols of pools whose members get the client's address by the PROXY protocol."""

@@ -10,12 +10,12 @@ from typing import TypeVar
 import structlog
 from msgspec.structs import replace
 
-from evenkeel.core.adoption import FoundNetworks
-from evenkeel.core.device import DeviceState, PartitionBatch
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.ids import COMMON_PROJECT, ProjectId, SessionId
-from evenkeel.core.networks import NetworkLayout
-from evenkeel.core.plans import DevicePlan
+from evenkeel.core.devices.adoption import FoundNetworks
+from evenkeel.core.devices.device import DeviceState, PartitionBatch
+from evenkeel.core.devices.plans import DevicePlan
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId, SessionId
+from evenkeel.core.networking.networks import NetworkLayout
 from evenkeel.devices.bigip.esd.verify import Common, objects_on
 from evenkeel.devices.bigip.icontrol.answers import RefusedByDevice
 from evenkeel.devices.bigip.icontrol.client import IControl

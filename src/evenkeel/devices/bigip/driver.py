@@ -11,8 +11,8 @@ from typing import Any
 import structlog
 from msgspec.structs import replace
 
-from evenkeel.core.adoption import FoundNetworks
-from evenkeel.core.device import (
+from evenkeel.core.devices.adoption import FoundNetworks
+from evenkeel.core.devices.device import (
     Attachments,
     DeviceState,
     EnhancedServices,
@@ -21,10 +21,10 @@ from evenkeel.core.device import (
     PartitionOutcome,
     Retirement,
 )
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
-from evenkeel.core.plans import DevicePlan
-from evenkeel.core.statuses import HaType
+from evenkeel.core.devices.plans import DevicePlan
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
+from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.bigip.attachment import layout_of
 from evenkeel.devices.bigip.device import BigIpDevice

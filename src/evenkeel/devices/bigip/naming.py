@@ -12,9 +12,9 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
-from evenkeel.core.networks import traffic_group_of
-from evenkeel.core.values import Value
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.networks import traffic_group_of
 
 GUARD = "evenkeel_guard"
 """Name of the sentinel; a guard is named ``evenkeel_guard_<epoch>_<digest of the owner's session>``."""

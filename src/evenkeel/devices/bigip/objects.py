@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from evenkeel.core.certificates import CertificateKind, Secret
-from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.values import Value
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.values import Value
+from evenkeel.core.tls.certificates import CertificateKind, Secret
 from evenkeel.devices.bigip.naming import Mark
 
 VIRTUAL = "ltm/virtual"

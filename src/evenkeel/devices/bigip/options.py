@@ -10,9 +10,9 @@ from oslo_config import cfg, types
 from evenkeel.config.addresses import ADDRESSES
 from evenkeel.config.problems import Problems
 from evenkeel.config.values import checked_values
-from evenkeel.core.addresses import Address, AddressRules, parsed_address, parsed_networks
-from evenkeel.core.statuses import HaType
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.addresses import Address, AddressRules, parsed_address, parsed_networks
+from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.bigip import attachment
 from evenkeel.devices.bigip.attachment import AttachmentOptions
 from evenkeel.devices.options import client_options, credential

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.waiting import ended
 

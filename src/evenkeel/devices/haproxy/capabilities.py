@@ -1,6 +1,6 @@
 """The HAProxy renderer's support for the API's features. HAProxy does not balance UDP and SCTP."""
 
-from evenkeel.core.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
+from evenkeel.core.devices.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
 
 CAPABILITIES = Capabilities(
     protocol_pairs={

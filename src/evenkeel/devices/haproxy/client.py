@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, EvenKeelError, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, EvenKeelError, GuardLost, StaleOwner
 from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.haproxy.options import HaproxyOptions
 from evenkeel.devices.https import HttpsTransport

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from evenkeel.core.plans import DevicePlan, PlannedOperation, attribute_changes
+from evenkeel.core.devices.plans import DevicePlan, PlannedOperation, attribute_changes
 from evenkeel.devices.haproxy.render.load_balancer import RenderedConfig
 from evenkeel.haproxyd import wire
 

@@ -9,12 +9,12 @@ from typing import TypeVar
 import msgspec
 import structlog
 
-from evenkeel.core.device import DeviceState, PartitionBatch
-from evenkeel.core.epochs import EPOCH_JUMP_MAX
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.ids import LoadBalancerId, SessionId
-from evenkeel.core.plans import DevicePlan
-from evenkeel.core.values import Value
+from evenkeel.core.control.epochs import EPOCH_JUMP_MAX
+from evenkeel.core.devices.device import DeviceState, PartitionBatch
+from evenkeel.core.devices.plans import DevicePlan
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.kit.ids import LoadBalancerId, SessionId
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.group import GroupDevice
 from evenkeel.devices.haproxy.client import Daemon, EpochTooFar

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import structlog
 
-from evenkeel.core.device import DeviceState, Observation, PartitionBatch, PartitionOutcome
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.ids import ProjectId, SessionId
-from evenkeel.core.plans import DevicePlan
+from evenkeel.core.devices.device import DeviceState, Observation, PartitionBatch, PartitionOutcome
+from evenkeel.core.devices.plans import DevicePlan
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.kit.ids import ProjectId, SessionId
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.group import DeviceGroup, on_all, outcomes, plan_on_each, repairs
 from evenkeel.devices.haproxy.device import DeviceResult, HaproxyDevice

@@ -8,8 +8,8 @@ are named by id: frontends by listener id, backends by pool id, servers by membe
 import hashlib
 import re
 
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.values import Value
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.errors import Unrenderable
 
 # Shorter than the identifier limit elsewhere: with the longest prefix, a name reaches the daemon's limit of 127

@@ -6,7 +6,7 @@ may not be the one that rendered, so this travels with the load balancer.
 
 import msgspec
 
-from evenkeel.core.values import Wire
+from evenkeel.core.kit.values import Wire
 
 
 class Note(Wire):

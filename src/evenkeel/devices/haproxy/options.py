@@ -8,8 +8,8 @@ from yarl import URL
 
 from evenkeel.config.problems import Problems
 from evenkeel.config.values import checked_values
-from evenkeel.core.statuses import HaType
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.options import client_options, credential
 
 DEFAULT_PORT = 9443

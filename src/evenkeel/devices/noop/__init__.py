@@ -11,7 +11,7 @@ import ipaddress
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from evenkeel.core.device import (
+from evenkeel.core.devices.device import (
     Applied,
     DeviceFacts,
     DeviceState,
@@ -21,12 +21,12 @@ from evenkeel.core.device import (
     Retirement,
     service_outcome,
 )
-from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
-from evenkeel.core.plans import DevicePlan
+from evenkeel.core.devices.plans import DevicePlan
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.ports import Device
-from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from evenkeel.devices.noop.memory import NoopMemory, Partition
 
 NAME = "noop"

@@ -3,7 +3,7 @@ availability zones that Octavia's no-op driver lists, and takes any."""
 
 from msgspec.structs import replace
 
-from evenkeel.core.capabilities import EVERYTHING
+from evenkeel.core.devices.capabilities import EVERYTHING
 
 CAPABILITIES = replace(
     EVERYTHING,

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from evenkeel.core.capacity import Metric
-from evenkeel.core.errors import GuardLost, StaleOwner
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
-from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import GuardLost, StaleOwner
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
+from evenkeel.core.resources.capacity import Metric
+from evenkeel.core.resources.model import Vip
 
 NetworkAddress = tuple[str, str]
 """Network id and address: networks of tenants may overlap, so one address in two networks is no conflict."""
@@ -35,7 +35,7 @@ class NoopMemory:
         """Epoch and session of the newest guard that was removed with its partition."""
         self.reachable = True
         self.incarnation = "1"
-        """See :attr:`evenkeel.core.messages.DeviceState.incarnation`; set by tests."""
+        """See :attr:`evenkeel.core.status.device_state.DeviceState.incarnation`; set by tests."""
         self.figures: dict[str, float] = {}
         """Utilization by capacity metric, in addition to what the partitions hold; set by tests."""
         self._holders: dict[NetworkAddress, tuple[ProjectId, LoadBalancerId]] = {}

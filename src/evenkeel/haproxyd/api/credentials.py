@@ -13,7 +13,7 @@ from pathlib import Path
 
 import structlog
 
-from evenkeel.core.errors import Invalid
+from evenkeel.core.kit.errors import Invalid
 from evenkeel.serving.basic_auth import basic_credentials
 from evenkeel.serving.login_queue import LoginQueue, TooManyAttempts
 from evenkeel.serving.password_file import WatchedFile, is_name, parse_lines, put_line, read_private

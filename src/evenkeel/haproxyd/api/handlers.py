@@ -10,9 +10,9 @@ from typing import Protocol, TypeVar
 import msgspec
 from aiohttp import web
 
-from evenkeel.core.request_context import HEADER, read_header
-from evenkeel.core.tracing import HEADER as TRACE_HEADER
-from evenkeel.core.tracing import Attributes, tracer
+from evenkeel.core.kit.request_context import HEADER, read_header
+from evenkeel.core.kit.tracing import HEADER as TRACE_HEADER
+from evenkeel.core.kit.tracing import Attributes, tracer
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal

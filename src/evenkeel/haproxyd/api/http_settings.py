@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 
 class HttpSettings(Value):

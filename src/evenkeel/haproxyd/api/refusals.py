@@ -3,7 +3,7 @@
 import structlog
 from aiohttp import web
 
-from evenkeel.core.errors import EvenKeelError, StaleOwner
+from evenkeel.core.kit.errors import EvenKeelError, StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.credentials import TooManyAttempts, WrongCredentials
 from evenkeel.haproxyd.api.strict_decoding import BodyRefused

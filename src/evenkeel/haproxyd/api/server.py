@@ -13,7 +13,7 @@ from collections.abc import Callable
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from evenkeel.core.addresses import host_and_port
+from evenkeel.core.networking.addresses import host_and_port
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.credentials import Credentials
 from evenkeel.haproxyd.api.handlers import AGENT, Handlers, answer

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import trustme
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 ORGANIZATION = "Even Keel"
 UNIT = "evenkeel-haproxyd"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from evenkeel.core.values import Wire
+from evenkeel.core.kit.values import Wire
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.certificate_contents import CertificateContents, holds_keys
 from evenkeel.haproxyd.disk.files import StorageBroken, overwrite, read_value, sync_folder, wipe, write_file

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.kit.errors import EvenKeelError
 
 T = TypeVar("T")
 _ZEROS_AT_ONCE = 1 << 20

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from evenkeel.core.values import Wire
+from evenkeel.core.kit.values import Wire
 from evenkeel.haproxyd.disk.files import StorageBroken, read_value, write_file
 
 log = structlog.get_logger(__name__)

@@ -34,7 +34,7 @@ from pathlib import Path
 
 import msgspec
 
-from evenkeel.core.values import Wire
+from evenkeel.core.kit.values import Wire
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.certificate_contents import CertificateContents
 from evenkeel.haproxyd.disk.change_log import ChangeLog

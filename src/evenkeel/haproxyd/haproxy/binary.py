@@ -14,8 +14,8 @@ from pathlib import Path
 
 import structlog
 
-from evenkeel.core.errors import EvenKeelError
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import EvenKeelError
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
 
 log = structlog.get_logger(__name__)

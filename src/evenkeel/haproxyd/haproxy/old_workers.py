@@ -14,7 +14,7 @@ from pathlib import Path
 
 import structlog
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.processes import start_ticks
 from evenkeel.haproxyd.ports import OnEvent, PartitionEvent, WorkerCli

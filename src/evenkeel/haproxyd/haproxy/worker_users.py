@@ -15,7 +15,7 @@ import pwd
 from collections.abc import Iterator
 from pathlib import Path
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import PartitionFailed
 from evenkeel.haproxyd.settings import DaemonSettings

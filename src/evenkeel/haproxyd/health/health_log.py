@@ -13,7 +13,7 @@ from pathlib import Path
 
 import structlog
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.health.peer_credentials import ANCILLARY_BYTES, sender_pid
 from evenkeel.haproxyd.health.private_socket import bound_socket
 from evenkeel.haproxyd.ports import PartitionEvent

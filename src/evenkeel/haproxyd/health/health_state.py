@@ -4,7 +4,7 @@ HAProxy's rule: ``fall`` consecutive failures mark it down, ``rise`` consecutive
 without any result, one result is enough.
 """
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 
 class HealthState(Value):

@@ -9,7 +9,7 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 
 STATISTICS = "show stat"

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 import structlog
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.haproxy.runtime.state_file import is_judged

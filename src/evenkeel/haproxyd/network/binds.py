@@ -10,7 +10,7 @@ import os
 import socket
 from collections.abc import Iterable, Mapping
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 
 IPV6_FREEBIND = 78

@@ -1,8 +1,8 @@
 """Addresses that no tenant's load balancer may send to or listen on, because this host or its neighbours use them.
 
-Rules for all hosts are in :mod:`evenkeel.core.addresses` and checked by :mod:`partition.validation`. This module has
-the addresses that are specific to this daemon: its own host's, its API, its HAProxys' peers. The daemon checks although
-the controllers' API does, because an agent may be compromised.
+Rules for all hosts are in :mod:`evenkeel.core.networking.addresses` and checked by :mod:`partition.validation`. This
+module has the addresses that are specific to this daemon: its own host's, its API, its HAProxys' peers. The daemon
+checks although the controllers' API does, because an agent may be compromised.
 """
 
 import ipaddress

@@ -7,8 +7,8 @@ import asyncio
 import msgspec
 import structlog
 
-from evenkeel.core.epochs import EPOCH_JUMP_MAX, plausible, reachable
-from evenkeel.core.errors import EvenKeelError, StaleOwner
+from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, plausible, reachable
+from evenkeel.core.kit.errors import EvenKeelError, StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage
 from evenkeel.haproxyd.network.peer_keys import certificate_of, make_peer_key

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import structlog
 
-from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk import keys_dir, run_dir
 from evenkeel.haproxyd.disk.identity import DaemonIdentity

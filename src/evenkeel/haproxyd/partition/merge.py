@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.binds import BindRegistry, bind_addresses, in_the_way

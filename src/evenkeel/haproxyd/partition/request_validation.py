@@ -4,7 +4,7 @@
 
 from collections import Counter
 
-from evenkeel.core.epochs import EPOCH_MAX, plausible
+from evenkeel.core.control.epochs import EPOCH_MAX, plausible
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.peer_keys import certificate_problem

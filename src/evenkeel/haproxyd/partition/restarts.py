@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from evenkeel.core.backoff import Backoff
+from evenkeel.core.kit.backoff import Backoff
 from evenkeel.haproxyd.settings import DaemonSettings
 
 

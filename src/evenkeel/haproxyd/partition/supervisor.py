@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 import structlog
 
-from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionFailed

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from evenkeel.core.addresses import ALLOWED_WORDS
+from evenkeel.core.networking.addresses import ALLOWED_WORDS
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.network.destinations import destinations, words_of
 from evenkeel.haproxyd.partition.certificate_references import OUTSIDE, Kinds, argument_problems, list_problems

@@ -1,9 +1,9 @@
 """The port ``KeyManager``, implemented with Barbican."""
 
-from evenkeel.core.blocking import BlockingCalls
-from evenkeel.core.certificates import AuthorityBundle, CertificateBundle, RevocationList, Secret
-from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.blocking import BlockingCalls
+from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.certificates import AuthorityBundle, CertificateBundle, RevocationList, Secret
 from evenkeel.key_managers.barbican.references import parsed_reference
 from evenkeel.key_managers.barbican.secrets import SecretReader
 from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certificate_bundle, read_revocation_list

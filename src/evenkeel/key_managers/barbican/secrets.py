@@ -11,9 +11,9 @@ import requests
 from keystoneauth1 import exceptions as auth_errors
 from keystoneauth1.adapter import Adapter
 
-from evenkeel.core.certificates import REVOCATION_LIST_BYTES_MAX
-from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.certificates import REVOCATION_LIST_BYTES_MAX
 from evenkeel.key_managers.barbican.references import BarbicanReference, parsed_reference
 
 SECRET_BYTES_MAX = REVOCATION_LIST_BYTES_MAX + 1

@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from evenkeel.core.errors import Conflict
-from evenkeel.core.files import DIRECTORY_MODE, FILE_MODE
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.kit.files import DIRECTORY_MODE, FILE_MODE
 from evenkeel.key_managers.directory.encryption import Encryption
 from evenkeel.key_managers.places import CertificatePlace, place_of
 

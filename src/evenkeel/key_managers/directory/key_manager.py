@@ -8,8 +8,11 @@ from typing import TypeVar
 
 import msgspec
 
-from evenkeel.core.blocking import BlockingCalls
-from evenkeel.core.certificates import (
+from evenkeel.core.kit.blocking import BlockingCalls
+from evenkeel.core.kit.errors import CertificateNotFound, Invalid, KeyManagerUnavailable, NotFound
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Wire
+from evenkeel.core.tls.certificates import (
     AuthorityBundle,
     CertificateBundle,
     CertificateFacts,
@@ -19,9 +22,6 @@ from evenkeel.core.certificates import (
     PrivateKey,
     RevocationList,
 )
-from evenkeel.core.errors import CertificateNotFound, Invalid, KeyManagerUnavailable, NotFound
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.values import Wire
 from evenkeel.key_managers.directory.encryption import Encryption, Undecryptable
 from evenkeel.key_managers.directory.files import SCHEME, SealedFiles
 from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certificate_bundle, read_revocation_list

@@ -3,18 +3,18 @@
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from evenkeel.core.certificates import (
+from evenkeel.core.kit.errors import (
+    AuthorityUnreadable,
+    CertificateTooLarge,
+    RevocationListMismatch,
+    RevocationListUnreadable,
+)
+from evenkeel.core.tls.certificates import (
     AUTHORITY_BYTES_MAX,
     AUTHORITY_CERTIFICATES_MAX,
     REVOCATION_LIST_BYTES_MAX,
     AuthorityBundle,
     RevocationList,
-)
-from evenkeel.core.errors import (
-    AuthorityUnreadable,
-    CertificateTooLarge,
-    RevocationListMismatch,
-    RevocationListUnreadable,
 )
 from evenkeel.key_managers.parsing.bundles import digest_of
 from evenkeel.key_managers.parsing.chains import is_authority, is_self_signed, may_sign_lists

@@ -5,12 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from cryptography import x509
 
-from evenkeel.core.certificates import CERTIFICATE_BYTES_MAX, INTERMEDIATES_MAX, CertificateBundle, Secret
-from evenkeel.core.errors import (
-    CertificateTooLarge,
-    CertificateUnreadable,
-    PrivateKeyUnreadable,
-)
+from evenkeel.core.kit.errors import CertificateTooLarge, CertificateUnreadable, PrivateKeyUnreadable
+from evenkeel.core.tls.certificates import CERTIFICATE_BYTES_MAX, INTERMEDIATES_MAX, CertificateBundle, Secret
 from evenkeel.key_managers.parsing.chains import check_chain, check_signature
 from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, loaded, pem_of, public_key_of
 from evenkeel.key_managers.parsing.keys import check_match, read_private_key, written_out

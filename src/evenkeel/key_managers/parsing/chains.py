@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from cryptography import x509
 
-from evenkeel.core.errors import ChainOutOfOrder
+from evenkeel.core.kit.errors import ChainOutOfOrder
 from evenkeel.key_managers.parsing.facts import Unusable
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 

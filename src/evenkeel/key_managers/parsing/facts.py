@@ -5,7 +5,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID, PublicKeyAlgorithmOID
 
-from evenkeel.core.certificates import CertificateFacts
+from evenkeel.core.tls.certificates import CertificateFacts
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 
 PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey

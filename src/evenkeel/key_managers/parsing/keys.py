@@ -14,14 +14,14 @@ from cryptography.hazmat.primitives.serialization import (
     load_der_private_key,
 )
 
-from evenkeel.core.certificates import PrivateKey, Secret
-from evenkeel.core.errors import (
+from evenkeel.core.kit.errors import (
     CertificateTooLarge,
     PassphraseNeeded,
     PassphraseWrong,
     PrivateKeyMismatch,
     PrivateKeyUnreadable,
 )
+from evenkeel.core.tls.certificates import PrivateKey, Secret
 from evenkeel.key_managers.parsing.child_process import Unparsed, parsed_apart
 from evenkeel.key_managers.parsing.der import der_of_pem, is_rsa_or_ec, work_factor_exceeded
 from evenkeel.key_managers.parsing.facts import PublicKey

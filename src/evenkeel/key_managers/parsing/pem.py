@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from evenkeel.core.errors import CertificateTooLarge
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import CertificateTooLarge
+from evenkeel.core.kit.values import Value
 
 _BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]{1,40})-----(?:[^-]|-(?!----))*-----END \1-----")
 """A block's body ends at the next five dashes, so malformed input is scanned only once."""

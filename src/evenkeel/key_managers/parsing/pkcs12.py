@@ -4,9 +4,9 @@ cannot be checked before.
 
 import msgspec
 
-from evenkeel.core.certificates import CERTIFICATE_BYTES_MAX, CertificateBundle, Secret
-from evenkeel.core.errors import CertificateTooLarge, Pkcs12Unreadable
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import CertificateTooLarge, Pkcs12Unreadable
+from evenkeel.core.kit.values import Value
+from evenkeel.core.tls.certificates import CERTIFICATE_BYTES_MAX, CertificateBundle, Secret
 from evenkeel.key_managers.parsing.bundles import certificate_bundle
 from evenkeel.key_managers.parsing.child_process import READ_SECONDS, Unparsed, parsed_apart
 from evenkeel.key_managers.parsing.keys import PASSPHRASE_BYTES_MAX

@@ -8,8 +8,8 @@ import requests
 from hvac import exceptions
 from hvac.adapters import RawAdapter
 
-from evenkeel.core.certificates import REVOCATION_LIST_BYTES_MAX
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.tls.certificates import REVOCATION_LIST_BYTES_MAX
 
 ANSWER_BYTES_MAX = 3 * REVOCATION_LIST_BYTES_MAX
 """The largest content in hexadecimal, as castellan stores it, with the JSON around it."""

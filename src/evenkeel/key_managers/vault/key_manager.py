@@ -4,9 +4,8 @@ import base64
 import binascii
 from collections.abc import Mapping
 
-from evenkeel.core.blocking import BlockingCalls
-from evenkeel.core.certificates import AuthorityBundle, CertificateBundle, RevocationList, Secret
-from evenkeel.core.errors import (
+from evenkeel.core.kit.blocking import BlockingCalls
+from evenkeel.core.kit.errors import (
     AuthorityUnreadable,
     CertificateError,
     CertificateUnreadable,
@@ -14,7 +13,8 @@ from evenkeel.core.errors import (
     Pkcs12Unreadable,
     RevocationListUnreadable,
 )
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.certificates import AuthorityBundle, CertificateBundle, RevocationList, Secret
 from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certificate_bundle, read_revocation_list
 from evenkeel.key_managers.vault.secrets import SecretFolders
 

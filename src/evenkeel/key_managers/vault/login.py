@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import hvac
 from hvac import exceptions
 
-from evenkeel.core.certificates import Secret
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.tls.certificates import Secret
 
 T = TypeVar("T")
 

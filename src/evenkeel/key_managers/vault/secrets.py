@@ -6,8 +6,8 @@ from typing import Any
 import hvac
 from hvac import exceptions
 
-from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
+from evenkeel.core.kit.ids import ProjectId
 from evenkeel.key_managers.places import CertificatePlace, is_name, place_of
 from evenkeel.key_managers.vault.login import LoggedIn, LoginRefused
 

@@ -12,11 +12,11 @@ from keystoneauth1.session import Session
 from openstack import exceptions as sdk_errors
 from openstack.connection import Connection
 
-from evenkeel.core.control import VipPlan
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import Subnet
-from evenkeel.core.network import PortOptions, VipPort
-from evenkeel.core.values import Value
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.network import PortOptions, VipPort
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import Subnet
 
 SUBNETS_MAX = 200
 """Limit of subnets read of one network."""

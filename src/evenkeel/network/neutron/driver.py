@@ -9,13 +9,11 @@ from typing import Any, NoReturn, Protocol, TypeVar
 import structlog
 from msgspec.structs import replace
 
-from evenkeel.core.adoption import FoundAddress
-from evenkeel.core.attachment import DevicePort, NetworkFacts, TakenAddress
-from evenkeel.core.control import VipPlan
-from evenkeel.core.errors import Conflict, Invalid, NetworkUnavailable, NotFound, Unavailable
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import Subnet
-from evenkeel.core.network import (
+from evenkeel.core.devices.adoption import FoundAddress
+from evenkeel.core.kit.errors import Conflict, Invalid, NetworkUnavailable, NotFound, Unavailable
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.attachment import DevicePort, NetworkFacts, TakenAddress
+from evenkeel.core.networking.network import (
     ADDITIONAL_ADDRESS,
     NO_OPTIONS,
     LostPort,
@@ -26,9 +24,11 @@ from evenkeel.core.network import (
     device_port,
     octavia_port,
 )
-from evenkeel.core.networks import MemberHost
+from evenkeel.core.networking.networks import MemberHost
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.networking.vip_room import first_with_room, no_free_address
 from evenkeel.core.ports import LookUp
-from evenkeel.core.vip_room import first_with_room, no_free_address
+from evenkeel.core.resources.model import Subnet
 from evenkeel.network.addresses import Address, address_given, check_on_network, check_subnets, without_others
 from evenkeel.network.neutron.client import NeutronClient, NeutronPort, PortState
 from evenkeel.network.neutron.errors import NeutronRefused

@@ -6,7 +6,7 @@ import requests
 from keystoneauth1 import exceptions as auth_errors
 from openstack import exceptions as sdk_errors
 
-from evenkeel.core.errors import EvenKeelError, NetworkUnavailable
+from evenkeel.core.kit.errors import EvenKeelError, NetworkUnavailable
 
 MAX_MESSAGE_CHARACTERS = 300
 _NOT_FOR_CALLERS = frozenset({401, 403, 408, 429})

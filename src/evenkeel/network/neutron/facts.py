@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.addresses import parsed_address
-from evenkeel.core.attachment import KnownSubnet, NetworkFacts
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.networks import DeclaredNetwork, MemberHost, NetworkType
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.networking.addresses import parsed_address
+from evenkeel.core.networking.attachment import KnownSubnet, NetworkFacts
+from evenkeel.core.networking.networks import DeclaredNetwork, MemberHost, NetworkType
 from evenkeel.network.neutron.client import NeutronClient
 
 IDS_PER_LIST = 100

@@ -7,7 +7,7 @@ see.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import LookUp
 from evenkeel.network.neutron.client import NeutronClient
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from evenkeel.core.blocking import THREADS, WAITING_MAX, BlockingCalls
-from evenkeel.core.errors import NetworkUnavailable
+from evenkeel.core.kit.blocking import THREADS, WAITING_MAX, BlockingCalls
+from evenkeel.core.kit.errors import NetworkUnavailable
 from evenkeel.network.neutron.errors import FOREIGN, translate
 
 T = TypeVar("T")

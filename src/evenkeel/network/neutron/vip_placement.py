@@ -5,10 +5,10 @@ answers.
 from collections.abc import Sequence
 from ipaddress import ip_address, ip_network
 
-from evenkeel.core.control import VipPlan
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import Subnet
-from evenkeel.core.network import ADDITIONAL_ADDRESS, WantedVip
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.networking.network import ADDITIONAL_ADDRESS, WantedVip
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import Subnet
 from evenkeel.network.addresses import SUBNETS_TRIED, Address, address_given, check_address, duplicate_subnet
 from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 

@@ -23,9 +23,9 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
-from evenkeel.core.addresses import is_loopback
-from evenkeel.core.errors import StoreUnavailable
-from evenkeel.core.files import make_private
+from evenkeel.core.kit.errors import StoreUnavailable
+from evenkeel.core.kit.files import make_private
+from evenkeel.core.networking.addresses import is_loopback
 from evenkeel.store.engine.base import Database, Op, T
 from evenkeel.store.engine.mariadb import MariadbDatabase
 from evenkeel.store.engine.ordered_thread import OrderedThread

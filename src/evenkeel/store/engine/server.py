@@ -17,8 +17,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.util import greenlet_spawn
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import Invalid, StoreUnavailable
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import Invalid, StoreUnavailable
 from evenkeel.store.engine.base import Database, Op, T
 from evenkeel.store.engine.postgresql_url import connect_arguments
 from evenkeel.store.engine.write_watch import WriteWatch

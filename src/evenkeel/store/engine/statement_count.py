@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import event
 
-from evenkeel.core.request_context import note_statement
+from evenkeel.core.kit.request_context import note_statement
 from evenkeel.store.engine.base import Database
 
 HOOK = "before_cursor_execute"

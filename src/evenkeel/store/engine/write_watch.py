@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import structlog
 
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.kit.errors import StoreUnavailable
 
 REFUSED_SECONDS = 15.0
 """Time for which a refused write counts: three intervals of the controller's own write. Successes do not end it,

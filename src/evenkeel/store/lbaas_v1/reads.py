@@ -6,11 +6,11 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, String, cast, false, func, null, or_, select, union_all
 
-from evenkeel.core.control import ListQuery, Page
-from evenkeel.core.ids import AgentId
-from evenkeel.core.model import HealthMonitor, ListenerStatistics, Pool
-from evenkeel.core.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.kit.ids import AgentId
+from evenkeel.core.resources.model import HealthMonitor, ListenerStatistics, Pool
+from evenkeel.core.resources.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import in_list, storable
 from evenkeel.store.records import schema

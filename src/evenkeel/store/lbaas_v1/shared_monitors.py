@@ -11,12 +11,12 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Row, Update, and_, bindparam, delete, false, or_, select, update
 
-from evenkeel.core.attributes import CHANGEABLE
-from evenkeel.core.control import Change
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import HealthMonitor, Pool
-from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.attributes import CHANGEABLE
+from evenkeel.core.resources.model import HealthMonitor, Pool
+from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.inserting import insert_all

@@ -6,10 +6,12 @@ from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control import Change, ListQuery, Page, VipPlan
-from evenkeel.core.ids import AgentId, ProjectId
-from evenkeel.core.model import Listener, ListenerStatistics, SessionPersistence
-from evenkeel.core.pool_rooted import SharedMonitor
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import AgentId, ProjectId
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import Listener, ListenerStatistics, SessionPersistence
+from evenkeel.core.resources.pool_rooted import SharedMonitor
 from evenkeel.store.engine.database import Database
 from evenkeel.store.lbaas_v1 import reads, shared_monitors, vips
 from evenkeel.store.options import StoreOptions

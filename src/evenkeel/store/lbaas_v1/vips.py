@@ -7,11 +7,12 @@ from typing import Any, NoReturn
 from msgspec.structs import replace
 from sqlalchemy import Connection, bindparam, delete, false, select, update
 
-from evenkeel.core.attributes import CHANGEABLE
-from evenkeel.core.control import Change, VipPlan
-from evenkeel.core.errors import Conflict
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import Listener, SessionPersistence, Vip
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.attributes import CHANGEABLE
+from evenkeel.core.resources.model import Listener, SessionPersistence, Vip
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.inserting import insert_all, insert_together

@@ -19,7 +19,7 @@ from alembic.util import CommandError
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.store.migrations import mariadb
 
 _LOCK_KEY = 0x6576656E6B65656C  # "evenkeel"

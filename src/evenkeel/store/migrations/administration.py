@@ -4,8 +4,8 @@ from alembic import command
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection
 
-from evenkeel.core.errors import StoreUnavailable
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import StoreUnavailable
+from evenkeel.core.kit.values import Value
 from evenkeel.store.migrations import configuration, revisions
 
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import structlog
 from sqlalchemy import Connection, Select, delete, false, select, union, update
 
-from evenkeel.core.attachment import (
+from evenkeel.core.kit.ids import LoadBalancerId, ShardId
+from evenkeel.core.networking.attachment import (
     Attached,
     DevicePort,
     KnownSubnet,
@@ -24,8 +25,7 @@ from evenkeel.core.attachment import (
     wanted_addresses,
     without_route_domains,
 )
-from evenkeel.core.ids import LoadBalancerId, ShardId
-from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
+from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.networks import common

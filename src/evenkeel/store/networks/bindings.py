@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, delete, exists, insert, literal, select, update
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.network import DeviceBinding
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.networking.network import DeviceBinding
 from evenkeel.store.engine.clock import reached
 from evenkeel.store.networks.claims import AT_ONCE
 from evenkeel.store.networks.places import layout_of

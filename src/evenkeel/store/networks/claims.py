@@ -12,10 +12,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, delete, insert, not_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import Conflict, NetworkUnavailable
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.network import DueClaim, PortClaim
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.network import DueClaim, PortClaim
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list

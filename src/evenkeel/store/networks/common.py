@@ -28,7 +28,8 @@ from sqlalchemy import (
     update,
 )
 
-from evenkeel.core.attachment import (
+from evenkeel.core.kit.ids import COMMON_PROJECT, ShardId
+from evenkeel.core.networking.attachment import (
     Attached,
     CommonNetwork,
     DevicePort,
@@ -37,8 +38,7 @@ from evenkeel.core.attachment import (
     check_no_overlap,
     wanted_common_addresses,
 )
-from evenkeel.core.ids import COMMON_PROJECT, ShardId
-from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
+from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.networks.places import ShardPlace

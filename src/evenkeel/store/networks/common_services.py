@@ -5,12 +5,12 @@ from ipaddress import ip_address, ip_network
 
 from sqlalchemy import Connection, select
 
-from evenkeel.core.attachment import allocated_subnet, service_network, wanted_common_addresses
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.messages import ServiceDefinitions
-from evenkeel.core.model import Subnet
-from evenkeel.core.networks import COMMON_ROUTE_DOMAIN, TUNNELS, DeclaredNetwork, MemberHost, ServiceSubnet
-from evenkeel.core.service import ServiceDefinition, network_definition
+from evenkeel.core.devices.service import ServiceDefinition, network_definition
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
+from evenkeel.core.networking.attachment import allocated_subnet, service_network, wanted_common_addresses
+from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN, TUNNELS, DeclaredNetwork, MemberHost, ServiceSubnet
+from evenkeel.core.protocol.messages import ServiceDefinitions
+from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.networks.taking import read_addresses

@@ -2,10 +2,10 @@
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, false, select, update
 
-from evenkeel.core.control import Change
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.names import titled
-from evenkeel.core.networks import DeclaredNetwork
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.kit.names import titled
+from evenkeel.core.networking.networks import DeclaredNetwork
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.networks.attaching import is_attached, users_of

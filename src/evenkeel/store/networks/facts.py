@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable, Mapping
 
 from sqlalchemy import Connection, delete, exists, false, select, union, update
 
-from evenkeel.core.attachment import DueFacts, KnownSubnet
-from evenkeel.core.control import Change
-from evenkeel.core.ids import AgentId
-from evenkeel.core.model import Subnet
-from evenkeel.core.networks import TUNNELS, MemberHost
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import AgentId
+from evenkeel.core.networking.attachment import DueFacts, KnownSubnet
+from evenkeel.core.networking.networks import TUNNELS, MemberHost
+from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all

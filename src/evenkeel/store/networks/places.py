@@ -6,8 +6,8 @@ from typing import NamedTuple
 import msgspec
 from sqlalchemy import Select, select
 
-from evenkeel.core.ids import ProjectId, ShardId
-from evenkeel.core.networks import NetworkLayout
+from evenkeel.core.kit.ids import ProjectId, ShardId
+from evenkeel.core.networking.networks import NetworkLayout
 from evenkeel.store.records import schema
 
 _group = schema.device_group

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, select
 
-from evenkeel.core.attachment import DevicePort, KnownSubnet, NotAttachable, WantedAddress, free_addresses
-from evenkeel.core.ids import ShardId
-from evenkeel.core.networks import AddressUse, DeviceAddress
+from evenkeel.core.kit.ids import ShardId
+from evenkeel.core.networking.attachment import DevicePort, KnownSubnet, NotAttachable, WantedAddress, free_addresses
+from evenkeel.core.networking.networks import AddressUse, DeviceAddress
 from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.records import schema

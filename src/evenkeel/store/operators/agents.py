@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Connection, Table, and_, func, select, update
 
-from evenkeel.core.control import Agent, AgentLife
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.ids import AgentId, ShardId
+from evenkeel.core.control.agents import Agent, AgentLife
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.kit.ids import AgentId, ShardId
 from evenkeel.core.placement import GroupSnapshot, PlacementReasons, ShardSnapshot
-from evenkeel.core.statuses import FailbackMode, RescheduleMode
+from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.agent_views import read_agents as read_seen
 from evenkeel.store.ownership.agent_views import view_of

@@ -14,7 +14,10 @@ from msgspec.structs import asdict
 from sqlalchemy import Column, Connection, Select, Table, bindparam, delete, exists, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.catalogue import (
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
+from evenkeel.core.kit.names import titled
+from evenkeel.core.resources.catalogue import (
     AvailabilityZone,
     AvailabilityZoneProfile,
     CatalogueEntry,
@@ -23,9 +26,6 @@ from evenkeel.core.catalogue import (
     FlavorProfile,
     Offer,
 )
-from evenkeel.core.control import ListQuery, Page
-from evenkeel.core.errors import Conflict, Invalid, NotFound
-from evenkeel.core.names import titled
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable

@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, func, or_, select, union_all
 
-from evenkeel.core.countdowns import Countdowns
+from evenkeel.core.kit.countdowns import Countdowns
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import is_halted

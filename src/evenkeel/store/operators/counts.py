@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import Connection, case, func, or_, select
 
-from evenkeel.core.control import LoadBalancerSummary, StuckLoadBalancers
-from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
-from evenkeel.core.values import Value
+from evenkeel.core.control.lists import LoadBalancerSummary, StuckLoadBalancers
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Database
 from evenkeel.store.records import schema

@@ -3,9 +3,9 @@
 import msgspec
 from sqlalchemy import Connection, select
 
-from evenkeel.core.control import AgentEnhancedServices
-from evenkeel.core.enhanced_services import EnhancedService
-from evenkeel.core.ids import AgentId
+from evenkeel.core.control.agents import AgentEnhancedServices
+from evenkeel.core.kit.ids import AgentId
+from evenkeel.core.resources.enhanced_services import EnhancedService
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.records import schema
 

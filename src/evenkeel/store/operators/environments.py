@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, delete, func, select, update
 
-from evenkeel.core.control import Environment
-from evenkeel.core.errors import Conflict, Invalid, NotFound
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import ENVIRONMENT_COLUMNS, environment_of

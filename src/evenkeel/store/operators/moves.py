@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, delete, or_, select, update
 
-from evenkeel.core.control import Agent, Shard
-from evenkeel.core.errors import Conflict
-from evenkeel.core.ids import AgentId, ShardId
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.control.shards import Shard
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.kit.ids import AgentId, ShardId
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.operators.agents import read_agent, read_agents
 from evenkeel.store.operators.reads import read_shard

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, and_, func, select
 
-from evenkeel.core.errors import NotFound
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.overview import AgentShards, Owners, Revision, SeenController
+from evenkeel.core.control.overview import AgentShards, Owners, Revision, SeenController
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.operators.agents import read_agents

@@ -3,8 +3,8 @@
 import msgspec
 from sqlalchemy import Connection, delete, insert, select
 
-from evenkeel.core.ids import LoadBalancerId, ShardId
-from evenkeel.core.plans import PlanAnswer
+from evenkeel.core.devices.plans import PlanAnswer
+from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, or_, select, update
 
-from evenkeel.core.control import ListQuery, Page
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.quota import TITLES, Limits, ProjectQuotas, Quotas
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.quota import TITLES, Limits, ProjectQuotas, Quotas
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.engine.statements import insert_if_absent

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import ColumnElement, Connection, Subquery, case, false, func, or_, select, union
 
-from evenkeel.core.control import Event, ListQuery, Page, Shard, ShardCount
-from evenkeel.core.errors import NotFound
-from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.control.events import Event
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.control.shards import Shard, ShardCount
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.store.engine.in_list import in_list, storable
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.ownership.sql import live

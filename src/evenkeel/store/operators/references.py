@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, exists, func, select, update
 
-from evenkeel.core.certificates import CertificateFacts, CertificateKind, ReferencedCertificate, ReferenceQuery
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind, ReferencedCertificate, ReferenceQuery
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.records import schema

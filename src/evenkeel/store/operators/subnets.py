@@ -3,10 +3,10 @@
 from msgspec.structs import replace
 from sqlalchemy import Connection, delete, exists, or_, select, update
 
-from evenkeel.core.addresses import parsed_address, parsed_range
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.model import Subnet
-from evenkeel.core.names import titled
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.kit.names import titled
+from evenkeel.core.networking.addresses import parsed_address, parsed_range
+from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_of, subnet_row

@@ -10,21 +10,21 @@ from ipaddress import ip_address
 import structlog
 from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
 
-from evenkeel.core.addresses import parsed_range
-from evenkeel.core.adoption import ADDRESSES_MAX, FoundAddress, TakenNetworks
-from evenkeel.core.attachment import (
+from evenkeel.core.devices.adoption import ADDRESSES_MAX, FoundAddress, TakenNetworks
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.kit.ids import ShardId
+from evenkeel.core.networking.addresses import parsed_range
+from evenkeel.core.networking.attachment import (
     KnownSubnet,
     TakenAddress,
     WantedAddress,
     wanted_addresses,
     without_route_domains,
 )
-from evenkeel.core.errors import Conflict
-from evenkeel.core.ids import ShardId
-from evenkeel.core.messages import AdoptNetworks
-from evenkeel.core.model import Subnet
-from evenkeel.core.network import PortClaim
-from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
+from evenkeel.core.networking.network import PortClaim
+from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
+from evenkeel.core.protocol.messages import AdoptNetworks
+from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.networks.attaching import ROUTE_DOMAINS_MAX, lock_group_of, read_attached, read_known

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, func, literal, select
 
+from evenkeel.core.kit.values import Value
 from evenkeel.core.placement import AgentRecord, AgentSnapshot, agent_view
-from evenkeel.core.values import Value
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 

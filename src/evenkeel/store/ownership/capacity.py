@@ -26,11 +26,12 @@ from sqlalchemy import (
     update,
 )
 
-from evenkeel.core import capacity
-from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
-from evenkeel.core.messages import CapacityFigure, Register, ReportState
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, SessionId, ShardId
+from evenkeel.core.kit.values import Wire
 from evenkeel.core.placement import FULL_SCORE
-from evenkeel.core.values import Wire
+from evenkeel.core.protocol.messages import Register, ReportState
+from evenkeel.core.resources import capacity
+from evenkeel.core.resources.capacity import CapacityFigure
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import json_text

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from sqlalchemy import Connection, select
 
-from evenkeel.core.messages import DeviceState
+from evenkeel.core.status.device_state import DeviceState
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 

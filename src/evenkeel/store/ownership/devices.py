@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, and_, exists, or_, select, update
 
-from evenkeel.core.errors import CallRefused
-from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.messages import Register
+from evenkeel.core.kit.errors import CallRefused
+from evenkeel.core.kit.ids import COMMON_PROJECT
+from evenkeel.core.protocol.messages import Register
 from evenkeel.store.engine.statements import json_text
 from evenkeel.store.ownership.sql import live
 from evenkeel.store.records import schema

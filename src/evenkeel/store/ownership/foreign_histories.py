@@ -12,11 +12,11 @@ from typing import Protocol
 
 from sqlalchemy import Connection, func, select, update
 
-from evenkeel.core.control import UnknownHistory
-from evenkeel.core.errors import NotFound
-from evenkeel.core.ids import AgentId
-from evenkeel.core.messages import ConfirmedState
-from evenkeel.core.names import titled
+from evenkeel.core.control.histories import UnknownHistory
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.ids import AgentId
+from evenkeel.core.kit.names import titled
+from evenkeel.core.protocol.messages import ConfirmedState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import insert_if_absent

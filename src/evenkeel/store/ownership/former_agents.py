@@ -6,7 +6,7 @@ higher than the stored one; so its new row continues counting from there.
 
 from sqlalchemy import Connection, delete, select
 
-from evenkeel.core.ids import AgentId
+from evenkeel.core.kit.ids import AgentId
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema

@@ -21,13 +21,14 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, ScalarSelect, or_, select, update
 
-from evenkeel.core.changes import contradicts
-from evenkeel.core.control import History
-from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
-from evenkeel.core.messages import ConfirmedState, ShardEpoch
-from evenkeel.core.names import titled
-from evenkeel.core.request_context import NO_REQUESTER, Requester, requester
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.control.histories import History
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.request_context import NO_REQUESTER, Requester, requester
+from evenkeel.core.protocol.messages import ConfirmedState
+from evenkeel.core.resources.statuses import ProvisioningStatus
+from evenkeel.core.status.changes import contradicts
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
@@ -145,7 +146,7 @@ class ConfirmedStateCheck(NamedTuple):
     lost: str = ""
     """Proof that commits were lost; empty if there is none."""
     unknown_in: ShardEpoch | None = None
-    """See :attr:`evenkeel.core.messages.SessionState.unknown_in`."""
+    """See :attr:`evenkeel.core.protocol.messages.SessionState.unknown_in`."""
 
 
 class KeepaliveToCheck(NamedTuple):

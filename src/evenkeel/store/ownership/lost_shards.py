@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from evenkeel.core.epochs import next_epoch, plausible
-from evenkeel.core.ids import COMMON_PROJECT, AgentId, ProjectId, SessionId, ShardId
-from evenkeel.core.messages import FormerShard
+from evenkeel.core.control.epochs import next_epoch, plausible
+from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, ProjectId, SessionId, ShardId
+from evenkeel.core.protocol.messages import FormerShard
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership.sessions import session_lost

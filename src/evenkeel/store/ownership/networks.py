@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 from sqlalchemy import Connection, func, select
 
-from evenkeel.core.control import Change
-from evenkeel.core.ids import LoadBalancerId, ShardId
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.ownership.sql import owner_of
 from evenkeel.store.records import schema

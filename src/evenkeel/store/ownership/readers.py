@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
 
-from evenkeel.core.certificates import CertificateKind, CertificateReader, ReadableCertificate
-from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
-from evenkeel.core.messages import CERTIFICATES_PER_CALL, WantedCertificate
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
+from evenkeel.core.protocol.messages import CERTIFICATES_PER_CALL, WantedCertificate
+from evenkeel.core.tls.certificates import CertificateKind, CertificateReader, ReadableCertificate
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.ownership.services import check_owner
 from evenkeel.store.records import schema

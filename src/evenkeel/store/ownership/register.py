@@ -19,11 +19,11 @@ from sqlalchemy import (
     update,
 )
 
-from evenkeel.core.errors import CallRefused
-from evenkeel.core.ids import COMMON_PROJECT, AgentId
-from evenkeel.core.messages import Keepalive, Register
-from evenkeel.core.names import titled
+from evenkeel.core.kit.errors import CallRefused
+from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId
+from evenkeel.core.kit.names import titled
 from evenkeel.core.ports.ownership import ArrivedKeepalive
+from evenkeel.core.protocol.messages import Keepalive, Register
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import insert_if_absent, json_text

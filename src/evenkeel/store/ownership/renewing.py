@@ -26,9 +26,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from evenkeel.core.ids import AgentId
-from evenkeel.core.messages import ConfirmedState, SessionState
+from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.ports.ownership import ArrivedKeepalive
+from evenkeel.core.protocol.messages import ConfirmedState, SessionState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.ownership.histories import KeepaliveToCheck, check_all_seen, history_id

@@ -7,7 +7,16 @@ import msgspec
 from msgspec.structs import replace
 from sqlalchemy import Connection, Integer, Select, String, bindparam, func, literal, select
 
-from evenkeel.core.attachment import (
+from evenkeel.core.devices.service import (
+    ServiceCertificate,
+    ServiceDefinition,
+    definition_of,
+    refers_to_certificates,
+    rejected_definition,
+)
+from evenkeel.core.kit.errors import SessionLost
+from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
+from evenkeel.core.networking.attachment import (
     Needs,
     NotAllocated,
     NotAttachable,
@@ -20,18 +29,9 @@ from evenkeel.core.attachment import (
     subnets_to_attach,
     tunnels_of_service,
 )
-from evenkeel.core.certificates import CertificateFacts, CertificateKind
-from evenkeel.core.errors import SessionLost
-from evenkeel.core.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
-from evenkeel.core.messages import ServiceDefinitions
-from evenkeel.core.model import LoadBalancerTree
-from evenkeel.core.service import (
-    ServiceCertificate,
-    ServiceDefinition,
-    definition_of,
-    refers_to_certificates,
-    rejected_definition,
-)
+from evenkeel.core.protocol.messages import ServiceDefinitions
+from evenkeel.core.resources.model import LoadBalancerTree
+from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind
 from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.networks.attaching import read_attached, read_known

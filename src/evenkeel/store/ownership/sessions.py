@@ -4,10 +4,10 @@ live.
 
 from sqlalchemy import Connection, case, select, update
 
-from evenkeel.core.errors import CallRefused, SessionLost
-from evenkeel.core.ids import AgentId, SessionId
-from evenkeel.core.messages import MOVED_NETWORKS_MAX, ReportState
-from evenkeel.core.names import titled
+from evenkeel.core.kit.errors import CallRefused, SessionLost
+from evenkeel.core.kit.ids import AgentId, SessionId
+from evenkeel.core.kit.names import titled
+from evenkeel.core.protocol.messages import MOVED_NETWORKS_MAX, ReportState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import json_text

@@ -4,8 +4,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Integer, Select, String, and_, bindparam, case, or_, select
 
-from evenkeel.core.control import OwnershipTerm, ShardWithCapacity
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.control.shards import OwnershipTerm, ShardWithCapacity
+from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.store.networks.places import layout_of
 from evenkeel.store.ownership.capacity import UNLIMITED

@@ -6,12 +6,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, select, update
 
-from evenkeel.core.control import ShardOwner
-from evenkeel.core.epochs import next_epoch, plausible
-from evenkeel.core.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
-from evenkeel.core.messages import Assignment, Assignments
-from evenkeel.core.statuses import PENDING, ProvisioningStatus
-from evenkeel.core.values import Value
+from evenkeel.core.control.epochs import next_epoch, plausible
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.protocol.messages import Assignment, Assignments
+from evenkeel.core.resources.statuses import PENDING, ProvisioningStatus
 from evenkeel.store.ownership.histories import history_id
 from evenkeel.store.ownership.networks import due_of
 from evenkeel.store.ownership.sessions import session_lost

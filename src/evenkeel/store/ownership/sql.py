@@ -25,8 +25,8 @@ from sqlalchemy import (
     update,
 )
 
-from evenkeel.core.control import ShardOwner
-from evenkeel.core.ids import AgentId, ProjectId, SessionId
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.kit.ids import AgentId, ProjectId, SessionId
 from evenkeel.core.placement import HANDOVER_PATIENCE_SECONDS, SESSIONS_AHEAD_MAX
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list

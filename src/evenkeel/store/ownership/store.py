@@ -12,13 +12,15 @@ from types import MappingProxyType
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from evenkeel.core.adoption import FoundAddress, TakenNetworks
-from evenkeel.core.attachment import DevicePort
-from evenkeel.core.certificates import CertificateReader
-from evenkeel.core.control import Change, ShardOwner
-from evenkeel.core.errors import CallRefused
-from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
-from evenkeel.core.messages import (
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.adoption import FoundAddress, TakenNetworks
+from evenkeel.core.kit.errors import CallRefused
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, SessionId, ShardId
+from evenkeel.core.networking.attachment import DevicePort
+from evenkeel.core.networking.network import PortClaim
+from evenkeel.core.ports.ownership import ArrivedKeepalive, FoundServices
+from evenkeel.core.protocol.messages import (
     EPOCHS_USED_UP,
     AdoptNetworks,
     Assignments,
@@ -28,8 +30,7 @@ from evenkeel.core.messages import (
     SessionState,
     WantedCertificate,
 )
-from evenkeel.core.network import PortClaim
-from evenkeel.core.ports.ownership import ArrivedKeepalive, FoundServices
+from evenkeel.core.tls.certificates import CertificateReader
 from evenkeel.store.engine.database import Database
 from evenkeel.store.networks.attaching import allocate
 from evenkeel.store.ownership import adoption, readers, services, sessions, shards

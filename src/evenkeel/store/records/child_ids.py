@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, select
 
-from evenkeel.core.model import LoadBalancer, Pool
+from evenkeel.core.resources.model import LoadBalancer, Pool
 from evenkeel.store.engine.variants import group_concat, joined, variant
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind, load_balancer_of, pool_of

@@ -7,7 +7,7 @@ from msgspec import inspect
 from sqlalchemy import Boolean, Column, Double, Integer, String, Text, false, true
 from sqlalchemy.types import TypeEngine
 
-from evenkeel.core.attributes import LINKS, Shape, defaults_of, fields_of, shape_of
+from evenkeel.core.resources.attributes import LINKS, Shape, defaults_of, fields_of, shape_of
 
 ID = String(36)
 NAME = String(255)

@@ -23,8 +23,8 @@ from sqlalchemy import (
     true,
 )
 
-from evenkeel.core.control import ListQuery, Page
-from evenkeel.core.errors import Invalid
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.kit.errors import Invalid
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build, whole_columns

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, CursorResult, Select, literal_column, select
 
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
 from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.records.rows import (
     HEALTH_MONITOR,

@@ -12,11 +12,16 @@ import msgspec
 from msgspec import inspect
 from sqlalchemy import Column, Table
 
-from evenkeel.core.attributes import LINKS, Shape, fields_of, shape_of
-from evenkeel.core.control import Agent, Environment, Event, Shard
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
-from evenkeel.core.model import (
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.control.events import Event
+from evenkeel.core.control.shards import Shard
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.networks import DeclaredNetwork, NetworkType
+from evenkeel.core.resources.attributes import LINKS, Shape, fields_of, shape_of
+from evenkeel.core.resources.capacity import CapacityFigure
+from evenkeel.core.resources.model import (
     DATAGRAM_PROTOCOLS,
     HealthMonitor,
     L7Policy,
@@ -29,8 +34,8 @@ from evenkeel.core.model import (
     Subnet,
     Vip,
 )
-from evenkeel.core.networks import DeclaredNetwork, NetworkType
-from evenkeel.core.statuses import FailbackMode, OperatingStatus, ProvisioningStatus
+from evenkeel.core.resources.statuses import FailbackMode, OperatingStatus, ProvisioningStatus
+from evenkeel.core.status.device_state import DeviceState
 from evenkeel.store.records import schema
 from evenkeel.store.records.columns import JSON_TYPES
 

@@ -19,7 +19,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Database, Op
 from evenkeel.store.records import schema

@@ -30,8 +30,8 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from evenkeel.core.control import TagFilter
-from evenkeel.core.errors import Invalid
+from evenkeel.core.control.lists import TagFilter
+from evenkeel.core.kit.errors import Invalid
 from evenkeel.store.engine.in_list import in_list, storable
 from evenkeel.store.records import schema
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, false, select, update
 
-from evenkeel.core.certificates import CertificateKind, CheckedCertificate, DueCertificate
-from evenkeel.core.control import Change
-from evenkeel.core.ids import LoadBalancerId, ProjectId
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, DueCertificate
 from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.options import StoreOptions

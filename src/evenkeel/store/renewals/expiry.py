@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, not_, or_, select, update
 
-from evenkeel.core.certificates import DAY_SECONDS, EXPIRY_DAYS, CertificateKind, expiry_stages, expiry_text
+from evenkeel.core.tls.certificates import DAY_SECONDS, EXPIRY_DAYS, CertificateKind, expiry_stages, expiry_text
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.renewals.contents import in_use, title

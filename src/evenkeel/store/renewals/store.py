@@ -2,9 +2,9 @@
 
 from sqlalchemy import Connection, update
 
-from evenkeel.core.certificates import CertificateKind, CheckedCertificate, DueCertificate
-from evenkeel.core.control import Change
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, DueCertificate
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.options import StoreOptions

@@ -31,13 +31,14 @@ from sqlalchemy import (
     update,
 )
 
-from evenkeel.core.changes import contradicts
-from evenkeel.core.device import REPAIRS_MAX
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.messages import Applied, ReportApplied, ReportReceipt
-from evenkeel.core.names import titled
-from evenkeel.core.provisioning import LoadBalancerState, StatusChange, apply_report
-from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
+from evenkeel.core.devices.device import REPAIRS_MAX
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
+from evenkeel.core.kit.names import titled
+from evenkeel.core.protocol.messages import ReportApplied, ReportReceipt
+from evenkeel.core.resources.statuses import PENDING, OperatingStatus, ProvisioningStatus
+from evenkeel.core.status.changes import contradicts
+from evenkeel.core.status.outcomes import Applied
+from evenkeel.core.status.provisioning import LoadBalancerState, StatusChange, apply_report
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.for_rows import ForRows, Given, Run, run_all
 from evenkeel.store.engine.in_list import in_bound_list, in_list
@@ -452,7 +453,7 @@ def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[
 
 
 def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElement[str]:
-    """Operating status of a child when its device confirms it: the SQL of :mod:`evenkeel.core.operating`."""
+    """Operating status of a child when its device confirms it: the SQL of :mod:`evenkeel.core.status.operating`."""
     status, enabled = table.c.operating_status, table.c.admin_state_up
     if table in UNOBSERVED:
         return case((enabled, ONLINE), else_=OFFLINE)

@@ -10,11 +10,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, false, or_, select, update
 
-from evenkeel.core.control import Recheck, ShardOwner
-from evenkeel.core.ids import LoadBalancerId, ShardId
-from evenkeel.core.messages import ReportReceipt, ReportStatus
-from evenkeel.core.names import titled
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.control.writes import Recheck
+from evenkeel.core.kit.ids import LoadBalancerId, ShardId
+from evenkeel.core.kit.names import titled
+from evenkeel.core.protocol.messages import ReportReceipt, ReportStatus
+from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.ownership.device_titles import read_device_titles

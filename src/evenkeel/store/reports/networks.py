@@ -2,9 +2,9 @@
 
 from sqlalchemy import ColumnElement, Connection, select
 
-from evenkeel.core.control import Change
-from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.messages import ReportApplied
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import COMMON_PROJECT
+from evenkeel.core.protocol.messages import ReportApplied
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.networks import common
 from evenkeel.store.networks.attaching import lock_group_of, users_of

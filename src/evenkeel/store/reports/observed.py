@@ -26,10 +26,11 @@ from sqlalchemy import (
     update,
 )
 
-from evenkeel.core.errors import CallRefused
-from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.messages import OVERTAKEN, ObservedStatistics, ObservedStatus, ReportReceipt, ReportStatus
-from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.kit.errors import CallRefused
+from evenkeel.core.kit.ids import COMMON_PROJECT
+from evenkeel.core.protocol.messages import OVERTAKEN, ReportReceipt, ReportStatus
+from evenkeel.core.resources.model import ListenerStatistics
+from evenkeel.core.status.outcomes import ObservedStatistics, ObservedStatus
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import batches, upsert

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, Table, case, or_, update
 
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.operating import KEPT_BELOW
-from evenkeel.core.statuses import PENDING, OperatingStatus
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.resources.statuses import PENDING, OperatingStatus
+from evenkeel.core.status.operating import KEPT_BELOW
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
@@ -31,7 +31,7 @@ def changed_at(table: Table, status: ColumnElement[str] | str) -> ColumnElement[
 def set_operating(
     connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], status: OperatingStatus, reason: str
 ) -> None:
-    """Set the status of load balancers and all their children: see :func:`evenkeel.core.operating.below`. Four
+    """Set the status of load balancers and all their children: see :func:`evenkeel.core.status.operating.below`. Four
     statements."""
     connection.execute(
         update(_root)

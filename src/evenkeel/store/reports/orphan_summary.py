@@ -5,8 +5,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from evenkeel.core.control import OrphanSummary
-from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.control.orphans import OrphanSummary
+from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.foreign_histories import read_unknown
 from evenkeel.store.records import schema

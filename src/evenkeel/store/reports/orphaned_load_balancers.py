@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, exists, func, insert, select, true, update
 
-from evenkeel.core.control import OrphanedLoadBalancer, ShardOwner
-from evenkeel.core.errors import NotFound
-from evenkeel.core.ids import COMMON_PROJECT, AgentId, LoadBalancerId, ShardId
-from evenkeel.core.messages import ORPHANS_PER_CALL, JudgeOrphans, OrphanVerdict
+from evenkeel.core.control.orphans import OrphanedLoadBalancer
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, ShardId
+from evenkeel.core.protocol.messages import ORPHANS_PER_CALL, JudgeOrphans, OrphanVerdict
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches, upsert

@@ -6,7 +6,7 @@ be the wrong one removes none, because load balancers that it lacks may use them
 
 from sqlalchemy import Connection, select
 
-from evenkeel.core.messages import ORPHANS_PER_CALL, JudgeOrphans, OrphanVerdict
+from evenkeel.core.protocol.messages import ORPHANS_PER_CALL, JudgeOrphans, OrphanVerdict
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import halts_removal

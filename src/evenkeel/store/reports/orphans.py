@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
 
-from evenkeel.core.control import OrphanedPartition
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.messages import ReportStatus
+from evenkeel.core.control.orphans import OrphanedPartition
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.protocol.messages import ReportStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches, insert_if_absent

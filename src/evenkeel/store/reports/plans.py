@@ -3,8 +3,8 @@
 import msgspec
 from sqlalchemy import Connection, update
 
-from evenkeel.core.messages import ReportPlan
-from evenkeel.core.plans import PlanAnswer, bounded
+from evenkeel.core.devices.plans import PlanAnswer, bounded
+from evenkeel.core.protocol.messages import ReportPlan
 from evenkeel.store.ownership.services import check_owner
 from evenkeel.store.records import schema
 

@@ -4,10 +4,17 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from evenkeel.core.control import Change, Recheck
-from evenkeel.core.messages import JudgeOrphans, OrphanVerdict, ReportApplied, ReportPlan, ReportReceipt, ReportStatus
-from evenkeel.core.tracing import tracer
-from evenkeel.core.traffic import TrafficReading
+from evenkeel.core.control.writes import Change, Recheck
+from evenkeel.core.kit.tracing import tracer
+from evenkeel.core.protocol.messages import (
+    JudgeOrphans,
+    OrphanVerdict,
+    ReportApplied,
+    ReportPlan,
+    ReportReceipt,
+    ReportStatus,
+)
+from evenkeel.core.status.traffic import TrafficReading
 from evenkeel.metrics.controller import TIME_TO_ACTIVE
 from evenkeel.store.engine.database import Database
 from evenkeel.store.networks.attaching import release

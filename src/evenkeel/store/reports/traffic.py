@@ -23,11 +23,11 @@ from sqlalchemy import (
     select,
 )
 
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.model import ListenerStatistics
-from evenkeel.core.reach import ReachKind
-from evenkeel.core.statuses import OperatingStatus
-from evenkeel.core.traffic import GroupObservation, TrafficReading, TrafficTotals
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
+from evenkeel.core.placement.reach import ReachKind
+from evenkeel.core.resources.model import ListenerStatistics
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status.traffic import GroupObservation, TrafficReading, TrafficTotals
 from evenkeel.store.engine.database import Database
 from evenkeel.store.ownership.sql import live
 from evenkeel.store.records import schema

@@ -2,8 +2,8 @@
 
 from sqlalchemy import ColumnElement, Connection, case, exists, false, func, or_, select
 
-from evenkeel.core.control import ChangeIndicator
-from evenkeel.core.reach import UNWATCHED_SECONDS
+from evenkeel.core.control.scheduling import ChangeIndicator
+from evenkeel.core.placement.reach import UNWATCHED_SECONDS
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.sql import live
 from evenkeel.store.records import schema

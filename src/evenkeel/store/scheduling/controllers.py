@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, delete, update
 
-from evenkeel.core.overview import CONTROLLER_KEPT_SECONDS, SeenController
+from evenkeel.core.control.overview import CONTROLLER_KEPT_SECONDS, SeenController
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema

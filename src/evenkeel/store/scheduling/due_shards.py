@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
-from evenkeel.core.control import DueWork
+from evenkeel.core.control.scheduling import DueWork
 from evenkeel.core.placement import Candidates, GroupSnapshot, candidates
-from evenkeel.core.reach import judge
+from evenkeel.core.placement.reach import judge
 from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.ownership.agent_views import read_agents, time_of
 from evenkeel.store.ownership.sql import handover_overdue

@@ -9,7 +9,7 @@ import uuid
 
 from sqlalchemy import Connection, delete, func, select, update
 
-from evenkeel.core.ids import COMMON_PROJECT, ShardId
+from evenkeel.core.kit.ids import COMMON_PROJECT, ShardId
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership import histories

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
-from evenkeel.core.own_certificates import OwnCertificate
+from evenkeel.core.tls.own_certificates import OwnCertificate
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import structlog
 from sqlalchemy import Connection, Double, bindparam, exists, false, or_, select, update
 
-from evenkeel.core.control import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
-from evenkeel.core.epochs import plausible
-from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
+from evenkeel.core.control.epochs import plausible
+from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import Assign
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_bound_list, in_list

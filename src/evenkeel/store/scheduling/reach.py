@@ -9,11 +9,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, case, func, or_, select, update
 
-from evenkeel.core.control import GroupReach, ShardOwner
-from evenkeel.core.ids import COMMON_PROJECT, ShardId
-from evenkeel.core.operating import UNWATCHED, WATCHED_AGAIN
-from evenkeel.core.reach import Reach, ReachKind, judge
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.control.environments import GroupReach
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.kit.ids import COMMON_PROJECT, ShardId
+from evenkeel.core.placement.reach import Reach, ReachKind, judge
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status.operating import UNWATCHED, WATCHED_AGAIN
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches, json_text
 from evenkeel.store.ownership.agent_views import read_agents

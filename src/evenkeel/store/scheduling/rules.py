@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from evenkeel.core.circuit_breaker import BreakerState
+from evenkeel.core.kit.circuit_breaker import BreakerState
+from evenkeel.core.kit.values import Value
 from evenkeel.core.placement import GroupSnapshot
-from evenkeel.core.reach import Reach, ReachKind
-from evenkeel.core.statuses import FailbackMode, RescheduleMode
-from evenkeel.core.values import Value
+from evenkeel.core.placement.reach import Reach, ReachKind
+from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.ownership.agent_views import SeenAgent, by_group, names
 from evenkeel.store.records import schema
 

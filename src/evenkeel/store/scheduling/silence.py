@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, and_, case, not_, or_, select, update
 
-from evenkeel.core.circuit_breaker import AgentHeartbeat, BreakerState, breaker_change
-from evenkeel.core.control import SessionRef
-from evenkeel.core.names import titled
+from evenkeel.core.control.agents import SessionRef
+from evenkeel.core.kit.circuit_breaker import AgentHeartbeat, BreakerState, breaker_change
+from evenkeel.core.kit.names import titled
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.ownership.agent_views import SeenAgent, read_agents, time_of
@@ -59,7 +59,7 @@ def _is_news(agent: SeenAgent) -> bool:
 def _verdicts(
     agents: Sequence[SeenAgent], breakers: dict[str, BreakerState], now: float, window_seconds: float
 ) -> dict[str, str]:
-    """The changes of circuit breakers, by environment: see :func:`evenkeel.core.circuit_breaker.breaker_change`."""
+    """The changes of circuit breakers, by environment: see :func:`evenkeel.core.kit.circuit_breaker.breaker_change`."""
     changes: dict[str, str] = {}
     for name, breaker in breakers.items():
         members = [agent for agent in agents if agent.environment == name and agent.view.registered]

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import Connection, Select, and_, bindparam, case, exists, false, or_, select, update
 
-from evenkeel.core.ids import COMMON_PROJECT, AgentId, LoadBalancerId, ProjectId
+from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, ProjectId
 from evenkeel.core.placement import (
     FULL_SCORE,
     GroupSnapshot,

@@ -6,20 +6,15 @@ import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control import (
-    ChangeIndicator,
-    DueWork,
-    Event,
-    PlacedLoadBalancers,
-    SessionRef,
-    ShardOwner,
-    ShardWithCapacity,
-)
-from evenkeel.core.errors import Invalid
-from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
-from evenkeel.core.overview import SeenController
-from evenkeel.core.own_certificates import OwnCertificate
+from evenkeel.core.control.agents import SessionRef
+from evenkeel.core.control.events import Event
+from evenkeel.core.control.overview import SeenController
+from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
+from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView, ended_handovers
+from evenkeel.core.tls.own_certificates import OwnCertificate
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
 from evenkeel.store.options import StoreOptions

@@ -4,8 +4,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, delete, exists, or_, select
 
-from evenkeel.core.names import titled
-from evenkeel.core.provisioning import overdue
+from evenkeel.core.kit.names import titled
+from evenkeel.core.status.provisioning import overdue
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema

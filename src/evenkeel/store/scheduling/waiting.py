@@ -2,8 +2,8 @@
 
 from sqlalchemy import Connection, Double, Integer, bindparam, select
 
-from evenkeel.core.control import ShardOwner
-from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.ownership.sql import owner_of

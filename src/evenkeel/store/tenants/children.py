@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 from sqlalchemy import Connection, false, select, update
 
-from evenkeel.core.certificates import CheckedCertificate
-from evenkeel.core.control import Change
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import Child, HealthMonitor, L7Policy, L7Rule, Listener, Member, NewPool, Pool
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.model import Child, HealthMonitor, L7Policy, L7Rule, Listener, Member, NewPool, Pool
+from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all

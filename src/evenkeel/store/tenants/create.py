@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 from sqlalchemy import Connection, select
 
-from evenkeel.core.certificates import CheckedCertificate
-from evenkeel.core.control import Change, ShardWithCapacity, VipPlan
-from evenkeel.core.errors import Invalid
-from evenkeel.core.ids import ShardId
-from evenkeel.core.limits import check_limits
-from evenkeel.core.model import Child, L7Policy, Listener, LoadBalancer, LoadBalancerTree, Pool, Vip
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.control.shards import ShardWithCapacity
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.ids import ShardId
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.limits import check_limits
+from evenkeel.core.resources.model import Child, L7Policy, Listener, LoadBalancer, LoadBalancerTree, Pool, Vip
+from evenkeel.core.resources.statuses import ProvisioningStatus
+from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
 from evenkeel.store.engine.inserting import Rows, insert_together

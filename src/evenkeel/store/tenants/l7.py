@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 from sqlalchemy import Connection, false, func, select
 
-from evenkeel.core.certificates import CheckedCertificate
-from evenkeel.core.control import Change
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import L7_RULES_MAX, L7Policy, L7Rule, NewPool
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.model import L7_RULES_MAX, L7Policy, L7Rule, NewPool
+from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.records import schema

@@ -6,12 +6,12 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import Connection, delete, exists, false, select
 
-from evenkeel.core.attributes import CHANGEABLE
-from evenkeel.core.control import Change
-from evenkeel.core.errors import Conflict, Invalid
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import LoadBalancer
-from evenkeel.core.names import titled
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict, Invalid
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.kit.names import titled
+from evenkeel.core.resources.attributes import CHANGEABLE
+from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one

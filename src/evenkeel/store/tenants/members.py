@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 from sqlalchemy import Connection, bindparam, false, select, update
 
-from evenkeel.core.attributes import STORABLE
-from evenkeel.core.control import Change
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import Member
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.attributes import STORABLE
+from evenkeel.core.resources.model import Member
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all

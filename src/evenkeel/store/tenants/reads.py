@@ -5,9 +5,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, case, func, select
 
-from evenkeel.core.control import ListQuery, Page, ServedBy
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import ListenerStatistics, one_family
+from evenkeel.core.control.environments import ServedBy
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.resources.model import ListenerStatistics, one_family
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.records import schema

@@ -6,11 +6,14 @@ from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.certificates import CheckedCertificate
-from evenkeel.core.control import Change, ListQuery, Page, ServedBy, VipPlan
-from evenkeel.core.errors import NotFound, RequestError
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import (
+from evenkeel.core.control.environments import ServedBy
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import NotFound, RequestError
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.networking.vip_room import first_with_room
+from evenkeel.core.resources.model import (
     Child,
     HealthMonitor,
     L7Policy,
@@ -22,7 +25,7 @@ from evenkeel.core.model import (
     NewPool,
     Pool,
 )
-from evenkeel.core.vip_room import first_with_room
+from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.database import Database, Op
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records.child_ids import build, whole_columns

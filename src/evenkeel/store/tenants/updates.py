@@ -6,12 +6,12 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, false, select, update
 
-from evenkeel.core.attributes import STORABLE
-from evenkeel.core.certificates import CheckedCertificate
-from evenkeel.core.control import Change
-from evenkeel.core.errors import NotFound
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import Child
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.attributes import STORABLE
+from evenkeel.core.resources.model import Child
+from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.returning import UpdateReturning, returning
 from evenkeel.store.records import schema

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 import structlog
 from sqlalchemy import Connection, bindparam, delete, exists, select
 
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import Vip
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.resources.model import Vip
 from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.inserting import Rows
 from evenkeel.store.engine.statements import insert_if_absent

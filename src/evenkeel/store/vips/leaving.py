@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, exists, false, null, select, update
 
-from evenkeel.core.errors import Conflict
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.store.networks.claims import let_go
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NO_NETWORK

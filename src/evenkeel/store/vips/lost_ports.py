@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, exists, false, insert, null, select, update
 
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.names import titled
-from evenkeel.core.network import DuePort, VipPortId, octavia_port
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.names import titled
+from evenkeel.core.networking.network import DuePort, VipPortId, octavia_port
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list

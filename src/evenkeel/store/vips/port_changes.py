@@ -28,9 +28,9 @@ from sqlalchemy import (
     update,
 )
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.ids import LoadBalancerId, ShardId
-from evenkeel.core.network import DuePort, LostPort, PortOptions, mark_of, octavia_port
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.ids import LoadBalancerId, ShardId
+from evenkeel.core.networking.network import DuePort, LostPort, PortOptions, mark_of, octavia_port
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.networks.bindings import bind_again

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.addresses import parsed_range
-from evenkeel.core.control import Change, VipPlan
-from evenkeel.core.errors import Conflict, Invalid, RequestError
-from evenkeel.core.vip_room import no_free_address
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict, Invalid, RequestError
+from evenkeel.core.networking.addresses import parsed_range
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.networking.vip_room import no_free_address
 from evenkeel.store.engine.base import Database, Op
 from evenkeel.store.vips.addresses import HELD, HELD_OF_SOME
 from evenkeel.store.writing.conflicts import constraint_text

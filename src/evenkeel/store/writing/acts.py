@@ -4,8 +4,8 @@ act.
 
 from sqlalchemy import Connection
 
-from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
-from evenkeel.core.request_context import requester
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.kit.request_context import requester
 from evenkeel.store.writing.events import record_event
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, bindparam, delete, func, select, update
 
-from evenkeel.core.certificate_references import REFERENCES, references_of
-from evenkeel.core.certificates import CertificateKind, CheckedCertificate
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.limits import check_limits
-from evenkeel.core.model import Listener, Pool
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.resources.limits import check_limits
+from evenkeel.core.resources.model import Listener, Pool
+from evenkeel.core.tls.certificate_references import REFERENCES, references_of
+from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import upsert
 from evenkeel.store.options import StoreOptions

@@ -1,9 +1,9 @@
-"""Change ids that statements write beside a revision: see :mod:`evenkeel.core.changes`."""
+"""Change ids that statements write beside a revision: see :mod:`evenkeel.core.status.changes`."""
 
 from sqlalchemy import ColumnElement, String, bindparam, cast, func
 
-from evenkeel.core.changes import EARLIER_CHARACTERS_MAX, HEAD_CHARACTERS
-from evenkeel.core.request_context import new_change_id
+from evenkeel.core.kit.request_context import new_change_id
+from evenkeel.core.status.changes import EARLIER_CHARACTERS_MAX, HEAD_CHARACTERS
 from evenkeel.store.records import schema
 
 _root = schema.load_balancer

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.errors import Conflict, Invalid, NotFound, RequestError
-from evenkeel.core.model import (
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, RequestError
+from evenkeel.core.resources.model import (
     CHILDLESS_PROTOCOL,
     L7_RULES_MAX,
     POOL_PROTOCOLS_OF_LISTENER,

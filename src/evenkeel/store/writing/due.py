@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Connection, Table, update
 
-from evenkeel.core.backoff import Backoff
+from evenkeel.core.kit.backoff import Backoff
 from evenkeel.store.engine.clock import db_now, reached
 
 

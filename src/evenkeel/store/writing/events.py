@@ -7,8 +7,8 @@ from typing import TypedDict
 
 from sqlalchemy import Connection, bindparam
 
-from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
-from evenkeel.core.request_context import NO_REQUESTER, Requester
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.kit.request_context import NO_REQUESTER, Requester
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, exists, false, func, select, update
 
-from evenkeel.core.errors import QuotaMet
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.limits import LoadBalancerLimits, check_limits, growing
-from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
-from evenkeel.core.quota import TITLES, Quotas, exceeded
+from evenkeel.core.kit.errors import QuotaMet
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.resources.limits import LoadBalancerLimits, check_limits, growing
+from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.resources.quota import TITLES, Quotas, exceeded
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema

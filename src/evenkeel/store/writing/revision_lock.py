@@ -26,11 +26,12 @@ from sqlalchemy import (
     update,
 )
 
-from evenkeel.core.control import Change, ShardOwner
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.ids import LoadBalancerId, ProjectId, ShardId
-from evenkeel.core.model import LoadBalancerTree, Resource
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, ShardId
+from evenkeel.core.resources.model import LoadBalancerTree, Resource
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.engine.returning import UpdateReturning, returning

@@ -21,9 +21,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 
-from evenkeel.core.ids import AgentId, LoadBalancerId
-from evenkeel.core.provisioning import StatusChange
-from evenkeel.core.request_context import requester
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId
+from evenkeel.core.kit.request_context import requester
+from evenkeel.core.status.provisioning import StatusChange
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.for_rows import ForRows, Given, Run
 from evenkeel.store.engine.in_list import MARIADB

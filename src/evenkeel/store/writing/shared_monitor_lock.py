@@ -4,10 +4,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, false, func, select, update
 
-from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import HealthMonitor
-from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, POOLS_OF_MONITOR_MAX
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.resources.model import HealthMonitor
+from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, POOLS_OF_MONITOR_MAX
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.engine.returning import returning

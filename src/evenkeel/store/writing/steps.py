@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 from sqlalchemy import Connection, false, update
 
-from evenkeel.core.errors import Invalid
-from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, Member, Pool
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, Member, Pool
+from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.records.rows import KINDS, Kind
 from evenkeel.store.writing.revision_lock import PENDING_DELETE, Locked
 

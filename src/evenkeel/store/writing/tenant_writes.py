@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from evenkeel.core.model import Child
+from evenkeel.core.resources.model import Child
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.writing import quota_check, revision_lock
 from evenkeel.store.writing.quota_check import Holder, made

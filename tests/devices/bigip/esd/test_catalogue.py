@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.devices.bigip.esd.catalogue import VERIFIED_SECONDS, Catalogue
 from evenkeel.devices.bigip.esd.verify import Common
 from tests.devices.services import PROJECT, gone, listener, service

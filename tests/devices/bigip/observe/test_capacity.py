@@ -2,8 +2,8 @@
 
 import pytest
 
-from evenkeel.core.capacity import Metric
-from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.core.resources.capacity import Metric
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
 from evenkeel.devices.bigip.options import parse_options

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.capacity import Metric
-from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.core.resources.capacity import Metric
 from evenkeel.devices.bigip.icontrol.client import IControl
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.services import batch, service

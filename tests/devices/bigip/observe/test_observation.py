@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from evenkeel.core.device import DeviceState
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.devices.device import DeviceState
+from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.observe.observation import BigIpReading, connections, statuses
 from evenkeel.devices.bigip.render.load_balancer import render

@@ -1,6 +1,6 @@
 """What would change on a BIG-IP, as operators are shown it."""
 
-from evenkeel.core.certificates import Secret
+from evenkeel.core.tls.certificates import Secret
 from evenkeel.devices.bigip.objects import (
     KEY_FILE,
     MEMBER,

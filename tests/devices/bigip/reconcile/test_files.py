@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import (
     CERTIFICATE_FILE,

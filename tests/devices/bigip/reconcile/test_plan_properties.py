@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import parse_mark
 from evenkeel.devices.bigip.objects import (

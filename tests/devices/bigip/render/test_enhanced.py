@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from evenkeel.config.esd.definition import Definition
-from evenkeel.core.certificates import CertificateKind
-from evenkeel.core.enhanced_services import PER_LISTENER_MAX
-from evenkeel.core.model import SessionPersistence
-from evenkeel.core.service import ServiceCertificate
+from evenkeel.core.devices.service import ServiceCertificate
+from evenkeel.core.resources.enhanced_services import PER_LISTENER_MAX
+from evenkeel.core.resources.model import SessionPersistence
+from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects
 from evenkeel.devices.bigip.render.load_balancer import render

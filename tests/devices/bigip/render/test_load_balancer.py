@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from structlog.testing import capture_logs
 
-from evenkeel.core.addresses import AddressRules, parsed_networks
-from evenkeel.core.model import SessionPersistence, Vip
-from evenkeel.core.service import ServiceDefinition, ServiceMember
+from evenkeel.core.devices.service import ServiceDefinition, ServiceMember
+from evenkeel.core.networking.addresses import AddressRules, parsed_networks
+from evenkeel.core.resources.model import SessionPersistence, Vip
 from evenkeel.devices.bigip.attachment import NOT_ADJACENT
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.service import ServiceMember, ServiceMonitor
+from evenkeel.core.devices.service import ServiceMember, ServiceMonitor
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.render.monitor import expected_codes, recv_pattern, send_string, times

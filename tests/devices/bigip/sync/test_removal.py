@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.device import Retirement
-from evenkeel.core.errors import DeviceUnavailable, StaleOwner
+from evenkeel.core.devices.device import Retirement
+from evenkeel.core.kit.errors import DeviceUnavailable, StaleOwner
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, bigip
 from tests.devices.bigip.sync.test_sync_mode import QUICK, push, state

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.statuses import HaType
+from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.bigip.observe.cluster import ClusterView
 from evenkeel.devices.bigip.options import SyncMode
 from evenkeel.devices.bigip.sync.rules import ha_problems, membership, role_problems, units

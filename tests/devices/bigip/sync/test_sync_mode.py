@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.errors import DeviceUnavailable, StaleOwner
+from evenkeel.core.kit.errors import DeviceUnavailable, StaleOwner
 from evenkeel.devices.bigip.driver import BigIpGroup
 from icontrol_emulator import DeviceSpec, Emulator, Fault
 from tests.devices.bigip.rig import BigIpRig, Hands, bigip

@@ -1,6 +1,6 @@
 """What the daemons say of a capacity policy's metrics."""
 
-from evenkeel.core.capacity import Metric
+from evenkeel.core.resources.capacity import Metric
 from evenkeel.devices.haproxy.note import Note, pack
 from evenkeel.devices.haproxy.observe.capacity import HaproxyCapacity
 from evenkeel.haproxyd import wire

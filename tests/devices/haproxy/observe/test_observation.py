@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from evenkeel.core.device import DeviceState, Observation
-from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.devices.device import DeviceState, Observation
+from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.haproxy.note import Note, pack

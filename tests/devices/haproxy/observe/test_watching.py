@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from evenkeel.core.backoff import Backoff
+from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.ports import Device
 from evenkeel.devices.haproxy import open_group
 from evenkeel.devices.haproxy.observe import watching

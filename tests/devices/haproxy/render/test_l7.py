@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.patterns import check_pattern
-from evenkeel.core.service import ServiceDefinition, ServiceL7Policy
+from evenkeel.core.devices.service import ServiceDefinition, ServiceL7Policy
+from evenkeel.core.resources.patterns import check_pattern
 from evenkeel.devices.haproxy.note import unpack
 from evenkeel.devices.haproxy.render.load_balancer import render
 from tests.devices.haproxy.asking import applied, request, servers

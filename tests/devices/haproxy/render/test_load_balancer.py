@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.resources.model import Vip
 from evenkeel.devices.haproxy.note import Note, pack, unpack
 from evenkeel.devices.haproxy.render import load_balancer
 from evenkeel.devices.haproxy.render.load_balancer import render

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.partition.validation import problem_of

@@ -2,6 +2,6 @@
 
 from msgspec.structs import replace
 
-from evenkeel.core.capabilities import ADDITIONAL_VIPS, EVERYTHING
+from evenkeel.core.devices.capabilities import ADDITIONAL_VIPS, EVERYTHING
 
 CAPABILITIES = replace(EVERYTHING, options=tuple(one for one in EVERYTHING.options if one != ADDITIONAL_VIPS))

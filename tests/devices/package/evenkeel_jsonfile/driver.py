@@ -6,11 +6,18 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from evenkeel.core.capacity import Metric
-from evenkeel.core.device import DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome, Retirement
-from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.core.plans import DevicePlan
-from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.core.devices.device import (
+    DeviceFacts,
+    DeviceState,
+    Observation,
+    PartitionBatch,
+    PartitionOutcome,
+    Retirement,
+)
+from evenkeel.core.devices.plans import DevicePlan
+from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.core.resources.capacity import Metric
+from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from evenkeel_jsonfile.files import Files, Partition, refuse_stale, refuse_unguarded
 from evenkeel_jsonfile.options import JsonFileOptions
 from evenkeel_jsonfile.plan import differences, planned, taken_by

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceUnavailable, GuardLost, StaleOwner
 
 RETRY_SECONDS = 0.02
 

@@ -7,7 +7,7 @@ from typing import Any
 from oslo_config import cfg
 
 from evenkeel.config.values import checked_values
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 OPTIONS = [
     cfg.StrOpt("directory", help="Where the files are."),

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from evenkeel.core.capabilities import definition_problems
-from evenkeel.core.device import Applied, PartitionBatch
-from evenkeel.core.plans import PlannedOperation, attribute_changes
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.capabilities import definition_problems
+from evenkeel.core.devices.device import Applied, PartitionBatch
+from evenkeel.core.devices.plans import PlannedOperation, attribute_changes
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel_jsonfile.capabilities import CAPABILITIES
 from evenkeel_jsonfile.files import Partition
 

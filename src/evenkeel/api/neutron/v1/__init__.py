@@ -1,1 +1,1 @@
-"""LBaaS v1, the pool-rooted API of OpenStack before Mitaka. See :mod:`evenkeel.core.pool_rooted`."""
+"""LBaaS v1, the pool-rooted API of OpenStack before Mitaka. See :mod:`evenkeel.core.resources.pool_rooted`."""

@@ -5,9 +5,9 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.neutron.agents import V1_TYPE, acting_agent, agent_view
 from evenkeel.api.neutron.v1.lists import POOLS, list_of
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.core.control import ListQuery, Page
-from evenkeel.core.ids import AgentId
-from evenkeel.core.model import Pool
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.kit.ids import AgentId
+from evenkeel.core.resources.model import Pool
 
 
 async def hosting(services: Services, call: Call) -> Answer:

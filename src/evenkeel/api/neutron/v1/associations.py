@@ -10,9 +10,9 @@ from evenkeel.api.neutron.v1.requests import V1AssociationBody
 from evenkeel.api.neutron.v1.views import V1NothingView
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_monitored
-from evenkeel.core.capabilities import monitor_problems, monitored_problems
-from evenkeel.core.model import HealthMonitor, Pool
-from evenkeel.core.pool_rooted import RootedPool, SharedMonitor
+from evenkeel.core.devices.capabilities import monitor_problems, monitored_problems
+from evenkeel.core.resources.model import HealthMonitor, Pool
+from evenkeel.core.resources.pool_rooted import RootedPool, SharedMonitor
 
 
 async def usable(services: Services, call: Call, monitor_id: str) -> SharedMonitor:

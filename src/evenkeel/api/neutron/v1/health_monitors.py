@@ -23,10 +23,10 @@ from evenkeel.api.octavia.parents import is_up, project_of
 from evenkeel.api.octavia.pools import change_health_monitor
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_monitor, http_defaults
-from evenkeel.core.capabilities import monitor_problems, refuse
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import HTTP_CHECK_DEFAULTS, HealthMonitor
-from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
+from evenkeel.core.devices.capabilities import monitor_problems, refuse
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.resources.model import HTTP_CHECK_DEFAULTS, HealthMonitor
+from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
 
 _NAMES = ("delay", "timeout", "max_retries", *HTTP_CHECK_DEFAULTS, "admin_state_up")
 

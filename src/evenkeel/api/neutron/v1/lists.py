@@ -10,10 +10,10 @@ from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
 from evenkeel.api.neutron.v1 import showing
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.routing import Handler
-from evenkeel.core.control import ListQuery, Page
-from evenkeel.core.errors import NotFound
-from evenkeel.core.model import Member
-from evenkeel.core.values import Value
+from evenkeel.core.control.lists import ListQuery, Page
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import Member
 
 Read = Callable[[Services, ListQuery], Awaitable[Page]]
 

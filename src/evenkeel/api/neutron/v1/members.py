@@ -11,7 +11,7 @@ from evenkeel.api.octavia.change_requests import MemberChange
 from evenkeel.api.octavia.members import change_member, make_member
 from evenkeel.api.octavia.pool_requests import MemberNew
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.core.model import Member, Pool
+from evenkeel.core.resources.model import Member, Pool
 
 
 def _one(row: Member, status: int = 200) -> Answer:

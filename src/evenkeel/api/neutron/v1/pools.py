@@ -21,10 +21,10 @@ from evenkeel.api.octavia.parents import project_of
 from evenkeel.api.octavia.pools import change_pool, checked_changes
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_monitored
-from evenkeel.core.capabilities import refuse, tree_problems
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import HealthMonitor, LoadBalancer, LoadBalancerTree, Pool
-from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, RootedPool, SharedMonitor
+from evenkeel.core.devices.capabilities import refuse, tree_problems
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.resources.model import HealthMonitor, LoadBalancer, LoadBalancerTree, Pool
+from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, RootedPool, SharedMonitor
 
 
 async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:

@@ -17,8 +17,8 @@ from evenkeel.api.fields import (
 )
 from evenkeel.api.neutron.bodies import NeutronChange, NeutronNew
 from evenkeel.api.neutron.fields import ConnectionLimit, Flag, Port, Retries, Seconds, Uuid, Weight
-from evenkeel.core.model import PersistenceType
-from evenkeel.core.pool_rooted import SharedMonitorType
+from evenkeel.core.resources.model import PersistenceType
+from evenkeel.core.resources.pool_rooted import SharedMonitorType
 
 Protocol = Literal["TCP", "HTTP", "HTTPS"]
 LbMethod = Literal["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"]

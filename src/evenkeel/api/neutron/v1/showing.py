@@ -8,9 +8,9 @@ from evenkeel.api.neutron.v1 import views
 from evenkeel.api.octavia.rules import HTTP_MONITORS
 from evenkeel.api.octavia.showing import shown_address
 from evenkeel.api.reasons import reason_of
-from evenkeel.core.model import ListenerStatistics, Member, SessionPersistence
-from evenkeel.core.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
-from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.resources.model import ListenerStatistics, Member, SessionPersistence
+from evenkeel.core.resources.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
+from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 
 INACTIVE = "INACTIVE"
 

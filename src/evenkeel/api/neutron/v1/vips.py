@@ -14,12 +14,13 @@ from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_pool, wanted_vip
 from evenkeel.api.octavia.vips import checked_plan
 from evenkeel.api.provider_lookup import ServedObject
-from evenkeel.core.capabilities import listener_problems, pair_problems, pool_problems
-from evenkeel.core.control import Change, VipPlan
-from evenkeel.core.errors import Invalid, NotFound
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import Listener, LoadBalancer, Pool, SessionPersistence
-from evenkeel.core.network import lbaas_v1_port
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.capabilities import listener_problems, pair_problems, pool_problems
+from evenkeel.core.kit.errors import Invalid, NotFound
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.network import lbaas_v1_port
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import Listener, LoadBalancer, Pool, SessionPersistence
 
 
 def persistence_of(body: V1Persistence | None) -> SessionPersistence | None:

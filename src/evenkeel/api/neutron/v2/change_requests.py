@@ -20,7 +20,7 @@ from evenkeel.api.neutron.fields import (
 )
 from evenkeel.api.neutron.v2.requests import L7PolicyAction, L7RuleType, LbAlgorithm, V2Key, V2Persistence, V2RuleValue
 from evenkeel.api.octavia.l7_requests import Url
-from evenkeel.core.model import L7RuleCompareType
+from evenkeel.core.resources.model import L7RuleCompareType
 
 _COMMON = NeutronChange.READ_ONLY
 

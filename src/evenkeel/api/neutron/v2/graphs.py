@@ -18,8 +18,8 @@ from evenkeel.api.octavia import requests as octavia
 from evenkeel.api.octavia.loadbalancers import make_load_balancer
 from evenkeel.api.octavia.trees import below, policies_of
 from evenkeel.api.octavia.views import View
-from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
-from evenkeel.core.network import lbaas_v2_port
+from evenkeel.core.networking.network import lbaas_v2_port
+from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
 
 
 class V2GraphPoolView(views.V2PoolAttributes, kw_only=True):

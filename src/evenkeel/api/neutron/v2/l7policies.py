@@ -18,7 +18,7 @@ from evenkeel.api.octavia.l7_changes import stored_changes
 from evenkeel.api.octavia.l7_rules import kept
 from evenkeel.api.octavia.l7policies import change_l7policy, change_l7rule, make_l7policy, make_l7rule
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.core.model import L7Policy, L7Rule, Listener, Pool
+from evenkeel.core.resources.model import L7Policy, L7Rule, Listener, Pool
 
 Rule = TypeVar("Rule", requests.V2L7RuleNew, change_requests.V2L7RuleChange)
 

@@ -10,7 +10,7 @@ from evenkeel.api.octavia import requests as octavia
 from evenkeel.api.octavia.listeners import change_listener, make_listener
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.tls_rules import IDLE_REFERENCES
-from evenkeel.core.model import TLS_PROTOCOL, Listener, Pool
+from evenkeel.core.resources.model import TLS_PROTOCOL, Listener, Pool
 
 
 async def create(services: Services, call: Call, body: requests.V2ListenerNewBody) -> Answer:

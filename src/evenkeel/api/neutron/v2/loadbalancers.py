@@ -12,9 +12,9 @@ from evenkeel.api.octavia import change_requests as octavia_changes
 from evenkeel.api.octavia import requests as octavia
 from evenkeel.api.octavia.loadbalancers import change_load_balancer, make_load_balancer, remove_load_balancer
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.model import LoadBalancer
-from evenkeel.core.network import lbaas_v2_port
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.network import lbaas_v2_port
+from evenkeel.core.resources.model import LoadBalancer
 
 
 async def create(services: Services, call: Call, body: requests.V2LoadBalancerNewBody) -> Answer:

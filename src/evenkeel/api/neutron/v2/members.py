@@ -17,8 +17,8 @@ from evenkeel.api.octavia.build import member_row
 from evenkeel.api.octavia.members import change_member
 from evenkeel.api.octavia.parents import Place
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.core.capabilities import member_problems
-from evenkeel.core.model import LoadBalancer, Member, Pool
+from evenkeel.core.devices.capabilities import member_problems
+from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
 
 async def create(services: Services, call: Call, body: requests.V2MemberNewBody) -> Answer:

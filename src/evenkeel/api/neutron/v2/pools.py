@@ -14,7 +14,7 @@ from evenkeel.api.octavia import pool_requests
 from evenkeel.api.octavia import requests as octavia
 from evenkeel.api.octavia.pools import change_health_monitor, change_pool, make_health_monitor, make_pool
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.core.model import Listener
+from evenkeel.core.resources.model import Listener
 
 
 def persistence_of(body: requests.V2Persistence | None) -> octavia.Persistence | None:

@@ -35,7 +35,7 @@ from evenkeel.api.neutron.fields import (
     Weight,
 )
 from evenkeel.api.octavia.l7_requests import MAX_L7POLICIES, Url
-from evenkeel.core.model import L7_RULES_MAX, L7RuleCompareType, PersistenceType
+from evenkeel.core.resources.model import L7_RULES_MAX, L7RuleCompareType, PersistenceType
 
 ListenerProtocol = Literal["TCP", "HTTP", "HTTPS", "TERMINATED_HTTPS"]
 PoolProtocol = Literal["TCP", "HTTP", "HTTPS"]

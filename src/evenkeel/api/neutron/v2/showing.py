@@ -10,7 +10,7 @@ from evenkeel.api.neutron.v2 import views
 from evenkeel.api.octavia.rules import HTTP_MONITORS
 from evenkeel.api.octavia.showing import refs, shown_address
 from evenkeel.api.octavia.views import IdRef
-from evenkeel.core.model import (
+from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
     L7Rule,
@@ -20,7 +20,7 @@ from evenkeel.core.model import (
     Member,
     Pool,
 )
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.resources.statuses import OperatingStatus
 
 DISABLED = "DISABLED"
 DEGRADED = OperatingStatus.DEGRADED.value

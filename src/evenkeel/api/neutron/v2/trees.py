@@ -13,8 +13,17 @@ from evenkeel.api.neutron.v2.showing import DEGRADED, DISABLED, operating_status
 from evenkeel.api.octavia.showing import shown_address
 from evenkeel.api.octavia.trees import CLOSED, STATUSES, below, joined, listed, opened, policies_of
 from evenkeel.api.octavia.views import View
-from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, LoadBalancerTree, Member, Pool
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.resources.model import (
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    LoadBalancer,
+    LoadBalancerTree,
+    Member,
+    Pool,
+)
+from evenkeel.core.resources.statuses import ProvisioningStatus
 
 _GOOD = frozenset({"ONLINE", "NO_MONITOR", DISABLED})
 

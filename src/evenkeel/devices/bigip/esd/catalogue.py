@@ -15,11 +15,11 @@ import structlog
 from evenkeel.config.esd.definition import Definition, types_of
 from evenkeel.config.esd.directory import Fingerprint, read_directory
 from evenkeel.config.esd.parse import Parsed, parse_all
-from evenkeel.core.device import EnhancedServices
-from evenkeel.core.enhanced_services import EnhancedService
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.device import EnhancedServices
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.resources.enhanced_services import EnhancedService
 from evenkeel.devices.bigip.esd.verify import Common, verified
 
 log = structlog.get_logger(__name__)

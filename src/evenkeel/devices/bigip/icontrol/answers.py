@@ -8,7 +8,7 @@ clear refusal means that the device is unavailable for now.
 import json
 from typing import Any
 
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, EvenKeelError
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, EvenKeelError
 
 REASON_CHARACTERS_MAX = 500
 BUSY = 503

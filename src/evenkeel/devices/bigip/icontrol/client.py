@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 import structlog
 from yarl import URL
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, LoginLost, document, failure
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.errors import NoAnswer, NotSent

@@ -11,8 +11,8 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.answers import Absent
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import segment

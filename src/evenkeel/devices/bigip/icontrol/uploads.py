@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from evenkeel.core.certificates import Secret
-from evenkeel.core.errors import DeviceRejected
+from evenkeel.core.kit.errors import DeviceRejected
+from evenkeel.core.tls.certificates import Secret
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.objects import Key
 from evenkeel.devices.waiting import together

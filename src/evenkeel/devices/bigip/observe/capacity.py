@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from evenkeel.core.capacity import Metric
+from evenkeel.core.resources.capacity import Metric
 from evenkeel.devices.bigip.canonical import scalar
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON

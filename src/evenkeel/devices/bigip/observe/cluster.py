@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.observe.nested import description, nested
 from evenkeel.devices.waiting import together

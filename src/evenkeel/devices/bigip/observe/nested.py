@@ -6,7 +6,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.kit.errors import DeviceUnavailable
 
 Item = Mapping[str, Any]
 

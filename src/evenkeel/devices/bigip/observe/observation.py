@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any
 
-from evenkeel.core import health
-from evenkeel.core.device import DeviceState, Observation, ObservedStatistics, ObservedStatus
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import ListenerStatistics
-from evenkeel.core.statuses import OperatingStatus
-from evenkeel.core.values import Value
+from evenkeel.core.devices.device import DeviceState, Observation, ObservedStatistics, ObservedStatus
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import ListenerStatistics
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status import health
 from evenkeel.devices.absence import Absence, lacking, out_of_step
 from evenkeel.devices.bigip.canonical import scalar
 from evenkeel.devices.bigip.icontrol.client import IControl

@@ -7,9 +7,9 @@ as absent only if a successful response does not contain it: every failure raise
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evenkeel.core.epochs import plausible
-from evenkeel.core.ids import COMMON_PROJECT, ProjectId
-from evenkeel.core.values import Value
+from evenkeel.core.control.epochs import plausible
+from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import (
     COMMON,

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.device import DeviceState
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.devices.device import DeviceState
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.answers import Absent
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.observe.cluster import ClusterView, identity_of, read_cluster

@@ -6,11 +6,11 @@ Reports a reason if the partition cannot be adopted.
 from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 
-from evenkeel.core.adoption import FoundAddress, FoundNetworks
-from evenkeel.core.attachment import WantedAddress, wanted_addresses
-from evenkeel.core.errors import DeviceRejected
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.networks import COMMON_ROUTE_DOMAIN, AddressUse, NetworkLayout
+from evenkeel.core.devices.adoption import FoundAddress, FoundNetworks
+from evenkeel.core.kit.errors import DeviceRejected
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.networking.attachment import WantedAddress, wanted_addresses
+from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN, AddressUse, NetworkLayout
 from evenkeel.devices.bigip.icontrol.answers import Absent
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark

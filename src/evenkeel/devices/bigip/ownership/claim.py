@@ -13,8 +13,8 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.core.errors import DeviceRejected
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import DeviceRejected
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, Mark, parse_mark, segment

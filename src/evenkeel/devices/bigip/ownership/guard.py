@@ -9,7 +9,7 @@ to a guard that is gone, and each batch of a session with the epoch of another s
 existed.
 
 Guards in the earlier form, without a session, are replaced like older ones. A guard with an epoch out of range
-(:mod:`evenkeel.core.epochs`) has no owner; the next takeover removes it.
+(:mod:`evenkeel.core.control.epochs`) has no owner; the next takeover removes it.
 
 If a sentinel has no guard (it was removed by hand), the next takeover deletes and recreates the sentinel, for the same
 reason.
@@ -20,8 +20,8 @@ from typing import Any
 
 import structlog
 
-from evenkeel.core.epochs import EPOCH_MAX, plausible
-from evenkeel.core.errors import DeviceRejected, StaleOwner
+from evenkeel.core.control.epochs import EPOCH_MAX, plausible
+from evenkeel.core.kit.errors import DeviceRejected, StaleOwner
 from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, commit, drop_pending

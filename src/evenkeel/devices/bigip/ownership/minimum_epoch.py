@@ -7,7 +7,7 @@ each in its transaction: so the device refuses a first guard that was decided be
 guards, a sentinel of fixed name is created with the first floor, so that only one agent can be the first.
 
 One floor covers all partitions of the device group; an owner whose epoch is not above it requests a higher one. A name
-with an epoch out of range (:mod:`evenkeel.core.epochs`) has no owner: the next raise removes it.
+with an epoch out of range (:mod:`evenkeel.core.control.epochs`) has no owner: the next raise removes it.
 """
 
 import contextlib
@@ -15,8 +15,8 @@ from typing import Any
 
 import structlog
 
-from evenkeel.core.epochs import plausible
-from evenkeel.core.errors import StaleOwner
+from evenkeel.core.control.epochs import plausible
+from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.devices.bigip.icontrol.answers import Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command

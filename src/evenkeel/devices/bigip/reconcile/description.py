@@ -7,7 +7,7 @@ of files are not part of it.
 from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any, Literal
 
-from evenkeel.core.plans import LEFT_MAX, DevicePlan, PlannedOperation, attribute_changes
+from evenkeel.core.devices.plans import LEFT_MAX, DevicePlan, PlannedOperation, attribute_changes
 from evenkeel.devices.bigip.objects import (
     FILES,
     FORWARDING_TABLE,

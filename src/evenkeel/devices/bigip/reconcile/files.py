@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.certificates import CertificateContent, CertificateKind, Secret
+from evenkeel.core.tls.certificates import CertificateContent, CertificateKind, Secret
 from evenkeel.devices.bigip.naming import AUTHORITY, CERTIFICATE, CHAIN, KEY, REVOCATION, BigIpNames
 from evenkeel.devices.bigip.objects import (
     CERTIFICATE_FILE,

@@ -8,8 +8,8 @@ the device makes it, unless an operator has a wildcard virtual server there alre
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.devices.bigip.naming import BigIpNames, marked_subnet
 from evenkeel.devices.bigip.objects import SELF_IP, VIRTUAL, VIRTUAL_ADDRESS, Key, Observed, WantedObject
 from evenkeel.devices.bigip.render.network.addresses import with_domain

@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, MarkedSubnet, marked_subnet
 from evenkeel.devices.bigip.objects import (

@@ -22,10 +22,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 import structlog
 from msgspec.structs import replace
 
-from evenkeel.core.device import PartitionBatch
-from evenkeel.core.errors import DeviceRejected, GuardLost
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.values import Value
+from evenkeel.core.devices.device import PartitionBatch
+from evenkeel.core.kit.errors import DeviceRejected, GuardLost
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, command_of, commit, drop_pending
 from evenkeel.devices.bigip.icontrol.uploads import earlier_uploads, remove_uploads, uploaded

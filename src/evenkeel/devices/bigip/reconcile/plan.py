@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.values import Value
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark, parse_marked_code
 from evenkeel.devices.bigip.objects import (

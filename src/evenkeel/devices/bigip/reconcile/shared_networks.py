@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.naming import BigIpNames, marked_subnet
 from evenkeel.devices.bigip.objects import SELF_IP, SNAT_POOL, Observed, RenderedObjects
 

@@ -6,9 +6,9 @@ in name and mark, so that they stay the same objects when other VIPs come and go
 
 import hashlib
 
-from evenkeel.core.addresses import ALLOWED_WORDS, AddressRules
-from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.values import Value
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.addresses import ALLOWED_WORDS, AddressRules
 from evenkeel.devices.bigip.naming import BigIpNames, address_of
 from evenkeel.devices.bigip.objects import VIRTUAL_ADDRESS, Key, WantedObject
 from evenkeel.devices.errors import Unrenderable

@@ -6,8 +6,8 @@ TCP clients are reset; datagrams of others are dropped without an answer.
 import ipaddress
 from collections.abc import Iterator
 
-from evenkeel.core.model import DATAGRAM_PROTOCOLS
-from evenkeel.core.service import ServiceDefinition, ServiceListener
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
+from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.render.data_groups import data_group

@@ -7,9 +7,9 @@ and a profile's file path identifies the content.
 import re
 from collections.abc import Iterable
 
-from evenkeel.core.certificates import CertificateKind
-from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.values import Value
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.values import Value
+from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.devices.bigip.naming import AUTHORITY, CERTIFICATE, CHAIN, KEY, REVOCATION, BigIpNames
 from evenkeel.devices.bigip.objects import CertificateNeed
 from evenkeel.devices.errors import Unrenderable

@@ -21,8 +21,8 @@ alpn_protocols             with h2, also an http2 profile, which offers HTTP/1.1
 import hashlib
 from typing import Any
 
-from evenkeel.core.model import TLS_PROTOCOL
-from evenkeel.core.service import ServiceDefinition, ServiceListener
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
+from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import CLIENT_SSL, HTTP2_PROFILE, Key, WantedObject
 from evenkeel.devices.bigip.render.certificates import References

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import DATA_GROUP, Key, WantedObject
 

@@ -1,9 +1,9 @@
 """Enhanced services on a virtual server: objects of the operator that replace or join the listener's own. Pure.
 
 Services are applied last, to the attributes that the listener resulted in. The first service that has a tag decides it
-(:mod:`evenkeel.core.enhanced_services`). The listener's iRule and policies stay, before the operator's. Settings that
-contradict the listener's protocol, its TLS or the tenant's own settings are a problem, as are services that the agent
-does not have: the load balancer stays as it is on the device then.
+(:mod:`evenkeel.core.resources.enhanced_services`). The listener's iRule and policies stay, before the operator's.
+Settings that contradict the listener's protocol, its TLS or the tenant's own settings are a problem, as are services
+that the agent does not have: the load balancer stays as it is on the device then.
 """
 
 import hashlib
@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from evenkeel.config.esd import tags as t
 from evenkeel.config.esd.definition import Definition
-from evenkeel.core.enhanced_services import PER_LISTENER_MAX
-from evenkeel.core.model import L7_PROTOCOLS, TLS_PROTOCOL
-from evenkeel.core.service import ServiceListener, ServicePool
+from evenkeel.core.devices.service import ServiceListener, ServicePool
+from evenkeel.core.resources.enhanced_services import PER_LISTENER_MAX
+from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.devices.bigip.objects import Key, WantedObject
 from evenkeel.devices.bigip.render.sharing import unshared_because
 from evenkeel.devices.bigip.render.transport import MEMBER_SIDE, connect_settings, idle_settings, profile_attributes

@@ -6,8 +6,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from evenkeel.core.model import TLS_PROTOCOL
-from evenkeel.core.service import ServiceListener, ServicePool
+from evenkeel.core.devices.service import ServiceListener, ServicePool
+from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
 _REFUSE_WRONG = (

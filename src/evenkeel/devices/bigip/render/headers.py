@@ -9,10 +9,10 @@ other spellings of the name are removed.
 
 from collections.abc import Iterable
 
-from evenkeel.core.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
-from evenkeel.core.model import L7_PROTOCOLS, TLS_PROTOCOL
-from evenkeel.core.service import ServiceListener
-from evenkeel.core.values import Value
+from evenkeel.core.devices.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
+from evenkeel.core.devices.service import ServiceListener
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
 
 FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = INSERT_HEADERS

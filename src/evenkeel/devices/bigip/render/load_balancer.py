@@ -31,10 +31,10 @@ equal objects. Names and descriptions given by users are not put on the device.
 
 from types import MappingProxyType
 
-from evenkeel.core.addresses import STRICT, AddressRules
-from evenkeel.core.capabilities import definition_problems
-from evenkeel.core.model import TLS_PROTOCOL
-from evenkeel.core.service import ServiceDefinition, ServicePool
+from evenkeel.core.devices.capabilities import definition_problems
+from evenkeel.core.devices.service import ServiceDefinition, ServicePool
+from evenkeel.core.networking.addresses import STRICT, AddressRules
+from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.attachment import NOT_ADJACENT, AttachmentOptions
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.naming import BigIpNames

@@ -25,8 +25,8 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from evenkeel.core.model import HTTP_CHECK_DEFAULTS
-from evenkeel.core.service import ServiceDefinition, ServiceMember, ServiceMonitor, ServicePool
+from evenkeel.core.devices.service import ServiceDefinition, ServiceMember, ServiceMonitor, ServicePool
+from evenkeel.core.resources.model import HTTP_CHECK_DEFAULTS
 from evenkeel.devices.bigip.naming import BigIpNames, address_of, endpoint
 from evenkeel.devices.bigip.objects import Key, WantedObject
 from evenkeel.devices.bigip.render.proxy_protocol import SIGNATURE

@@ -27,9 +27,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.model import COOKIE_PERSISTENCE as COOKIE_PERSISTENCES
-from evenkeel.core.model import L7_PROTOCOLS
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.resources.model import COOKIE_PERSISTENCE as COOKIE_PERSISTENCES
+from evenkeel.core.resources.model import L7_PROTOCOLS
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames
 from evenkeel.devices.bigip.objects import (
     COOKIE_PERSISTENCE,

@@ -6,7 +6,7 @@ and its members are forced offline. Backup members get a lower priority group an
 available.
 """
 
-from evenkeel.core.service import ServiceDefinition, ServiceMember, ServicePool
+from evenkeel.core.devices.service import ServiceDefinition, ServiceMember, ServicePool
 from evenkeel.devices.bigip.naming import BigIpNames, address_of, endpoint
 from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
 from evenkeel.devices.bigip.render.monitor import EVERYWHERE, active_monitor, destination, monitor_name

@@ -1,7 +1,7 @@
 """A listener's headers: an http profile of its own, only where a value differs from the built-in profile. Pure."""
 
-from evenkeel.core.model import TLS_PROTOCOL
-from evenkeel.core.service import ServiceDefinition, ServiceListener
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
+from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import Key, WantedObject
 from evenkeel.devices.bigip.render.headers import header_plan

@@ -7,7 +7,7 @@ built as hexadecimal text and made bytes at the end, so that no text in between 
 
 from collections.abc import Iterator
 
-from evenkeel.core.service import ServicePool
+from evenkeel.core.devices.service import ServicePool
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
 _CLIENT, _LOCAL = "[getfield [IP::client_addr] % 1]", "[getfield [IP::local_addr] % 1]"

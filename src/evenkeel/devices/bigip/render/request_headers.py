@@ -5,7 +5,7 @@ They insert headers that depend on the client, or of which there is more than on
 
 from collections.abc import Iterable, Iterator
 
-from evenkeel.core.service import ServiceListener
+from evenkeel.core.devices.service import ServiceListener
 from evenkeel.devices.bigip.render.headers import HeaderPlan, header_plan
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 

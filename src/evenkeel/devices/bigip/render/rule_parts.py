@@ -7,7 +7,7 @@ a fixed set or as a record of a data group.
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 EVENTS = (
     "RULE_INIT",

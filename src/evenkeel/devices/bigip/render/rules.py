@@ -7,7 +7,7 @@ description.
 
 from collections.abc import Iterable, Iterator
 
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RULE, Key, WantedObject
 from evenkeel.devices.bigip.render.admission import admission_parts

@@ -7,7 +7,7 @@ in Octavia. The name in it is not checked. The device does not use HTTP/2 with m
 
 from typing import Any
 
-from evenkeel.core.service import ServiceDefinition, ServicePool
+from evenkeel.core.devices.service import ServiceDefinition, ServicePool
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import SERVER_SSL, Key, WantedObject
 from evenkeel.devices.bigip.render.certificates import References

@@ -1,6 +1,6 @@
 """Whether clients may share connections with members (OneConnect). Pure."""
 
-from evenkeel.core.service import ServiceListener, ServicePool
+from evenkeel.core.devices.service import ServiceListener, ServicePool
 from evenkeel.devices.bigip.render.handshake import passes_name_on
 from evenkeel.devices.bigip.render.l7.effective import Routing
 from evenkeel.devices.bigip.render.persistence import chooses_for_connections

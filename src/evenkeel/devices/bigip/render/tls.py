@@ -8,8 +8,8 @@ older versions do not restrict TLS 1.3: if no TLS 1.3 cipher is named, all three
 from collections.abc import Iterable
 from typing import Any
 
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
-from evenkeel.core.tls import DEFAULT_CIPHERS, DEFAULT_VERSIONS, NEWEST
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.tls.tls import DEFAULT_CIPHERS, DEFAULT_VERSIONS, NEWEST
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import CIPHER_GROUP, CIPHER_RULE, Key, WantedObject
 from evenkeel.devices.errors import Unrenderable

@@ -22,8 +22,8 @@ member has the device's own time-outs. 0 is the longest possible; so is more tha
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.core.model import DATAGRAM_PROTOCOLS, L7_PROTOCOLS
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS, L7_PROTOCOLS
 from evenkeel.devices.bigip.capabilities import PROXY_PROTOCOLS
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import Key, WantedObject

@@ -6,8 +6,8 @@ device means "no limit". A limit counts at each VIP by itself.
 
 from collections.abc import Sequence
 
-from evenkeel.core.model import L7_PROTOCOLS
-from evenkeel.core.service import ServiceDefinition, ServicePool
+from evenkeel.core.devices.service import ServiceDefinition, ServicePool
+from evenkeel.core.resources.model import L7_PROTOCOLS
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import CLIENT_SSL, HTTP2_PROFILE, POLICY, RULE, VIRTUAL, Key, WantedObject
 from evenkeel.devices.bigip.render.addresses import VirtualIp

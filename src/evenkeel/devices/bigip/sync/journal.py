@@ -11,8 +11,8 @@ import hashlib
 import uuid
 from collections.abc import Iterable
 
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.answers import Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command

@@ -7,8 +7,8 @@ would lose what the agent wrote last.
 
 from collections.abc import Iterator, Mapping
 
-from evenkeel.core.statuses import HaType
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.bigip.observe.cluster import ClusterView, Item, identity_of, names_of
 from evenkeel.devices.bigip.options import SyncMode
 

@@ -20,9 +20,9 @@ from typing import Any
 
 import structlog
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.device import PartitionBatch, Retirement
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.devices.device import PartitionBatch, Retirement
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.objects import RenderedObjects
 from evenkeel.devices.bigip.observe.cluster import IN_SYNC, SyncStatus, read_sync_status

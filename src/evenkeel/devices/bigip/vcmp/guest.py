@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 import structlog
 
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.attachment import AttachmentOptions
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.vcmp.host import (

@@ -8,8 +8,8 @@ from typing import Any
 
 import structlog
 
-from evenkeel.core.errors import DeviceRejected
-from evenkeel.core.values import Value
+from evenkeel.core.kit.errors import DeviceRejected
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON, parse_mark, segment

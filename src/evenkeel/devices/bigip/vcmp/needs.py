@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from evenkeel.core.networks import NetworkType
+from evenkeel.core.networking.networks import NetworkType
 from evenkeel.devices.bigip.objects import VLAN, Observed, RenderedObjects
 from evenkeel.devices.bigip.vcmp.host import HostVlan
 

@@ -7,7 +7,7 @@ counter readings, so the first observation gives none; neither does one after a 
 import time
 from collections.abc import Callable, Collection, Iterator
 
-from evenkeel.core.capacity import Metric
+from evenkeel.core.resources.capacity import Metric
 from evenkeel.devices.haproxy.note import unpack
 from evenkeel.devices.rates import RateMeter
 from evenkeel.haproxyd import wire

@@ -8,12 +8,12 @@ tenant's load balancers are DEGRADED, or ERROR if no device runs it.
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from evenkeel.core import health
-from evenkeel.core.device import DeviceState, Observation, ObservedStatistics, ObservedStatus
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import ListenerStatistics
-from evenkeel.core.statuses import OperatingStatus
-from evenkeel.core.values import Value
+from evenkeel.core.devices.device import DeviceState, Observation, ObservedStatistics, ObservedStatus
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import ListenerStatistics
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status import health
 from evenkeel.devices.absence import Absence, degraded, out_of_step
 from evenkeel.devices.haproxy.naming import HaproxyNames, object_id
 from evenkeel.devices.haproxy.note import Note, unpack

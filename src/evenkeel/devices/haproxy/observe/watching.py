@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.haproxy.device import HaproxyDevice
 from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.waiting import ended

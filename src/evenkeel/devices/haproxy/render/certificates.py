@@ -8,8 +8,8 @@ takes its place, and the daemon uses the content that it holds.
 import hashlib
 from collections.abc import Mapping
 
-from evenkeel.core.certificates import CertificateContent, CertificateKind
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.tls.certificates import CertificateContent, CertificateKind
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.haproxyd import wire
 

@@ -9,9 +9,9 @@ X-Forwarded-For is a list: existing values stay, and HAProxy appends its own.
 
 from collections.abc import Iterable
 
-from evenkeel.core.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
-from evenkeel.core.model import TLS_PROTOCOL
-from evenkeel.core.service import ServiceListener
+from evenkeel.core.devices.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
+from evenkeel.core.devices.service import ServiceListener
+from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.modes import mode_of
 from evenkeel.devices.haproxy.render.quoting import argument, line

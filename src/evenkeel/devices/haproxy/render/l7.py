@@ -25,9 +25,9 @@ disabled pool never matches, as in Octavia.
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from evenkeel.core.model import L7_RULES_MAX
-from evenkeel.core.service import ServiceL7Policy, ServiceL7Rule, ServiceListener
-from evenkeel.core.values import Value
+from evenkeel.core.devices.service import ServiceL7Policy, ServiceL7Rule, ServiceListener
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import L7_RULES_MAX
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.modes import mode_of
 from evenkeel.devices.haproxy.render.quoting import argument, line, literal

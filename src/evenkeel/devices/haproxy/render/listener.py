@@ -7,8 +7,8 @@ time-out" in the API, becomes the longest time that HAProxy accepts.
 import ipaddress
 from collections.abc import Iterable
 
-from evenkeel.core.model import CHILDLESS_PROTOCOL
-from evenkeel.core.service import ServiceListener
+from evenkeel.core.devices.service import ServiceListener
+from evenkeel.core.resources.model import CHILDLESS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import beside, object_name
 from evenkeel.devices.haproxy.render.headers import cleaning_lines, header_lines

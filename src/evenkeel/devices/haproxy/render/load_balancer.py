@@ -24,10 +24,10 @@ import ipaddress
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from evenkeel.core.capabilities import definition_problems
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
-from evenkeel.core.values import Value
+from evenkeel.core.devices.capabilities import definition_problems
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.kit.values import Value
+from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.devices.errors import Unrenderable, problem_of
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name

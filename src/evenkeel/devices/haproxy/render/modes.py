@@ -6,7 +6,7 @@ rendered in the mode of the listeners that use it, and twice if they have both.
 
 from collections.abc import Collection
 
-from evenkeel.core.service import ServiceListener, ServicePool
+from evenkeel.core.devices.service import ServiceListener, ServicePool
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import beside, object_name
 

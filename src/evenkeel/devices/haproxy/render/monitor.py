@@ -16,9 +16,9 @@ retries     ``max_retries`` is ``rise``, ``max_retries_down`` is ``fall``
 
 import re
 
-from evenkeel.core.model import HTTP_CHECK_DEFAULTS
-from evenkeel.core.service import ServiceMonitor
-from evenkeel.core.values import Value
+from evenkeel.core.devices.service import ServiceMonitor
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import HTTP_CHECK_DEFAULTS
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.quoting import line, literal, path
 from evenkeel.haproxyd import wire

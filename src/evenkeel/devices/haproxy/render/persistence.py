@@ -5,7 +5,7 @@ Stick tables are in the partition's ``peers`` section: they survive reloads, and
 
 import re
 
-from evenkeel.core.service import ServiceMember, ServicePool
+from evenkeel.core.devices.service import ServiceMember, ServicePool
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.quoting import argument, line
 from evenkeel.haproxyd.wire import PEERS_SECTION

@@ -15,8 +15,8 @@ gets the longest, so that no connection ends earlier than configured.
 import ipaddress
 from collections.abc import Collection
 
-from evenkeel.core.model import TLS_PROTOCOL
-from evenkeel.core.service import ServiceListener, ServiceMember, ServicePool
+from evenkeel.core.devices.service import ServiceListener, ServiceMember, ServicePool
+from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles

@@ -9,8 +9,8 @@ In mode tcp no ALPN is offered, because HAProxy does not know the client's proto
 HAProxy's checks cannot use HTTP/2 over TLS (tried with 2.6).
 """
 
-from evenkeel.core.certificates import CertificateKind
-from evenkeel.core.service import ServicePool
+from evenkeel.core.devices.service import ServicePool
+from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
 from evenkeel.devices.haproxy.render.tls import alpn, tls_arguments

@@ -15,9 +15,9 @@ hsts_…                              ``Strict-Transport-Security`` in every res
 
 from collections.abc import Iterable
 
-from evenkeel.core.certificates import CertificateKind
-from evenkeel.core.model import TLS_PROTOCOL
-from evenkeel.core.service import ServiceListener
+from evenkeel.core.devices.service import ServiceListener
+from evenkeel.core.resources.model import TLS_PROTOCOL
+from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import beside, object_name
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles

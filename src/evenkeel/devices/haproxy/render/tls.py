@@ -14,8 +14,8 @@ TLSv1, 1.1     ``@SECLEVEL=0``: above it OpenSSL 3 has no signature algorithm fo
 import re
 from collections.abc import Sequence
 
-from evenkeel.core.capabilities import version_gap
-from evenkeel.core.tls import DEFAULT_VERSIONS, NEWEST
+from evenkeel.core.devices.capabilities import version_gap
+from evenkeel.core.tls.tls import DEFAULT_VERSIONS, NEWEST
 from evenkeel.devices.errors import Unrenderable
 
 VERSIONS = {"TLSv1": "TLSv1.0", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLSv1.3": "TLSv1.3"}

@@ -32,7 +32,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import WITHOUT_NAME
 from evenkeel.haproxyd.haproxy.config.check_timeouts import with_kept_check_timeout

@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.settings import DaemonSettings
 

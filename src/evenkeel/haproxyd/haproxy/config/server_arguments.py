@@ -6,7 +6,7 @@ Source of the words: HAProxy configuration manual, 5.2.
 import functools
 from collections.abc import Collection, Iterator
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.network.destinations import words_of
 

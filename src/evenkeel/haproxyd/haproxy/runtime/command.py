@@ -1,6 +1,6 @@
 """A runtime command, a deviation that a command repairs, and the error that only a reload helps."""
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 
 REPEATED_CHARS_MIN = 8
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.processes import start_ticks
 from evenkeel.haproxyd.haproxy.runtime.held_worker import HeldWorker

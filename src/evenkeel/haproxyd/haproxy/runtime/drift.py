@@ -7,7 +7,7 @@ configuration decides is compared; a server that is down although nothing may ra
 
 from collections.abc import Container, Iterator, Mapping
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.server_arguments import ServerArguments, arguments_of

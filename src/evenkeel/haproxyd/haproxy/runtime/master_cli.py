@@ -11,7 +11,7 @@ import re
 from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
 
 COMMAND_CHARS_MAX = 8000

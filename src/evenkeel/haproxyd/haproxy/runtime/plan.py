@@ -7,7 +7,7 @@ words without special meaning to the runtime API. All other changes require a re
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import WITHOUT_NAME, Binary
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, address_of, server_ids, server_words

@@ -9,7 +9,7 @@ import re
 import ssl
 from collections.abc import Iterator
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload

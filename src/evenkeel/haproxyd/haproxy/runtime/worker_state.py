@@ -8,7 +8,7 @@ import functools
 import ipaddress
 from collections.abc import Iterator, Mapping
 
-from evenkeel.core.values import Value
+from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.haproxy.config.server_arguments import OWN_ADDRESS, OWN_PORT
 
 SERVERS_STATE = "show servers state"

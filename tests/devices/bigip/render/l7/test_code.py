@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from evenkeel.core.model import SessionPersistence
-from evenkeel.core.service import ServiceDefinition, ServiceL7Policy, ServiceL7Rule
+from evenkeel.core.devices.service import ServiceDefinition, ServiceL7Policy, ServiceL7Rule
+from evenkeel.core.resources.model import SessionPersistence
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import DATA_GROUP, POLICY, RULE, VIRTUAL, WantedObject
 from evenkeel.devices.bigip.render.l7.effective import routing

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.model import SessionPersistence
-from evenkeel.core.service import ServiceL7Policy, ServiceL7Rule
+from evenkeel.core.devices.service import ServiceL7Policy, ServiceL7Rule
+from evenkeel.core.resources.model import SessionPersistence
 from evenkeel.devices.bigip.objects import DATA_GROUP, POLICY, RULE, VIRTUAL
 from evenkeel.devices.bigip.render.l7.values import COMPARISONS, OPERANDS
 from tests.devices.bigip.render.l7.test_code import FIRST, PART, SECOND, judged, objects, problem

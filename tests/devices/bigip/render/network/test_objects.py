@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.model import Vip
-from evenkeel.core.networks import AddressUse, DeviceAddress, NetworkType, ServiceSubnet
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.networking.networks import AddressUse, DeviceAddress, NetworkType, ServiceSubnet
+from evenkeel.core.resources.model import Vip
 from tests.devices.bigip.networks import (
     ADJACENT,
     VTEP,

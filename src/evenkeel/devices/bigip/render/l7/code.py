@@ -15,8 +15,8 @@ Without a OneConnect profile a connection stays with its member unless it is det
 
 from collections.abc import Collection, Iterator
 
-from evenkeel.core.model import TLS_PROTOCOL
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.l7.effective import Routing
 from evenkeel.devices.bigip.render.l7.persistence import same_persistence

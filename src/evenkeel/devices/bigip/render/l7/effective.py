@@ -6,9 +6,9 @@ The first policy that matches decides.
 
 from collections.abc import Mapping
 
-from evenkeel.core.model import L7_PROTOCOLS, L7_RULES_MAX
-from evenkeel.core.service import ServiceL7Policy, ServiceL7Rule, ServiceListener, ServicePool
-from evenkeel.core.values import Value
+from evenkeel.core.devices.service import ServiceL7Policy, ServiceL7Rule, ServiceListener, ServicePool
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import L7_PROTOCOLS, L7_RULES_MAX
 from evenkeel.devices.errors import Unrenderable
 
 

@@ -7,7 +7,7 @@ can.
 
 from collections.abc import Sequence
 
-from evenkeel.core.service import ServicePool
+from evenkeel.core.devices.service import ServicePool
 from evenkeel.devices.bigip.render.persistence import different_weights
 from evenkeel.devices.errors import Unrenderable
 

@@ -19,7 +19,7 @@ known, cannot be part of a transaction. A location is taken literally: only one 
 import re
 from typing import Any
 
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import BigIpNames, plain
 from evenkeel.devices.bigip.objects import POLICY, Key, WantedObject
 from evenkeel.devices.bigip.render.l7.effective import EffectivePolicy, Routing

@@ -21,8 +21,8 @@ Policies are numbered from 1; 0 is what is done if none matches.
 
 from urllib.parse import quote
 
-from evenkeel.core.model import TLS_PROTOCOL
-from evenkeel.core.service import ServiceDefinition, ServicePool
+from evenkeel.core.devices.service import ServiceDefinition, ServicePool
+from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.render.data_groups import data_group

@@ -1,7 +1,7 @@
 """L7 policies of a listener as objects and parts of its iRule. Pure."""
 
-from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.values import Value
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.render.l7.code import program_parts

@@ -18,8 +18,8 @@ Comparisons are case-sensitive but for host names.
 
 import re
 
-from evenkeel.core.service import ServiceL7Rule
-from evenkeel.core.values import Value
+from evenkeel.core.devices.service import ServiceL7Rule
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.render.l7.regexes import NotPossible, atoms_of, tcl_regex
 from evenkeel.devices.errors import Unrenderable

@@ -8,9 +8,9 @@ from ipaddress import ip_address, ip_network
 
 from msgspec.structs import replace
 
-from evenkeel.core.model import Vip
-from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
-from evenkeel.core.service import ServiceDefinition, ServiceMember
+from evenkeel.core.devices.service import ServiceDefinition, ServiceMember
+from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
+from evenkeel.core.resources.model import Vip
 
 
 def route_domain_of(service: ServiceDefinition) -> int:

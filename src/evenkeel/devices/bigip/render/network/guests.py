@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from evenkeel.core.networks import NetworkType, ServiceNetwork
+from evenkeel.core.networking.networks import NetworkType, ServiceNetwork
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.errors import Unrenderable
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.networks import (
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.networks import (
     COMMON_ROUTE_DOMAIN,
     TUNNELS,
     AddressUse,
@@ -17,8 +19,6 @@ from evenkeel.core.networks import (
     ServiceNetwork,
     ServiceSubnet,
 )
-from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.values import Value
 from evenkeel.devices.bigip.attachment import AttachmentOptions
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, MarkedSubnet, address_of
 from evenkeel.devices.bigip.objects import (

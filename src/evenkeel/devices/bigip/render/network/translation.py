@@ -2,8 +2,8 @@
 
 from msgspec.structs import replace
 
-from evenkeel.core.networks import AddressUse
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.networking.networks import AddressUse
 from evenkeel.devices.bigip.attachment import AttachmentOptions
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import VIRTUAL, WantedObject

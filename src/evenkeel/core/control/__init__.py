@@ -1,0 +1,1 @@
+"""Records of the control plane: environments, agents, shards, events, and what is due."""

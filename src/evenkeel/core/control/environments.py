@@ -1,0 +1,60 @@
+"""Environments, and what can be reached in them."""
+
+from collections.abc import Mapping
+
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.placement.reach import Reach
+from evenkeel.core.resources.statuses import FailbackMode
+
+
+class Environment(Value):
+    """A named, isolated service environment; the API's ``provider``."""
+
+    name: str
+    device_driver: str
+    """Name of the only device driver whose agents may join."""
+    description: str = ""
+    created_at: float = 0.0
+    failback: FailbackMode = FailbackMode.AUTO
+    breaker_share: float = 0.5
+    """Share of the environment's agents; if more of them fall silent together, the circuit breaker opens. 1: never."""
+    breaker_agents: int = 3
+    """Smallest number of silent agents that opens the circuit breaker, together with ``breaker_share``."""
+    halted_at: float | None = None
+    """Time since which the circuit breaker is open, so that no shard moves from one agent to another; None: it is
+    closed.
+    """
+    halted_reason: str = ""
+
+
+class GroupReach(Value):
+    """A device group with devices that are out of reach."""
+
+    environment: str
+    number: int
+    reach: Reach
+    tenants: int
+    """Number of projects with a shard in the group."""
+    device_driver: str = ""
+    titles: Mapping[str, str] = {}
+    """Text for a device by its address: its own name before the address; devices without a known name are missing."""
+
+    @property
+    def away_titles(self) -> tuple[str, ...]:
+        """Texts that name the devices that no agent reaches."""
+        return tuple(self.titles.get(name, name) for name in self.reach.away)
+
+
+class ServedBy(Value):
+    """The environment of a load balancer, and other facts that never change: so they may be cached."""
+
+    load_balancer_id: LoadBalancerId
+    project_id: ProjectId
+    provider: str
+    """Name of the load balancer's environment, which cannot be deleted while the load balancer exists."""
+    device_driver: str
+    vip_address: str | None
+    """Address of the VIP if all VIPs are of one address family. None: they are of both; or there is no VIP, or one that
+    exists only while an LBaaS v1 pool has a listener.
+    """

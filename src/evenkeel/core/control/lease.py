@@ -1,0 +1,30 @@
+"""The agent's own view of its session: until when it may write.
+
+The lease is measured on the agent's monotonic clock from *before* the keepalive was sent, so it always ends earlier
+here than in the database. It is one of three locks; only the guard on the device is always right.
+"""
+
+from evenkeel.core.kit.values import Value
+
+
+class Lease(Value):
+    """A session as last confirmed by a controller. Times in seconds on the holder's monotonic clock."""
+
+    asked_at_seconds: float
+    ttl_seconds: float
+
+    def remaining_seconds(self, now_seconds: float) -> float:
+        """Seconds until the lease ends; never negative."""
+        return max(0.0, self.asked_at_seconds + self.ttl_seconds - now_seconds)
+
+    def allows(self, now_seconds: float, needed_seconds: float) -> bool:
+        """Whether work that takes up to ``needed_seconds`` may be started now."""
+        return self.remaining_seconds(now_seconds) >= needed_seconds
+
+
+def newer(lease: Lease | None, other: Lease) -> Lease:
+    """Return the lease that ends later; answers may arrive out of order."""
+    if lease is None:
+        return other
+    ends = lease.asked_at_seconds + lease.ttl_seconds
+    return other if other.asked_at_seconds + other.ttl_seconds >= ends else lease

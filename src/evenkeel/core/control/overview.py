@@ -1,0 +1,70 @@
+"""Overview of the system for operators: controllers, the agents that may write to devices, and the past of a load
+balancer. Read-only: no decision depends on it.
+"""
+
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.control.shards import Shard
+from evenkeel.core.kit.ids import AgentId, ProjectId
+from evenkeel.core.kit.values import Value
+
+CONTROLLER_SEEN_SECONDS = 5.0
+"""Interval of a controller's heartbeats."""
+CONTROLLER_SILENT_SECONDS = 20.0
+"""Seconds without a heartbeat after which a controller counts as silent."""
+CONTROLLER_KEPT_SECONDS = 600.0
+"""Seconds for which a silent controller is shown."""
+
+
+class SeenController(Value):
+    """A process that serves the API. ``message_broker``: why the process cannot send messages; empty: it can.
+    ``silent_seconds``: seconds since its last heartbeat, by the database's clock.
+    """
+
+    id: str
+    host: str
+    url: str
+    version: str
+    started_at: float = 0.0
+    seen_at: float = 0.0
+    silent_seconds: float = 0.0
+    message_broker: str = ""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the controller sent a heartbeat within :data:`CONTROLLER_SILENT_SECONDS`."""
+        return self.silent_seconds < CONTROLLER_SILENT_SECONDS
+
+
+class Revision(Value):
+    """One change of a load balancer. ``user`` empty: the change comes from a renewed certificate or a changed network,
+    not from a request. ``applied_at`` None: not on the device yet. ``problem``: error of the last failed attempt.
+    """
+
+    number: int
+    accepted_at: float
+    user: str
+    project_id: ProjectId
+    request_id: str
+    applied_at: float | None
+    agent_id: AgentId
+    host: str
+    epoch: int | None
+    problem: str
+
+
+class AgentShards(Value):
+    """Tenants' shards of a device group that one agent acts for; ``agent_id`` None: no agent acts for them."""
+
+    environment: str
+    group_number: int
+    agent_id: AgentId | None
+    count: int
+    newest_epoch: int
+
+
+class Owners(Value):
+    """Agents that may write to devices. ``shards``: single shards, of device groups that have few of them."""
+
+    agents: tuple[Agent, ...]
+    lines: tuple[AgentShards, ...]
+    shards: tuple[Shard, ...]

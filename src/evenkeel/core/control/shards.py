@@ -1,0 +1,67 @@
+"""Shards, their owners and their load."""
+
+from collections.abc import Mapping
+
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
+from evenkeel.core.kit.values import Value
+
+
+class Shard(Value):
+    """The unit of ownership: one tenant on one device group."""
+
+    id: ShardId
+    environment: str
+    group_number: int
+    project_id: ProjectId
+    home_agent_id: AgentId
+    acting_agent_id: AgentId | None
+    epoch: int
+    handover_to: AgentId | None = None
+    """Agent to which the acting agent has to release the shard in a planned handover; None: no
+    handover is in progress.
+    """
+
+
+class ShardCount(Value):
+    """Numbers of an environment's shards: all shards, and shards without a live agent."""
+
+    environment: str
+    total: int
+    unserved: int
+
+
+class ShardOwner(Value):
+    """The agent that gets hints about a shard."""
+
+    shard_id: ShardId
+    environment: str
+    group_number: int
+    host: str
+
+
+class OwnershipTerm(Value):
+    """One ownership term: the session, epoch and database history in which an agent owns a shard."""
+
+    session_id: SessionId
+    epoch: int
+    history: str
+    """Id of the database history."""
+
+
+class ShardWithCapacity(Value):
+    """A tenant's shard with capacity for another load balancer."""
+
+    shard_id: ShardId
+    owner: ShardOwner | None = None
+    """The acting agent; None: no agent acts for the shard."""
+    term: OwnershipTerm | None = None
+    """Ownership term of the acting agent; None: its devices have to be attached to networks first."""
+
+
+class PlacedLoadBalancers(Value):
+    """Load balancers that were placed in a shard with capacity, and the agent that acts for it."""
+
+    revisions: Mapping[LoadBalancerId, int]
+    owner: ShardOwner | None = None
+    """The acting agent; None: no agent acts for the shard."""
+    epoch: int = 0

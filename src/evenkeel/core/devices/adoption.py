@@ -1,0 +1,72 @@
+"""Networks that another program attached devices to, and that a tenant's shard takes over with its partition. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.values import Value, Wire
+from evenkeel.core.networking.attachment import TakenAddress, WantedAddress
+from evenkeel.core.networking.networks import AddressUse, DeviceAddress, ServiceNetwork, ServiceSubnet
+
+ADDRESSES_MAX = 1000
+"""Most addresses taken over in one adoption."""
+
+
+class FoundAddress(Wire):
+    """An address of a subnet that another program gave to the devices."""
+
+    subnet_id: str
+    use: AddressUse
+    owner: str
+    """The device or traffic group that has the address."""
+    address: str
+    """The IP address without a route domain."""
+    name: str
+    """Name of the object on the devices, and of its port at the network service if it has a port."""
+    index: int = 0
+
+    @property
+    def wanted(self) -> WantedAddress:
+        """Key under which the address is allocated: (use, owner, index)."""
+        return self.use, self.owner, self.index
+
+
+class FoundNetworks(Value):
+    """Network objects that another program made in a tenant's partition of the devices."""
+
+    route_domain: int
+    """Number of the route domain; :data:`COMMON_ROUTE_DOMAIN` if every object is in the common one."""
+    addresses: tuple[FoundAddress, ...] = ()
+
+
+class TakenNetworks(Value):
+    """The networks, addresses and ports that a shard takes over, or would take over."""
+
+    route_domain: int
+    addresses: tuple[FoundAddress, ...] = ()
+    """Found addresses, without addresses of a subnet that the network service does not manage."""
+    ports: tuple[TakenAddress, ...] = ()
+    """Ports at the network service that belong to the shard from now on."""
+
+
+def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -> tuple[ServiceDefinition, ...]:
+    """Return the definitions as they will be after the adoption."""
+    taken: dict[str, dict[WantedAddress, FoundAddress]] = {}
+    for each in adoption.addresses:
+        taken.setdefault(each.subnet_id, {})[each.wanted] = each
+
+    def subnet(one: ServiceSubnet) -> ServiceSubnet:
+        return replace(one, addresses=tuple(_moved(address, taken.get(one.id, {})) for address in one.addresses))
+
+    def network(one: ServiceNetwork) -> ServiceNetwork:
+        if one.common:
+            return one
+        return replace(one, route_domain=adoption.route_domain, subnets=tuple(map(subnet, one.subnets)))
+
+    return tuple(replace(service, networks=tuple(map(network, service.networks))) for service in services)
+
+
+def _moved(address: DeviceAddress, taken: Mapping[WantedAddress, FoundAddress]) -> DeviceAddress:
+    found = taken.get((address.use, address.owner, address.index))
+    return address if found is None else replace(address, address=found.address)

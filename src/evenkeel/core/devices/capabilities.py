@@ -1,0 +1,403 @@
+"""Capabilities of device types, and checks of requests against them. Pure.
+
+Each device driver declares a :class:`Capabilities` table (entry point group ``evenkeel.capabilities``). The API checks
+every request against the table of the environment's device type and names what it refuses, so that nothing is accepted
+that a device would have to drop. Tenants see the table, and the documentation's feature matrix is generated from it.
+
+Attributes come as mappings, so that new objects (all attributes) and changes (attributes to be changed) pass the same
+checks: an absent attribute is not checked.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, get_args
+
+from msgspec import field
+from msgspec.structs import asdict
+
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.errors import Unsupported
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.attributes import defaults_of
+from evenkeel.core.resources.model import (
+    COOKIE_PERSISTENCE,
+    POOL_PROTOCOLS_OF_LISTENER,
+    HealthMonitorType,
+    L7PolicyAction,
+    L7RuleType,
+    LbAlgorithm,
+    ListenerSpec,
+    LoadBalancerTree,
+    MemberSpec,
+    PersistenceType,
+    PoolSpec,
+    SessionPersistence,
+    TlsVersion,
+    Vip,
+)
+from evenkeel.core.resources.patterns import PatternLimits, PatternRefused, limit_problems
+
+Attributes = Mapping[str, Any]
+
+INSERT_HEADERS = ("X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto")
+TLS_INSERT_HEADERS = (
+    "X-SSL-Client-Verify",
+    "X-SSL-Client-Has-Cert",
+    "X-SSL-Client-DN",
+    "X-SSL-Client-CN",
+    "X-SSL-Issuer",
+    "X-SSL-Client-SHA1",
+    "X-SSL-Client-Not-Before",
+    "X-SSL-Client-Not-After",
+)
+"""Headers about the client's certificate: available only where the listener terminates TLS."""
+REQUEST_SRIOV = "member.request_sriov"
+"""Option for members' ``vnic_type`` direct, by its name in requests."""
+ADDITIONAL_VIPS = "loadbalancer.additional_vips"
+_NO_OPTIONS: dict[type[Any], frozenset[str]] = {
+    ListenerSpec: frozenset({"name", "description", "admin_state_up", "default_pool_id", "insert_headers"}),
+    PoolSpec: frozenset({"name", "admin_state_up", "session_persistence"}),
+    SessionPersistence: frozenset({"cookie_name"}),
+    MemberSpec: frozenset({"name", "admin_state_up", "weight", "vnic_type"}),
+}
+"""Attributes with a default that every device type supports, or that have a check of their own below, by class."""
+
+
+def _defaults(kind: type[Any]) -> dict[str, Any]:
+    """Return default by attribute name, for the options of one kind of object."""
+    return {name: default for name, default in defaults_of(kind).items() if name not in _NO_OPTIONS[kind]}
+
+
+LISTENER_DEFAULTS = _defaults(ListenerSpec)
+POOL_DEFAULTS = _defaults(PoolSpec)
+PERSISTENCE_DEFAULTS = _defaults(SessionPersistence)
+MEMBER_DEFAULTS = _defaults(MemberSpec)
+"""Default by attribute name, for the options of members."""
+OPTIONS = (
+    ADDITIONAL_VIPS,
+    *(f"listener.{name}" for name in LISTENER_DEFAULTS),
+    *(f"pool.{name}" for name in POOL_DEFAULTS),
+    *(f"session_persistence.{name}" for name in PERSISTENCE_DEFAULTS),
+    *(f"member.{name}" for name in MEMBER_DEFAULTS),
+    REQUEST_SRIOV,
+)
+"""Options: attributes that a device type may support with their default value only. A new attribute is an option: other
+values are refused until a device type's table lists it.
+"""
+
+
+def _all_pairs() -> dict[str, tuple[str, ...]]:
+    return {listener: tuple(sorted(pools)) for listener, pools in POOL_PROTOCOLS_OF_LISTENER.items()}
+
+
+def _all_persistences() -> dict[str, tuple[str, ...]]:
+    return {type_: tuple(POOL_PROTOCOLS_OF_LISTENER) for type_ in get_args(PersistenceType)}
+
+
+class Capabilities(Value):
+    """Features that one device type supports. The defaults are everything the API accepts."""
+
+    protocol_pairs: dict[str, tuple[str, ...]] = field(default_factory=_all_pairs)
+    """Protocols of pools to which a listener may send, by listener protocol."""
+    lb_algorithms: tuple[str, ...] = get_args(LbAlgorithm)
+    session_persistence: dict[str, tuple[str, ...]] = field(default_factory=_all_persistences)
+    """Protocols of listeners with which a type of session persistence works, by type."""
+    cookie_pools: tuple[str, ...] = ("HTTP", "TCP", "HTTPS")
+    """Protocols of pools that may have session persistence by a cookie, in APIs that leave this to the provider, like
+    LBaaS.
+    """
+    health_monitor_types: tuple[str, ...] = get_args(HealthMonitorType)
+    insert_headers: tuple[str, ...] = INSERT_HEADERS + TLS_INSERT_HEADERS
+    exclusive_headers: tuple[tuple[str, ...], ...] = ()
+    """Sets of headers of which one listener can insert only one."""
+    options: tuple[str, ...] = OPTIONS
+    """Names out of :data:`OPTIONS` that may have another value than their default."""
+    refused_values: dict[str, tuple[int, ...]] = {}
+    """Refused values by option, for options that allow all other values."""
+    fixed_attributes: dict[str, tuple[str, ...]] = {}
+    """Attributes that must have their default with a listener protocol, although the options include them; by listener
+    protocol.
+    """
+    pool_monitors: dict[str, tuple[str, ...]] = {}
+    """Allowed types of health monitors by pool protocol, for protocols with fewer than ``health_monitor_types``. HTTP
+    over TLS counts as HTTPS.
+    """
+    health_monitor_ranges: dict[str, tuple[int, int]] = {}
+    """Least and greatest value by attribute of a health monitor, where the range is narrower than the API's."""
+    l7policy_actions: tuple[str, ...] = get_args(L7PolicyAction)
+    """Supported actions of L7 policies; empty if L7 policies are not supported."""
+    l7rule_types: tuple[str, ...] = get_args(L7RuleType)
+    l7rule_dn_fields: tuple[str, ...] = ()
+    """Keys that a rule of type SSL_DN_FIELD may have, in any case; empty: all."""
+    pattern_limits: PatternLimits = PatternLimits()
+    """Limits of the patterns of L7 rules that compare by REGEX."""
+    tls_versions: tuple[str, ...] = get_args(TlsVersion)
+    """TLS versions supported towards clients and members."""
+    tls_version_gaps: bool = True
+    """True: a version between two enabled TLS versions may be disabled."""
+
+    carries_traffic: bool = True
+    """True if the devices serve clients, and so need the content of references to a key manager."""
+    enhanced_services: bool = False
+    """True if agents of this type may offer enhanced services (:mod:`evenkeel.core.resources.enhanced_services`)."""
+    flavor_metadata: dict[str, str] | None = None
+    """Keys allowed in the data of flavor profiles: name -> description. None: any key."""
+    availability_zone_metadata: dict[str, str] | None = None
+    """Keys allowed in the data of availability zone profiles, beside
+    :data:`~evenkeel.core.resources.catalogue.ZONE_GROUP`: name
+    -> description. None: any key.
+    """
+    other_metadata: bool = False
+    """True: the data of profiles may contain keys that are not listed."""
+
+    @property
+    def pool_protocols(self) -> tuple[str, ...]:
+        """Return the protocols that a pool can have."""
+        return tuple(sorted({protocol for pools in self.protocol_pairs.values() for protocol in pools}))
+
+
+EVERYTHING = Capabilities(carries_traffic=False)
+"""Capabilities of a driver without a table: the renderer of such a driver refuses what it does not support."""
+
+
+def refuse(provider: str, problems: Iterable[str]) -> None:
+    """Raise :class:`Unsupported`, in Octavia's words, for the first problem if there is one."""
+    for problem in problems:
+        raise Unsupported(f"Provider '{provider}' does not support a requested option: {problem}")
+
+
+def metadata_problems(field: str, known: Mapping[str, str] | None, data: Attributes) -> Iterator[str]:
+    """Yield unknown keys of a profile's data; ``field``: attribute that holds the data."""
+    for name in data if known is not None else ():
+        yield from _not_among(field, name, known or ())
+
+
+def load_balancer_problems(table: Capabilities, more: Collection[Vip]) -> Iterator[str]:
+    """Yield unsupported attributes of a load balancer, without its children. ``more``: additional VIPs."""
+    if more and ADDITIONAL_VIPS not in table.options:
+        yield f"additional_vips {_shown(tuple(vip.address or vip.subnet_id for vip in more))}. Allowed: none."
+
+
+def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
+    """Yield unsupported attributes of a listener."""
+    yield from _not_among("protocol", attributes.get("protocol"), table.protocol_pairs)
+    yield from _header_problems(table, attributes.get("insert_headers") or {})
+    yield from _option_problems(table, "listener", LISTENER_DEFAULTS, attributes)
+    protocol = attributes.get("protocol", "")
+    for name in table.fixed_attributes.get(protocol, ()):
+        default = LISTENER_DEFAULTS[name]
+        if (value := attributes.get(name, default)) != default:
+            yield f"{name} {_shown(value)} of protocol {protocol}. Allowed: {_shown(default)}."
+    yield from _tls_version_problems(table, attributes.get("tls_versions") or ())
+
+
+def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
+    """Yield unsupported attributes of a pool, without its members and monitor."""
+    yield from _not_among("protocol", attributes.get("protocol"), table.pool_protocols)
+    yield from _not_among("lb_algorithm", attributes.get("lb_algorithm"), table.lb_algorithms)
+    persistence: SessionPersistence | None = attributes.get("session_persistence")
+    if persistence is not None:
+        yield from _not_among("session_persistence type", persistence.type, table.session_persistence)
+        if (protocol := attributes.get("protocol")) is not None:
+            yield from persistence_problems(table, protocol, persistence)
+        yield from _option_problems(table, "session_persistence", PERSISTENCE_DEFAULTS, asdict(persistence))
+    yield from _option_problems(table, "pool", POOL_DEFAULTS, attributes)
+    yield from _tls_version_problems(table, attributes.get("tls_versions") or ())
+
+
+def persistence_problems(table: Capabilities, pool_protocol: str, persistence: SessionPersistence) -> Iterator[str]:
+    """Yield why a pool of that protocol cannot have the session persistence."""
+    if persistence.type in COOKIE_PERSISTENCE and pool_protocol not in table.cookie_pools:
+        inside = f"in a pool of protocol {pool_protocol}"
+        yield f"session_persistence {persistence.type} {inside}. Allowed: {', '.join(table.cookie_pools)}."
+
+
+def member_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
+    """Yield unsupported attributes of a member."""
+    yield from _option_problems(table, "member", MEMBER_DEFAULTS, attributes)
+    if attributes.get("vnic_type") == "direct" and REQUEST_SRIOV not in table.options:
+        yield "request_sriov True. Allowed: False."
+
+
+def monitor_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
+    """Yield unsupported attributes of a health monitor."""
+    yield from _not_among("type", attributes.get("type"), table.health_monitor_types)
+    for name, (least, greatest) in table.health_monitor_ranges.items():
+        value = attributes.get(name)
+        if value is not None and not least <= value <= greatest:
+            yield f"{name} {value}. Allowed: {least} to {greatest}."
+
+
+def monitored_problems(table: Capabilities, pool_protocol: str, monitor_type: str, *, over_tls: bool) -> Iterator[str]:
+    """Yield why a pool of this protocol cannot have such a health monitor. ``over_tls``: the pool's members use TLS."""
+    allowed = table.pool_monitors.get(pool_protocol)
+    checked = "HTTPS" if over_tls and monitor_type == "HTTP" else monitor_type
+    if allowed is not None and checked not in allowed:
+        kind = f"{monitor_type} over TLS" if over_tls else monitor_type
+        yield f"health monitor type {kind} in a pool of protocol {pool_protocol}. Allowed: {', '.join(allowed)}."
+
+
+def l7policy_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
+    """Yield unsupported attributes of an L7 policy, without its rules."""
+    yield from _not_among("l7policy action", attributes.get("action"), table.l7policy_actions)
+
+
+def l7rule_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
+    """Yield unsupported attributes of an L7 rule."""
+    yield from _not_among("l7rule type", attributes.get("type"), table.l7rule_types)
+    key = attributes.get("key")
+    if attributes.get("type") == "SSL_DN_FIELD" and table.l7rule_dn_fields and key is not None:
+        yield from () if key.upper() in table.l7rule_dn_fields else (_problem("key", key, table.l7rule_dn_fields),)
+    if attributes.get("compare_type") == "REGEX" and attributes.get("value"):
+        yield from _pattern_problems(table.pattern_limits, attributes["value"])
+
+
+def pair_problems(
+    table: Capabilities, listener_protocol: str, pool_protocol: str, persistence: SessionPersistence | None
+) -> Iterator[str]:
+    """Yield why such a listener cannot send to such a pool."""
+    pools = table.protocol_pairs.get(listener_protocol, ())
+    if pool_protocol not in pools:
+        behind = f"behind a listener of protocol {listener_protocol}"
+        yield f"pool protocol {pool_protocol} {behind}. Allowed: {', '.join(pools) or 'none'}."
+    if persistence is not None:
+        listeners = table.session_persistence.get(persistence.type, ())
+        if listener_protocol not in listeners:
+            behind = f"behind a listener of protocol {listener_protocol}"
+            allowed = f"behind {', '.join(listeners)}" if listeners else "none"
+            yield f"session_persistence {persistence.type} {behind}. Allowed: {allowed}."
+
+
+def tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterator[str]:
+    """Yield unsupported attributes of a whole new load balancer."""
+    yield from load_balancer_problems(table, tree.load_balancer.additional_vips)
+    pools = {pool.id: pool for pool in tree.pools}
+    for pool in tree.pools:
+        yield from pool_problems(table, asdict(pool))
+    for member in tree.members:
+        yield from member_problems(table, asdict(member))
+    for monitor in tree.health_monitors:
+        yield from monitor_problems(table, asdict(monitor))
+        if checked := pools.get(monitor.pool_id):
+            yield from monitored_problems(table, checked.protocol, monitor.type, over_tls=checked.tls_enabled)
+    for listener in tree.listeners:
+        yield from listener_problems(table, asdict(listener))
+        if found := pools.get(listener.default_pool_id or ""):
+            yield from pair_problems(table, listener.protocol, found.protocol, found.session_persistence)
+    yield from _policy_tree_problems(table, tree)
+
+
+def _policy_tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterator[str]:
+    pools = {pool.id: pool for pool in tree.pools}
+    protocols = {listener.id: listener.protocol for listener in tree.listeners}
+    for policy in tree.l7policies:
+        if policy.enhanced_service:
+            continue  # the action of a policy that stands for an enhanced service has no effect
+        yield from l7policy_problems(table, asdict(policy))
+        if found := pools.get(policy.redirect_pool_id or ""):
+            yield from pair_problems(table, protocols[policy.listener_id], found.protocol, found.session_persistence)
+    for rule in tree.l7rules:
+        yield from l7rule_problems(table, asdict(rule))
+
+
+def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iterator[str]:
+    """Yield unsupported attributes of a service definition: for renderers, which receive definitions from any
+    controller.
+    """
+    yield from load_balancer_problems(table, service.additional_vips)
+    for pool in service.pools:
+        found = [*pool_problems(table, asdict(pool))]
+        for member in pool.members:
+            found += member_problems(table, asdict(member))
+        if pool.monitor is not None:
+            found += monitor_problems(table, asdict(pool.monitor))
+            found += monitored_problems(table, pool.protocol, pool.monitor.type, over_tls=pool.tls_enabled)
+        yield from (f"pool {pool.id}: {problem}" for problem in found)
+    for listener in service.listeners:
+        yield from (f"listener {listener.id}: {problem}" for problem in listener_problems(table, asdict(listener)))
+        if listener.enhanced_services and not table.enhanced_services:
+            yield f"listener {listener.id}: enhanced services {', '.join(listener.enhanced_services)}. Allowed: none."
+        for policy in listener.l7policies:
+            found = [*l7policy_problems(table, asdict(policy))]
+            for rule in policy.rules:
+                found += l7rule_problems(table, asdict(rule))
+            yield from (f"l7policy {policy.id}: {problem}" for problem in found)
+
+
+def needs_check(attributes: Attributes) -> bool:
+    """Whether a table may refuse these changes. Most changes (names, weights, ``admin_state_up``) need no check."""
+    for name, value in attributes.items():
+        if name in RANGED or (name in _ALWAYS_CHECKED and value):
+            return True
+        for defaults in (LISTENER_DEFAULTS, POOL_DEFAULTS, MEMBER_DEFAULTS):
+            if name in defaults and value != defaults[name]:
+                return True
+    return False
+
+
+_ALWAYS_CHECKED = frozenset({"lb_algorithm", "session_persistence", "insert_headers", "default_pool_id"})
+RANGED = frozenset({"delay", "timeout", "max_retries", "max_retries_down"})
+"""Attributes of health monitors whose bounds a device type may narrow."""
+
+
+def _not_among(name: str, value: str | None, allowed: Collection[str]) -> Iterator[str]:
+    if value is not None and value not in allowed:
+        yield _problem(name, value, allowed)
+
+
+def _pattern_problems(limits: PatternLimits, value: str) -> Iterator[str]:
+    try:
+        for problem in limit_problems(value, limits):
+            yield f"value {_shown(value)} of compare type REGEX. Allowed: other expressions; {problem}."
+    except PatternRefused:
+        return  # refused for every device type
+
+
+def _header_problems(table: Capabilities, headers: Mapping[str, str]) -> Iterator[str]:
+    wanted = [name for name, switch in headers.items() if switch == "true"]
+    for name in wanted:
+        yield from _not_among("insert_headers", name, table.insert_headers)
+    for group in table.exclusive_headers:
+        if len(found := [name for name in wanted if name in group]) > 1:
+            yield f"insert_headers {' and '.join(found)}. Allowed: one of {', '.join(group)}."
+
+
+def _tls_version_problems(table: Capabilities, versions: Collection[str]) -> Iterator[str]:
+    for version in versions:
+        yield from _not_among("tls_versions", version, table.tls_versions)
+    if version_gap(versions) and not table.tls_version_gaps:
+        yield f"tls_versions {_shown(tuple(versions))}. Allowed: versions that follow one another."
+
+
+def version_gap(versions: Collection[str]) -> bool:
+    """Whether a version between two others is missing."""
+    every = get_args(TlsVersion)
+    places = sorted(every.index(version) for version in versions if version in every)
+    return bool(places) and places[-1] - places[0] >= len(set(places))
+
+
+def _option_problems(
+    table: Capabilities, kind: str, defaults: Mapping[str, Any], attributes: Attributes
+) -> Iterator[str]:
+    for name, default in defaults.items():
+        value = attributes.get(name, default)
+        if value == default:
+            continue
+        option = f"{kind}.{name}"
+        if option not in table.options:
+            yield f"{name} {_shown(value)}. Allowed: {_shown(default)}."
+        elif value in table.refused_values.get(option, ()):
+            yield f"{name} {_shown(value)}. Allowed: any other value; {_shown(default)} is the default."
+
+
+def _problem(name: str, value: object, allowed: Collection[str]) -> str:
+    return f"{name} {_shown(value)}. Allowed: {', '.join(allowed) or 'none'}."
+
+
+SHOWN_CHARACTERS = 200
+
+
+def _shown(value: object) -> str:
+    """Return a value as human-readable text, short enough for a response."""
+    parts = value if isinstance(value, tuple) else ("null" if value is None else value,)
+    text = ", ".join(map(str, parts)) or "none"
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

@@ -1,0 +1,179 @@
+"""Parameters and results of device drivers. See :class:`evenkeel.core.ports.Device`."""
+
+from collections.abc import Mapping, Sequence
+
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, SessionId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.networks import NOT_ADJACENT, NetworkLayout
+from evenkeel.core.resources.enhanced_services import EnhancedService
+from evenkeel.core.resources.statuses import HaType, RescheduleMode
+from evenkeel.core.status.device_state import DeviceState
+from evenkeel.core.status.outcomes import Applied, ObservedStatistics, ObservedStatus
+from evenkeel.core.tls.certificates import CertificateContent
+
+
+class DeviceFacts(Value):
+    """Properties of a device driver and its device group."""
+
+    driver: str
+    ha_type: HaType
+    reschedule: RescheduleMode
+    endpoints: tuple[str, ...]
+    carries_traffic: bool = True
+    """False: confirmed objects are not reported ONLINE."""
+    network_layout: NetworkLayout = NOT_ADJACENT
+    """Attachment of the devices to networks."""
+    exclusive: bool = True
+    """False: the endpoints are no network addresses, so several device groups may have equal ones."""
+
+
+class Attachments(Value):
+    """Attachments of a group's devices to networks, in the terms of Neutron agents."""
+
+    adjacent: bool = False
+    """True: the devices are attached to tenants' networks; False: they route to them."""
+    mappings: Mapping[str, str] = {}
+    """Interface name by physical network."""
+    tunnel_types: tuple[str, ...] = ()
+    end_points: tuple[str, ...] = ()
+    """Tunnel end point addresses, one for each device that reports it."""
+
+
+class PartitionBatch(Value):
+    """The wanted state of one tenant's partition. ``complete``: ``services`` contains all load balancers of the tenant,
+    so every other load balancer in the partition that this driver made is an orphan. Otherwise only objects of the
+    named load balancers are touched.
+    """
+
+    project_id: ProjectId
+    epoch: int
+    session_id: SessionId
+    """Session of the owner. Together with the epoch it is the fencing token stored in the guard."""
+    services: tuple[ServiceDefinition, ...]
+    complete: bool = False
+    keeps_orphans: bool = False
+    """For a complete batch. True: orphans are kept and named in :attr:`PartitionOutcome.orphans`; False: they are
+    removed.
+    """
+    certificates: dict[str, CertificateContent] = {}
+    """Contents, by sha256, that devices reported as missing. For all others, devices use their stored content."""
+
+    @property
+    def removes_orphans(self) -> bool:
+        """Whether load balancers that ``services`` does not name are removed."""
+        return self.complete and not self.keeps_orphans
+
+
+REPAIRS_MAX = 100
+"""Most load balancers, counted per device, whose repairs one outcome reports."""
+FINDINGS_MAX = 10
+"""Most findings that one :class:`Repair` lists; the rest is counted."""
+FINDING_CHARACTERS_MAX = 200
+
+
+class Repair(Value):
+    """A difference on a device that a pass found and corrected, although no change had been requested. ``found`` is
+    human-readable, such as ``member 10.0.0.5:80 of pool p was missing; put back``; it contains no values read from the
+    device. Made by :func:`repair`, which limits its size.
+    """
+
+    load_balancer_id: LoadBalancerId
+    device: str
+    found: tuple[str, ...]
+
+
+def repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) -> Repair:
+    """Build a :class:`Repair` of limited size."""
+    told = [text[:FINDING_CHARACTERS_MAX] for text in found[:FINDINGS_MAX]]
+    if len(found) > FINDINGS_MAX:
+        told[-1] = f"and {len(found) - FINDINGS_MAX + 1} more"
+    return Repair(load_balancer_id=load_balancer_id, device=device, found=tuple(told))
+
+
+def service_outcome(service: ServiceDefinition, error: str = "") -> Applied:
+    """Build the outcome of a service definition: applied without an error, waiting if the definition is."""
+    return Applied(
+        load_balancer_id=service.load_balancer_id,
+        revision=service.revision,
+        change_id=service.change_id,
+        error=error,
+        waiting=bool(error) and service.waiting,
+    )
+
+
+class Retirement(Value):
+    """Result of :meth:`evenkeel.core.ports.Device.retire`: names of devices."""
+
+    left: tuple[str, ...] = ()
+    """Names of devices whose partition still exists: it holds objects, or a guard under which this owner did not read
+    it.
+    """
+    lagging: tuple[str, ...] = ()
+    """Names of devices that are out of reach."""
+
+
+class PartitionOutcome(Value):
+    """One outcome per service of the batch, in any order."""
+
+    outcomes: tuple[Applied, ...]
+    lagging: tuple[str, ...] = ()
+    """Unreachable devices of the group: everything is applied to them when they are reachable again."""
+    writes: int = 0
+    """Committed batches, summed over devices; 0 when the devices were already up to date."""
+    repaired: tuple[Repair, ...] = ()
+    """Repairs of load balancers that the driver had applied earlier at the same change; at most :data:`REPAIRS_MAX`."""
+    lacking: tuple[str, ...] = ()
+    """Identities (sha256) of certificates, CA certificates and revocation lists that a device does not hold and the
+    batch did not contain. Load balancers that refer to them stay unchanged, with an error among the outcomes, and must
+    be applied again together with the contents.
+    """
+    left: tuple[LoadBalancerId, ...] = ()
+    """Unneeded networks that a device did not give up yet, and orphans without a verdict: another complete batch is
+    needed.
+    """
+    orphans: tuple[LoadBalancerId, ...] = ()
+    """Load balancers, or networks of the common shard, that a reachable device holds and a complete batch with
+    ``keeps_orphans`` did not name."""
+
+
+class EnhancedServices(Value):
+    """The enhanced services of an agent. See :mod:`evenkeel.core.resources.enhanced_services`."""
+
+    services: tuple[EnhancedService, ...] = ()
+    due: Mapping[ProjectId, tuple[LoadBalancerId, ...]] = {}
+    """Load balancers whose enhanced services changed since the last answer, by project: they must be applied again."""
+
+
+class Observation(Value):
+    """Operating statuses and statistics of a whole device group, from a constant number of bulk reads."""
+
+    statuses: tuple[ObservedStatus, ...] = ()
+    statistics: tuple[ObservedStatistics, ...] = ()
+    devices: tuple[DeviceState, ...] = ()
+    configurations: dict[str, str] | None = None
+    """Digest of a load balancer's configuration on all devices, by load balancer. It changes only when that
+    configuration changes, by the owner or otherwise. None: the devices cannot report it.
+    """
+    lacking: dict[LoadBalancerId, str] = {}
+    """Devices that lack a load balancer (human-readable), by load balancer that not all reachable devices hold."""
+
+
+__all__ = [
+    "FINDINGS_MAX",
+    "FINDING_CHARACTERS_MAX",
+    "REPAIRS_MAX",
+    "Applied",
+    "Attachments",
+    "DeviceFacts",
+    "DeviceState",
+    "EnhancedServices",
+    "Observation",
+    "ObservedStatistics",
+    "ObservedStatus",
+    "PartitionBatch",
+    "PartitionOutcome",
+    "Repair",
+    "repair",
+    "service_outcome",
+]

@@ -1,0 +1,289 @@
+"""Service definition: a whole load balancer at one revision, as an agent receives it. It contains only what a device
+needs: no statuses, no times, no deleted rows. Two equal definitions render to the same device objects.
+"""
+
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId
+from evenkeel.core.kit.values import Spec, Wire
+from evenkeel.core.networking.networks import ServiceNetwork
+from evenkeel.core.resources.enhanced_services import chosen
+from evenkeel.core.resources.model import (
+    L7_TARGETS,
+    TLS_PROTOCOL,
+    HealthMonitorSpec,
+    L7PolicySpec,
+    L7RuleSpec,
+    Listener,
+    ListenerSpec,
+    LoadBalancerTree,
+    MemberSpec,
+    Pool,
+    PoolSpec,
+    Vip,
+)
+from evenkeel.core.tls.certificate_references import references_of
+from evenkeel.core.tls.certificates import CertificateKind
+
+T = TypeVar("T")
+
+
+class ServiceMember(Wire, MemberSpec):
+    """A member, as sent to the device."""
+
+
+class ServiceMonitor(Wire, HealthMonitorSpec):
+    """A health monitor, as sent to the device. Times in seconds."""
+
+
+class ServicePool(Wire, PoolSpec):
+    """A pool with its members and monitor."""
+
+    members: tuple[ServiceMember, ...] = ()
+    monitor: ServiceMonitor | None = None
+
+
+class ServiceL7Rule(Wire, L7RuleSpec):
+    """An L7 rule, as sent to the device: one condition on a request."""
+
+
+class ServiceL7Policy(Wire, L7PolicySpec):
+    """An action for requests that match all enabled rules; its pool is named by id."""
+
+    rules: tuple[ServiceL7Rule, ...] = ()
+
+
+class ServiceListener(Wire, ListenerSpec):
+    """A listener, as sent to the device; its pool is named by id."""
+
+    l7policies: tuple[ServiceL7Policy, ...] = ()
+    """L7 policies, sorted by position: the first one that matches decides."""
+    enhanced_services: tuple[str, ...] = ()
+    """Names of the enhanced services of the listener, the first one with precedence: see
+    :mod:`evenkeel.core.resources.enhanced_services`.
+    """
+
+
+class ServiceCertificate(Wire):
+    """The current content of a reference of a listener or pool. :class:`.messages.GetCertificates` requests the content
+    if a device does not hold it.
+    """
+
+    reference: str
+    kind: CertificateKind
+    sha256: str
+    """Identity of the content: see :class:`evenkeel.core.tls.certificates.CertificateContent`."""
+    key_type: str = ""
+    """Key algorithm of a certificate; empty: not known."""
+    names_sha256: str = ""
+    """Hash of the certificate's names. Of the certificates with equal hashes, a client gets the one with a key type
+    that it supports.
+    """
+
+
+class ServiceDefinition(Wire):
+    """The wanted state of one load balancer on the device. ``deleted``: the device must hold nothing of it."""
+
+    load_balancer_id: LoadBalancerId
+    project_id: ProjectId
+    revision: int
+    vip: Vip
+    change_id: str = ""
+    """Id of the change that made this revision: a database that lost commits assigns revision numbers again, but never
+    a change id.
+    """
+    name: str = ""
+    admin_state_up: bool = True
+    deleted: bool = False
+    listeners: tuple[ServiceListener, ...] = ()
+    pools: tuple[ServicePool, ...] = ()
+    additional_vips: tuple[Vip, ...] = ()
+    """Additional addresses on which every listener listens."""
+    certificates: tuple[ServiceCertificate, ...] = ()
+    """Certificates by reference and kind: all that listeners and pools refer to and the controllers have read."""
+    networks: tuple[ServiceNetwork, ...] = ()
+    """Networks of VIPs and members, sorted by id. Empty unless the device group is attached to networks one by one
+    (:attr:`NetworkLayout.adjacent`).
+    """
+    problem: str = ""
+    """Why drivers must leave the load balancer unchanged on its devices; empty for a real definition. Set by
+    :func:`rejected_definition`.
+    """
+    waiting: bool = False
+    """True: the problem is temporary, and the load balancer stays PENDING with it."""
+
+
+NO_VIP = Vip(address="", subnet_id="", network_id="", port_id="")
+"""VIP in definitions of load balancers that the device must not hold."""
+
+
+def rejected_definition(service: ServiceDefinition, problem: str, *, waiting: bool = False) -> ServiceDefinition:
+    """Return a replacement for a definition that cannot be sent: every device driver refuses it with the problem and
+    keeps its configuration of the load balancer. Agents that do not support ``problem`` refuse its invalid address and
+    show it in the error.
+    """
+    return ServiceDefinition(
+        load_balancer_id=service.load_balancer_id,
+        project_id=service.project_id,
+        revision=service.revision,
+        change_id=service.change_id,
+        vip=Vip(address=problem, subnet_id="", network_id="", port_id=""),
+        problem=problem,
+        waiting=waiting,
+    )
+
+
+def removal(load_balancer_id: LoadBalancerId, project_id: ProjectId) -> ServiceDefinition:
+    """Return the definition of a load balancer that is missing from the database: the device must
+    hold nothing of it.
+    """
+    return ServiceDefinition(
+        load_balancer_id=load_balancer_id, project_id=project_id, revision=0, vip=NO_VIP, deleted=True
+    )
+
+
+def network_definition(
+    network_id: str, revision: int, network: ServiceNetwork | None, problem: str = ""
+) -> ServiceDefinition:
+    """Wanted state of a network that projects share, which a device group's common shard serves as if it were a load
+    balancer with the network's id. ``network``: None if no load balancer uses it any more.
+    """
+    return ServiceDefinition(
+        load_balancer_id=LoadBalancerId(network_id),
+        project_id=COMMON_PROJECT,
+        revision=revision,
+        vip=NO_VIP,
+        deleted=network is None and not problem,
+        networks=() if network is None else (network,),
+        problem=problem,
+    )
+
+
+def definition_of(tree: LoadBalancerTree, certificates: Iterable[ServiceCertificate] = ()) -> ServiceDefinition:
+    """Build the service definition of a stored tree; rows marked deleted are left out. ``certificates``: content of the
+    references in it. A load balancer without a VIP is a deleted one for its device: it has no address to listen on.
+    """
+    root = tree.load_balancer
+    # a VIP that is being released must leave the device before its address may be allocated again
+    if root.deleted or root.vip is None or root.vip_leaving_revision is not None:
+        return ServiceDefinition(
+            load_balancer_id=root.id,
+            project_id=root.project_id,
+            revision=root.revision,
+            change_id=root.change_id,
+            vip=root.vip or NO_VIP,
+            deleted=True,
+        )
+    live_pools = {pool.id for pool in tree.pools if not pool.deleted}
+    policies = _policies_of(tree)
+    return ServiceDefinition(
+        load_balancer_id=root.id,
+        project_id=root.project_id,
+        revision=root.revision,
+        change_id=root.change_id,
+        vip=root.vip,
+        name=root.name,
+        admin_state_up=root.admin_state_up,
+        listeners=tuple(
+            _listener_of(row, policies.get(row.id, ()), live_pools, _enhanced_services_of(tree, row))
+            for row in tree.listeners
+            if not row.deleted
+        ),
+        pools=_pools_of(tree),
+        additional_vips=root.additional_vips,
+        # sorted, so that equal content gives equal definitions
+        certificates=tuple(sorted(certificates, key=lambda each: (each.reference, each.kind))),
+    )
+
+
+def refers_to_certificates(tree: LoadBalancerTree) -> bool:
+    """Whether any listener or pool that is not marked deleted has a reference to a key manager."""
+    rows: tuple[Listener | Pool, ...] = (*tree.listeners, *tree.pools)
+    return any(references_of(row) for row in rows if not row.deleted)
+
+
+def _converter(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
+    """Return a function that makes ``cls`` from a stored object: the attributes of ``spec``, then ``more``, the other
+    fields of ``cls`` in their order.
+    """
+    values = attrgetter(*spec.__struct_fields__)
+
+    def make(row: Any, *more: Any) -> T:
+        return cls(*values(row), *more)
+
+    return make
+
+
+_listener = _converter(ListenerSpec, ServiceListener)
+_pool = _converter(PoolSpec, ServicePool)
+_member = _converter(MemberSpec, ServiceMember)
+_monitor = _converter(HealthMonitorSpec, ServiceMonitor)
+_policy = _converter(L7PolicySpec, ServiceL7Policy)
+_rule = _converter(L7RuleSpec, ServiceL7Rule)
+
+
+def _listener_of(
+    row: Listener, policies: Iterable[ServiceL7Policy], live_pools: set[str], enhanced_services: tuple[str, ...]
+) -> ServiceListener:
+    made = _without_idle_references(_listener(row, tuple(policies), enhanced_services))
+    # pools marked deleted are not part of the definition, so the listener must not name one
+    if made.default_pool_id is None or made.default_pool_id in live_pools:
+        return made
+    return replace(made, default_pool_id=None)
+
+
+def _without_idle_references(made: ServiceListener) -> ServiceListener:
+    if made.protocol == TLS_PROTOCOL or not (made.default_tls_container_ref or made.sni_container_refs):
+        return made
+    return replace(made, default_tls_container_ref=None, sni_container_refs=())
+
+
+def _without_idle_targets(made: ServiceL7Policy) -> ServiceL7Policy:
+    needed = L7_TARGETS.get(made.action)
+    idle = [name for name in L7_TARGETS.values() if name != needed and getattr(made, name) is not None]
+    return replace(made, **dict.fromkeys(idle)) if idle else made
+
+
+def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
+    """L7 policies by listener id, in order; without policies that stand for enhanced services."""
+    rules: dict[str, list[ServiceL7Rule]] = {}
+    for rule in tree.l7rules:
+        if not rule.deleted:
+            rules.setdefault(rule.l7policy_id, []).append(_rule(rule))
+    policies: dict[str, list[ServiceL7Policy]] = {}
+    for row in sorted(tree.l7policies, key=lambda policy: policy.position):
+        if not row.deleted and not row.enhanced_service:
+            policies.setdefault(row.listener_id, []).append(
+                _without_idle_targets(_policy(row, tuple(rules.get(row.id, ()))))
+            )
+    return policies
+
+
+def _enhanced_services_of(tree: LoadBalancerTree, listener: Listener) -> tuple[str, ...]:
+    """Return the names of enhanced services that apply to the listener; a policy that is admin down adds none."""
+    named = [
+        row
+        for row in tree.l7policies
+        if row.enhanced_service and row.listener_id == listener.id and row.admin_state_up and not row.deleted
+    ]
+    return chosen(
+        policies=(row.name for row in sorted(named, key=lambda row: row.position)),
+        listener_tags=listener.tags,
+        load_balancer_tags=tree.load_balancer.tags,
+        flavor=tree.load_balancer.flavor_enhanced_services,
+    )
+
+
+def _pools_of(tree: LoadBalancerTree) -> tuple[ServicePool, ...]:
+    members: dict[str, list[ServiceMember]] = {}
+    for row in tree.members:
+        if not row.deleted:
+            members.setdefault(row.pool_id, []).append(_member(row))
+    monitors = {row.pool_id: _monitor(row) for row in tree.health_monitors if not row.deleted}
+    return tuple(
+        _pool(row, tuple(members.get(row.id, ())), monitors.get(row.id)) for row in tree.pools if not row.deleted
+    )

@@ -1,0 +1,156 @@
+"""Context of the current API request. Its id goes from the API through the database and the agent to the device.
+
+The id of a request is also the identity of the change that it makes (:mod:`evenkeel.core.status.changes`), so it
+travels with every definition. An agent sends the ids of the changes that it writes to the device, and both log them.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+from uuid import uuid4
+
+from evenkeel.core.kit.tracing import tracer
+
+PREFIX = "req-"
+"""Prefix of a request id, like that of OpenStack's ``x-openstack-request-id``."""
+HEADER = "X-Request-Id"
+"""Header of requests to devices: one or more request ids, separated by commas."""
+NAMED_MAX = 20
+"""Most ids in one header and in one line of a log."""
+USER_MAX = 255
+"""Characters of a user's name or id that are stored."""
+ADDRESS_MAX = 64
+"""Characters of a client's address that are stored."""
+
+_ID = re.compile(r"req-[0-9a-f-]{36}")
+
+
+class Requester(NamedTuple):
+    """The user and client that sent a request; all attributes are empty outside of a request of the API."""
+
+    user: str = ""
+    """The user's name, or the id if there is no name."""
+    project_id: str = ""
+    request_id: str = ""
+    user_id: str = ""
+    """The user's id; empty if there is no authentication or it gives users no ids."""
+    address: str = ""
+    """IP address of the connection's peer, which may be a proxy."""
+
+    @property
+    def named(self) -> str:
+        """Text that names the user, ``by alice``; empty outside of a request of the API."""
+        return f"by {self.user or 'an unnamed user'}" if self.request_id else ""
+
+
+NO_REQUESTER = Requester()
+
+
+class _Request:
+    """State of the current request. ``change_id``: not yet used. ``statements``: number of SQL statements, if they are
+    counted.
+    """
+
+    __slots__ = ("change_id", "requester", "statements")
+
+    def __init__(self, change_id: str) -> None:
+        self.change_id = change_id
+        self.statements = 0
+        self.requester = Requester(request_id=PREFIX + change_id)
+
+
+_request: ContextVar[_Request | None] = ContextVar("request", default=None)
+_written: ContextVar[str] = ContextVar("written_request_ids", default="")
+
+
+def begin_request() -> str:
+    """Start a new request of this task; returns its id, for answers and logs."""
+    change_id = str(uuid4())
+    _request.set(_Request(change_id))
+    return PREFIX + change_id
+
+
+def note_caller(*, name: str, user_id: str, project_id: str, address: str) -> None:
+    """Record the user and client of the current request, after authentication."""
+    request = _request.get()
+    if request is not None:
+        request.requester = request.requester._replace(
+            user=_stored(name or user_id, USER_MAX),
+            user_id=_stored(user_id, USER_MAX),
+            project_id=project_id,
+            address=_stored(address, ADDRESS_MAX),
+        )
+
+
+def _stored(text: str, characters_max: int) -> str:
+    # PostgreSQL stores no NUL
+    return text.replace("\0", "")[:characters_max]
+
+
+def requester() -> Requester:
+    """Return the user who sent the current request."""
+    request = _request.get()
+    return NO_REQUESTER if request is None else request.requester
+
+
+def new_change_id() -> str:
+    """Return the id of the current request once; after that, and outside of requests, a random one: a transaction that
+    runs again, or a second change of one request, must not have the identity of another change that a database may have
+    stored and lost.
+    """
+    request = _request.get()
+    if request is None:
+        return str(uuid4())
+    if not request.change_id:
+        another = str(uuid4())
+        tracer().also(another)
+        return another
+    change_id, request.change_id = request.change_id, ""
+    return change_id
+
+
+def note_statement() -> None:
+    """Count one SQL statement of the current request."""
+    request = _request.get()
+    if request is not None:
+        request.statements += 1
+
+
+def statements() -> int:
+    """Number of SQL statements of the current request; 0 if they are not counted."""
+    request = _request.get()
+    return 0 if request is None else request.statements
+
+
+def request_ids(change_ids: Iterable[str]) -> str:
+    """Ids of the requests that made these changes, at most :data:`NAMED_MAX`, separated by commas for a log or a
+    header. A change without a request (a certificate was renewed, for example) has an id, too.
+    """
+    # sorted, so that equal changes give equal texts
+    named = sorted({PREFIX + change_id for change_id in change_ids if change_id})
+    return ",".join(named[:NAMED_MAX])
+
+
+@contextmanager
+def writing(ids: str) -> Iterator[None]:
+    """Send these :func:`request_ids` with requests to devices made by this task, and by tasks that it starts, until the
+    block ends.
+    """
+    token = _written.set(ids)
+    try:
+        yield
+    finally:
+        _written.reset(token)
+
+
+def written_ids() -> str:
+    """Request ids set by :func:`writing`; empty outside of it."""
+    return _written.get()
+
+
+def read_header(text: str) -> tuple[str, ...]:
+    """Return the ids in a client's header; entries that are no ids are dropped."""
+    # cut first: a client may send a header of any length
+    return tuple(_ID.findall(text[: (len(PREFIX) + 37) * NAMED_MAX]))

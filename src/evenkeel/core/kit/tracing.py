@@ -1,0 +1,170 @@
+"""Traces of changes through all processes: the port, and a tracer that makes no traces.
+
+The id of an API request is the identity of the change that it makes, and travels with it (see
+:mod:`evenkeel.core.kit.request_context`). It is also the trace id, and the id of the request's span is a part of it: so
+any process that has a change can compute its place in the trace, and messages need no field for it.
+
+Every function costs next to nothing while no tracer is in use.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+Attributes = Mapping[str, str | int | float | bool]
+"""Attributes of a span. They never contain secrets or message bodies."""
+Changes = Mapping[str, str]
+"""Load balancer id by change id."""
+
+HEADER = "traceparent"
+"""Header of HTTP requests with the trace: W3C Trace Context."""
+NO_ATTRIBUTES: Attributes = {}
+
+
+class Span(Protocol):
+    """One step of a trace. It ends with its block; an error that leaves the block is recorded by its type."""
+
+    def set(self, name: str, value: str | int) -> None: ...
+
+    def fail(self, reason: str) -> None:
+        """Mark the step as failed."""
+        ...
+
+
+class DeferredSpan(Protocol):
+    """A step of which the changes, and so the traces, turn out after its beginning. It is dropped if there are none."""
+
+    def concerns(self, changes: Changes) -> None:
+        """Add the span to the trace of each of these changes; called once. Spans inside it belong to the first change's
+        trace.
+        """
+        ...
+
+
+class Origin(Protocol):
+    """A span to which later spans are added."""
+
+
+class Tracer(Protocol):
+    """Port to traces: makes spans. No method raises."""
+
+    @property
+    def on(self) -> bool:
+        """True if the tracer makes spans; if not, callers need not gather attributes."""
+        ...
+
+    def request(
+        self, change_id: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES, client: str = ""
+    ) -> AbstractContextManager[Span]:
+        """Begin the first span of a trace: an API request that may make a change of that id. ``client``:
+        ``traceparent`` header of a client with a trace of its own, to which the span gets a link; clients do not choose
+        our trace ids.
+        """
+        ...
+
+    def also(self, change_id: str) -> None:
+        """Begin the trace of another change that the current request makes, with a link to the request."""
+        ...
+
+    def span(
+        self, name: str, *, attributes: Attributes = NO_ATTRIBUTES, remote: bool = False
+    ) -> AbstractContextManager[Span]:
+        """Begin a step within the current one; nothing if there is none. ``remote``: another program does the work."""
+        ...
+
+    def deferred_span(
+        self, name: str, *, attributes: Attributes = NO_ATTRIBUTES
+    ) -> AbstractContextManager[DeferredSpan]:
+        """A step of which the changes turn out later."""
+        ...
+
+    def origin(self) -> Origin | None:
+        """Return the current span; None if there is none."""
+        ...
+
+    def after(
+        self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES
+    ) -> AbstractContextManager[Span]:
+        """Begin a step that follows from ``origin``, which may have ended."""
+        ...
+
+    def received(
+        self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES
+    ) -> AbstractContextManager[Span]:
+        """Begin a step for a request from another process of this project, with its ``traceparent``; nothing if
+        ``header`` is none.
+        """
+        ...
+
+    def headers(self) -> Mapping[str, str]:
+        """Headers for requests made in the current step; empty outside of one."""
+        ...
+
+
+class _Nothing:
+    """A span, or deferred span, that is not recorded."""
+
+    def __enter__(self) -> "_Nothing":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def set(self, name: str, value: str | int) -> None:
+        """Do nothing: the span is not recorded."""
+
+    def fail(self, reason: str) -> None:
+        """Do nothing: the span is not recorded."""
+
+    def concerns(self, changes: Changes) -> None:
+        """Do nothing: the span is not recorded."""
+
+
+NOTHING = _Nothing()
+_NO_HEADERS: Mapping[str, str] = {}
+
+
+class NoTracer:
+    """A tracer that makes no spans."""
+
+    on = False
+
+    def request(
+        self, change_id: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES, client: str = ""
+    ) -> _Nothing:
+        return NOTHING
+
+    def also(self, change_id: str) -> None:
+        """Do nothing: the change is not traced."""
+
+    def span(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES, remote: bool = False) -> _Nothing:
+        return NOTHING
+
+    def deferred_span(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
+        return NOTHING
+
+    def origin(self) -> Origin | None:
+        return None
+
+    def after(self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
+        return NOTHING
+
+    def received(self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
+        return NOTHING
+
+    def headers(self) -> Mapping[str, str]:
+        return _NO_HEADERS
+
+
+_tracer: Tracer = NoTracer()
+
+
+def tracer() -> Tracer:
+    """Return the tracer of this process."""
+    return _tracer
+
+
+def use_tracer(new: Tracer) -> None:
+    """Set the tracer of this process."""
+    global _tracer  # one for each process, like the registry of metrics
+    _tracer = new

@@ -1,0 +1,1 @@
+"""Networks, subnets, addresses and ports that load balancers and devices use."""

@@ -1,0 +1,499 @@
+"""Networks of load balancers on the devices of a group: the objects that they need there, and their route domains.
+Pure.
+
+The project's own networks of one load balancer are in one route domain. A project's networks share its first one as
+long as their subnets do not overlap; a network stays in its route domain while a load balancer of the project uses it.
+Networks that projects share (*common* ones, :func:`is_common`) are in the common route domain. Their objects on the
+devices are made for the device group's common shard, so a load balancer on them waits until that has been done.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from ipaddress import ip_address, ip_network
+
+from msgspec.structs import replace
+
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.addresses import parsed_range
+from evenkeel.core.networking.network import PortClaim
+from evenkeel.core.networking.networks import (
+    COMMON_ROUTE_DOMAIN,
+    SEGMENTS_MAX,
+    TUNNELS,
+    AddressUse,
+    DeclaredNetwork,
+    DeviceAddress,
+    MemberHost,
+    NetworkLayout,
+    ServiceNetwork,
+    ServiceSubnet,
+    traffic_group_of,
+)
+from evenkeel.core.resources.model import LoadBalancerTree, Subnet
+
+
+class NotAttachable(Exception):
+    """Devices cannot be attached to the networks of a load balancer; the exception's text gives the reason."""
+
+
+class NotAllocated(Exception):
+    """A route domain or an address has to be allocated first."""
+
+
+class NotReady(Exception):
+    """Devices are still being attached to a common network of a load balancer; the exception's text
+    names the network.
+    """
+
+
+class KnownSubnet(Value):
+    """A subnet and its network; ``network`` None: the network is not declared."""
+
+    subnet: Subnet
+    network: DeclaredNetwork | None
+
+    @property
+    def from_service(self) -> bool:
+        """True if addresses of devices in the subnet are ports at the network service."""
+        return self.network is not None and self.network.from_service
+
+
+class DevicePort(Value):
+    """A port that is needed at the network service for an address of devices."""
+
+    subnet_id: str
+    network_id: str
+    use: AddressUse
+    owner: str
+    index: int
+    binding_host: str
+    common: bool = False
+    """True: the network is a common one, and the address belongs to the common shard."""
+
+    @property
+    def name(self) -> str:
+        """Name of the port at the network service."""
+        return "-".join((self.use, self.owner, self.subnet_id))
+
+
+class TakenAddress(Value):
+    """A port that was created for an address of devices, and its claim."""
+
+    port: DevicePort
+    address: str
+    port_id: str
+    claim: PortClaim
+
+
+class Needs(Value):
+    """Facts and ports that only the network service can supply before devices can be attached."""
+
+    subnets: Mapping[LoadBalancerId, frozenset[str]] = {}
+    """Unknown subnets by load balancer."""
+    ports: Mapping[LoadBalancerId, tuple[DevicePort, ...]] = {}
+    """Ports to create by load balancer, which is left out until they exist."""
+    members: frozenset[tuple[str, str]] = frozenset()
+    """Pairs (network id, address) of members on tunnels whose hosts are unknown."""
+
+    def __bool__(self) -> bool:
+        return bool(self.subnets or self.ports or self.members)
+
+
+class NetworkFacts(Value):
+    """Facts about subnets, read from a network service."""
+
+    subnets: tuple[KnownSubnet, ...] = ()
+    refused: Mapping[str, str] = {}
+    """Reasons why devices cannot be attached, by subnet id. A subnet in neither attribute does not exist."""
+
+
+class DueFacts(Value):
+    """A network whose facts are due to be read again."""
+
+    network_id: str
+    subnets: frozenset[str]
+    members: frozenset[str]
+    """Addresses of members whose hosts devices need, or needed, in their forwarding tables."""
+
+
+class CommonNetwork(Value):
+    """State of a network that projects share, in the device group's common shard."""
+
+    revision: int
+    applied_revision: int
+    reason: str = ""
+    """Reason why the devices could not be attached at the last attempt."""
+
+
+class Attached(Value):
+    """Networks, addresses and hosts that the devices have for one shard."""
+
+    route_domains: Mapping[str, int] = {}
+    """Route domain number by network id."""
+    addresses: Mapping[str, tuple[DeviceAddress, ...]] = {}
+    """Allocated device addresses by subnet id."""
+    hosts: Mapping[tuple[str, str], MemberHost] = {}
+    """Host by (network id, member address); without a MAC address if the member has no port."""
+    common: Mapping[str, CommonNetwork] = {}
+    """Common networks by network id."""
+    common_addresses: Mapping[str, tuple[DeviceAddress, ...]] = {}
+    """Allocated device addresses by subnet id, on common networks; without addresses being released."""
+    needed: Mapping[str, int] = {}
+    """By network id, the revision of a common network that provides all the shard needs from it."""
+
+
+class SubnetsInUse(Value):
+    """Ids of the subnets of a load balancer's VIPs and members. Members without a subnet are reached by routing."""
+
+    vips: frozenset[str] = frozenset()
+    members: frozenset[str] = frozenset()
+
+    @property
+    def all(self) -> frozenset[str]:
+        """Ids of the subnets of VIPs and members together."""
+        return self.vips | self.members
+
+
+def subnets_in_use(tree: LoadBalancerTree) -> SubnetsInUse:
+    """The subnets on which a load balancer listens or has members."""
+    root = tree.load_balancer
+    if root.deleted or root.vip is None:
+        return SubnetsInUse()
+    return SubnetsInUse(
+        vips=frozenset({root.vip.subnet_id, *(vip.subnet_id for vip in root.additional_vips)}),
+        members=frozenset(row.subnet_id for row in tree.members if row.subnet_id is not None and not row.deleted),
+    )
+
+
+def tunnels_of_service(subnets: Iterable[KnownSubnet]) -> dict[str, str]:
+    """Map subnet id to network id for subnets on tunnels of which the network service may have the members' hosts."""
+    return {
+        each.subnet.id: each.subnet.network_id
+        for each in subnets
+        if each.network is not None and each.from_service and each.network.network_type in TUNNELS
+    }
+
+
+def members_on_tunnels(tree: LoadBalancerTree, tunnels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield (network id, address) of each member whose host the devices must have. ``tunnels``: network id by subnet
+    id, from :func:`tunnels_of_service`.
+    """
+    for member in tree.members:
+        if member.subnet_id is not None and member.subnet_id in tunnels and not member.deleted:
+            yield tunnels[member.subnet_id], member.address
+
+
+def subnets_to_attach(
+    uses: SubnetsInUse, known: Mapping[str, KnownSubnet], layout: NetworkLayout, project_id: ProjectId
+) -> tuple[KnownSubnet, ...]:
+    """Return the used subnets that need objects on the devices, sorted by id. ``project_id``: project of the load
+    balancer. Raises :class:`NotAttachable`.
+    """
+    found = []
+    for subnet_id in sorted(uses.all):
+        if subnet_id not in known:
+            raise NotAttachable(f"subnet {subnet_id} is not known to the network service")
+        each = known[subnet_id]
+        if each.subnet.network_id not in layout.common_network_ids:
+            found.append(each)
+            _check(each, layout, project_id)
+    _check_crossing(uses, found, layout)
+    return tuple(found)
+
+
+def _check_crossing(uses: SubnetsInUse, found: Sequence[KnownSubnet], layout: NetworkLayout) -> None:
+    """Check that a load balancer's networks may be combined. It may be in the common route domain and in one of its
+    project's, unless these are strict. It may not have members in networks that an operator attached and in others:
+    devices have no source addresses in the former. Raises :class:`NotAttachable`.
+    """
+    own = [each for each in found if not _in_common(each, layout)]
+    shared = [each for each in found if _in_common(each, layout)]
+    _check_overlaps(own, shared)
+    if without_route_domains(layout) or not found:
+        return
+    here = frozenset(each.subnet.id for each in found)
+    if here != uses.all and (here & uses.vips or uses.members - here):
+        names = ", ".join(sorted({each.subnet.network_id for each in found}))
+        raise NotAttachable(
+            "with members in networks of common_network_ids, which are in the common route domain, it can have neither"
+            f" its VIP nor other members elsewhere: {names}"
+        )
+    if own and layout.strict and (shared or here != uses.all):
+        names = ", ".join(sorted({each.subnet.network_id for each in own}))
+        raise NotAttachable(
+            f"it is in networks of the common route domain and in others ({names}): traffic does not pass between route"
+            " domains, by f5_route_domain_strictness"
+        )
+
+
+def _check_overlaps(own: Sequence[KnownSubnet], shared: Sequence[KnownSubnet]) -> None:
+    """Raise :class:`NotAttachable` if own subnets overlap with shared ones: an address must
+    identify its route domain.
+    """
+    cidrs = [(one.subnet.cidr, other.subnet.cidr) for one in own for other in shared]
+    for one, other in cidrs:
+        if _overlap(one, other):
+            raise NotAttachable(f"its subnets overlap: {one}, and {other} of a network that projects share")
+
+
+def _in_common(each: KnownSubnet, layout: NetworkLayout) -> bool:
+    return each.network is not None and is_common(each.network, layout)
+
+
+def _check(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectId) -> None:
+    network = each.network
+    if network is None:
+        raise NotAttachable(
+            f"network {each.subnet.network_id} of subnet {each.subnet.id} is not declared, so its segment is not known;"
+            " 'evenkeel network create' declares it"
+        )
+    if network.network_type not in layout.network_types:
+        allowed = ", ".join(layout.network_types) or "none"
+        raise NotAttachable(
+            f"network {network.id} is of type {network.network_type}; the devices are attached to {allowed}"
+        )
+    _check_segment(network)
+    open_to_all = network.shared or network.external
+    if not open_to_all and {network.project_id, each.subnet.project_id} - {None, project_id}:
+        # tenants may name any subnet as a member's
+        raise NotAttachable(f"network {network.id} of subnet {each.subnet.id} belongs to another project")
+    if is_common(network, layout) and layout.floating and len(layout.traffic_groups) > 1:
+        raise NotAttachable(
+            f"network {network.id} is shared by projects of several traffic groups, of which only one can have the"
+            " members' gateway: f5_snat_mode True, or one of traffic_groups"
+        )
+
+
+def _check_segment(network: DeclaredNetwork) -> None:
+    """Check that the network has a segment: a network service may not have chosen one yet. Raises
+    :class:`NotAttachable`.
+    """
+    highest, segment = SEGMENTS_MAX.get(network.network_type), network.segmentation_id
+    if highest is None or (segment is not None and 1 <= segment <= highest):
+        return
+    what = "has no segment" if segment is None else f"has the segment {segment}"
+    raise NotAttachable(
+        f"network {network.id} {what}: one of type {network.network_type} needs a number from 1 to {highest}"
+    )
+
+
+def is_common(network: DeclaredNetwork, layout: NetworkLayout) -> bool:
+    """Whether projects share the network's objects on devices."""
+    return (
+        layout.all_common
+        or network.shared
+        or (network.external and layout.external_common)
+        or network.id in layout.common_network_ids
+    )
+
+
+def common_networks_of(subnets: Iterable[KnownSubnet], layout: NetworkLayout) -> frozenset[str]:
+    """Ids of the common networks of these subnets, without networks that an operator attached."""
+    networks = {each.network.id for each in subnets if each.network is not None and is_common(each.network, layout)}
+    return frozenset(networks).difference(layout.common_network_ids)
+
+
+def service_networks(
+    subnets: Iterable[KnownSubnet],
+    layout: NetworkLayout,
+    attached: Attached,
+    project_id: ProjectId,
+    members: Collection[tuple[str, str]] = (),
+) -> tuple[ServiceNetwork, ...]:
+    """The networks of a service definition. ``members``: result of :func:`members_on_tunnels`. Raises
+    :class:`NotAllocated`, :class:`NotAttachable`, :class:`NotReady`.
+    """
+    by_network: dict[str, list[ServiceSubnet]] = {}
+    networks: dict[str, DeclaredNetwork] = {}
+    for each in subnets:
+        if each.network is None or each.network.id not in attached.route_domains:
+            raise NotAllocated
+        if is_common(each.network, layout):
+            found = _common_subnet(each, layout, attached, project_id)
+        else:
+            found = _service_subnet(each.subnet, layout, attached, project_id)
+            found = replace(found, hosts=_hosts(each.subnet, attached, members))
+        by_network.setdefault(each.network.id, []).append(found)
+        networks[each.network.id] = each.network
+    own = {id_: attached.route_domains[id_] for id_, each in networks.items() if not is_common(each, layout)}
+    if len(set(own.values())) > 1:
+        raise NotAttachable(
+            "its networks are in different route domains, because subnets of the project overlap: "
+            + ", ".join(f"{id_} in {own[id_]}" for id_ in sorted(own))
+        )
+    for id_ in sorted(networks.keys() - own.keys()):
+        _check_ready(id_, attached)
+    return tuple(
+        service_network(
+            network,
+            project_id,
+            common=id_ not in own,
+            route_domain=attached.route_domains[id_],
+            subnets=by_network[id_],
+        )
+        for id_, network in sorted(networks.items())
+    )
+
+
+def service_network(
+    network: DeclaredNetwork,
+    project_id: ProjectId,
+    *,
+    common: bool,
+    route_domain: int,
+    subnets: Iterable[ServiceSubnet],
+) -> ServiceNetwork:
+    """Convert a declared network to its form in service definitions."""
+    return ServiceNetwork(
+        id=network.id,
+        project_id=project_id,
+        network_type=network.network_type,
+        common=common,
+        route_domain=route_domain,
+        physical_network=network.physical_network,
+        segmentation_id=network.segmentation_id,
+        mtu=network.mtu,
+        external=network.external,
+        subnets=tuple(subnets),
+        vteps=network.vteps,
+    )
+
+
+def _check_ready(network_id: str, attached: Attached) -> None:
+    """Raise :class:`NotReady` or :class:`NotAttachable` until the devices have everything that the shard needs of a
+    common network.
+    """
+    state = attached.common[network_id]
+    # a newer revision may be pending for other shards: this one waits only for the revision that it needs
+    if state.applied_revision >= attached.needed.get(network_id, state.revision):
+        return
+    if state.reason:
+        raise NotAttachable(f"network {network_id}, which projects share: {state.reason}")
+    raise NotReady(f"the devices are being attached to network {network_id}, which projects share")
+
+
+def _common_subnet(
+    each: KnownSubnet, layout: NetworkLayout, attached: Attached, project_id: ProjectId
+) -> ServiceSubnet:
+    """A subnet of a common network, with the device addresses that the project's load balancers use."""
+    subnet = each.subnet
+    if subnet.network_id not in attached.common or attached.route_domains[subnet.network_id] != COMMON_ROUTE_DOMAIN:
+        raise NotAllocated
+    found = allocated_subnet(subnet, attached.common_addresses.get(subnet.id, ()), wanted_common_addresses(layout))
+    if len(found.addresses) < len(tuple(wanted_common_addresses(layout))):
+        raise NotAllocated
+    traffic_group = traffic_group_of(project_id, layout.traffic_groups)
+    mine = (one for one in found.addresses if one.use is AddressUse.SNAT and one.owner == traffic_group)
+    return replace(found, addresses=tuple(mine))
+
+
+def _service_subnet(subnet: Subnet, layout: NetworkLayout, attached: Attached, project_id: ProjectId) -> ServiceSubnet:
+    wanted = tuple(wanted_addresses(layout, project_id))
+    found = allocated_subnet(subnet, attached.addresses.get(subnet.id, ()), wanted)
+    if len(found.addresses) < len(wanted):
+        raise NotAllocated
+    return found
+
+
+def allocated_subnet(
+    subnet: Subnet, addresses: Iterable[DeviceAddress], wanted: Iterable["WantedAddress"]
+) -> ServiceSubnet:
+    """The subnet with the wanted addresses that are already allocated."""
+    has = {(one.use, one.owner, one.index): one for one in addresses}
+    return ServiceSubnet(
+        id=subnet.id,
+        cidr=subnet.cidr,
+        gateway_ip=subnet.gateway_ip,
+        addresses=tuple(has[each] for each in sorted(wanted) if each in has),
+    )
+
+
+def _hosts(subnet: Subnet, attached: Attached, members: Collection[tuple[str, str]]) -> tuple[MemberHost, ...]:
+    here = ip_network(subnet.cidr)
+    known = (attached.hosts.get(each) for each in sorted(members) if each[0] == subnet.network_id)
+    return tuple(host for host in known if host is not None and host.mac_address and ip_address(host.address) in here)
+
+
+WantedAddress = tuple[AddressUse, str, int]
+"""Key of a device address: (use, owner, index)."""
+
+
+def wanted_addresses(layout: NetworkLayout, project_id: ProjectId) -> Iterator[WantedAddress]:
+    """Yield the addresses that the devices need in a subnet of the project."""
+    for device in layout.devices:
+        yield AddressUse.SELF, device, 0
+    traffic_group = traffic_group_of(project_id, layout.traffic_groups)
+    if layout.floating:
+        yield AddressUse.FLOATING, traffic_group, 0
+    for index in range(layout.snat_addresses):
+        yield AddressUse.SNAT, traffic_group, index
+
+
+def wanted_common_addresses(layout: NetworkLayout) -> Iterator[WantedAddress]:
+    """Yield the addresses that the devices need in a subnet of a common network: for the projects of all traffic
+    groups.
+    """
+    for device in layout.devices:
+        yield AddressUse.SELF, device, 0
+    for traffic_group in layout.traffic_groups:
+        if layout.floating:
+            yield AddressUse.FLOATING, traffic_group, 0
+        for index in range(layout.snat_addresses):
+            yield AddressUse.SNAT, traffic_group, index
+
+
+# -- allocation
+
+
+def chosen_route_domain(
+    new: Collection[KnownSubnet], there: Mapping[int, Sequence[str]], layout: NetworkLayout
+) -> int | None:
+    """Return the first of the project's route domains in which these subnets overlap none; None: a new one is needed.
+    ``there``: the CIDRs in each route domain, oldest first. Raises :class:`NotAttachable` if no more are allowed, or
+    the subnets overlap among themselves.
+    """
+    cidrs = [each.subnet.cidr for each in new]
+    if any(_overlap(one, other) for place, one in enumerate(cidrs) for other in cidrs[:place]):
+        raise NotAttachable(f"its subnets overlap: {', '.join(sorted(cidrs))}")
+    # the oldest one that fits, so that a project's networks share a route domain as far as possible
+    for number, others in there.items():
+        if not any(_overlap(one, other) for one in cidrs for other in others):
+            return number
+    if len(there) < layout.route_domains_max:
+        return None
+    raise NotAttachable(
+        f"{', '.join(sorted(cidrs))} overlaps another subnet of the project, which may have"
+        f" {layout.route_domains_max} route domain(s): max_namespaces_per_tenant"
+    )
+
+
+def check_no_overlap(new: Collection[KnownSubnet], there: Collection[str]) -> None:
+    """Check that subnets of common networks, which are all in one route domain, do not overlap. ``there``: CIDRs
+    already in it. Raises :class:`NotAttachable`.
+    """
+    cidrs = [each.subnet.cidr for each in new]
+    others = [*there, *cidrs]
+    for place, one in enumerate(cidrs):
+        found = next((other for other in others[: len(there) + place] if _overlap(one, other)), None)
+        if found is not None:
+            raise NotAttachable(f"{one} overlaps {found}, which is in the common route domain, too")
+
+
+def _overlap(one: str, other: str) -> bool:
+    first, second = ip_network(one), ip_network(other)
+    return first.version == second.version and first.overlaps(second)
+
+
+def without_route_domains(layout: NetworkLayout) -> bool:
+    """Whether all networks are in the common route domain."""
+    return layout.route_domains_max == COMMON_ROUTE_DOMAIN
+
+
+def free_addresses(subnet: Subnet, taken: Collection[str]) -> Iterator[str]:
+    """Yield addresses that may be allocated to devices and are free, lowest first."""
+    for text in subnet.device_addresses:
+        first, last = parsed_range(text)
+        for number in range(int(first), int(last) + 1):
+            address = str(ip_address(number) if first.version == 4 else type(first)(number))
+            if address not in taken:
+                yield address

@@ -1,0 +1,141 @@
+"""Ports at a network service: of VIPs, and of addresses of devices. A :class:`PortClaim` is stored before a port is
+created outside the database, so that it is found and released whichever process fails in between.
+"""
+
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.kit.values import Value
+
+RETRY = Backoff(initial_seconds=5.0, max_seconds=300.0)
+"""Delays between retries of calls to the network service."""
+
+
+class VipPort(Value):
+    """Attributes that mark a port as the port of a VIP."""
+
+    name: str
+    device_owner: str
+    device_id: str
+
+
+def octavia_port(load_balancer_id: LoadBalancerId) -> VipPort:
+    """Name, owner and device id of a VIP's port as Octavia sets them."""
+    return VipPort(name=f"octavia-lb-{load_balancer_id}", device_owner="Octavia", device_id=f"lb-{load_balancer_id}")
+
+
+def lbaas_v2_port(load_balancer_id: LoadBalancerId) -> VipPort:
+    """Name, owner and device id of a VIP's port as LBaaS v2 sets them."""
+    return VipPort(
+        name=f"loadbalancer-{load_balancer_id}", device_owner="neutron:LOADBALANCERV2", device_id=load_balancer_id
+    )
+
+
+def lbaas_v1_port(vip_id: str) -> VipPort:
+    """Name, owner and device id of a VIP's port as LBaaS v1 sets them."""
+    return VipPort(name=f"vip-{vip_id}", device_owner="neutron:LOADBALANCER", device_id=vip_id)
+
+
+def device_port(claim_id: str, name: str) -> VipPort:
+    """Marks of the port of a device address. Neutron trusts ports whose owner begins with ``network:``: no security
+    group applies to them, and tenants can neither make nor change such ports.
+    """
+    return VipPort(name=name, device_owner="network:evenkeel", device_id=claim_id)
+
+
+def mark_of(device_owner: str, device_id: str) -> VipPort:
+    """Return the marks of a port with this owner and device id."""
+    name = {"Octavia": f"octavia-{device_id}", "neutron:LOADBALANCER": f"vip-{device_id}"}
+    return VipPort(
+        name=name.get(device_owner, f"loadbalancer-{device_id}"), device_owner=device_owner, device_id=device_id
+    )
+
+
+ADDITIONAL_ADDRESS = "additional_vips.ip_address"
+"""Attribute that errors about an additional address name."""
+
+
+class WantedVip(Value):
+    """An additional address that a load balancer requests."""
+
+    subnet_id: str
+    address: str | None = None
+    """Wanted IP address; None: any free one."""
+
+
+class PortOptions(Value):
+    """Options of a VIP's port, other than its addresses."""
+
+    qos_policy_id: str | None = None
+    security_group_ids: tuple[str, ...] | None = ()
+    """Ids of security groups. Empty: the network service's default. None: unchanged."""
+    vnic_type: str = "normal"
+    """VNIC type of the port; fixed when the port is created."""
+    binding_host: str | None = None
+    """Host of the devices: the port is bound to it, and its administrative state is set to up. None: unchanged."""
+
+
+NO_OPTIONS = PortOptions()
+
+
+class LostPort(Value):
+    """A VIP's port that no longer exists at the network service, with the facts needed to recreate it."""
+
+    project_id: ProjectId
+    network_id: str
+    addresses: tuple[tuple[str, str], ...]
+    """Pairs (subnet id, address) of the VIP and of additional VIPs."""
+    mark: VipPort
+
+
+class VipPortId(Value):
+    """The id of the port of a load balancer's VIP."""
+
+    load_balancer_id: LoadBalancerId
+    port_id: str
+
+
+class DuePort(Value):
+    """A port that has to be updated at the network service."""
+
+    load_balancer_id: LoadBalancerId
+    revision: int
+    """Revision of the load balancer that changed the port last."""
+    port_id: str
+    options: PortOptions
+    lost: LostPort | None = None
+    """The lost port that has to be recreated first; None: the port exists."""
+
+
+class PortClaim(Value):
+    """Record of a port that may exist outside the database."""
+
+    claim_id: str
+    """Id of the load balancer or LBaaS v1 vip with this VIP; for a port of devices, an id of its own."""
+    device_owner: str
+    device_id: str
+    """``device_id`` of the port. Together with the owner it finds the port if its id was never stored."""
+    port_id: str | None = None
+    """Id of the port; None until the object that uses the port was stored."""
+
+    @property
+    def borrowed(self) -> bool:
+        """True if the port is a tenant's own: it is not deleted with the object that uses it, but only unbound."""
+        return not self.device_owner
+
+
+class DeviceBinding(Value):
+    """The port of a device address, and the host to which it is to be bound."""
+
+    claim_id: str
+    port_id: str
+    host: str
+
+
+class DueClaim(Value):
+    """A claim to release: the object that used the port is gone, or was never stored."""
+
+    claim: PortClaim
+    age_seconds: float
+    """Seconds since the claim was stored."""
+    attempts: int
+    """Number of attempts, including this one."""

@@ -1,0 +1,88 @@
+"""Reachability of a device group: the devices that no agent reaches, and the resulting state of the group. Pure.
+
+The report of an agent that is cut off does not count for a device that another one reaches. An agent that has not
+reported yet, or that stopped while it reached its devices, does not make them unreachable: while it restarts, the known
+state stays, whatever a cut-off agent reports meanwhile.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from evenkeel.core.kit.values import Value
+from evenkeel.core.placement import AgentSnapshot
+
+GRACE_SECONDS = 1.0
+"""Seconds for which all devices have to be unreachable before this is reported: an agent may briefly fail to reach its
+devices.
+"""
+UNWATCHED_SECONDS = 30.0
+"""Seconds without any agent before this is reported: all agents may restart at the same time, and the devices go on
+without them.
+"""
+
+
+class ReachKind(StrEnum):
+    """Kind of a device group's reachability."""
+
+    REACHED = "reached"  # an agent reaches a device of the group
+    NONE = "none"  # agents are up, or were until recently, and reach no device
+    UNWATCHED = "unwatched"  # no agent is up that could report it
+
+
+class Reach(Value):
+    """The reachability of a group's devices."""
+
+    kind: ReachKind = ReachKind.REACHED
+    away: tuple[str, ...] = ()
+    """Devices that no agent reaches, as far as agents report; sorted."""
+
+    def reason(self, place: str) -> str:
+        """Return the status reason for load balancers of the device group; empty if there is none. The text is the same
+        for the same kind.
+        """
+        match self.kind:
+            case ReachKind.NONE:
+                return f"no device of device group {place} can be reached"
+            case ReachKind.UNWATCHED:
+                return f"no agent of device group {place} is up, so its devices are not observed"
+            case _:
+                return ""
+
+
+def judge(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
+    """Compute the reachability of a group from its agents' rows at ``now``, the database's time."""
+    acting = [agent for agent in agents if agent.acts]
+    if not acting:
+        return _unwatched(known, agents, now)
+    reporting = [agent for agent in acting if agent.reachable_devices is not None]
+    if not reporting:
+        return known
+    away = set.intersection(*(set(agent.unreachable_devices) for agent in reporting))
+    doubt = any(_may_reach(agent, now) for agent in agents)
+    if doubt:  # which devices are unreachable depends on the silent agent's report, too
+        away &= set(known.away)
+    found = tuple(sorted(away))
+    if any(agent.reachable_devices for agent in reporting):
+        return Reach(away=found)
+    if doubt or now - max(agent.reachable_since for agent in reporting) < GRACE_SECONDS:
+        return known
+    return Reach(kind=ReachKind.NONE, away=found)
+
+
+def _may_reach(agent: AgentSnapshot, now: float) -> bool:
+    """Whether an agent may reach devices: it is live and has not reported yet; or it stopped recently, perhaps to
+    restart, and reached devices.
+    """
+    if agent.acts:
+        return agent.reachable_devices is None
+    return not agent.forced_down and agent.reachable_devices != 0 and now - agent.live_until <= UNWATCHED_SECONDS
+
+
+def _unwatched(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
+    """Return the reachability of a group without live agents: the last agent may have reported the devices unreachable
+    before it stopped; then that state stays.
+    """
+    if known.kind is ReachKind.NONE:
+        return known
+    last_live_at = max((agent.live_until for agent in agents), default=0.0)
+    return Reach(kind=ReachKind.UNWATCHED, away=known.away) if now - last_live_at > UNWATCHED_SECONDS else known

@@ -1,0 +1,69 @@
+"""Content of references in the form for devices. All readers use this module, so that the same content always has the
+same identity.
+"""
+
+from datetime import datetime, timedelta
+
+from evenkeel.core.kit.errors import CertificateExpired, CertificateNotYetValid
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.ports.key_manager import KeyManager
+from evenkeel.core.tls.certificates import CertificateContent, CertificateFacts, CertificateKind, CheckedCertificate
+
+CLOCK_SKEW = timedelta(minutes=5)
+"""Tolerated difference between the issuer's clock and the local one."""
+
+
+class ReadCertificate(Value):
+    """The current content of a reference."""
+
+    content: CertificateContent
+    facts: CertificateFacts | None
+    """Facts about the certificate, or about the first CA certificate; None for a revocation list."""
+    next_update: datetime | None = None
+    """The next update of a revocation list, if it states one."""
+
+    def check_validity(self, reference: str, now: datetime) -> None:
+        """Check the validity period for requests with a new reference. Certificates already in use stay in use; clients
+        check them.
+
+        Raises :class:`CertificateNotYetValid` and :class:`CertificateExpired`.
+        """
+        if self.facts is not None and self.facts.not_before > now + CLOCK_SKEW:
+            raise CertificateNotYetValid(reference, f"It is valid from {self.facts.not_before.isoformat()}.")
+        until = self.facts.not_after if self.facts is not None else self.next_update
+        if until is not None and until <= now:
+            raise CertificateExpired(reference, f"It was valid until {until.isoformat()}.")
+
+    def checked(self, reference: str) -> CheckedCertificate:
+        """Return the part of the content that the database stores."""
+        content = self.content
+        return CheckedCertificate(
+            reference=reference,
+            kind=content.kind,
+            sha256=content.sha256,
+            facts=self.facts,
+            next_update=self.next_update,
+        )
+
+
+async def read_certificate(
+    key_manager: KeyManager, reference: str, project_id: ProjectId, kind: CertificateKind
+) -> ReadCertificate:
+    """Read the content that a reference names from the key manager. Raises the errors of :class:`KeyManager`."""
+    if kind is CertificateKind.REVOCATION_LIST:
+        revoked = await key_manager.revocation_list(reference, project_id)
+        content = CertificateContent(kind=kind, sha256=revoked.sha256, revocation_list=revoked.content)
+        return ReadCertificate(content=content, facts=None, next_update=revoked.next_update)
+    if kind is CertificateKind.AUTHORITY:
+        authority = await key_manager.authority(reference, project_id)
+        content = CertificateContent(kind=kind, sha256=authority.sha256, certificates=authority.certificates)
+        return ReadCertificate(content=content, facts=authority.facts)
+    bundle = await key_manager.certificate(reference, project_id)
+    content = CertificateContent(
+        kind=kind,
+        sha256=bundle.sha256,
+        certificates=(bundle.certificate, *bundle.intermediates),
+        private_key=bundle.private_key,
+    )
+    return ReadCertificate(content=content, facts=bundle.facts)

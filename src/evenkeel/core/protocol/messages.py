@@ -1,0 +1,678 @@
+"""The messages between controllers and agents. Version 1.
+
+The database is the truth and the queue is a hint: every message may be lost, delayed, repeated or reordered. Structs
+are tagged by ``type``; unknown fields are ignored, and new fields have defaults, so that processes of adjacent versions
+understand each other. No message holds a secret in plain text; private keys are in boxes that only the requesting
+process can open.
+
+Agents call on the environment's shared callback queue and get a :class:`Reply`; controllers send hints to an agent's
+own queue.
+"""
+
+from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.devices.adoption import FoundAddress
+from evenkeel.core.devices.plans import DevicePlan
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
+from evenkeel.core.kit.values import Wire
+from evenkeel.core.networking.networks import NetworkLayout
+from evenkeel.core.resources.capacity import CapacityFigure
+from evenkeel.core.resources.enhanced_services import EnhancedService
+from evenkeel.core.resources.statuses import HaType, RescheduleMode
+from evenkeel.core.status.device_state import DeviceState
+from evenkeel.core.status.outcomes import Applied, ObservedStatistics, ObservedStatus
+from evenkeel.core.tls.certificates import CertificateKind
+
+MESSAGE_VERSION = 1
+"""Version of the messages. It is not raised when messages or fields with defaults are added. See
+``docs/reference/messages.md`` before raising it: a process of the previous version must understand the messages of this
+one.
+"""
+
+
+SESSION_LOST = "session_lost"
+"""The ``Refused`` code that ends a session: the agent owns nothing any more."""
+
+
+IMPLAUSIBLE_EPOCH = "implausible_epoch"
+"""The ``Refused`` code of a call with an epoch outside the accepted range: see :mod:`evenkeel.core.control.epochs`."""
+
+
+EPOCHS_USED_UP = "epochs_used_up"
+"""The ``Refused`` code when the range of epochs is used up."""
+
+
+OVERTAKEN = "overtaken"
+"""The ``Refused`` code of a report that arrived after a newer one of its session was processed. Its content is ignored:
+an agent that still waits for the answer sends its findings again, and one that got none has already done so.
+"""
+
+
+CERTIFICATES_PER_CALL = 20
+
+
+CERTIFICATES_SECONDS_MAX = 20.0
+"""Seconds within which controllers answer :class:`GetCertificates`: content that the key manager has not returned by
+then is reported as a problem.
+"""
+
+
+ORPHANS_PER_CALL = 1000
+"""Most orphans in one :class:`JudgeOrphans`; the agent requests verdicts for further ones after these are removed."""
+
+
+LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
+"""Largest total size of an answer sent in parts, because the caller holds all of it in memory."""
+
+
+class Message(Wire):
+    """Base class of all messages."""
+
+
+# -- agent -> controllers: calls, answered by a Reply ----------
+
+
+class Register(Message, tag="register"):
+    """Open a session: this process is now the agent of (environment, group, host)."""
+
+    agent_id: AgentId
+    session_id: SessionId
+    environment: str
+    group_number: int
+    host: str
+    device_driver: str
+    ha_type: HaType
+    reschedule: RescheduleMode = RescheduleMode.CONTROL
+    endpoints: tuple[str, ...] = ()
+    """Addresses of the group's devices, so that agents of one group with different devices are detected."""
+    identities: dict[str, str] = {}
+    """:attr:`DeviceState.identity` by endpoint, so that a device that is in two groups is detected."""
+    exclusive: bool = True
+    """True: no other device group of the environment may have one of these devices."""
+    capacity: dict[str, "CapacityFigure"] = {}
+    """Capacity figures as in :attr:`ReportState.capacity`, so that a new group has its limits from the start."""
+    seen: "ConfirmedState | None" = None
+    """State confirmed to earlier sessions of the process: see :attr:`Keepalive.seen`."""
+    names_session: bool = False
+    """True: the process names its session in every call and report, so that a call without one is not from it."""
+    sealing_key: bytes = b""
+    """The public key of the process, for which private keys are sealed: see :class:`GetCertificates`. Empty: the
+    process requests none.
+    """
+    network_layout: NetworkLayout = NetworkLayout()
+    """Attachment of the group's devices to networks, so that controllers allocate the objects needed there."""
+
+
+class Keepalive(Message, tag="keepalive"):
+    """Renew the session: updates one row, however many shards the agent owns."""
+
+    agent_id: AgentId
+    session_id: SessionId
+    seen: "ConfirmedState | None" = None
+    as_reported: bool = False
+    """True: the session's last :class:`ReportState` was computed again since the last keepalive, and is unchanged. Sent
+    only after a controller has announced :attr:`SessionState.repeats_hints`.
+    """
+
+
+class ConfirmedState(Wire):
+    """The newest data that the database has confirmed to a process: a database that does not contain it has lost
+    commits.
+    """
+
+    history: str
+    """:attr:`SessionState.history` in which the data was confirmed."""
+    keepalives: int = 0
+    """Highest :attr:`SessionState.keepalives` of that history."""
+    confirmed: "Applied | None" = None
+    """An outcome from a recently accepted report."""
+    confirmed_in: "ShardEpoch | None" = None
+    """The shard of ``confirmed``, at the epoch at which the agent served it then. None: the agent has removed the load
+    balancer since, so its row may be gone.
+    """
+    left: ShardId | None = None
+    """Id of a shard recently removed from the agent's assignments. Shards are never deleted: a missing row was lost."""
+
+
+class ReportState(Message, tag="report_state"):
+    """The full state report, sent every ``report_interval`` if it differs from the last one; otherwise
+    :attr:`Keepalive.as_reported` stands for it.
+    """
+
+    agent_id: AgentId
+    session_id: SessionId
+    configurations: dict[str, str] = {}
+    """The agent's settings in readable form; never secrets."""
+    devices: tuple["DeviceState", ...] = ()
+    queue_depth: int = 0
+    """Number of load balancers waiting in this agent to be reconciled."""
+    capacity_score: float = 0.0
+    capacity: dict[str, "CapacityFigure"] = {}
+    """Figures measured on the devices, by metric of the agent's ``capacity_policy``."""
+    capacity_measured_seconds_ago: float = 0.0
+    """Age of ``capacity`` in seconds when the report was made."""
+    sent_at_seconds: float = 0.0
+    """Time of the report by the monotonic clock of the agent's process: two reports show whether the database's clock
+    jumped in between. 0: the agent is of the previous version.
+    """
+    capacity_unknown: bool = False
+    """True: there is a policy, but no measurement yet, so that the stored values of the group stay unchanged."""
+    serving: tuple["ShardEpoch", ...] = ()
+    """Shards that the agent believes to own, at most some hundreds, so that operators can compare."""
+    enhanced_services: tuple[EnhancedService, ...] | None = None
+    """Enhanced services that the agent's operator offers to tenants; None: unchanged since the session's previous
+    report.
+    """
+    moved_networks: tuple[str, ...] = ()
+    """Ids of Neutron networks in which ports have moved, at most :data:`MOVED_NETWORKS_MAX`, so that controllers read
+    them again.
+    """
+
+
+MOVED_NETWORKS_MAX = 500
+
+
+class GetAssignments(Message, tag="get_assignments"):
+    """Request the shards of this session and the pending work in them: a page of at most ``limit`` after ``after_id``,
+    in the order of their ids.
+    """
+
+    agent_id: AgentId
+    session_id: SessionId
+    served: tuple["FormerShard", ...] = ()
+    """Shards that this process served in the previous history and that are no longer assigned to it; sent in a new
+    history. Shards that are missing from the database are created again, so that their configuration on the devices is
+    removed.
+    """
+    takes_parts: bool = False
+    """True: the caller accepts an answer in :class:`ReplyPart` messages."""
+    after_id: str = ""
+    """Last shard of the previous page; empty for the first page."""
+    limit: int = 0
+    """Largest size of the page; controllers may answer with fewer shards. 0: all shards, for agents without support for
+    pages.
+    """
+
+
+class GetServices(Message, tag="get_services"):
+    """Request service definitions of a shard: those named, or all after ``after_id`` in id order, at most ``limit``."""
+
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
+    epoch: int
+    load_balancer_ids: tuple[LoadBalancerId, ...] | None = None
+    after_id: str = ""
+    limit: int = 100
+    takes_parts: bool = False
+    """True: the caller accepts an answer in :class:`ReplyPart` messages. False: a definition that does not fit a
+    message is replaced by one that every driver refuses with that reason.
+    """
+
+
+class WantedCertificate(Wire):
+    """A certificate as a reference of a load balancer named it when the load balancer's definition was made."""
+
+    load_balancer_id: LoadBalancerId
+    reference: str
+    kind: CertificateKind
+    sha256: str
+
+
+class GetCertificates(Message, tag="get_certificates"):
+    """Request the certificates that devices of a shard lack, at most :data:`CERTIFICATES_PER_CALL`. Controllers return
+    only certificates that the shard's load balancers refer to, sealed for the public key with which the session was
+    registered.
+    """
+
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
+    epoch: int
+    wanted: tuple[WantedCertificate, ...]
+    takes_parts: bool = False
+    """True: the caller accepts an answer in :class:`ReplyPart` messages."""
+
+
+class JudgeOrphans(Message, tag="judge_orphans"):
+    """Request a verdict on load balancers, or networks of the common shard, that are on devices and missing from the
+    shard's definitions, at most :data:`ORPHANS_PER_CALL`. They were deleted and a device kept them, or a database that
+    lost commits does not contain them. Only controllers that announce it (:attr:`SessionState.judges_orphans`) answer.
+    """
+
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
+    epoch: int
+    load_balancer_ids: tuple[LoadBalancerId, ...]
+
+
+class AdoptNetworks(Message, tag="adopt_networks"):
+    """Request that the shard takes over the route domain and the addresses that another program gave to the devices in
+    the tenant's partition, before the partition itself is adopted. Refused with ``conflict`` if that is impossible:
+    then nothing is changed. Only controllers that announce it (:attr:`SessionState.adopts_networks`) answer.
+    """
+
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
+    epoch: int
+    route_domain: int
+    """Number of the route domain on all devices of the group."""
+    addresses: tuple[FoundAddress, ...] = ()
+    """Addresses to take over, at most :data:`evenkeel.core.devices.adoption.ADDRESSES_MAX`."""
+    apply: bool = False
+    """False: only report what would be taken over."""
+
+
+class ReleaseShards(Message, tag="release_shards"):
+    """Release shards: the agent has no operation in progress in them any more."""
+
+    agent_id: AgentId
+    session_id: SessionId
+    shards: tuple["ShardEpoch", ...]
+
+
+class FormerShard(Wire):
+    """A shard that the process served in the previous history."""
+
+    project_id: ProjectId
+    epoch: int
+
+
+class RaiseEpoch(Message, tag="raise_epoch"):
+    """Request an epoch above ``seen_epoch``: a device's guard is newer than the agent's epoch although the database
+    says that the agent owns the shard (the database was restored from a backup).
+    """
+
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
+    epoch: int
+    seen_epoch: int
+
+
+class EndSession(Message, tag="end_session"):
+    """End the session: the agent stops and releases all its shards."""
+
+    agent_id: AgentId
+    session_id: SessionId
+
+
+class Repaired(Wire):
+    """A difference that a pass found on a device and corrected: see :class:`evenkeel.core.devices.device.Repair`."""
+
+    load_balancer_id: LoadBalancerId
+    device: str
+    found: tuple[str, ...]
+
+
+class Departure(Message, tag="departure"):
+    """Notification that the connection that announced a session's presence has ended. The message broker sends it on
+    behalf of the process (:class:`evenkeel.core.ports.Will`), and it has no answer. It is a reason to probe, no proof.
+    """
+
+    agent_id: AgentId
+    session_id: SessionId
+
+
+class ReportApplied(Message, tag="report_applied"):
+    """Report of the outcomes of one reconcile pass over a shard."""
+
+    agent_id: AgentId
+    shard_id: ShardId
+    epoch: int
+    outcomes: tuple[Applied, ...]
+    session_id: SessionId = SessionId("")
+    history: str = ""
+    """:attr:`SessionState.history` at the time at which the agent requested the definitions."""
+    carries_traffic: bool = True
+    """False: objects that the device confirms are not ONLINE yet."""
+    repaired: tuple[Repaired, ...] = ()
+
+
+class ReportStatus(Message, tag="report_status"):
+    """Report of statuses that the owner of a group's common shard observed on the devices; only changes since its last
+    report.
+    """
+
+    agent_id: AgentId
+    shard_id: ShardId
+    epoch: int
+    session_id: SessionId = SessionId("")
+    statuses: tuple[ObservedStatus, ...] = ()
+    statistics: tuple[ObservedStatistics, ...] = ()
+    absent: tuple[LoadBalancerId, ...] = ()
+    """Load balancers that were expected on the devices and were missing from all of them in two observations."""
+    present: tuple[LoadBalancerId, ...] = ()
+    """Load balancers that were absent and are present again."""
+    changed: tuple[LoadBalancerId, ...] = ()
+    """Load balancers whose configuration on the devices differs from the previous observation."""
+    lacking: dict[LoadBalancerId, str] = {}
+    """Reachable devices that did not hold all of a load balancer in two observations, while others did; by load
+    balancer.
+    """
+    renewed: tuple[str, ...] = ()
+    """Devices whose configuration is unknown: their incarnation or identity changed, or they were unreachable and
+    report neither.
+    """
+    renewed_before: tuple[str, ...] = ()
+    """Devices recently reported as ``renewed``: owners of shards that missed that hint have to read them now."""
+    expected_after: str | None = None
+    """Id after which the agent requests the load balancers that are expected on the devices; None: no request."""
+    number: int = 0
+    """Number that grows by one with each report of the session: a report that arrives after a newer one is ignored. 0:
+    not numbered.
+    """
+    tenants: tuple[ProjectId, ...] = ()
+    """Tenants that have a partition of the group on a device; sent at intervals. Tenants without a
+    shard are orphans.
+    """
+
+
+class ReportPlan(Message, tag="report_plan"):
+    """The answer to a :class:`PlanHint`: changes that the next pass over the load balancer would make."""
+
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
+    epoch: int
+    inquiry_id: str
+    devices: tuple[DevicePlan, ...] = ()
+    problem: str = ""
+    """Reason why there are no plans (human-readable)."""
+
+
+# -- controllers -> agent ----------
+
+
+class WorkHint(Message, tag="work_hint"):
+    """Hint that the definition of these load balancers, or of their children, changed. The agent's next sync makes up
+    for lost hints.
+    """
+
+    shard_id: ShardId
+    """Id of the shard; empty, together with ``complete``: all shards that the agent serves."""
+    load_balancer_ids: tuple[LoadBalancerId, ...]
+    look_again: bool = False
+    """True: no tenant changed anything, but the devices may hold the load balancers in another state than the agent
+    left them. For a group's common shard: observe all statuses and report them again.
+    """
+    complete: bool = False
+    """True, with ``look_again``: read everything in the shard."""
+    carried: "InlinedDefinitions | None" = None
+    """Small definitions of some of the load balancers, so that the agent need not request these."""
+
+
+class InlinedDefinitions(Wire):
+    """Definitions as committed while the agent acted for the shard in this session, at this epoch and in this history
+    of the database; void in any other session, epoch or history. They contain no certificates.
+    """
+
+    session_id: SessionId
+    epoch: int
+    history: str
+    services: tuple[ServiceDefinition, ...]
+
+
+class AssignmentsHint(Message, tag="assignments_hint"):
+    """Hint that the shards of the agent's session have changed: the agent has to request them."""
+
+
+class PlanHint(Message, tag="plan_hint"):
+    """An operator's request for the changes that the next pass over a load balancer would make. Answered by a
+    :class:`ReportPlan` to any controller; agents of an earlier version do not answer.
+    """
+
+    shard_id: ShardId
+    load_balancer_id: LoadBalancerId
+    """Id of the load balancer; empty: the next complete pass over the shard."""
+    inquiry_id: str
+    adopt: bool = False
+    """True: after the answer, adopt the tenant's partition that another program made, and make a complete pass."""
+
+
+# -- replies
+
+
+class Reply(Message):
+    """Base class of all answers to calls."""
+
+
+class Done(Reply, tag="done"):
+    """The call was committed."""
+
+
+class Refused(Reply, tag="refused"):
+    """The call was understood and refused; nothing changed. ``code`` is stable."""
+
+    code: str
+    reason: str
+    retry_after_seconds: float | None = None
+    """Seconds after which the same call may succeed; None: no such time is known."""
+
+
+class ReplyPart(Reply, tag="part"):
+    """A part of an answer that does not fit one message. Sent to callers that accept parts; code above the bus never
+    sees it.
+    """
+
+    number: int
+    """Position of the part; the first is 0."""
+    count: int
+    digest: str
+    """SHA-256 of the whole answer, in hexadecimal digits: parts with another digest belong to another answer."""
+    data: bytes
+
+
+class SessionState(Reply, tag="session_state"):
+    """The answer that confirms a session: it lasts for another ``ttl_seconds``, counted from before
+    the call was sent.
+    """
+
+    ttl_seconds: float
+    assignments_revision: int
+    """Number that grows whenever the set of shards this agent owns changes."""
+    history: str = ""
+    """Id of the database's history. If it changed, the database lost commits, and earlier answers and confirmations may
+    not hold any more. Empty: the controller does not support histories.
+    """
+    keepalives: int = 0
+    """Number that grows with every keepalive of this agent."""
+    unknown_in: "ShardEpoch | None" = None
+    """The shard of an outcome that was confirmed to the agent, and whose load balancer is missing from the database. It
+    was just deleted, or its creation was lost: then only a complete pass removes it from the devices.
+    """
+    takes_keepalives: bool = False
+    """True: keepalives may be sent to :func:`keepalive_queue`."""
+    takes_light_keepalives: bool = False
+    """True: keepalives may be sent to :func:`transient_keepalive_queue`."""
+    repeats_hints: bool = False
+    """True: controllers repeat hints while work is not confirmed, and accept :attr:`Keepalive.as_reported`, so that
+    agents need neither request assignments nor report their state at each ``report_interval`` without a reason.
+    """
+    judges_orphans: bool = False
+    """True: the controller answers :class:`JudgeOrphans`."""
+    adopts_networks: bool = False
+    """True: the controller answers :class:`AdoptNetworks`."""
+
+
+class Assignment(Wire):
+    """A shard that the agent owns."""
+
+    shard_id: ShardId
+    project_id: ProjectId
+    """Id of the tenant; empty for the device group's common shard."""
+    epoch: int
+    handover: bool = False
+    """True: the agent has to finish operations in progress and release the shard."""
+    work: tuple[LoadBalancerId, ...] = ()
+    """Ids of load balancers whose newest revision is not confirmed, at most some hundreds; the next answer contains
+    more.
+    """
+
+
+class Assignments(Reply, tag="assignments"):
+    """Shards that the session owns: all of them, or a page, which contains all shards between its ends."""
+
+    revision: int
+    """:attr:`SessionState.assignments_revision`, read before the shards."""
+    shards: tuple[Assignment, ...]
+    history: str = ""
+    """:attr:`SessionState.history`, read before the shards."""
+    served_ignored: bool = False
+    """True: the shards in :attr:`GetAssignments.served` were ignored, because by the database's clock its history is
+    not new. The agent has to send them again later, because that clock may have been set.
+    """
+    after_id: str = ""
+    """Id after which the page begins. Controllers without support for pages answer with all shards, whatever was
+    requested.
+    """
+    more: bool = False
+    """True: more shards follow after the last one."""
+
+
+class ServiceDefinitions(Reply, tag="services"):
+    """Service definitions in id order. ``missing``: requested by id, and no longer in this shard."""
+
+    services: tuple[ServiceDefinition, ...]
+    missing: tuple[LoadBalancerId, ...] = ()
+    more: bool = False
+    """True: more definitions follow after the last one."""
+
+
+class Certificates(Reply, tag="certificates"):
+    """The requested certificates, each in a sealed box that only the requesting process can open."""
+
+    sealed: dict[str, bytes] = {}
+    """Sealed boxes by :attr:`WantedCertificate.sha256`."""
+    problems: dict[str, str] = {}
+    """Reasons why a certificate is missing (human-readable, naming the reference), by
+    :attr:`WantedCertificate.sha256`.
+    """
+
+
+class OrphanVerdict(Reply, tag="orphan_verdict"):
+    """The answer to :class:`JudgeOrphans`: the orphans to remove."""
+
+    remove: tuple[LoadBalancerId, ...] = ()
+    """Ids of orphans to be removed from the devices now; all others stay."""
+    kept: dict[LoadBalancerId, float | None] = {}
+    """Seconds until an orphan that stays may be removed, by its id; None: never automatically."""
+    again_seconds: float | None = None
+    """Seconds after which to request a verdict again, if not earlier with the next complete pass; None: only then."""
+
+
+class NetworksAdopted(Reply, tag="networks_adopted"):
+    """The answer to :class:`AdoptNetworks`: objects that were, or would be, taken over."""
+
+    route_domain: int
+    addresses: tuple[FoundAddress, ...] = ()
+    """The named addresses that are taken over; the devices get other addresses instead of the rest."""
+
+
+class ReportReceipt(Reply, tag="report_receipt"):
+    """The answer to a report. ``stale``: the report's epoch was old, so it was ignored."""
+
+    stale: bool = False
+    expected: tuple[LoadBalancerId, ...] | None = None
+    """The answer to ``expected_after``: load balancers that must be on the devices of the group, in id order. None:
+    unknown.
+    """
+    absent: tuple[LoadBalancerId, ...] = ()
+    """Ids out of ``expected`` that are recorded as absent."""
+    more: bool = False
+    """True: more load balancers follow after the last one of ``expected``."""
+    reached_count: int | None = None
+    """Number of times that devices of the group became reachable again. If it changed, all statuses have to be reported
+    again. None: unknown.
+    """
+    unknown: tuple[LoadBalancerId, ...] = ()
+    """Load balancers of the report's outcomes that the shard does not contain: an earlier report removed them, or the
+    database lost them.
+    """
+
+
+Call = (
+    Register
+    | Keepalive
+    | ReportState
+    | GetAssignments
+    | GetServices
+    | GetCertificates
+    | JudgeOrphans
+    | AdoptNetworks
+    | ReleaseShards
+    | RaiseEpoch
+    | EndSession
+    | ReportApplied
+    | ReportStatus
+    | ReportPlan
+)
+
+
+Hint = WorkHint | AssignmentsHint | PlanHint
+
+
+AnyReply = (
+    Done
+    | Refused
+    | ReplyPart
+    | SessionState
+    | Assignments
+    | ServiceDefinitions
+    | Certificates
+    | OrphanVerdict
+    | NetworksAdopted
+    | ReportReceipt
+)
+
+
+AnyMessage = Call | Departure | Hint | AnyReply
+
+
+_CALLBACK = "evenkeel-process-on-controller_"
+
+
+_KEEPALIVE = "evenkeel-keepalive-on-controller_"
+
+
+_LIGHT_KEEPALIVE = "evenkeel-light-keepalive-on-controller_"
+
+
+def callback_queue(environment: str) -> str:
+    """Return the name of the environment's queue that all controllers consume together."""
+    return f"{_CALLBACK}{environment}"
+
+
+def keepalive_queue(environment: str) -> str:
+    """Return the name of the environment's queue for keepalives only, so that they do not wait behind reports."""
+    return f"{_KEEPALIVE}{environment}"
+
+
+def transient_keepalive_queue(environment: str) -> str:
+    """Return the name of the environment's queue for keepalives that may get lost: the broker neither stores nor
+    confirms them.
+    """
+    return f"{_LIGHT_KEEPALIVE}{environment}"
+
+
+def is_callback_queue(queue: str) -> bool:
+    return queue.startswith((_CALLBACK, _KEEPALIVE, _LIGHT_KEEPALIVE))
+
+
+def is_transient(queue: str) -> bool:
+    """Whether messages of the queue may get lost, because their senders repeat them."""
+    return queue.startswith(_LIGHT_KEEPALIVE)
+
+
+def presence_name(session_id: SessionId) -> str:
+    """Return the name that an agent's process announces on the bus while it runs: see
+    :meth:`evenkeel.core.ports.Bus.announce`.
+    """
+    return f"evenkeel-presence_{session_id}"
+
+
+def agent_queue(environment: str, group_number: int, host: str) -> str:
+    """Return the name of one agent's queue."""
+    return f"evenkeel-process-on-agent_{environment}.{group_number}.{host}"

@@ -1,0 +1,1 @@
+"""Resources of tenants: their attributes, rules, limits and statuses."""

@@ -1,0 +1,120 @@
+"""Properties of the attributes in :mod:`evenkeel.core.resources.model`: attributes that an update may set, and
+attributes that are hidden from tenants. Everything else (columns, list filters, views, change requests) follows from
+their types and defaults.
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import inspect
+
+from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
+
+_SYSTEM = frozenset(
+    {
+        "id",
+        "project_id",
+        "load_balancer_id",
+        "provisioning_status",
+        "operating_status",
+        "revision",
+        "deleted",
+        "created_at",
+        "updated_at",
+    }
+)
+"""Attributes that no update sets, for every object below a load balancer."""
+LINKS: dict[type[Any], tuple[str, ...]] = {
+    LoadBalancer: ("listener_ids", "pool_ids"),
+    Listener: ("l7policy_ids",),
+    Pool: ("listener_ids", "member_ids", "health_monitor_id"),
+    Member: (),
+    HealthMonitor: (),
+    L7Policy: ("rule_ids",),
+    L7Rule: (),
+}
+"""Attributes with ids of related objects, by class; they are stored with the related objects and stand last in their
+class.
+"""
+_FIXED: dict[type[Any], frozenset[str]] = {
+    Listener: frozenset({"protocol", "protocol_port"}),
+    Pool: frozenset({"protocol", "subnet_id"}),
+    Member: frozenset(
+        {"pool_id", "address", "given_address", "given_monitor_address", "protocol_port", "subnet_id", "vnic_type"}
+    ),
+    HealthMonitor: frozenset({"pool_id", "type", "shared_monitor_id"}),
+    L7Policy: frozenset({"listener_id", "enhanced_service"}),
+    L7Rule: frozenset({"l7policy_id"}),
+}
+"""Attributes that are fixed when the object is created, by class."""
+
+
+class Shape(NamedTuple):
+    """Type of an attribute: a type and whether it may be None."""
+
+    node: inspect.Type
+    """Type without its None."""
+    optional: bool
+    """True if the value may be None."""
+
+
+def shape_of(annotation: Any) -> Shape:
+    """Return the shape of an annotation that is one type, or one type or None."""
+    node = inspect.type_info(annotation)
+    if not isinstance(node, inspect.UnionType):
+        return Shape(node, optional=False)
+    (one,) = (each for each in node.types if not isinstance(each, inspect.NoneType))
+    return Shape(one, optional=node.includes_none)
+
+
+def fields_of(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:
+    """Return the attributes of a value class by name, in order of declaration."""
+    return {field.name: field for field in msgspec.structs.fields(kind)}
+
+
+def defaults_of(kind: type[Any]) -> dict[str, Any]:
+    """Default by attribute name, for attributes that have a default."""
+    return {
+        name: field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+        for name, field in fields_of(kind).items()
+        if not field.required
+    }
+
+
+CHANGEABLE: dict[type[Any], frozenset[str]] = {
+    LoadBalancer: frozenset({"name", "description", "admin_state_up", "tags", "vip_qos_policy_id", "vip_sg_ids"}),
+    **{kind: frozenset(fields_of(kind)) - _SYSTEM - fixed - set(LINKS[kind]) for kind, fixed in _FIXED.items()},
+}
+"""Attributes that an update may set, by class (Octavia API reference). A new attribute can be changed unless it is
+named above.
+"""
+STORABLE = CHANGEABLE | {Member: CHANGEABLE[Member] | {"given_monitor_address"}}
+"""Attributes that an update may store, by class: :data:`CHANGEABLE`, and the spelling in which a request gave an
+address.
+"""
+HIDDEN: dict[type[Any], frozenset[str]] = {
+    LoadBalancer: frozenset(
+        {
+            "revision",
+            "deleted",
+            "applied_revision",
+            "change_id",
+            "status_reason",
+            "operating_reason",
+            "shard_id",
+            "zone_group_number",
+            "flavor_enhanced_services",
+            "root_pool_id",
+            "vip_leaving_revision",
+            "given_vips",
+        }
+    ),
+    **dict.fromkeys((Listener, L7Rule), frozenset({"revision", "deleted"})),
+    Member: frozenset({"revision", "deleted", "given_address", "given_monitor_address"}),
+    L7Policy: frozenset({"revision", "deleted", "enhanced_service"}),
+    Pool: frozenset({"revision", "deleted", "subnet_id"}),
+    HealthMonitor: frozenset({"revision", "deleted", "shared_monitor_id"}),
+}
+"""Attributes that no view of Octavia's API shows and no list is filtered by, by class. A new attribute is shown unless
+it is named here.
+"""

@@ -1,0 +1,99 @@
+"""Flavors and availability zones, which operators offer to tenants. The profile of each entry names a provider and
+holds the entry's settings for it. Attribute names and texts are Octavia's.
+"""
+
+from typing import Any
+
+import msgspec
+
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.values import Value
+
+ZONE_GROUP = "environment_group_number"
+"""Key in the data of an availability zone: number of the provider's device group in which load balancers are placed."""
+
+
+class FlavorProfile(Value):
+    """The settings of a flavor for one provider."""
+
+    id: str
+    name: str
+    provider_name: str
+    flavor_data: str
+    """Settings as a JSON object, in the spelling of the request."""
+    created_at: float = 0.0
+
+
+class Flavor(Value):
+    """A set of options for load balancers, offered to tenants."""
+
+    id: str
+    name: str
+    flavor_profile_id: str
+    description: str = ""
+    enabled: bool = True
+    """False: no new load balancer may use the flavor."""
+    created_at: float = 0.0
+
+
+class AvailabilityZoneProfile(Value):
+    """The settings of an availability zone for one provider."""
+
+    id: str
+    name: str
+    provider_name: str
+    availability_zone_data: str
+    """Settings as a JSON object, in the spelling of the request."""
+    created_at: float = 0.0
+
+
+class AvailabilityZone(Value):
+    """A location for load balancers, offered to tenants. Identified by its name."""
+
+    name: str
+    availability_zone_profile_id: str
+    description: str = ""
+    enabled: bool = True
+    """False: no new load balancer may use the zone."""
+    created_at: float = 0.0
+
+    @property
+    def id(self) -> str:
+        """Key after which the next page of a list continues: the name."""
+        return self.name
+
+
+CatalogueEntry = FlavorProfile | Flavor | AvailabilityZoneProfile | AvailabilityZone
+CatalogueKind = type[FlavorProfile] | type[Flavor] | type[AvailabilityZoneProfile] | type[AvailabilityZone]
+
+
+class Offer(Value):
+    """A flavor or availability zone with the data of its profile."""
+
+    enabled: bool
+    provider_name: str
+    data: str
+
+
+def metadata(field: str, text: str) -> dict[str, Any]:
+    """Parse the JSON object of a profile's data. Raises :class:`Invalid`, naming ``field``, if the text is none."""
+    try:
+        found: dict[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError, RecursionError):
+        raise Invalid(f"{text} is not a valid option for {field}: it should be a JSON object.") from None
+    return found
+
+
+def zone_group_of(data: dict[str, Any]) -> int | None:
+    """Return the device group that an availability zone names. Raises :class:`Invalid` if the value
+    is no group number.
+    """
+    number = data.get(ZONE_GROUP)
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 2_147_483_647:
+        raise Invalid(
+            f"{number} is not a valid option for availability_zone_data: {ZONE_GROUP} should be the number of a"
+            " device group, 1 or greater."
+        )
+    return number

@@ -1,0 +1,225 @@
+"""Upper bound of the steps of a backtracking matcher for the worst request.
+
+The bound follows from the tree alone. A repetition of a set of characters *chooses* its length if what follows it may
+begin with one of the set: then every length has to be tried. Otherwise only one length is possible, which PCRE detects,
+too; and of several such repetitions each scans characters that no other does. The ways of a sequence multiply, the ways
+of alternatives add.
+"""
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
+
+from evenkeel.core.resources.patterns.tree import (
+    ANY,
+    END,
+    Alternation,
+    Assertion,
+    CharacterClass,
+    Lookahead,
+    Node,
+    PatternRefused,
+    Quantifier,
+    Sequence,
+)
+
+SUBJECT_BYTES = 16_384
+"""Length of the longest line or header of a request in bytes: HAProxy's ``tune.bufsize``."""
+WAYS_MAX = 500_000
+"""Most ways to match a request. PCRE aborts at 10,000,000 steps, and a way may be several steps long."""
+SIZE_MAX = 5_000
+"""Most characters of an expression, with all counted repetitions expanded."""
+
+
+class After(NamedTuple):
+    """The expression that may follow a node."""
+
+    first: int
+    may_end: bool
+    """True if nothing has to follow, so that the match cannot fail any more."""
+    at_end: bool = False
+    """True if only the end of the text has to follow, which ``.*`` always reaches: no text of a request contains a
+    newline, the only character that the dot does not match.
+    """
+
+
+class Before(NamedTuple):
+    """The expression that may precede a node."""
+
+    last: int
+    chosen: bool
+    """True if a part of it may be matched in several ways."""
+
+
+def check_costs(tree: Node) -> None:
+    """Check size and cost of an expression. Raises :class:`PatternRefused`."""
+    if size_of(tree) > SIZE_MAX:
+        raise PatternRefused(f"with its repetitions written out it has more than {SIZE_MAX} characters")
+    if ways_of(tree) > WAYS_MAX:
+        raise PatternRefused("a request can be made for which it has too many ways to match")
+
+
+def ways_of(tree: Node, subject_bytes: int = SUBJECT_BYTES) -> int:
+    """Return the bound for requests of ``subject_bytes``, from one starting position."""
+    return _Ways(subject_bytes).of(tree, Before(0, chosen=False), After(0, may_end=True))
+
+
+def size_of(node: Node) -> int:
+    """Return the number of characters, with all repetitions expanded."""
+    match node:
+        case Quantifier():
+            return size_of(node.body) * max(1, node.minimum, node.maximum or 0)
+        case Sequence():
+            return sum(map(size_of, node.items))
+        case Alternation():
+            return sum(map(size_of, node.branches))
+        case Lookahead():
+            return size_of(node.body)
+    return 1
+
+
+def nullable(node: Node) -> bool:
+    """Whether the node may match the empty text at every position."""
+    match node:
+        case Quantifier():
+            return node.minimum == 0 or nullable(node.body)
+        case Sequence():
+            return all(map(nullable, node.items))
+        case Alternation():
+            return any(map(nullable, node.branches))
+    return False
+
+
+def first_of(node: Node) -> int:
+    """Characters, as a bit mask, with which a match of the node may begin; for a node that consumes none, those that
+    may come next.
+    """
+    match node:
+        case CharacterClass() | Assertion():
+            return node.mask
+        case Quantifier():
+            return first_of(node.body)
+        case Sequence():
+            return _first_of_row(node.items)
+        case Alternation():
+            return _union(first_of(branch) for branch in node.branches)
+    return ANY | END
+
+
+def _first_of_row(items: tuple[Node, ...]) -> int:
+    found = 0
+    for item in items:
+        found |= first_of(item)
+        if not nullable(item):
+            break
+    return found
+
+
+def last_of(node: Node) -> int:
+    """Characters, as a bit mask, with which a match of the node may end; for a node that consumes none, unknown except
+    at a beginning or an end.
+    """
+    match node:
+        case CharacterClass():
+            return node.mask
+        case Quantifier():
+            return last_of(node.body)
+        case Sequence():
+            return _last_of_row(node.items, 0)
+        case Alternation():
+            return _union(last_of(branch) for branch in node.branches)
+    return ANY
+
+
+def _last_of_row(items: tuple[Node, ...], before: int) -> int:
+    found = 0
+    for item in reversed(items):
+        if isinstance(item, (Assertion, Lookahead)):
+            continue  # consumes no character: the last one is that of an earlier item
+        found |= last_of(item)
+        if not nullable(item):
+            return found
+    return found | before
+
+
+def _union(masks: Iterable[int]) -> int:
+    return reduce(or_, masks, 0)
+
+
+class _Ways:
+    """Counter of the ways for one length of requests."""
+
+    def __init__(self, subject_bytes: int) -> None:
+        self._subject_bytes = subject_bytes
+        self._enough = max(WAYS_MAX, subject_bytes**3) + 1
+
+    def of(self, node: Node, before: Before, after: After) -> int:
+        match node:
+            case Sequence():
+                return self._row(node.items, before, after)
+            case Alternation():
+                return self._choice(node.branches, before, after)
+            case Quantifier(body=CharacterClass()):
+                return self._characters(node, before, after)
+            case Quantifier():
+                return self._group(node, before, after)
+            case Lookahead():
+                return self.of(node.body, Before(ANY, chosen=before.chosen), After(0, may_end=True))
+        return 1
+
+    def _row(self, items: tuple[Node, ...], before: Before, after: After) -> int:
+        ways = 1
+        for index, item in enumerate(items):
+            rest = items[index + 1 :]
+            done = items[:index]
+            near = Before(_last_of_row(done, before.last), chosen=before.chosen or ways > 1)
+            ways *= self.of(item, near, _following(rest, after))
+            ways = min(ways, self._enough)
+        return ways
+
+    def _choice(self, branches: tuple[Node, ...], before: Before, after: After) -> int:
+        each = [self.of(branch, before, after) for branch in branches]
+        taken, apart = 0, True
+        for branch in branches:
+            first = first_of(branch) | (after.first if nullable(branch) else 0)
+            apart = apart and not taken & first and not (nullable(branch) and after.may_end)
+            taken |= first
+        return max(each) if apart else min(sum(each), self._enough)
+
+    def _characters(self, node: Quantifier, before: Before, after: After) -> int:
+        mask = first_of(node.body)
+        lengths = self._subject_bytes if node.maximum is None else node.maximum - node.minimum + 1
+        if after.may_end or (after.at_end and node.maximum is None and mask == ANY):
+            return 1
+        chooses = bool(mask & after.first)
+        scanned_again = before.chosen and bool(mask & before.last)
+        return lengths if chooses or scanned_again else 1
+
+    def _group(self, node: Quantifier, before: Before, after: After) -> int:
+        if node.maximum is None:
+            raise ValueError("a group that is repeated without a limit: the parser refuses it")
+        body_first = first_of(node.body)
+        again = node.maximum > 1
+        inner = After(
+            after.first | (body_first if again else 0),
+            may_end=after.may_end and not again,
+            at_end=after.at_end and not again,
+        )
+        near = Before(before.last | (last_of(node.body) if again else 0), chosen=before.chosen)
+        once = self.of(node.body, near, inner)
+        counts = range(max(1, node.minimum), node.maximum + 1)
+        chooses = bool(body_first & after.first) or nullable(node.body)
+        ways: int = sum(once**count for count in counts) + 1 if chooses else once ** max(node.maximum, 1)
+        return min(ways, self._enough)
+
+
+def _following(rest: tuple[Node, ...], after: After) -> After:
+    first = _first_of_row(rest)
+    at_end = (after.may_end or after.at_end) and all(item == _THE_END for item in rest)
+    if not all(map(nullable, rest)):
+        return After(first, may_end=False, at_end=at_end)
+    return After(first | after.first, may_end=after.may_end, at_end=at_end and not after.may_end)
+
+
+_THE_END = Assertion(mask=END)

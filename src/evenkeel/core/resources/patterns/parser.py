@@ -1,0 +1,213 @@
+"""Parser of an expression into a tree: the subset of PCRE's syntax that all engines interpret alike."""
+
+import re
+import string
+
+from evenkeel.core.resources.patterns.tree import (
+    ANY,
+    CHARACTERS_MAX,
+    COUNT_MAX,
+    END,
+    GROUP_COUNT_MAX,
+    Alternation,
+    Assertion,
+    CharacterClass,
+    Lookahead,
+    Node,
+    PatternRefused,
+    Quantifier,
+    Sequence,
+)
+
+DEPTH_MAX = 10
+_COUNTED = re.compile(r"\{([0-9]{1,6})(,([0-9]{0,6}))?\}")
+_SIGNS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_NOT_ASCII = ANY & ~((1 << 128) - 1)
+
+
+def _mask(characters: str) -> int:
+    return sum(1 << ord(character) for character in set(characters))
+
+
+_CLASSES = {
+    "d": _mask(string.digits),
+    "w": _mask(string.ascii_letters + string.digits + "_"),
+    "s": _mask(" \t\n\v\f\r"),
+}
+_CLASSES |= {letter.upper(): ANY & ~mask for letter, mask in tuple(_CLASSES.items())}
+
+
+def parse(text: str) -> Node:
+    """Parse an expression into its syntax tree. Raises :class:`PatternRefused`."""
+    if not 1 <= len(text) <= CHARACTERS_MAX:
+        raise PatternRefused(f"it has {len(text)} characters; 1 to {CHARACTERS_MAX} are allowed")
+    parser = _Parser(text.removeprefix("(?i)"))
+    found = parser.choice(0)
+    if not parser.ended:
+        raise PatternRefused("a ')' has no '(' before it")
+    return found
+
+
+def folded(character: str) -> int:
+    """Return the character in both cases, as a bit mask, because the device may ignore case. For a character of several
+    bytes, any of them.
+    """
+    if not character.isascii():
+        return _NOT_ASCII
+    return _mask(character.lower() + character.upper())
+
+
+class _Parser:
+    """A recursive descent parser of regular expressions."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the text is consumed."""
+        return self._at >= len(self._text)
+
+    def _peek(self, ahead: int = 1) -> str:
+        return self._text[self._at : self._at + ahead]
+
+    def _take(self, what: str) -> bool:
+        """Skip ``what`` if it is next. Returns whether it was."""
+        if not self._text.startswith(what, self._at):
+            return False
+        self._at += len(what)
+        return True
+
+    def choice(self, depth: int) -> Node:
+        """Parse alternatives, up to a closing parenthesis or the end."""
+        if depth > DEPTH_MAX:
+            raise PatternRefused(f"groups are nested deeper than {DEPTH_MAX}")
+        branches = [self._sequence(depth)]
+        while self._take("|"):
+            branches.append(self._sequence(depth))
+        return branches[0] if len(branches) == 1 else Alternation(branches=tuple(branches))
+
+    def _sequence(self, depth: int) -> Node:
+        items: list[Node] = []
+        while not self.ended and self._peek() not in "|)":
+            items.append(self._repeated(self._atom(depth)))
+        return Sequence(items=tuple(items))
+
+    def _atom(self, depth: int) -> Node:
+        if self._take("("):
+            return self._group(depth)
+        if self._take("["):
+            return CharacterClass(mask=self._class())
+        if self._take("\\"):
+            return self._escape()
+        if self._take("^"):
+            return Assertion()
+        if self._take("$"):
+            return Assertion(mask=END)
+        if self._take("."):
+            return CharacterClass(mask=ANY)
+        if self._peek() in "*+?{":
+            sign = self._peek()
+            raise PatternRefused(f"'{sign}' repeats nothing, or what is repeated already; write \\{sign}")
+        character = self._peek()
+        self._at += 1
+        return CharacterClass(mask=folded(character))
+
+    def _group(self, depth: int) -> Node:
+        ahead = self._take("?=") or self._take("?!")
+        if not ahead and not self._take("?:") and self._peek() in ("?", "*"):
+            raise PatternRefused(f"'({self._peek(3)}' is not allowed; (…), (?:…), (?=…) and (?!…) are")
+        body = self.choice(depth + 1)
+        if not self._take(")"):
+            raise PatternRefused("a '(' has no ')' after it")
+        return Lookahead(body=body) if ahead else body
+
+    def _escape(self) -> Node:
+        character = self._peek()
+        self._at += 1
+        if character in ("b", "B"):
+            return Assertion()
+        if character in _CLASSES and character:
+            return CharacterClass(mask=_CLASSES[character])
+        return CharacterClass(mask=_escaped(character))
+
+    def _repeated(self, body: Node) -> Node:
+        counts = self._counts()
+        if counts is None:
+            return body
+        self._take("?")  # a lazy quantifier changes the order of matches, not their set
+        if isinstance(body, (Assertion, Lookahead)):
+            raise PatternRefused("what takes no character is repeated")
+        minimum, maximum = counts
+        most = COUNT_MAX if isinstance(body, CharacterClass) else GROUP_COUNT_MAX
+        if maximum is None and not isinstance(body, CharacterClass):
+            raise PatternRefused(f"a group is repeated without limit; at most {{0,{GROUP_COUNT_MAX}}} times is allowed")
+        if max(minimum, maximum or 0) > most:
+            raise PatternRefused(f"something is repeated {max(minimum, maximum or 0)} times; at most {most} is allowed")
+        return Quantifier(body=body, minimum=minimum, maximum=maximum)
+
+    def _counts(self) -> tuple[int, int | None] | None:
+        sign = self._peek()
+        if sign in _SIGNS:
+            self._at += 1
+            return _SIGNS[sign]
+        if sign != "{":
+            return None
+        found = _COUNTED.match(self._text, self._at)
+        if found is None:
+            raise PatternRefused("'{' begins no count such as {2}, {2,} or {2,4}; write \\{ for the character")
+        self._at = found.end()
+        minimum = int(found[1])
+        maximum = minimum if found[2] is None else int(found[3]) if found[3] else None
+        if maximum is not None and maximum < minimum:
+            raise PatternRefused(f"the count {found[0]} ends before it begins")
+        return minimum, maximum
+
+    def _class(self) -> int:
+        negated = self._take("^")
+        mask = 0
+        first = True
+        while first or not self._take("]"):
+            if self.ended or self._peek() in ("[", "]"):
+                raise PatternRefused("a class is empty, has no ']', or holds '[' or ']' without a backslash")
+            mask |= self._range()
+            first = False
+        return ANY & ~mask if negated else mask
+
+    def _range(self) -> int:
+        """Parse one character of a class, one of its classes, or a range."""
+        low = self._class_character()
+        if isinstance(low, int):
+            return low
+        if self._peek() != "-" or self._peek(2) == "-]":
+            return folded(low)
+        self._at += 1
+        high = self._class_character()
+        if isinstance(high, int) or not (low + high).isascii() or high < low:
+            raise PatternRefused("a range in a class does not go from an ASCII character to a later one")
+        found = 0
+        for number in range(ord(low), ord(high) + 1):
+            found |= folded(chr(number))
+        return found
+
+    def _class_character(self) -> str | int:
+        """Parse a character, or the set that an escape stands for."""
+        character = self._peek()
+        self._at += 1
+        if character != "\\":
+            if character in ("", "[", "]"):
+                raise PatternRefused("a class has no ']', or holds '[' or ']' without a backslash")
+            return character
+        escaped = self._peek()
+        self._at += 1
+        if escaped in _CLASSES and escaped:
+            return _CLASSES[escaped]
+        _escaped(escaped)
+        return escaped
+
+
+def _escaped(character: str) -> int:
+    if not character or not character.isascii() or character.isalnum() or character == "_":
+        raise PatternRefused(f"'\\{character}' is not allowed; \\d, \\w, \\s, \\b, their opposites and \\. are")
+    return folded(character)

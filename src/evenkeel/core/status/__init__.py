@@ -1,0 +1,1 @@
+"""Statuses and traffic of load balancers: what agents report, and what follows from it."""

@@ -1,0 +1,50 @@
+"""Operating statuses that do not come from observing the device; :mod:`evenkeel.core.status.health` computes the
+observed ones.
+
+When a device confirms a revision, objects that were never observed get an initial status, which observation corrects.
+While devices are out of reach their status is unknown, and nothing is reported as working.
+"""
+
+from collections.abc import Mapping
+
+from evenkeel.core.resources.statuses import OperatingStatus
+
+S = OperatingStatus
+_UNSEEN = frozenset({S.OFFLINE, S.NO_MONITOR})
+
+KEPT_BELOW = frozenset({S.OFFLINE, S.NO_MONITOR})
+"""Statuses that a child keeps when the status of its whole load balancer is set: neither of them
+means that it works.
+"""
+UNWATCHED: Mapping[OperatingStatus, OperatingStatus] = {S.ONLINE: S.DEGRADED}
+"""New status of a load balancer whose devices are not observed: it may still serve. Other statuses stay."""
+WATCHED_AGAIN: Mapping[OperatingStatus, OperatingStatus] = {S.DEGRADED: S.ONLINE}
+"""Reverse of :data:`UNWATCHED`, for devices that are observed again."""
+
+
+def first_status(was: OperatingStatus, *, new: bool, enabled: bool, carries_traffic: bool) -> OperatingStatus:
+    """Status of a load balancer, listener or pool after its device confirmed it. ``new``: it was confirmed for the
+    first time. ``carries_traffic``: whether the device does; if not, nothing on it is ONLINE until it is observed.
+    """
+    return S.ONLINE if carries_traffic and new and enabled and was is S.OFFLINE else was
+
+
+def first_member_status(was: OperatingStatus, *, new: bool, enabled: bool, monitored: bool) -> OperatingStatus:
+    """Status of a member after its device confirmed it. ``new``: it was confirmed for the first time. ``monitored``:
+    its pool has a health monitor, which decides.
+    """
+    if not new or was not in _UNSEEN:
+        return was
+    if not enabled:
+        return S.OFFLINE
+    return was if monitored else S.NO_MONITOR
+
+
+def unobserved_status(*, enabled: bool) -> OperatingStatus:
+    """Status of a health monitor, L7 policy or L7 rule: ONLINE as soon as its device has it."""
+    return S.ONLINE if enabled else S.OFFLINE
+
+
+def below(was: OperatingStatus, whole: OperatingStatus) -> OperatingStatus:
+    """Status of a listener, pool or member after the status of its whole load balancer was set to ``whole``."""
+    return was if was in KEPT_BELOW else whole

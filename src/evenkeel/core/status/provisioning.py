@@ -1,0 +1,141 @@
+"""Provisioning status: the transitions of a load balancer after a report of an applied revision, or after its deadline.
+Pure, so that every order of reports can be tested.
+
+``applied_revision`` only grows. An outcome of a change that is missing from this database comes from another history
+(the database lost commits, or was restored from a backup) and is ignored: see :mod:`evenkeel.core.status.changes`.
+"""
+
+from msgspec.structs import replace
+
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.statuses import PENDING, OperatingStatus, ProvisioningStatus
+from evenkeel.core.status.changes import is_known, since
+from evenkeel.core.status.operating import first_status
+from evenkeel.core.status.outcomes import Applied
+
+MAX_REASON_CHARACTERS = 1_000
+
+
+class LoadBalancerState(Value):
+    """The stored columns of a load balancer that an outcome may change or depends on."""
+
+    id: LoadBalancerId
+    revision: int
+    change_id: str
+    earlier_changes: str
+    applied_revision: int
+    deleted: bool
+    admin_state_up: bool
+    provisioning_status: ProvisioningStatus
+    operating_status: OperatingStatus
+    status_reason: str = ""
+    pending_deadline: float | None = None
+    vip_leaving_revision: int | None = None
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        """Text that names the load balancer in events: the name before the id."""
+        return f"load balancer {titled(self.name, self.id)}"
+
+
+class StatusChange(Value):
+    """The state to write. An event is recorded if the provisioning statuses of ``was`` and ``now`` differ."""
+
+    was: LoadBalancerState
+    now: LoadBalancerState
+    removed: bool = False
+    """True: the device removed a deleted load balancer, so that the row and its children are deleted."""
+    confirmed_revision: int | None = None
+    """Revision up to which children are on the device; None: unchanged."""
+    failed: bool = False
+    """True: pending children failed together with the load balancer."""
+    vip_left: bool = False
+    """True: the device released the VIP, so that its address is free."""
+
+    @property
+    def first(self) -> bool:
+        """Whether the device confirmed the load balancer for the first time."""
+        return self.was.applied_revision == 0 and self.confirmed_revision is not None
+
+
+def apply_report(was: LoadBalancerState, outcome: Applied, *, carries_traffic: bool = True) -> StatusChange | None:
+    """Return the change caused by one outcome; None if it is outdated or of another history. ``carries_traffic``:
+    whether the device does; then objects that it confirms are ONLINE until observed otherwise.
+    """
+    if not _is_of_this_history(was, outcome):
+        return None
+    if outcome.error:
+        return _waiting(was, outcome) if outcome.waiting else _failed(was, outcome)
+    return _confirmed(was, outcome.revision, carries_traffic)
+
+
+def _is_of_this_history(was: LoadBalancerState, outcome: Applied) -> bool:
+    return is_known(outcome, revision=was.revision, change_id=was.change_id, earlier_changes=was.earlier_changes)
+
+
+def _waiting(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
+    """Return the change by an outcome without an attempt: a PENDING load balancer gets the reason and stays PENDING
+    until its deadline.
+    """
+    if outcome.revision < was.revision or was.provisioning_status not in PENDING:
+        return None
+    now = replace(was, status_reason=outcome.error[:MAX_REASON_CHARACTERS])
+    return None if now == was else StatusChange(was=was, now=now)
+
+
+def _failed(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
+    if outcome.revision < was.revision:
+        return None  # a newer revision is pending and may succeed
+    now = _in_error(was, outcome.error)
+    return None if now == was else StatusChange(was=was, now=now, failed=True)
+
+
+def _confirmed(was: LoadBalancerState, revision: int, carries_traffic: bool) -> StatusChange | None:
+    if revision < was.applied_revision:
+        return None  # a late report: the device has a newer revision
+    now = replace(
+        was,
+        applied_revision=revision,
+        earlier_changes=since(was.earlier_changes, revision),
+        operating_status=first_status(
+            was.operating_status,
+            new=was.applied_revision == 0,
+            enabled=was.admin_state_up,
+            carries_traffic=carries_traffic,
+        ),
+    )
+    vip_left = was.vip_leaving_revision is not None and revision >= was.vip_leaving_revision
+    if vip_left:
+        now = replace(now, vip_leaving_revision=None)
+    if revision < was.revision:
+        now = replace(now, provisioning_status=_behind(was.provisioning_status))
+    elif was.deleted:
+        return StatusChange(was=was, now=was, removed=True)
+    else:
+        now = replace(now, provisioning_status=ProvisioningStatus.ACTIVE, status_reason="", pending_deadline=None)
+    return None if now == was else StatusChange(was=was, now=now, confirmed_revision=revision, vip_left=vip_left)
+
+
+def _behind(status: ProvisioningStatus) -> ProvisioningStatus:
+    """Return the status of a load balancer that is on the device and has a newer revision pending."""
+    return ProvisioningStatus.PENDING_UPDATE if status is ProvisioningStatus.PENDING_CREATE else status
+
+
+def overdue(was: LoadBalancerState, reason: str) -> StatusChange:
+    """Return the change at the deadline: no device confirmed the newest revision in time. The agent goes on retrying,
+    so the known cause stays.
+    """
+    why = f"{reason}: {was.status_reason}" if was.status_reason else reason
+    return StatusChange(was=was, now=_in_error(was, why), failed=True)
+
+
+def _in_error(was: LoadBalancerState, reason: str) -> LoadBalancerState:
+    return replace(
+        was,
+        provisioning_status=ProvisioningStatus.ERROR,
+        status_reason=reason[:MAX_REASON_CHARACTERS],
+        pending_deadline=None,
+    )

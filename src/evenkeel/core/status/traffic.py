@@ -1,0 +1,75 @@
+"""Traffic of load balancers over time. Device drivers count, agents report totals, and the database keeps the newest
+ones (:class:`ListenerStatistics`). A controller reads them at intervals and keeps the differences in memory for some
+hours; they are not stored.
+"""
+
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import ListenerStatistics
+
+GroupKey = tuple[str, int]
+"""Key of a device group: (environment, number)."""
+
+
+class GroupObservation(Value):
+    """Whether a device group is observed now, by the row of its common shard."""
+
+    group: GroupKey
+    report: tuple[str, int]
+    """Session and number of the newest status report: if both are unchanged, no report arrived."""
+    watched: bool
+    """True if the session of the observing agent is live, and a device of the group is reachable."""
+    reached_count: int
+    """Number of times that devices of the group became reachable again: totals are sums over the reachable devices."""
+
+
+class TrafficTotals(Value):
+    """Reported totals of one load balancer, summed over its listeners."""
+
+    load_balancer_id: LoadBalancerId
+    group: GroupKey
+    statistics: ListenerStatistics
+    members_online: int
+    """Number of members that take new connections: ONLINE, or without a health monitor."""
+    members: int
+
+
+class TrafficReading(Value):
+    """The newest totals, for the oldest load balancers that have any."""
+
+    groups: tuple[GroupObservation, ...]
+    load_balancers: tuple[TrafficTotals, ...]
+    counted: int
+    """Number of load balancers with totals, including those left out here; counted once a minute
+    where there are many.
+    """
+
+
+class TrafficSample(Value):
+    """The traffic of one load balancer between two observations. Rates are per second, and averages."""
+
+    connections: float
+    """New connections per second."""
+    active_connections: int
+    """Open connections at the end of the interval."""
+    bytes_in: float
+    bytes_out: float
+    request_errors: float
+    members_online: int
+    members: int
+
+
+class TrafficPoint(TrafficSample):
+    """A traffic sample with its time."""
+
+    at: float
+    """End of the interval, in seconds since the epoch."""
+
+
+class TrafficSeries(Value):
+    """The points of one load balancer that this process holds, oldest first."""
+
+    interval_seconds: float
+    points: tuple[TrafficPoint, ...] = ()
+    reason: str = ""
+    """Reason why there are no points (human-readable)."""

@@ -1,0 +1,1 @@
+"""TLS of load balancers, and certificates that their references name."""

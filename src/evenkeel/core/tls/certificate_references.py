@@ -1,0 +1,49 @@
+"""Attributes of listeners and pools that are references to a key manager, and the kind of content that each names.
+Pure.
+"""
+
+from collections.abc import Iterator
+
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import TLS_PROTOCOL, ListenerSpec, PoolSpec
+from evenkeel.core.tls.certificates import CertificateKind
+
+REFERENCES: dict[str, CertificateKind] = {
+    "default_tls_container_ref": CertificateKind.CERTIFICATE,
+    "sni_container_refs": CertificateKind.CERTIFICATE,
+    "client_ca_tls_container_ref": CertificateKind.AUTHORITY,
+    "client_crl_container_ref": CertificateKind.REVOCATION_LIST,
+    "tls_container_ref": CertificateKind.CERTIFICATE,
+    "ca_tls_container_ref": CertificateKind.AUTHORITY,
+    "crl_container_ref": CertificateKind.REVOCATION_LIST,
+}
+"""Kind of certificate by attribute that holds a reference or a list of references; listeners' attributes first, then
+pools'.
+"""
+SIGNED_BY = {"client_crl_container_ref": "client_ca_tls_container_ref", "crl_container_ref": "ca_tls_container_ref"}
+"""Attribute with the reference of the signing CA, by attribute with the reference of a revocation list."""
+
+
+class NamedCertificate(Value):
+    """One reference to a certificate, in an attribute of a listener or pool."""
+
+    field: str
+    reference: str
+    kind: CertificateKind
+
+
+def references_of(row: ListenerSpec | PoolSpec) -> tuple[NamedCertificate, ...]:
+    """References of a listener or pool, in the order of its attributes. References without effect are left out: those
+    of a listener whose protocol has no TLS.
+    """
+    if isinstance(row, ListenerSpec) and row.protocol != TLS_PROTOCOL:
+        return ()
+    return tuple(_named(row))
+
+
+def _named(row: ListenerSpec | PoolSpec) -> Iterator[NamedCertificate]:
+    for field, kind in REFERENCES.items():
+        value: str | tuple[str, ...] | None = getattr(row, field, None)
+        if value:
+            for reference in (value,) if isinstance(value, str) else value:
+                yield NamedCertificate(field=field, reference=reference, kind=kind)

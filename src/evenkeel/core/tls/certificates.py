@@ -1,0 +1,270 @@
+"""Certificates with their keys, CA certificates and revocation lists, as key managers return them: values only."""
+
+import hashlib
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import NoReturn
+
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.kit.values import Value
+
+CERTIFICATE_BYTES_MAX = 64 * 1024
+"""Largest size of a certificate with key and intermediates, in any format."""
+INTERMEDIATES_MAX = 10
+AUTHORITY_BYTES_MAX = 512 * 1024
+AUTHORITY_CERTIFICATES_MAX = 200
+REVOCATION_LIST_BYTES_MAX = 1024 * 1024
+
+
+class CertificateKind(StrEnum):
+    """Kind of content that a reference names."""
+
+    CERTIFICATE = "certificate"
+    """A certificate with its key and intermediates."""
+    AUTHORITY = "authority"
+    """One or more CA certificates."""
+    REVOCATION_LIST = "revocation_list"
+
+    @property
+    def words(self) -> str:
+        """The kind as words for texts."""
+        return self.value.replace("_", " ")
+
+
+class Secret:
+    """Bytes that appear in no log, error or traceback: ``repr`` and ``str`` hide them, and nothing serializes them."""
+
+    __slots__ = ("_content",)
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def reveal(self) -> bytes:
+        """Return the secret bytes."""
+        return self._content
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: hidden>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} cannot be pickled or copied")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
+
+
+class PrivateKey(Secret):
+    """An unencrypted private key: PKCS#8 in PEM."""
+
+
+class CertificateFacts(Value):
+    """Facts read from a certificate."""
+
+    subject: str
+    """Subject as an RFC 4514 string."""
+    issuer: str
+    common_name: str | None
+    dns_names: tuple[str, ...]
+    """DNS names of the subject alternative name, in lower case; wildcards are kept: ``*.example.org``."""
+    addresses: tuple[str, ...]
+    not_before: datetime
+    not_after: datetime
+    key_type: str
+    """Key algorithm: ``rsa`` or ``ecdsa``."""
+    key_bits: int
+
+    @property
+    def names_sha256(self) -> str:
+        """Hash of the certificate's names: equal for certificates of the same names."""
+        names = sorted({*self.dns_names, *self.addresses}) or [self.common_name or ""]
+        return hashlib.sha256("\n".join(names).encode()).hexdigest()
+
+
+class CertificateBundle(Value):
+    """A certificate, its intermediates and its key; they have been checked to belong together."""
+
+    certificate: str
+    """The certificate in PEM."""
+    intermediates: tuple[str, ...]
+    """Intermediate certificates in PEM; each has signed the one before it, the first one the certificate."""
+    private_key: PrivateKey
+    facts: CertificateFacts
+    sha256: str
+    """The identity of the content: of certificate and intermediates in DER. The key is not part of it, so that it
+    discloses nothing of the key; only one key belongs to the certificate.
+    """
+
+
+class AuthorityBundle(Value):
+    """CA certificates, and the revocation list (CRL) of the first one."""
+
+    certificates: tuple[str, ...]
+    """CA certificates, each in PEM."""
+    revocation_list: str | None
+    """Revocation list of the first CA in PEM; None if there is none."""
+    facts: CertificateFacts
+    """Facts about the first certificate."""
+    sha256: str
+    """Identity of the content: hash of the kind and the certificates in DER, without the list, which has an identity of
+    its own. No certificate with a key has the same one.
+    """
+
+
+class RevocationList(Value):
+    """A certificate revocation list (CRL), held apart from its CA's certificates."""
+
+    content: str
+    """The list in PEM."""
+    sha256: str
+    """The identity of the content: of the list in DER."""
+    next_update: datetime | None
+    """Time at which the list is out of date, if it states one; devices refuse every client certificate from then on."""
+
+
+class CertificateContent(Value):
+    """The content of a certificate, of CA certificates or of a revocation list, as a device gets it."""
+
+    kind: CertificateKind
+    sha256: str
+    """Identity of the content: see :class:`CertificateBundle`, :class:`AuthorityBundle` and :class:`RevocationList`."""
+    certificates: tuple[str, ...] = ()
+    """A certificate and its intermediates in order, or CA certificates; each in PEM."""
+    private_key: PrivateKey | None = None
+    """Private key of a certificate; None for other kinds."""
+    revocation_list: str = ""
+
+
+class CheckedCertificate(Value):
+    """Result of reading a reference from the key manager, as the database stores it."""
+
+    reference: str
+    kind: CertificateKind
+    sha256: str
+    """Identity of the content: see :class:`CertificateContent`."""
+    facts: CertificateFacts | None
+    """Facts about the certificate, or the first CA certificate; None for a revocation list."""
+    next_update: datetime | None = None
+    """Time at which a revocation list is out of date, if it states one."""
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """Time until which devices or their clients accept the content: ``not_after``, or a revocation list's next
+        update.
+        """
+        return self.next_update if self.facts is None else self.facts.not_after
+
+
+EXPIRY_DAYS = (30, 7, 1, 0)
+"""Days before the end of a certificate at which operators get an event; the last event (0) is when it has expired. A
+revocation list gets only the last one: most lists are never far from their next update.
+"""
+DAY_SECONDS = 86_400.0
+
+
+def expiry_stages(ends_at: float, now_seconds: float) -> list[int]:
+    """Return the stages of :data:`EXPIRY_DAYS` that a certificate has reached; empty if it is valid for longer. Both
+    times are seconds since the epoch.
+    """
+    return [days for days in EXPIRY_DAYS if ends_at <= now_seconds + days * DAY_SECONDS]
+
+
+def expiry_text(title: str, ends_at: float, days: int) -> str:
+    """Text of the event of one stage of :data:`EXPIRY_DAYS`. ``title``: names the certificate; ``ends_at``: its expiry
+    in seconds since the epoch.
+    """
+    end = datetime.fromtimestamp(ends_at, UTC).isoformat(timespec="seconds")
+    return f"{title} {f'expires within {days} d' if days else 'has expired'}: valid until {end}"
+
+
+class DueCertificate(Value):
+    """A reference whose content is due to be read again."""
+
+    id: str
+    """Id of the reference's database row."""
+    project_id: ProjectId
+    reference: str
+    kind: CertificateKind
+
+
+class ReferenceQuery(Value):
+    """An operators' query for references that listeners or pools have: all conditions must hold."""
+
+    project_id: ProjectId | None = None
+    load_balancer_id: LoadBalancerId | None = None
+    expiring_days: int | None = None
+    """Certificates that end within this number of days, or have ended."""
+    unreadable: bool = False
+    """True: only references whose last read failed."""
+
+
+class ReferencedCertificate(Value):
+    """A reference of listeners or pools, as operators see it."""
+
+    project_id: ProjectId
+    reference: str
+    kind: CertificateKind
+    sha256: str
+    """Identity of the content at the last successful read."""
+    facts: CertificateFacts | None
+    """Facts about the certificate, or the first CA certificate; None for a revocation list."""
+    problem: str
+    """Reason why the last read failed; empty if it succeeded."""
+    checked_at: datetime
+    """Time of the last successful read."""
+    ends_at: datetime | None
+    """Time until which the content is accepted: see :attr:`CheckedCertificate.ends_at`."""
+    load_balancers: int
+    """Number of load balancers that use the reference."""
+
+
+class ReadableCertificate(Value):
+    """A certificate whose content an agent is authorised to read."""
+
+    project_id: ProjectId
+    """Project in whose name the key manager is read."""
+    reference: str
+    kind: CertificateKind
+    sha256: str
+    """Identity of the content that the agent requested."""
+
+
+class CertificateReader(Value):
+    """An agent that requests certificate contents, and the certificates it may read."""
+
+    sealing_key: bytes
+    """Public key of the agent's session; empty if the session has none, so that the agent may read nothing."""
+    readable: tuple[ReadableCertificate, ...]
+    """Readable certificates without duplicates, in the requested order."""
+
+
+class NewCertificate(Value):
+    """A certificate, or CA certificates, that an operator adds to a key manager, as submitted."""
+
+    project_id: ProjectId
+    name: str
+    kind: CertificateKind
+    content: Secret
+    """PEM, or PKCS#12 for a certificate. A certificate's content may include its key and intermediates."""
+    private_key: Secret | None = None
+    """Private key in PEM, if it is not in ``content``."""
+    intermediates: bytes = b""
+    """Intermediate certificates in PEM."""
+    passphrase: Secret | None = None
+
+
+class KeptCertificate(Value):
+    """A certificate in a key manager, as operators see it."""
+
+    reference: str
+    """The reference that listeners and pools use."""
+    project_id: ProjectId
+    name: str
+    kind: CertificateKind
+    facts: CertificateFacts | None
+    """Facts about the certificate, or the first CA certificate; None for a revocation list."""
+    sha256: str
+    """The identity of the content."""
+    changed_at: datetime

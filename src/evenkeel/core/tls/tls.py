@@ -1,0 +1,109 @@
+"""TLS versions and ciphers that an operator allows, and the defaults of listeners and pools. Pure."""
+
+import ssl
+from collections.abc import Collection
+from functools import lru_cache
+from typing import get_args
+
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import TlsVersion
+
+TLS_VERSIONS: tuple[TlsVersion, ...] = get_args(TlsVersion)
+"""TLS versions, oldest first."""
+DEFAULT_CIPHERS = (
+    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:ECDHE-ECDSA-AES128-GCM-SHA256:"
+    "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
+    "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305:DHE-RSA-AES128-GCM-SHA256:DHE-RSA-AES256-GCM-SHA384:"
+    "DHE-RSA-CHACHA20-POLY1305"
+)
+"""Default cipher string: OWASP's suite B, like in Octavia 19."""
+NEWEST: TlsVersion = "TLSv1.3"
+NEWEST_CIPHERS = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
+"""Cipher suites of TLS 1.3: devices use them if a cipher string names none of them."""
+_MORE_OF_NEWEST = frozenset({"TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256"})
+_OF_OTHER_LIBRARIES = frozenset({"DES-CBC3-SHA", "ECDHE-RSA-DES-CBC3-SHA"})
+"""Cipher suites that distributions do not build into OpenSSL 3; a BIG-IP has them."""
+DEFAULT_VERSIONS: tuple[TlsVersion, ...] = ("TLSv1.2", NEWEST)
+
+
+class TlsRules(Value):
+    """TLS versions and ciphers that an operator forbids (Octavia's ``minimum_tls_version`` and
+    ``tls_cipher_prohibit_list``).
+    """
+
+    minimum_version: TlsVersion | None = None
+    prohibited_ciphers: frozenset[str] = frozenset()
+    """OpenSSL names of the prohibited cipher suites."""
+
+    @property
+    def default_versions(self) -> tuple[TlsVersion, ...]:
+        """Return Octavia's default versions that are allowed, and have an allowed cipher; may be empty."""
+        forbidden = (*self.forbidden_versions(DEFAULT_VERSIONS), *self._without_cipher())
+        return tuple(version for version in DEFAULT_VERSIONS if version not in forbidden)
+
+    @property
+    def default_ciphers(self) -> str:
+        """Return Octavia's default ciphers that are allowed; may be empty."""
+        return ":".join(name for name in DEFAULT_CIPHERS.split(":") if name not in self.prohibited_ciphers)
+
+    def forbidden_versions(self, versions: Collection[TlsVersion]) -> tuple[TlsVersion, ...]:
+        """Return the versions that are older than the minimum, in the given order."""
+        if self.minimum_version is None:
+            return ()
+        least = TLS_VERSIONS.index(self.minimum_version)
+        return tuple(version for version in versions if TLS_VERSIONS.index(version) < least)
+
+    def _without_cipher(self) -> tuple[TlsVersion, ...]:
+        names = self.default_ciphers.split(":")
+        return () if NEWEST_CIPHERS & set(names) else (NEWEST,)
+
+    def unnamed_ciphers(self, ciphers: str, versions: Collection[TlsVersion]) -> tuple[str, ...]:
+        """Return forbidden ciphers that would be used without being named, sorted: ciphers of older versions do not
+        limit TLS 1.3.
+        """
+        if NEWEST not in versions or any(name.startswith("TLS_") for name in ciphers.split(":")):
+            return ()
+        return tuple(sorted(self.prohibited_ciphers & NEWEST_CIPHERS))
+
+    def forbidden_ciphers(self, ciphers: str) -> tuple[str, ...]:
+        """Return the prohibited ciphers that the OpenSSL cipher string names or that its groups (such as ``HIGH``)
+        contain, sorted.
+        """
+        return tuple(sorted(self.prohibited_ciphers & enabled_ciphers(ciphers))) if self.prohibited_ciphers else ()
+
+
+ANY_TLS = TlsRules()
+"""Rules that forbid nothing."""
+
+
+def unknown_ciphers(ciphers: str) -> tuple[str, ...]:
+    """The words of an OpenSSL cipher string that name neither a cipher nor a group of them, in the order given."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    names = (word for word in ciphers.split(":") if word and not word.startswith("@"))
+    return tuple(word for word in names if not _is_known(word.lstrip("!+-"), context))
+
+
+def _is_known(name: str, context: ssl.SSLContext) -> bool:
+    if name.startswith("TLS_"):
+        return name in NEWEST_CIPHERS | _MORE_OF_NEWEST
+    if name in _OF_OTHER_LIBRARIES:
+        return True
+    try:
+        # at level 0: at its default level OpenSSL refuses weak ciphers that it has
+        context.set_ciphers(f"{name}:@SECLEVEL=0")
+    except ssl.SSLError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1024)
+def enabled_ciphers(ciphers: str) -> frozenset[str]:
+    """Return the names in an OpenSSL cipher string, and the members of its groups that the local OpenSSL supports."""
+    named = frozenset(ciphers.split(":"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.set_ciphers(ciphers)
+    except ssl.SSLError:  # the local OpenSSL has none of the ciphers, or all are of TLS 1.3, which has no groups
+        return named
+    # OpenSSL always lists the ciphers of TLS 1.3, whatever the string names
+    return named | {row["name"] for row in context.get_ciphers() if not row["name"].startswith("TLS_")}

@@ -1,0 +1,14 @@
+from evenkeel.core.control.environments import GroupReach
+from evenkeel.core.placement.reach import Reach, ReachKind
+
+
+def test_devices_out_of_reach_are_named_by_their_title_or_else_by_their_address() -> None:
+    group = GroupReach(
+        environment="gold",
+        number=1,
+        reach=Reach(kind=ReachKind.NONE, away=("192.0.2.1", "192.0.2.2")),
+        tenants=0,
+        titles={"192.0.2.2": "edge-2 (192.0.2.2)"},
+    )
+
+    assert group.away_titles == ("192.0.2.1", "edge-2 (192.0.2.2)")

@@ -1,0 +1,48 @@
+"""Ids of requests."""
+
+import asyncio
+
+from evenkeel.core.kit.request_context import (
+    NAMED_MAX,
+    PREFIX,
+    begin_request,
+    new_change_id,
+    read_header,
+    request_ids,
+    statements,
+    writing,
+    written_ids,
+)
+
+
+async def test_a_request_gives_its_id_to_its_first_change_only():
+    async def serve() -> tuple[str, str, str]:
+        return begin_request(), new_change_id(), new_change_id()
+
+    served = await asyncio.gather(*(asyncio.create_task(serve()) for _ in range(3)))
+    for request_id, first, second in served:
+        assert request_id == PREFIX + first
+        assert second not in request_id
+    assert len({request_id for request_id, *_ in served}) == 3
+
+
+async def test_without_a_request_each_change_has_an_id_of_its_own():
+    assert new_change_id() != new_change_id()
+    assert statements() == 0
+
+
+async def test_ids_reach_the_tasks_that_write():
+    async def write() -> str:
+        await asyncio.sleep(0)
+        return written_ids()
+
+    with writing("req-1"):
+        assert await asyncio.gather(write(), asyncio.create_task(write())) == ["req-1", "req-1"]
+    assert await write() == ""
+
+
+def test_a_header_holds_a_bounded_number_and_what_is_no_id_is_dropped():
+    ids = request_ids(["", *(f"{number:08}-0000-4000-8000-000000000000" for number in range(NAMED_MAX + 5))])
+    assert len(read_header(ids)) == NAMED_MAX
+    assert read_header("x\ny,req-" + "z" * 36 + "," + request_ids(["0" * 36])) == ("req-" + "0" * 36,)
+    assert read_header("req-" + "0" * 36 + "," * 100_000) == ("req-" + "0" * 36,)

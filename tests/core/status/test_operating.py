@@ -1,0 +1,52 @@
+"""What is said of operating status before, and without, a look at the device."""
+
+import pytest
+
+from evenkeel.core.resources.statuses import OperatingStatus
+from evenkeel.core.status.operating import (
+    UNWATCHED,
+    WATCHED_AGAIN,
+    below,
+    first_member_status,
+    first_status,
+    unobserved_status,
+)
+
+S = OperatingStatus
+
+
+@pytest.mark.parametrize("was", S)
+def test_what_was_seen_once_stays_as_it_was_seen(was: OperatingStatus) -> None:
+    assert first_status(was, new=False, enabled=True, carries_traffic=True) is was
+    assert first_member_status(was, new=False, enabled=True, monitored=False) is was
+
+
+def test_what_a_device_confirms_first_is_online_if_it_can_be() -> None:
+    assert first_status(S.OFFLINE, new=True, enabled=True, carries_traffic=True) is S.ONLINE
+    assert first_status(S.OFFLINE, new=True, enabled=False, carries_traffic=True) is S.OFFLINE
+    assert first_status(S.OFFLINE, new=True, enabled=True, carries_traffic=False) is S.OFFLINE
+    assert first_status(S.ERROR, new=True, enabled=True, carries_traffic=True) is S.ERROR
+
+
+@pytest.mark.parametrize("was", [S.OFFLINE, S.NO_MONITOR])
+def test_a_new_member_waits_for_its_monitor_or_says_that_there_is_none(was: OperatingStatus) -> None:
+    assert first_member_status(was, new=True, enabled=True, monitored=False) is S.NO_MONITOR
+    assert first_member_status(was, new=True, enabled=True, monitored=True) is was
+    assert first_member_status(was, new=True, enabled=False, monitored=False) is S.OFFLINE
+
+
+def test_what_nobody_observes_works_as_soon_as_it_is_enabled() -> None:
+    assert (unobserved_status(enabled=True), unobserved_status(enabled=False)) == (S.ONLINE, S.OFFLINE)
+
+
+def test_below_a_load_balancer_out_of_reach_nothing_says_that_it_works() -> None:
+    kept = {S.OFFLINE, S.NO_MONITOR}
+    for was in S:
+        assert below(was, S.OFFLINE) is (was if was in kept else S.OFFLINE)
+        assert below(was, S.ERROR) is (was if was in kept else S.ERROR)
+
+
+def test_what_may_still_serve_is_degraded_and_comes_back_as_it_was() -> None:
+    for was, now in UNWATCHED.items():
+        assert WATCHED_AGAIN[now] is was
+    assert set(UNWATCHED) == {S.ONLINE}
