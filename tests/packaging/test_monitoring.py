@@ -18,7 +18,7 @@ from tests.packaging.metric_names import ROOT, metric_names, script
 RULES = ROOT / "packaging" / "prometheus" / "alerts.yml"
 CONFIGURATION = ROOT / "packaging" / "prometheus" / "prometheus.yml"
 DASHBOARDS = sorted((ROOT / "packaging" / "grafana").glob("*.json"))
-RUNBOOKS = ROOT / "docs" / "how-to" / "alerts"
+RUNBOOKS = ROOT / "docs" / "how-to" / "alerts.md"
 OF_OTHERS = ("up", "process_cpu_seconds_total")
 NAME = re.compile(r"\b(?:evenkeel_\w+|up(?=\{)|process_\w+)\b")
 COMMAND = re.compile(r"`evenkeel ([^`]+)`")
@@ -56,28 +56,32 @@ def test_the_reference_is_that_of_the_registry() -> None:
     assert done.returncode == 0, "run scripts/generate_metrics_reference.py"
 
 
+def sections() -> dict[str, str]:
+    """Runbooks: the text below each heading of the page, by alert."""
+    parts = re.split(r"^## (.+)\n", RUNBOOKS.read_text(), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
 @pytest.mark.parametrize("name", rules())
-def test_an_alert_asks_for_metrics_that_there_are_and_has_its_page(name: str) -> None:
+def test_alert_uses_existing_metrics_and_links_to_its_section(name: str) -> None:
     rule = rules()[name]
-    page = RUNBOOKS / f"{name}.md"
-    assert rule["annotations"]["runbook"] == str(page.relative_to(ROOT))
-    assert f"```promql\n{rule['expr']}\n```" in page.read_text(), "the page shows another expression"
-    assert f"Severity: {rule['labels']['severity']}." in page.read_text()
-    assert "**Effect.**" in page.read_text() and "**What to do.**" in page.read_text()
+    section = sections()[name]
+    assert rule["annotations"]["runbook"] == f"{RUNBOOKS.relative_to(ROOT)}#{name.lower()}"
+    assert f"```promql\n{rule['expr']}\n```" in section, "the page shows another expression"
+    assert f"Severity: {rule['labels']['severity']}." in section
+    assert "**Effect.**" in section and "**What to do.**" in section
     assert unknown(rule["expr"]) == set()
-    assert unknown(page.read_text()) == set()
+    assert unknown(section) == set()
 
 
-def test_every_page_is_of_an_alert_and_in_the_index() -> None:
-    pages = {page.stem for page in RUNBOOKS.glob("*.md")} - {"README"}
-    linked = set(re.findall(r"\]\((\w+)\.md\)", (RUNBOOKS / "README.md").read_text()))
-    assert pages == linked == set(rules())
+def test_each_section_is_the_runbook_of_an_alert() -> None:
+    assert list(sections()) == list(rules())
 
 
-@pytest.mark.parametrize("page", sorted(RUNBOOKS.glob("*.md")), ids=lambda page: page.stem)
-def test_commands_of_a_page_are_those_of_the_command_line(page: Path) -> None:
+@pytest.mark.parametrize("name", rules())
+def test_commands_of_a_runbook_are_those_of_the_command_line(name: str) -> None:
     app = EvenKeelApp(COMMANDS)
-    for line in COMMAND.findall(page.read_text()):
+    for line in COMMAND.findall(sections()[name]):
         words = [{"…": "x", "LB": "x"}.get(word, word) for word in line.split()]
         if words[0] == "status":
             continue
