@@ -29,12 +29,15 @@ from evenkeel.core.resources.model import (
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "features.md"
 HEAD = """# What each device type can do
 
-If the device type of a load balancer's provider does not support a setting, the API refuses it with 501, naming field,
-value and what is allowed. It uses the drivers' capability tables (`src/evenkeel/devices/*/capabilities.py`), from which
-`scripts/generate_feature_matrix.py` generates this page. `GET /v2/lbaas/providers/{name}/capabilities` and
-`evenkeel provider capabilities NAME` show the table of a provider. A driver without a table counts as supporting
-everything in the API; so does `noop`, which configures nothing.
+If the device type of a load balancer's provider does not support a setting, the API refuses it with 501, naming \
+field, value and what is allowed.
+`evenkeel provider capabilities NAME` and `GET /v2/lbaas/providers/{name}/capabilities` show the table of a provider.
+`noop`, which configures nothing, and drivers without a table accept everything but enhanced services.
+`scripts/generate_feature_matrix.py` generates this page from the drivers' tables \
+(`src/evenkeel/devices/*/capabilities.py`).
 """
+NOT_SHOWN = ("noop",)
+"""Drivers that accept everything."""
 DEFAULTS = {
     **{f"listener.{name}": value for name, value in LISTENER_DEFAULTS.items()},
     **{f"pool.{name}": value for name, value in POOL_DEFAULTS.items()},
@@ -175,15 +178,22 @@ SECTIONS: list[tuple[str, str, Callable[[], Iterable[tuple[str, Cell]]]]] = [
 
 
 def section(title: str, head: str, rows: Iterable[tuple[str, Cell]], tables: dict[str, Capabilities]) -> str:
-    """One table of the page."""
+    """One section of the page: what all drivers can do as a list, and a table of the rest."""
+    cells = {name: [cell(table) for table in tables.values()] for name, cell in rows}
+    everywhere = [name for name, row in cells.items() if set(row) == {"yes"}]
+    text = f"\n## {title}\n\n"
+    if everywhere:
+        text += f"{' and '.join(tables)}: {', '.join(everywhere)}.\n"
+    if len(everywhere) == len(cells):
+        return text
     lines = [f"| {head} | {' | '.join(tables)} |", "|---" * (len(tables) + 1) + "|"]
-    lines += [f"| {name} | {' | '.join(map(cell, tables.values()))} |" for name, cell in rows]
-    return f"\n## {title}\n\n" + "\n".join(lines) + "\n"
+    lines += [f"| {name} | {' | '.join(row)} |" for name, row in cells.items() if name not in everywhere]
+    return text + ("\n" if everywhere else "") + "\n".join(lines) + "\n"
 
 
 def page() -> str:
     """The whole page."""
-    tables = dict(sorted(load_capabilities().items()))
+    tables = {name: table for name, table in sorted(load_capabilities().items()) if name not in NOT_SHOWN}
     return HEAD + "".join(section(title, head, rows(), tables) for title, head, rows in SECTIONS)
 
 

@@ -25,18 +25,18 @@ PARTS = {
 SYSTEM = "Controllers: the whole system"
 HEAD = """# Metrics
 
-Made by `scripts/generate_metrics_reference.py`. [How to collect them](../how-to/monitor.md).
-
-Every process serves `/metrics` in the formats of Prometheus and OpenMetrics, if `bind_port` of `[metrics]` is set. The
-metrics of its Python process (`process_*`, `python_*`) are there as well. A histogram `x` has the series `x_bucket`,
-`x_sum` and `x_count`. A controller with several workers adds the label `worker` to all.
+Every process serves `/metrics` in the formats of Prometheus and OpenMetrics: [monitor](../how-to/monitor.md).
+They include the metrics of its Python process (`process_*`, `python_*`).
+A histogram `x` has the series `x_bucket`, `x_sum` and `x_count`.
+A controller with several workers adds the label `worker` to all.
+`scripts/generate_metrics_reference.py` generates this page.
 """
 SINGLE = "Controllers: single load balancers"
 OPTIONAL = (
-    "By option: `load_balancers_max` of `[metrics]` is how many load balancers have them, the oldest ones; 0, the"
-    " default: none.\nFrom the database as well: take one controller's.\n"
+    "The oldest `load_balancers_max` (`[metrics]`; default 0) load balancers have them.\n"
+    "Every controller reads these from the database too: take one controller's.\n"
 )
-WHOLE = "Every controller reads these from the database, at most every 10 s. Take one of them, `max`, not their sum.\n"
+WHOLE = "Every controller reads these from the database, at most every 10 s.\nTake `max`, not the sum.\n"
 
 
 class MetricLine(NamedTuple):
@@ -93,14 +93,14 @@ def page() -> str:
             parts.append(WHOLE)
         elif heading == SINGLE:
             parts.append(OPTIONAL)
-        rows = [f"| `{one.name}` | {one.kind} | {labels(one)} | {one.text} |" for one in lines]
-        parts.append("\n".join(["| metric | type | labels | meaning |", "|---|---|---|---|", *rows]) + "\n")
+        rows = [f"| {name(one)} | {one.kind} | {one.text} |" for one in lines]
+        parts.append("\n".join(["| metric and labels | type | meaning |", "|---|---|---|", *rows]) + "\n")
     return "\n".join(parts)
 
 
-def labels(line: MetricLine) -> str:
-    """Its labels, in order."""
-    return ", ".join(f"`{name}`" for name in line.labels)
+def name(line: MetricLine) -> str:
+    """The metric's name with its labels, as in a query."""
+    return f"`{line.name}{{{', '.join(line.labels)}}}`" if line.labels else f"`{line.name}`"
 
 
 def main() -> int:

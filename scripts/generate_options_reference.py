@@ -21,18 +21,15 @@ from evenkeel.config.values import allowed_values, type_of
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "options.md"
 HEAD = """# Options
 
-Ini files read by oslo.config; every process takes `--config-file` (several times: later files win).
-Several processes may share a file. An option or section that none of them reads, no installed device driver and no
-library, is refused at start, with the file, the section and the nearest option that there is.
-`evenkeel config sample PROCESS` prints a file with all of them ([controller](controller.ini.sample),
-[agent](agent.ini.sample), [haproxyd](haproxyd.ini.sample)), `evenkeel config check PROCESS` checks one,
-`evenkeel config show PROCESS --origin` shows where each value comes from; these commands need the extra
-`cli` beside that of the process. Lists are separated by commas.
-In a value `$name` stands for the value of option `name`; a `$` is written `$$`.
-This page is made from the code by `scripts/generate_options_reference.py`; where drivers of other packages are
-installed, `--print` shows it with theirs.
+Options are in ini files read by oslo.config; every process takes `--config-file` (several times: later files win).
+[Configure](../how-to/configure.md#write-and-check-a-configuration) describes how to check a file.
+Several processes may share a file.
+Unknown options and sections are refused at start, with the file, the section and the most similar option.
+Samples: [controller](controller.ini.sample), [agent](agent.ini.sample), [haproxyd](haproxyd.ini.sample).
+Lists are separated by commas; in a value `$name` stands for the value of option `name`, and a `$` is written `$$`.
+`scripts/generate_options_reference.py` generates this page; `--print` shows the options of other packages' drivers too.
 """
-COLUMNS = "| option | type | default | allowed | meaning |\n|---|---|---|---|---|\n"
+COLUMNS = "| option | type | default | meaning |\n|---|---|---|---|\n"
 NOTES = {
     "identity": " (and oslo.policy's and Keystone's: see how-to/authentication.md)",
     "neutron": " (and keystoneauth's options: see how-to/use-neutron.md)",
@@ -72,7 +69,13 @@ def of(process: str, declared: sections.OptionGroups) -> Iterator[tuple[str, Seq
 def row(option: cfg.Opt) -> str:
     """One option as a table row."""
     default = "" if option.default in (None, [], "") else f"`{option.default}`"
-    return f"| `{option.name}` | {type_of(option)} | {default} | {allowed_values(option)} | {option.help} |"
+    return f"| `{option.name}` | {kind(option)} | {default} | {option.help} |"
+
+
+def kind(option: cfg.Opt) -> str:
+    """The option's type, with the allowed values unless the type says them."""
+    allowed = "" if isinstance(option, cfg.BoolOpt) else allowed_values(option)
+    return f"{type_of(option)}: {allowed}" if allowed else type_of(option)
 
 
 def page() -> str:

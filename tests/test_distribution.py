@@ -49,7 +49,7 @@ def test_the_source_distribution_holds_the_locks_and_the_documents(built: Path) 
     with tarfile.open(built / f"{NAME}.tar.gz") as source:
         names = {name.removeprefix(f"{NAME}/") for name in source.getnames()}
     extras = ("agent", "cli", "controller", "emulator", "haproxyd")
-    assert {f"requirements/{extra}.txt" for extra in extras} | {"LICENSE", "docs/how-to/deploy.md"} <= names
+    assert {f"requirements/{extra}.txt" for extra in extras} | {"LICENSE", "docs/how-to/install.md"} <= names
     assert not [name for name in names if name.startswith((".venv", "dist/", ".git/"))]
 
 

@@ -17,7 +17,6 @@ PAGES = [
     *(ROOT / "docs" / "explanation").glob("*.md"),
 ]
 PATH = re.compile(r"`((?:[a-z0-9_]+/)+[a-z0-9_]+\.py)`")
-LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)")
 
 
 def _names(path: Path) -> set[str]:
@@ -30,12 +29,6 @@ def _names(path: Path) -> set[str]:
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             found.add(node.name)
     return found
-
-
-def _anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
-    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_each_step_after_an_agents_death_names_a_file_and_a_function_that_exist() -> None:
@@ -55,12 +48,3 @@ def test_files_that_a_page_names_exist(page: Path) -> None:
     named = {path for path in PATH.findall(page.read_text()) if "NAME" not in path}
     missing = [path for path in named if not (ROOT / path).exists() and not any(SOURCES.rglob(path))]
     assert missing == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_of_a_page_lead_somewhere(page: Path) -> None:
-    for target, anchor in LINK.findall(page.read_text()):
-        to = (page.parent / target).resolve() if target else page
-        assert to.exists(), target
-        if anchor:
-            assert anchor in _anchors(to), f"{target}#{anchor}"

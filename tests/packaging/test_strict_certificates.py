@@ -19,7 +19,7 @@ from tests.packaging.metric_names import ROOT
 from tests.services.rabbitmq import RabbitMQ
 from tests.strict_verification import newer_python, verify_by, verify_strictly
 
-INSTALLATION = ROOT / "docs" / "how-to" / "install-on-debian.md"
+INSTALLATION = ROOT / "docs" / "how-to" / "install.md"
 
 
 class Made(NamedTuple):

@@ -1,4 +1,4 @@
-"""The commands of docs/how-to/maintain.md for backing up and restoring the database, run as they are written there."""
+"""The commands of docs/how-to/run-the-database.md for backing up and restoring, run as they are written there."""
 
 import re
 import sqlite3
@@ -11,12 +11,12 @@ from evenkeel.core.control.environments import Environment
 from evenkeel.store.sql_store import open_store
 from tests.services.mariadb import SharedMariaDB
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "how-to" / "maintain.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "how-to" / "run-the-database.md"
 
 
 def command(beginning: str) -> str:
     """The line of the page's section that begins so, without its comment."""
-    section = PAGE.read_text().partition("## Back up and restore the database")[2]
+    section = PAGE.read_text().partition("## Back up and restore\n")[2]
     (line,) = re.findall(rf"^{beginning} .*$", section, re.MULTILINE)
     return str(line).partition("  #")[0].strip()
 

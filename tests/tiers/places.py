@@ -166,7 +166,7 @@ RELEASE = {
         (
             "tests/packaging/test_install_on_debian.py",
             "tests/packaging/debian_hosts.py",
-            "docs/how-to/install-on-debian.md",
+            "docs/how-to/install.md",
             "packaging/systemd",
             "scripts/build",
         ),

@@ -125,7 +125,8 @@ def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:
     authenticated = conf.rabbit_agents_authenticated
     if not authenticated and conf.transport_url.startswith(AMQP):
         log.warning(
-            "agents are not authenticated: any client with a RabbitMQ password can impersonate them; see deploy.md"
+            "agents are not authenticated: any client with a RabbitMQ password can impersonate them; "
+            "see how-to/secure-the-message-bus.md"
         )
     return open_bus(
         conf.transport_url,

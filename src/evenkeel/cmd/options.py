@@ -24,7 +24,7 @@ COMMON = [
         "rabbit_agents_authenticated",
         default=False,
         help="Every agent has its own RabbitMQ user, named after its id; controllers refuse messages "
-        "of an agent in another agent's name. See how-to/deploy.md.",
+        "of an agent in another agent's name. See how-to/secure-the-message-bus.md.",
     ),
     cfg.IntOpt(
         "max_message_bytes", default=4 * 1024 * 1024, min=65536, help="Largest message that is sent or accepted, bytes."
@@ -38,7 +38,7 @@ CONTROLLER = [
         min=1,
         max=64,
         help="Processes on the API's one port, each of them a controller: at most as many as there are cores. "
-        "Connections to the database, and limits of connections and rates, count for each. See how-to/deploy.md.",
+        "Connections to the database, and limits of connections and rates, count for each. See how-to/configure.md.",
     ),
     cfg.ListOpt(
         "environments",

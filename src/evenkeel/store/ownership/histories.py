@@ -11,8 +11,8 @@ A missing confirmed load balancer proves nothing: the agent may have removed it 
 gets a complete pass.
 
 Until an agent has done so, it is unknown whether devices agree with the database: ACTIVE load balancers become
-PENDING_UPDATE. The database must not answer from lagging replicas (see ``docs/how-to/deploy.md``): each would look like
-a loss.
+PENDING_UPDATE. The database must not answer from lagging replicas, each of which would look like a loss: see
+``docs/how-to/run-the-database.md``.
 """
 
 from collections.abc import Mapping, Sequence
