@@ -20,7 +20,7 @@ EDITS = {
         '    connection_limit: int = -1\n    """Limit of open connections; -1: no limit."""\n',
         "    x_limit: int = 5\n",
     ),
-    "evenkeel.api.octavia.requests": (
+    "evenkeel.api.usecases.requests": (
         "    connection_limit: ConnectionLimit | None = None\n",
         "    x_limit: Annotated[int, Meta(ge=0, le=9)] | None = None\n",
     ),

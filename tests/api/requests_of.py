@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from evenkeel.api.app import ROUTES
-from evenkeel.api.openapi import document_routes
-from evenkeel.api.routing import Operation
+from evenkeel.api.common.openapi import document_routes
+from evenkeel.api.http.routing import Operation
 from tests.api import bodies
 from tests.api.personas import PROJECT
 

@@ -94,7 +94,7 @@ async def test_body_of_unknown_length_is_refused_while_it_is_read(app: Applicati
 
 
 async def test_body_that_does_not_arrive_is_given_up(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenkeel.api.bodies.BODY_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr("evenkeel.api.http.bodies.BODY_TIMEOUT_SECONDS", 0.01)
 
     async def stalled() -> AsyncIterator[bytes]:
         yield b"{"

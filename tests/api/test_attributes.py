@@ -15,7 +15,8 @@ from evenkeel.api.neutron.v1 import requests as v1
 from evenkeel.api.neutron.v2 import change_requests as v2_changes
 from evenkeel.api.neutron.v2 import requests as v2
 from evenkeel.api.neutron.v2 import views as v2_views
-from evenkeel.api.octavia import change_requests, l7_requests, requests, views
+from evenkeel.api.octavia import views
+from evenkeel.api.usecases import change_requests, l7_requests, requests
 from evenkeel.core.resources.attributes import CHANGEABLE, HIDDEN, LINKS, fields_of
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 from evenkeel.store.lbaas_v1.shared_monitors import SHARED_MONITOR_CHANGES

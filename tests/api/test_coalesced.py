@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from evenkeel.api.recent import Coalesced, Recent
+from evenkeel.api.common.recent import Coalesced, Recent
 
 
 class Computation:

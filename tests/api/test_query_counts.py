@@ -40,7 +40,7 @@ REMEMBERED_SECONDS = 86_400.0
 @pytest.fixture
 async def api(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
     """The API; all requests are the administrator's."""
-    monkeypatch.setattr("evenkeel.api.provider_lookup.PROVIDERS_REMEMBERED_SECONDS", REMEMBERED_SECONDS)
+    monkeypatch.setattr("evenkeel.api.common.provider_lookup.PROVIDERS_REMEMBERED_SECONDS", REMEMBERED_SECONDS)
     async with gateway(store, BuiltinNetwork(store.operators, cache_seconds=REMEMBERED_SECONDS)) as client:
         client.http.headers.update(ADMIN.headers)
         yield client

@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from evenkeel.api.answers import CHUNK_BYTES, StreamedAnswer
+from evenkeel.api.common.status_trees import StatusTree
 from evenkeel.api.neutron.v2 import trees as v2
 from evenkeel.api.octavia import trees as octavia
+from evenkeel.api.responses.answers import CHUNK_BYTES, StreamedAnswer
 from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
@@ -58,7 +59,7 @@ def tree(listeners: int = LISTENERS, members: int = MEMBERS) -> LoadBalancerTree
 
 
 BOTH = pytest.mark.parametrize(
-    ("pieces", "kind"), [(octavia.status_pieces, octavia.StatusTree), (v2.status_pieces, v2.V2StatusTree)]
+    ("pieces", "kind"), [(octavia.status_pieces, StatusTree), (v2.status_pieces, v2.V2StatusTree)]
 )
 
 

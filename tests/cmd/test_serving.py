@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from evenkeel.api import bodies
+from evenkeel.api.http import bodies
 from evenkeel.cmd.serving import Server
 from evenkeel.serving.http_limits import HttpLimits
 from tests.cmd.apiserver import load, serving

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from evenkeel.api.fields import MAX_ADDITIONAL_VIPS, MAX_CIDRS, MAX_SNI_CONTAINERS
+from evenkeel.api.http.fields import MAX_ADDITIONAL_VIPS, MAX_CIDRS, MAX_SNI_CONTAINERS
 from evenkeel.core.devices.service import (
     ServiceCertificate,
     ServiceDefinition,

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from evenkeel.api.octavia import l7_rules, rules
+from evenkeel.api.usecases import l7_rules, rules
 from evenkeel.core.devices.capabilities import Capabilities, definition_problems, pair_problems
 from evenkeel.core.devices.service import (
     NO_VIP,

@@ -14,9 +14,9 @@ from typing import Any, get_args
 import msgspec
 from msgspec import inspect
 
-from evenkeel.api.octavia.l7_requests import L7PolicyNew, L7RuleNew
-from evenkeel.api.octavia.pool_requests import HealthMonitorNew, MemberNew, PoolNew
-from evenkeel.api.octavia.requests import ListenerNew
+from evenkeel.api.usecases.l7_requests import L7PolicyNew, L7RuleNew
+from evenkeel.api.usecases.pool_requests import HealthMonitorNew, MemberNew, PoolNew
+from evenkeel.api.usecases.requests import ListenerNew
 from evenkeel.core.devices.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
 from evenkeel.core.resources.attributes import CHANGEABLE, defaults_of, fields_of, shape_of
 from evenkeel.core.resources.model import (

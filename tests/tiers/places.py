@@ -65,7 +65,7 @@ SERVERS = (
     "api/neutron/test_neutron_shell_v2.py",
     "api/test_clients.py",
     "api/test_command_line_clients.py",
-    "api/test_openapi.py",
+    "api/common/test_openapi.py",
     "api/test_openapi_stateful.py",
     "api/test_races.py",
     "api/test_sdk_clients.py",
@@ -117,7 +117,8 @@ ACCEPTANCE = ("acceptance", "demo", "fuzz", "packaging", "ui")
 
 WITHOUT_SERVERS = (
     *("agent", "cli", "config", "controller", "core", "model", "sealing", "sim", "tiers"),
-    *("api/events", "api/octavia", "api/operators", "api/pages", "api/policy"),
+    *("api/http", "api/octavia", "api/operators", "api/pages", "api/policy", "api/responses", "api/usecases"),
+    *("api/common/test_event_feed.py", "api/common/test_event_stopping.py", "api/common/test_event_stream.py"),
     *("compat/octavia/test_ours.py", "devices/test_capabilities.py", "devices/test_largest.py"),
 )
 """Places of no test marked ``services`` or ``acceptance``, which tiers of these need not import."""

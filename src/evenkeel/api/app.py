@@ -15,31 +15,32 @@ from litestar.enums import HttpMethod
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, HTTPScope, Message
 
-from evenkeel.api.answers import Answer
-from evenkeel.api.bodies import check_content_type, read_body
-from evenkeel.api.context import NOBODY, Call, Limits, Services
-from evenkeel.api.discovery import DISCOVERY_ROUTES
-from evenkeel.api.errors import Forbidden, Refusal
-from evenkeel.api.events.stream import MEDIA_TYPE as EVENT_STREAM
-from evenkeel.api.gatekeeper import Gatekeeper
+from evenkeel.api.common.event_stream import MEDIA_TYPE as EVENT_STREAM
+from evenkeel.api.common.openapi import document_routes
+from evenkeel.api.common.ports import ActivitySource, ChangeSink, NoActivity, NoTraffic, TrafficSource
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.bodies import check_content_type, read_body
+from evenkeel.api.http.call import NOBODY, Call, Limits
+from evenkeel.api.http.gatekeeper import Gatekeeper
+from evenkeel.api.http.origins import OriginRule
+from evenkeel.api.http.rate_limit import UNLIMITED, RateLimit
+from evenkeel.api.http.request_log import RequestLog
+from evenkeel.api.http.routing import Operation, RouteMap
+from evenkeel.api.http.style import ApiStyle, ApiStyles
 from evenkeel.api.identity.caller import Authenticator
 from evenkeel.api.identity.none import NoAuthentication
-from evenkeel.api.lookups import LOOKUP_ROUTES
+from evenkeel.api.neutron.lookups import LOOKUP_ROUTES
 from evenkeel.api.neutron.routes import NEUTRON_ROUTES
 from evenkeel.api.neutron.style import without_format
 from evenkeel.api.neutron.v1.routes import V1_ROUTES
 from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
-from evenkeel.api.openapi import document_routes
+from evenkeel.api.operators.discovery import DISCOVERY_ROUTES
 from evenkeel.api.operators.routes import OPERATOR_ROUTES
-from evenkeel.api.origins import OriginRule
 from evenkeel.api.pages.files import page_handlers
 from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.policy.policy import Policy, open_policy
-from evenkeel.api.ports import ActivitySource, ChangeSink, NoActivity, NoTraffic, TrafficSource
-from evenkeel.api.rate_limit import UNLIMITED, RateLimit
-from evenkeel.api.request_log import RequestLog
-from evenkeel.api.routing import Operation, RouteMap
-from evenkeel.api.style import ApiStyle, ApiStyles
+from evenkeel.api.responses.answers import Answer
+from evenkeel.api.responses.errors import Forbidden, Refusal
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.request_context import PREFIX, begin_request
 from evenkeel.core.kit.tracing import HEADER as TRACE_HEADER

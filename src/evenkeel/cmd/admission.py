@@ -8,14 +8,14 @@ from typing import NamedTuple
 import structlog
 from oslo_config import cfg
 
+from evenkeel.api.http.origins import OriginRule
+from evenkeel.api.http.rate_limit import RateLimit
 from evenkeel.api.identity.caller import Authenticator
 from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.api.identity.none import NoAuthentication
 from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.api.identity.users import watched_users
-from evenkeel.api.origins import OriginRule
 from evenkeel.api.policy.policy import Policy, open_policy
-from evenkeel.api.rate_limit import RateLimit
 from evenkeel.cmd.extras import pip_install
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.cmd.server_tls import api_tls

@@ -13,7 +13,7 @@ from typing import Any
 
 import uvloop
 
-from evenkeel.api.ports import ChangeSink
+from evenkeel.api.common.ports import ChangeSink
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId

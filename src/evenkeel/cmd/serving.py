@@ -12,7 +12,7 @@ import uvicorn
 import uvloop
 from oslo_config import cfg
 
-from evenkeel.api.protocol import BoundedProtocol
+from evenkeel.api.http.protocol import BoundedProtocol
 from evenkeel.cmd.server_tls import api_tls
 from evenkeel.serving.accepting import AT_ONCE, Acceptor, fitting
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections

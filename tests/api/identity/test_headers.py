@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel.api.errors import Refusal
 from evenkeel.api.identity.caller import Caller, Peer, Unauthenticated
 from evenkeel.api.identity.headers import TrustedHeaders
+from evenkeel.api.responses.errors import Refusal
 from evenkeel.core.kit.errors import Invalid
 
 ALICE = {"X-User-Id": "alice", "X-Project-Id": "p1", "X-Roles": "member, reader,,member"}

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from evenkeel.api.errors import Refusal
 from evenkeel.api.identity import password_file
 from evenkeel.api.identity.caller import Caller, Unauthenticated
 from evenkeel.api.identity.password_file import WRONG, FailedLogins, PasswordFileIdentity
 from evenkeel.api.identity.users import checked_user, line_of, watched_users
+from evenkeel.api.responses.errors import Refusal
 from evenkeel.serving import password_hash
 from evenkeel.serving.password_file import write_lines
 from evenkeel.serving.password_hash import PasswordHash, hash_password

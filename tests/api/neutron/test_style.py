@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from evenkeel.api.app import create_app
+from evenkeel.api.http.rate_limit import RateLimit
 from evenkeel.api.identity.headers import TrustedHeaders
-from evenkeel.api.rate_limit import RateLimit
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
 from tests.api.client import Client, Sink

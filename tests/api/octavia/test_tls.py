@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evenkeel.api.app import create_app
-from evenkeel.api.octavia.tls_rules import DEFAULT_ALPN
+from evenkeel.api.usecases.tls_rules import DEFAULT_ALPN
 from evenkeel.core.ports import Store
 from evenkeel.core.tls.tls import DEFAULT_CIPHERS, DEFAULT_VERSIONS, TlsRules
 from evenkeel.network.builtin import BuiltinNetwork

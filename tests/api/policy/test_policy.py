@@ -11,14 +11,14 @@ from oslo_config import cfg
 from structlog.testing import capture_logs
 
 from evenkeel.api.app import ROUTES, create_app
-from evenkeel.api.errors import Forbidden
+from evenkeel.api.common.openapi import document_routes
+from evenkeel.api.http.routing import Operation, RouteMap
 from evenkeel.api.identity.caller import Caller
-from evenkeel.api.openapi import document_routes
 from evenkeel.api.policy import policy as module
 from evenkeel.api.policy.defaults import defaults
 from evenkeel.api.policy.names import PUBLIC, octavia, own
 from evenkeel.api.policy.policy import Policy, open_policy
-from evenkeel.api.routing import Operation, RouteMap
+from evenkeel.api.responses.errors import Forbidden
 from evenkeel.core.ports import Store
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api.client import Sink

@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from evenkeel.api.octavia.tls_rules import DEFAULT_ALPN
+from evenkeel.api.usecases.tls_rules import DEFAULT_ALPN
 from evenkeel.core.tls.tls import DEFAULT_CIPHERS, DEFAULT_VERSIONS
 from tests.certificates import certificate, referring
 from tests.devices.haproxy.rig import HaproxyRig

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.api.octavia.tls_rules import DEFAULT_ALPN
+from evenkeel.api.usecases.tls_rules import DEFAULT_ALPN
 from evenkeel.core.devices.service import ServiceDefinition, ServicePool
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.core.tls.tls import TlsRules

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from typing import Any, Protocol
 
-from evenkeel.api.errors import Refusal
+from evenkeel.api.responses.errors import Refusal
 from evenkeel.core.kit.errors import Invalid, Unavailable
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value
@@ -57,7 +57,7 @@ class Authenticator(Protocol):
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
         """Identify the caller. ``headers`` has the last of each name, ``scope`` is the ASGI one. Raises
-        :class:`Unauthenticated`; :class:`evenkeel.api.errors.Refusal` (403, 429);
+        :class:`Unauthenticated`; :class:`evenkeel.api.responses.errors.Refusal` (403, 429);
         :class:`evenkeel.core.kit.errors.Unavailable` if the caller cannot be identified now.
         """
         ...

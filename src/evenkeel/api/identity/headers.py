@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.api.errors import Refusal
 from evenkeel.api.identity.caller import (
     MAX_HEADER_BYTES,
     Caller,
@@ -20,6 +19,7 @@ from evenkeel.api.identity.caller import (
     peer_of,
     roles_of,
 )
+from evenkeel.api.responses.errors import Refusal
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import ProjectId
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import structlog
 
-from evenkeel.api.errors import Refusal
 from evenkeel.api.identity.caller import MAX_HEADER_BYTES, Caller, Headers, Unauthenticated, address_of
 from evenkeel.api.identity.users import User
+from evenkeel.api.responses.errors import Refusal
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.ports import Clock
 from evenkeel.serving.basic_auth import basic_credentials

@@ -8,17 +8,18 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.bodies import Request
-from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.lists import Filters
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.bodies import Request
+from evenkeel.api.http.call import Call, as_bool
+from evenkeel.api.http.lists import Filters
 from evenkeel.api.neutron.bodies import NeutronChange, invalid
 from evenkeel.api.neutron.errors import plain
 from evenkeel.api.neutron.fields import Flag
 from evenkeel.api.neutron.lists import answer_of, listed, parse_list, shown
 from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS
-from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.timestamps import timestamp_or_none
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.responses.timestamps import timestamp_or_none
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.lists import Page
 from evenkeel.core.kit.errors import NotFound, RequestError

@@ -6,14 +6,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 from msgspec import inspect
 
-from evenkeel.api.bodies import Request, check_names
-from evenkeel.api.decode_errors import DecodeFailure, decode_failure, shown
-from evenkeel.api.errors import shorten
-from evenkeel.api.flags import LaxDecoder
-from evenkeel.api.lists import is_integer
+from evenkeel.api.http.bodies import Request, check_names
+from evenkeel.api.http.lists import is_integer
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.fields import UUID_PATTERN
-from evenkeel.api.octavia.parents import HasProject
+from evenkeel.api.responses.decode_errors import DecodeFailure, decode_failure, shown
+from evenkeel.api.responses.errors import shorten
+from evenkeel.api.responses.flags import LaxDecoder
+from evenkeel.api.usecases.parents import HasProject
 from evenkeel.core.kit.errors import Invalid
 
 T = TypeVar("T")

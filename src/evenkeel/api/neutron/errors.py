@@ -9,9 +9,9 @@ from typing import NamedTuple
 import structlog
 from litestar.exceptions import HTTPException
 
-from evenkeel.api.answers import Answer, encode, unauthenticated
-from evenkeel.api.errors import RETRY_AFTER_SECONDS, STATUS_OF, BadList, Forbidden, Refusal
-from evenkeel.api.http_reasons import reason_phrase
+from evenkeel.api.responses.answers import Answer, encode, unauthenticated
+from evenkeel.api.responses.errors import RETRY_AFTER_SECONDS, STATUS_OF, BadList, Forbidden, Refusal
+from evenkeel.api.responses.http_reasons import reason_phrase
 from evenkeel.core.kit.errors import NotFound, QuotaMet, RequestError, Unavailable
 from evenkeel.core.kit.values import Value
 

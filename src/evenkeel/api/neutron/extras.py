@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.lists import Filters, as_text
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call, as_bool
+from evenkeel.api.http.lists import Filters, as_text
 from evenkeel.api.neutron.lists import answer_of, listed, page_of, parse_list, shown
 from evenkeel.api.neutron.style import BASE
 from evenkeel.api.octavia.catalogue import FLAVORS, key_of
+from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.catalogue import Flavor

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from evenkeel.api.fields import END, INT32_MAX, MAX_SNI_CONTAINERS, NO_NUL
+from evenkeel.api.http.fields import END, INT32_MAX, MAX_SNI_CONTAINERS, NO_NUL
 from evenkeel.core.resources.quota import MAX_QUOTA
 
 _NUMBER = {"type": ["integer", "string"]}

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from evenkeel.api.context import Call, Limits
-from evenkeel.api.flags import FLAG_WORDS
-from evenkeel.api.lists import PROJECT_NAMES, Filters, ListRequest, Parse
-from evenkeel.api.lists import links as page_links
-from evenkeel.api.lists import page_of as octavia_page
+from evenkeel.api.http.call import Call, Limits
+from evenkeel.api.http.lists import PROJECT_NAMES, Filters, ListRequest, Parse
+from evenkeel.api.http.lists import links as page_links
+from evenkeel.api.http.lists import page_of as octavia_page
+from evenkeel.api.http.routing import Parameter
 from evenkeel.api.neutron.bodies import invalid
 from evenkeel.api.neutron.errors import bad_request
-from evenkeel.api.routing import Parameter
+from evenkeel.api.responses.flags import FLAG_WORDS
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.errors import Invalid, RequestError
 from evenkeel.core.kit.ids import ProjectId

@@ -4,16 +4,17 @@ from typing import Any, ClassVar
 
 from msgspec import UNSET, UnsetType
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.bodies import Request
-from evenkeel.api.context import Call, Services
-from evenkeel.api.errors import Forbidden
-from evenkeel.api.lists import Filters
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.bodies import Request
+from evenkeel.api.http.call import Call
+from evenkeel.api.http.lists import Filters
 from evenkeel.api.neutron.bodies import NeutronChange, invalid
 from evenkeel.api.neutron.errors import NeutronRefusal, error_answer
 from evenkeel.api.neutron.fields import QuotaLimit
 from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
 from evenkeel.api.octavia.quotas import project_of
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.responses.errors import Forbidden
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.quota import TITLES, ProjectQuotas, Quotas

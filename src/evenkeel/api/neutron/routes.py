@@ -2,16 +2,16 @@
 
 from msgspec import defstruct
 
-from evenkeel.api.lookups import LOOKUPS
+from evenkeel.api.common.linking import wrapped
+from evenkeel.api.http.routing import Operation, RouteMap
 from evenkeel.api.neutron import agents, extras, quotas
 from evenkeel.api.neutron.lists import FIELDS_PARAMETER, LIST_PARAMETERS, SHORT_LIST_PARAMETERS
+from evenkeel.api.neutron.lookups import LOOKUPS
 from evenkeel.api.neutron.style import BASE
 from evenkeel.api.neutron.v2.names import V2
 from evenkeel.api.neutron.v2.routes import V2_ROUTES, page_type
 from evenkeel.api.neutron.v2.views import V2LoadBalancerView
-from evenkeel.api.octavia.linking import wrapped
 from evenkeel.api.policy.names import PUBLIC, octavia, own
-from evenkeel.api.routing import Operation, RouteMap
 
 AGENT_ROUTES = (
     Operation(

@@ -2,9 +2,9 @@
 
 from typing import Any, TypeVar
 
-from evenkeel.api.answers import Answer
 from evenkeel.api.neutron.bodies import NeutronReader
 from evenkeel.api.neutron.errors import ErrorNames, Headers, NeutronErrorAnswer, answer_to, plain
+from evenkeel.api.responses.answers import Answer
 
 T = TypeVar("T")
 

@@ -4,15 +4,16 @@ id is unknown, like on an Octavia server without the amphora provider.
 
 from msgspec import defstruct
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.errors import BadList
-from evenkeel.api.lists import FIELDS_PARAMETER, PAGE_PARAMETERS, Filters, as_text, parse_list
-from evenkeel.api.octavia.linking import Link, wrapped
-from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.octavia.views import View
+from evenkeel.api.common.linking import Link, wrapped
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.common.views import View
+from evenkeel.api.http.call import Call
+from evenkeel.api.http.lists import FIELDS_PARAMETER, PAGE_PARAMETERS, Filters, as_text, parse_list
+from evenkeel.api.http.routing import Operation
 from evenkeel.api.policy.names import octavia
-from evenkeel.api.routing import Operation
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.responses.errors import BadList
 from evenkeel.core.kit.errors import NotFound
 
 TITLE = "Amphora"

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from evenkeel.api.context import as_bool
-from evenkeel.api.lists import Filters, Parse, as_integer, as_moment, as_number, as_text, optional
+from evenkeel.api.http.call import as_bool
+from evenkeel.api.http.lists import Filters, Parse, as_integer, as_moment, as_number, as_text, optional
 from evenkeel.core.resources.attributes import HIDDEN, LINKS, fields_of, shape_of
 
 V = TypeVar("V", bound=msgspec.Struct)

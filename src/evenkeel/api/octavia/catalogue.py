@@ -9,12 +9,13 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.lists import Filters, as_text, chosen, links, page_of, parse_list
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call, as_bool
+from evenkeel.api.http.lists import Filters, as_text, chosen, links, page_of, parse_list
+from evenkeel.api.http.routing import Handler
 from evenkeel.api.octavia import catalogue_bodies as bodies
-from evenkeel.api.octavia.enhanced_services import flavor_names, offered_services
-from evenkeel.api.routing import Handler
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.usecases.enhanced_services import flavor_names, offered_services
 from evenkeel.core.devices.capabilities import metadata_problems, refuse
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.values import Value

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from evenkeel.api.bodies import Request
-from evenkeel.api.fields import NO_NUL, ObjectId, ProviderName, Text
-from evenkeel.api.octavia.views import View
+from evenkeel.api.common.views import View
+from evenkeel.api.http.bodies import Request
+from evenkeel.api.http.fields import NO_NUL, ObjectId, ProviderName, Text
 from evenkeel.core.resources.quota import MAX_QUOTA, UNLIMITED
 
 Name = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]

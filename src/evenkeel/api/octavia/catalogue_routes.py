@@ -5,13 +5,13 @@ from typing import Any
 
 from msgspec import defstruct
 
-from evenkeel.api.lists import FIELDS_PARAMETER, PAGE_PARAMETERS
+from evenkeel.api.common.linking import Link, wrapped
+from evenkeel.api.http.lists import FIELDS_PARAMETER, PAGE_PARAMETERS
+from evenkeel.api.http.routing import Operation
 from evenkeel.api.octavia import catalogue, quotas
 from evenkeel.api.octavia import catalogue_bodies as bodies
 from evenkeel.api.octavia.catalogue import Entry
-from evenkeel.api.octavia.linking import Link, wrapped
 from evenkeel.api.policy.names import octavia
-from evenkeel.api.routing import Operation
 
 _PARAMETERS = (*PAGE_PARAMETERS, FIELDS_PARAMETER)
 

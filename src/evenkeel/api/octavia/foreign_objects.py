@@ -9,11 +9,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.api.answers import Answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.errors import Forbidden
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.http.routing import Handler, Operation
 from evenkeel.api.octavia.resources import TENANT_RESOURCES
-from evenkeel.api.routing import Handler, Operation
+from evenkeel.api.responses.answers import Answer
+from evenkeel.api.responses.errors import Forbidden
 from evenkeel.core.kit.errors import NotFound
 
 _KINDS = {resource.title: resource.kind for resource in TENANT_RESOURCES}

@@ -1,11 +1,12 @@
 """Routes of L7 policies and rules."""
 
-from evenkeel.api.octavia import l7_requests, l7policies, views
-from evenkeel.api.octavia.linking import wrapped
+from evenkeel.api.common.linking import wrapped
+from evenkeel.api.http.routing import Operation
+from evenkeel.api.octavia import l7policies, views
 from evenkeel.api.octavia.resources import L7POLICIES, L7RULES
 from evenkeel.api.octavia.route_parts import OPTION_ERRORS, reading, removing
 from evenkeel.api.policy.names import octavia
-from evenkeel.api.routing import Operation
+from evenkeel.api.usecases import l7_requests
 
 _RULES = "/l7policies/{l7policy_id}/rules"
 

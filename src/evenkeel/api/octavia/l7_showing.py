@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
+from evenkeel.api.common.views import IdRef
 from evenkeel.api.octavia.attributes import viewer
 from evenkeel.api.octavia.full_views import FullL7PolicyView
-from evenkeel.api.octavia.views import IdRef, L7PolicyView, L7RuleView
-from evenkeel.api.timestamps import timestamp, timestamp_or_none
+from evenkeel.api.octavia.views import L7PolicyView, L7RuleView
+from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.resources.model import L7Policy, L7Rule
 
 _policy = viewer(L7PolicyView)

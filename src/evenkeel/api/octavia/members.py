@@ -1,20 +1,19 @@
 """Octavia members of a pool: create, change, and the batch that replaces all."""
 
-from collections.abc import Iterable
-
 from msgspec.structs import asdict
 
-from evenkeel.api.answers import Answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.member_subnets import check_subnets
-from evenkeel.api.octavia import change_requests, requests
-from evenkeel.api.octavia.build import member_row
-from evenkeel.api.octavia.changes import batch_rows, member_changes
-from evenkeel.api.octavia.parents import Place
-from evenkeel.api.octavia.resources import MEMBERS, POOLS, changed, everything, object_id, one, written
-from evenkeel.core.devices.capabilities import member_problems, needs_check
-from evenkeel.core.kit.errors import Invalid
-from evenkeel.core.resources.catalogue import Flavor, metadata
+from evenkeel.api.common.resources import object_id, one
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.octavia.resources import MEMBERS, POOLS
+from evenkeel.api.responses.answers import Answer
+from evenkeel.api.usecases import change_requests, requests
+from evenkeel.api.usecases.changes import batch_rows
+from evenkeel.api.usecases.member_subnets import check_subnets
+from evenkeel.api.usecases.members import change_member, check_sriov, make_member
+from evenkeel.api.usecases.parents import Place
+from evenkeel.api.usecases.writes import everything
+from evenkeel.core.devices.capabilities import member_problems
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
 
@@ -28,53 +27,10 @@ async def create(services: Services, call: Call, body: requests.MemberNewBody) -
     return one(MEMBERS, await make_member(services, call, await _pool(services, call), body.member), 201)
 
 
-async def check_sriov(
-    services: Services, load_balancer_id: str, bodies: Iterable[requests.MemberNew | change_requests.MemberBatchItem]
-) -> None:
-    """Check that the load balancer's flavor allows the SR-IOV ports of the request. Raises :class:`Invalid`."""
-    if not any(body.request_sriov is True for body in bodies):
-        return
-    root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
-    offer = None if root.flavor_id is None else await services.catalogue.offer(Flavor, root.flavor_id)
-    if offer is None or metadata("flavor_data", offer.data).get("allow_member_sriov") is not True:
-        raise Invalid("The load balancer flavor does not allow SR-IOV member ports. (request_sriov)")
-
-
-async def make_member(services: Services, call: Call, pool: Pool, wanted: requests.MemberNew) -> Member:
-    """Add a member to the pool; returns the stored member."""
-    row = member_row(
-        wanted,
-        Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
-        pool_id=pool.id,
-        new_id=services.new_id,
-        monitored=pool.health_monitor_id is not None,
-    )
-    served = await services.providers.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
-    served.refuse(member_problems(served.table, asdict(row)))
-    await check_sriov(services, pool.load_balancer_id, [wanted])
-    await check_subnets(services, call.caller.scope, [row])
-    accepted = await services.tenants.add_members((row,), project_id=call.caller.scope)
-    await services.accepted(accepted)
-    made: Member = await written(services, call, MEMBERS, accepted, row.id, pool.id)
-    return made
-
-
 async def change(services: Services, call: Call, body: change_requests.MemberChangeBody) -> Answer:
     """Handle PUT /pools/{id}/members/{id}."""
     pool_id = object_id(call, POOLS.title, "pool_id")
     return one(MEMBERS, await change_member(services, call, pool_id, object_id(call, MEMBERS.title), body.member))
-
-
-async def change_member(
-    services: Services, call: Call, pool_id: str, member_id: str, body: change_requests.MemberChange
-) -> Member:
-    """Change a member of the pool; returns the stored member."""
-    changes = member_changes(body, services.addresses)
-    if needs_check(changes):
-        served = await services.providers.of(Member, member_id, call.caller.scope)
-        served.refuse(member_problems(served.table, changes))
-    row: Member = await changed(services, call, MEMBERS, member_id, changes, pool_id)
-    return row
 
 
 async def replace(services: Services, call: Call, body: change_requests.MemberBatchBody) -> Answer:
@@ -85,7 +41,7 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     pool = await _pool(services, call)
     rows = batch_rows(
         body.members,
-        await everything(services, MEMBERS, pool.id),
+        await everything(services, Member, pool.id),
         Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
         pool_id=pool.id,
         new_id=services.new_id,

@@ -1,36 +1,12 @@
 """Octavia pools and their health monitors: create and change."""
 
-from collections.abc import Sequence
-
-from msgspec import structs
-from msgspec.structs import asdict
-
-from evenkeel.api.answers import Answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.errors import unknown_input
-from evenkeel.api.member_subnets import check_subnets
-from evenkeel.api.octavia import change_requests, requests
-from evenkeel.api.octavia.build import monitor_row, pool_rows
-from evenkeel.api.octavia.changes import Changes, changed_persistence, monitor_changes, pool_changes
-from evenkeel.api.octavia.parents import Place
-from evenkeel.api.octavia.references import ChangedUser
-from evenkeel.api.octavia.resources import HEALTH_MONITORS, POOLS, changed, object_id, one, written
-from evenkeel.api.octavia.rules import check_monitored, check_pair, check_pool
-from evenkeel.api.octavia.tls_rules import POOL_TLS, check_allowed, refuse_empty_lists, settled_tls
-from evenkeel.api.provider_lookup import ServedObject
-from evenkeel.core.control.lists import ListQuery
-from evenkeel.core.devices.capabilities import (
-    member_problems,
-    monitor_problems,
-    monitored_problems,
-    needs_check,
-    pair_problems,
-    persistence_problems,
-    pool_problems,
-)
-from evenkeel.core.kit.errors import Invalid
-from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, NewPool, Pool, SessionPersistence
-from evenkeel.core.tls.certificates import CheckedCertificate
+from evenkeel.api.common.resources import object_id, one
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.octavia.resources import HEALTH_MONITORS, POOLS
+from evenkeel.api.responses.answers import Answer
+from evenkeel.api.usecases import change_requests, requests
+from evenkeel.api.usecases.pools import change_health_monitor, change_pool, make_health_monitor, make_pool
 
 
 async def create(services: Services, call: Call, body: requests.PoolNewBody) -> Answer:
@@ -38,140 +14,9 @@ async def create(services: Services, call: Call, body: requests.PoolNewBody) -> 
     return one(POOLS, await make_pool(services, call, body.pool), 201)
 
 
-async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *, any_cookies: bool = False) -> Pool:
-    """Create a pool with its members and monitor; returns the stored pool. ``any_cookies``: see :func:`check_pool`."""
-    served, listener = await _place_of(services, call, wanted)
-    place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
-    rows = pool_rows(
-        wanted, wanted.protocol, wanted.lb_algorithm, place, new_id=services.new_id, any_cookies=any_cookies
-    )
-    check_new_pool(served, rows, None if listener is None else listener.protocol)
-    await check_subnets(services, call.caller.scope, rows.members)
-    certificates = await services.references.read([ChangedUser(rows.pool)], served.by.project_id, served.table)
-    accepted = await services.tenants.add_pool(
-        rows.pool,
-        rows.members,
-        rows.monitor,
-        listener_id=wanted.listener_id,
-        certificates=certificates,
-        project_id=call.caller.scope,
-    )
-    await services.accepted(accepted)
-    made: Pool = await written(services, call, POOLS, accepted, rows.pool.id)
-    return made
-
-
-async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) -> tuple[ServedObject, Listener | None]:
-    """Return the provider of the new pool, and its listener if it has one."""
-    scope = call.caller.scope
-    if wanted.listener_id is not None:
-        listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
-        if wanted.loadbalancer_id not in (None, listener.load_balancer_id):
-            raise unknown_input(
-                "listener_id",
-                wanted.listener_id,
-                f"The listener should be one of load balancer {wanted.loadbalancer_id}.",
-            )
-        check_pair(listener.protocol, wanted.protocol)
-        return await services.providers.of(LoadBalancer, listener.load_balancer_id, scope), listener
-    if wanted.loadbalancer_id is None:
-        raise Invalid("Validation failure: Must provide at least one of: loadbalancer_id, listener_id")
-    return await services.providers.of(LoadBalancer, wanted.loadbalancer_id, scope), None
-
-
-def check_new_pool(served: ServedObject, new: NewPool, listener_protocol: str | None) -> None:
-    """Check that the provider supports the pool, behind a listener of that protocol if there is one. Raises
-    :class:`Unsupported` or :class:`Invalid`.
-    """
-    pool = new.pool
-    served.refuse(pool_problems(served.table, asdict(pool)))
-    if listener_protocol is not None:
-        check_pair(listener_protocol, pool.protocol)
-        served.refuse(pair_problems(served.table, listener_protocol, pool.protocol, pool.session_persistence))
-    for member in new.members:
-        served.refuse(member_problems(served.table, asdict(member)))
-    if new.monitor is not None:
-        served.refuse(monitor_problems(served.table, asdict(new.monitor)))
-        served.refuse(monitored_problems(served.table, pool.protocol, new.monitor.type, over_tls=pool.tls_enabled))
-
-
 async def change(services: Services, call: Call, body: change_requests.PoolChangeBody) -> Answer:
     """Handle PUT /pools/{id}."""
     return one(POOLS, await change_pool(services, call, object_id(call, POOLS.title), body.pool))
-
-
-async def change_pool(
-    services: Services, call: Call, pool_id: str, body: change_requests.PoolChange, *, any_cookies: bool = False
-) -> Pool:
-    """Change a pool; returns the stored pool."""
-    changes, certificates = await checked_changes(services, call, pool_id, body, any_cookies=any_cookies)
-    row: Pool = await changed(services, call, POOLS, pool_id, changes, None, certificates)
-    return row
-
-
-async def checked_changes(
-    services: Services, call: Call, pool_id: str, body: change_requests.PoolChange, *, any_cookies: bool = False
-) -> tuple[Changes, Sequence[CheckedCertificate]]:
-    """Return the checked changes of a pool."""
-    changes = pool_changes(body)
-    certificates: Sequence[CheckedCertificate] = ()
-    if needs_check(changes) or changes.keys() & POOL_TLS.keys():
-        served = await services.providers.of(Pool, pool_id, call.caller.scope)
-        users = await _check_changes(services, call, served, pool_id, body, changes, any_cookies)
-        served.refuse(pool_problems(served.table, changes))
-        certificates = await services.references.read(users, served.by.project_id, served.table)
-    return changes, certificates
-
-
-async def _check_changes(
-    services: Services,
-    call: Call,
-    served: ServedObject,
-    pool_id: str,
-    body: change_requests.PoolChange,
-    changes: Changes,
-    any_cookies: bool,
-) -> list[ChangedUser]:
-    """Check changes, some of which need the current pool. TLS attributes are changed as a whole."""
-    about_tls = changes.keys() & POOL_TLS.keys()
-    if not about_tls and not changes.get("session_persistence"):
-        return []
-    pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
-    if isinstance(change := changes.get("session_persistence"), change_requests.PersistenceChange):
-        changes["session_persistence"] = changed_persistence(change, pool.session_persistence)
-    after = settled_tls(structs.replace(pool, **changes), services.tls)
-    refuse_empty_lists(body, after)
-    check_allowed(body, services.tls, after, pool)
-    check_pool(after, any_cookies=any_cookies)
-    if about_tls:
-        changes.update({name: getattr(after, name) for name in POOL_TLS})
-        await _check_monitor(services, call, served, after)
-    if changes.get("session_persistence"):
-        await _check_persistence(services, served, pool, changes["session_persistence"])
-    return [ChangedUser(after, before=pool)] if about_tls else []
-
-
-async def _check_monitor(services: Services, call: Call, served: ServedObject, pool: Pool) -> None:
-    """Check that the pool may still have its monitor."""
-    if pool.health_monitor_id is None or pool.protocol not in served.table.pool_monitors:
-        return
-    monitor: HealthMonitor = await services.tenants.get(
-        HealthMonitor, pool.health_monitor_id, project_id=call.caller.scope
-    )
-    served.refuse(monitored_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled))
-
-
-async def _check_persistence(
-    services: Services, served: ServedObject, pool: Pool, persistence: SessionPersistence
-) -> None:
-    """Check that the persistence works in such a pool, and behind the listeners that send to it."""
-    served.refuse(persistence_problems(served.table, pool.protocol, persistence))
-    behind = served.table.session_persistence.get(persistence.type, ())
-    if not pool.listener_ids or set(behind) >= served.table.protocol_pairs.keys():
-        return
-    page = await services.tenants.list(Listener, ListQuery(filters={"default_pool_id": (pool.id,)}))
-    for listener in page.items:
-        served.refuse(pair_problems(served.table, listener.protocol, pool.protocol, persistence))
 
 
 async def create_monitor(services: Services, call: Call, body: requests.HealthMonitorNewBody) -> Answer:
@@ -179,36 +24,7 @@ async def create_monitor(services: Services, call: Call, body: requests.HealthMo
     return one(HEALTH_MONITORS, await make_health_monitor(services, call, body.healthmonitor), 201)
 
 
-async def make_health_monitor(services: Services, call: Call, wanted: requests.HealthMonitorNew) -> HealthMonitor:
-    """Create a pool's health monitor; returns the stored monitor."""
-    scope = call.caller.scope
-    pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=scope)
-    place = Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
-    check_monitored(pool.protocol, wanted.type)
-    row = monitor_row(wanted, place, pool_id=pool.id, new_id=services.new_id)
-    served = await services.providers.of(LoadBalancer, pool.load_balancer_id, scope)
-    served.refuse(monitor_problems(served.table, asdict(row)))
-    served.refuse(monitored_problems(served.table, pool.protocol, row.type, over_tls=pool.tls_enabled))
-    accepted = await services.tenants.add_health_monitor(row, project_id=scope)
-    await services.accepted(accepted)
-    made: HealthMonitor = await written(services, call, HEALTH_MONITORS, accepted, row.id)
-    return made
-
-
 async def change_monitor(services: Services, call: Call, body: change_requests.HealthMonitorChangeBody) -> Answer:
     """Handle PUT /healthmonitors/{id}."""
     monitor_id = object_id(call, HEALTH_MONITORS.title)
     return one(HEALTH_MONITORS, await change_health_monitor(services, call, monitor_id, body.healthmonitor))
-
-
-async def change_health_monitor(
-    services: Services, call: Call, monitor_id: str, body: change_requests.HealthMonitorChange
-) -> HealthMonitor:
-    """Change a health monitor; returns the stored monitor. Reads it first, because the result is checked as a whole."""
-    current: HealthMonitor = await services.tenants.get(HealthMonitor, monitor_id, project_id=call.caller.scope)
-    changes = monitor_changes(body, current)
-    if needs_check(changes):
-        served = await services.providers.of(LoadBalancer, current.load_balancer_id, call.caller.scope)
-        served.refuse(monitor_problems(served.table, changes))
-    row: HealthMonitor = await changed(services, call, HEALTH_MONITORS, monitor_id, changes, None)
-    return row

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from msgspec.structs import asdict
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.lists import chosen
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.http.lists import chosen
+from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.catalogue import ZONE_GROUP

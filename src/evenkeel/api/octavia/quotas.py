@@ -5,11 +5,13 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import asdict
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services, checked_project
-from evenkeel.api.errors import Forbidden, unknown_input
-from evenkeel.api.lists import Filters, chosen, links, page_of, parse_list
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.http.lists import Filters, chosen, links, page_of, parse_list
+from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.octavia.catalogue_bodies import ProjectQuotaView, QuotaSet, QuotaSetBody, QuotaView
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.responses.errors import Forbidden, unknown_input
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.quota import TITLES, ProjectQuotas, Quotas
 

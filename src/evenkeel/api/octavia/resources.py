@@ -1,40 +1,21 @@
 """Kinds of tenant objects: their names, filters and views, and common handlers."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.lists import Filters, as_address, as_integer, as_text, chosen, links, optional, page_of, parse_list
+from evenkeel.api.common.resources import Resource, object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.http.lists import as_address, as_integer, as_text, chosen, links, optional, page_of, parse_list
+from evenkeel.api.http.routing import Handler
 from evenkeel.api.octavia import l7_showing, showing
 from evenkeel.api.octavia.attributes import filters_of
-from evenkeel.api.routing import Handler
-from evenkeel.core.control.lists import ListQuery
-from evenkeel.core.control.writes import Change
-from evenkeel.core.kit.errors import NotFound
-from evenkeel.core.kit.values import Value
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.usecases.writes import remove
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
-from evenkeel.core.tls.certificates import CheckedCertificate
-
-MAX_ID_LENGTH = 36
-
-
-class Resource(Value):
-    """One kind of object of the Octavia API."""
-
-    kind: type[Any]
-    title: str
-    name: str
-    """Name of the attribute that wraps one object."""
-    plural: str
-    filters: Filters
-    view: Callable[[Any], Any]
-    rule: str = ""
-    """Name in policy rules, if different from ``name``."""
-
 
 _LOAD_BALANCER_NAME = {"loadbalancer_id": "load_balancer_id"}
+
+
 _VIP = ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")
+
 
 LOAD_BALANCERS = Resource(
     kind=LoadBalancer,
@@ -44,6 +25,8 @@ LOAD_BALANCERS = Resource(
     filters=filters_of(LoadBalancer, given=dict.fromkeys(_VIP, as_text) | {"vip_address": as_address}),
     view=showing.load_balancer_view,
 )
+
+
 LISTENERS = Resource(
     kind=Listener,
     title="Listener",
@@ -52,6 +35,8 @@ LISTENERS = Resource(
     filters=filters_of(Listener, aliases=_LOAD_BALANCER_NAME),
     view=showing.listener_view,
 )
+
+
 POOLS = Resource(
     kind=Pool,
     title="Pool",
@@ -65,6 +50,8 @@ POOLS = Resource(
     ),
     view=showing.pool_view,
 )
+
+
 MEMBERS = Resource(
     kind=Member,
     title="Member",
@@ -77,6 +64,8 @@ MEMBERS = Resource(
     ),
     view=showing.member_view,
 )
+
+
 HEALTH_MONITORS = Resource(
     kind=HealthMonitor,
     title="Health Monitor",
@@ -85,6 +74,8 @@ HEALTH_MONITORS = Resource(
     filters=filters_of(HealthMonitor, aliases=_LOAD_BALANCER_NAME),
     view=showing.health_monitor_view,
 )
+
+
 L7POLICIES = Resource(
     kind=L7Policy,
     title="L7 Policy",
@@ -102,6 +93,8 @@ L7POLICIES = Resource(
     ),
     view=l7_showing.l7policy_view,
 )
+
+
 L7RULES = Resource(
     kind=L7Rule,
     title="L7 Rule",
@@ -112,16 +105,10 @@ L7RULES = Resource(
     view=l7_showing.l7rule_view,
     rule="l7rule",
 )
+
+
 TENANT_RESOURCES = (LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, HEALTH_MONITORS, L7POLICIES, L7RULES)
 """All resources of tenants."""
-
-
-def object_id(call: Call, title: str, name: str = "id") -> str:
-    """Return an id in the path. Raises :class:`NotFound` for an impossible id, without a query."""
-    given = call.params[name]
-    if len(given) > MAX_ID_LENGTH or not given.isprintable():
-        raise NotFound(title, given[:MAX_ID_LENGTH] if given.isprintable() else "given")
-    return given
 
 
 _PARENT_TITLES = {"pool_id": POOLS.title, "l7policy_id": L7POLICIES.title}
@@ -133,11 +120,6 @@ def parent_of(call: Call, name: str) -> str | None:
     parameter.
     """
     return object_id(call, _PARENT_TITLES[name], name) if name else None
-
-
-def one(resource: Resource, row: Any, status: int = 200) -> Answer:
-    """Build the response with one object, wrapped in an object with its resource name."""
-    return json_answer({resource.name: resource.view(row)}, status)
 
 
 def show(resource: Resource, parent: str = "") -> Handler:
@@ -173,51 +155,7 @@ def delete(resource: Resource, parent: str = "") -> Handler:
     """Return the handler that deletes one child of a load balancer."""
 
     async def handle(services: Services, call: Call) -> Answer:
-        await remove(services, call, resource, object_id(call, resource.title), parent_of(call, parent))
+        await remove(services, call, resource.kind, object_id(call, resource.title), parent_of(call, parent))
         return Answer(204)
 
     return handle
-
-
-async def remove(services: Services, call: Call, resource: Resource, object_id: str, parent_id: str | None) -> None:
-    """Delete a child of a load balancer, and notify the driver."""
-    change = await services.tenants.delete_child(
-        resource.kind, object_id, parent_id=parent_id, project_id=call.caller.scope
-    )
-    await services.accepted(change)
-
-
-async def changed(
-    services: Services,
-    call: Call,
-    resource: Resource,
-    object_id: str,
-    changes: dict[str, Any],
-    parent_id: str | None,
-    certificates: Sequence[CheckedCertificate] = (),
-) -> Any:
-    """Write changes to a child; returns the stored child. Without changes nothing is written."""
-    scope = call.caller.scope
-    if not changes:
-        return await services.tenants.get(resource.kind, object_id, parent_id=parent_id, project_id=scope)
-    change = await services.tenants.update_child(
-        resource.kind, object_id, changes, parent_id=parent_id, certificates=certificates, project_id=scope
-    )
-    await services.accepted(change)
-    return await written(services, call, resource, change, object_id, parent_id)
-
-
-async def written(
-    services: Services, call: Call, resource: Resource, change: Change, object_id: str, parent_id: str | None = None
-) -> Any:
-    """Return the object in the state that the write stored."""
-    for row in change.resources:
-        if isinstance(row, resource.kind) and row.id == object_id:
-            return row
-    return await services.tenants.get(resource.kind, object_id, parent_id=parent_id, project_id=call.caller.scope)
-
-
-async def everything(services: Services, resource: Resource, parent_id: str) -> tuple[Any, ...]:
-    """Return all objects of one parent."""
-    page = await services.tenants.list(resource.kind, ListQuery(), parent_id=parent_id)
-    return page.items

@@ -4,12 +4,12 @@ from typing import Any
 
 from msgspec import defstruct
 
-from evenkeel.api.lists import FIELDS_PARAMETER, LIST_PARAMETERS
+from evenkeel.api.common.linking import Link
+from evenkeel.api.common.resources import Resource
+from evenkeel.api.http.lists import FIELDS_PARAMETER, LIST_PARAMETERS
+from evenkeel.api.http.routing import Operation
 from evenkeel.api.octavia import resources
-from evenkeel.api.octavia.linking import Link
-from evenkeel.api.octavia.resources import Resource
 from evenkeel.api.policy.names import octavia
-from evenkeel.api.routing import Operation
 
 WRITE_ERRORS = (404, 409)
 OPTION_ERRORS = (404, 409, 501)

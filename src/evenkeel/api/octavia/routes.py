@@ -5,29 +5,20 @@ from typing import Any
 
 from msgspec import defstruct
 
-from evenkeel.api.answers import Answer
-from evenkeel.api.lists import FIELDS_PARAMETER
-from evenkeel.api.octavia import (
-    change_requests,
-    full_views,
-    listeners,
-    loadbalancers,
-    members,
-    pools,
-    providers,
-    requests,
-    trees,
-    views,
-)
+from evenkeel.api.common.linking import Link, wrapped
+from evenkeel.api.common.status_trees import StatusTree
+from evenkeel.api.http.lists import FIELDS_PARAMETER
+from evenkeel.api.http.routing import Operation, Parameter, RouteMap
+from evenkeel.api.octavia import full_views, listeners, loadbalancers, members, pools, providers, views
 from evenkeel.api.octavia.amphorae import AMPHORA_ROUTES
 from evenkeel.api.octavia.catalogue_routes import CATALOGUE_ROUTES, QUOTA_ROUTES
 from evenkeel.api.octavia.foreign_objects import refusing_foreign_objects
 from evenkeel.api.octavia.l7_routes import L7_ROUTES
-from evenkeel.api.octavia.linking import Link, wrapped
 from evenkeel.api.octavia.resources import HEALTH_MONITORS, LISTENERS, LOAD_BALANCERS, MEMBERS, POOLS
 from evenkeel.api.octavia.route_parts import OPTION_ERRORS, WRITE_ERRORS, reading, removing
 from evenkeel.api.policy.names import octavia, own
-from evenkeel.api.routing import Operation, Parameter, RouteMap
+from evenkeel.api.responses.answers import Answer
+from evenkeel.api.usecases import change_requests, requests
 from evenkeel.core.kit.errors import Invalid
 
 CASCADE = Parameter(name="cascade", description="Delete listeners and pools with it", type=bool)
@@ -82,7 +73,7 @@ LOAD_BALANCER_ROUTES = (
             handle=loadbalancers.status,
             summary="Show the status tree",
             rule=octavia("loadbalancer", "get_status"),
-            answer=wrapped("statuses", trees.StatusTree),
+            answer=wrapped("statuses", StatusTree),
             errors=(404,),
             hidden=name == "statuses",
         )

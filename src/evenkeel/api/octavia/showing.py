@@ -1,10 +1,12 @@
 """Conversion of core values to Octavia's views."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import asdict, replace
 
+from evenkeel.api.common.reasons import reason_of
+from evenkeel.api.common.views import IdRef, refs, shown_address
 from evenkeel.api.octavia.attributes import viewer
 from evenkeel.api.octavia.full_views import FullListenerView, FullPoolView
 from evenkeel.api.octavia.l7_showing import full_l7policy_view
@@ -12,7 +14,6 @@ from evenkeel.api.octavia.views import (
     AdditionalVipView,
     HealthMonitorAttributes,
     HealthMonitorView,
-    IdRef,
     ListenerView,
     LoadBalancerView,
     MemberView,
@@ -20,8 +21,7 @@ from evenkeel.api.octavia.views import (
     PoolView,
     StatisticsView,
 )
-from evenkeel.api.reasons import reason_of
-from evenkeel.api.timestamps import timestamp, timestamp_or_none
+from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
@@ -33,18 +33,27 @@ from evenkeel.core.resources.model import (
     Pool,
 )
 
-
-def refs(ids: Sequence[str]) -> list[IdRef]:
-    return [IdRef(id=item) for item in ids] if ids else []
-
-
 _load_balancer = viewer(LoadBalancerView)
+
+
 _listener = viewer(ListenerView)
+
+
 _full_listener = viewer(FullListenerView)
+
+
 _pool = viewer(PoolView)
+
+
 _full_pool = viewer(FullPoolView)
+
+
 _member = viewer(MemberView)
+
+
 _health_monitor = viewer(HealthMonitorView)
+
+
 _full_monitor = viewer(HealthMonitorAttributes)
 
 
@@ -142,11 +151,6 @@ def full_pool_view(row: Pool, members: Iterable[Member], monitor: HealthMonitor 
         members=[member_view(member) for member in members],
         healthmonitor=None if monitor is None else _full_monitor(monitor, **_monitor_attributes(monitor)),
     )
-
-
-def shown_address(row: Member) -> str:
-    """Return the address of a member in the spelling of the request."""
-    return row.given_address or row.address
 
 
 def member_view(row: Member) -> MemberView:

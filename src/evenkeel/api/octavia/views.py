@@ -1,18 +1,8 @@
 """Octavia's views of core values. Attributes not declared here are shown unchanged."""
 
+from evenkeel.api.common.views import IdRef, View
 from evenkeel.api.octavia.attributes import shows
-from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
-
-
-class View(Value, gc=False):
-    """Base of the views of the Octavia API."""
-
-
-class IdRef(View, kw_only=True):
-    """A reference to another object."""
-
-    id: str
 
 
 class AdditionalVipView(View, kw_only=True):

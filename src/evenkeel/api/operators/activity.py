@@ -2,10 +2,11 @@
 all load balancers.
 """
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators.query import options_of
-from evenkeel.api.timestamps import timestamp
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.responses.timestamps import timestamp
 from evenkeel.core.kit.values import Value
 from evenkeel.core.status.activity import Activity, ActivityPoint, ActivityTotals
 

@@ -1,6 +1,6 @@
 """Views of an agent for operators."""
 
-from evenkeel.api.timestamps import timestamp, timestamp_or_none
+from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.control.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.kit.ids import ShardId

@@ -2,15 +2,17 @@
 
 from collections.abc import Awaitable, Callable
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.errors import BadList
-from evenkeel.api.lists import links, page_of, parse_list
-from evenkeel.api.octavia.resources import LOAD_BALANCERS, object_id
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call, as_bool
+from evenkeel.api.http.lists import links, page_of, parse_list
+from evenkeel.api.octavia.resources import LOAD_BALANCERS
 from evenkeel.api.operators import views
 from evenkeel.api.operators.agent_views import agent_view
 from evenkeel.api.operators.query import number_of, options_of
 from evenkeel.api.operators.requests import AgentChangeBody, ForceDownBody, RebindBody
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.responses.errors import BadList
 from evenkeel.core.control.agent_state import AgentState
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.kit.ids import AgentId

@@ -6,11 +6,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import CertificateNew, CertificateNewBody
-from evenkeel.api.timestamps import timestamp
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.responses.timestamps import timestamp
 from evenkeel.core.kit.errors import Invalid, Unsupported
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value

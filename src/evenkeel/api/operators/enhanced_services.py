@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators.query import options_of
+from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import AgentEnhancedServices
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.values import Value

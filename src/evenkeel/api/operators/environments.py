@@ -2,11 +2,12 @@
 
 from msgspec import UNSET, structs
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import EnvironmentChangeBody, EnvironmentNewBody
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.names import MAX_ENVIRONMENT_NAME_CHARACTERS, is_environment_name

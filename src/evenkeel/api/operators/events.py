@@ -1,11 +1,12 @@
 """Events in the operators' API: as a list, or as a stream."""
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.errors import BadList
-from evenkeel.api.events.stream import MEDIA_TYPE, EventStream, last_event_id
-from evenkeel.api.operators import views
+from evenkeel.api.common.event_stream import MEDIA_TYPE, EventStream, last_event_id
+from evenkeel.api.common.event_view import event_view
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call, as_bool
 from evenkeel.api.operators.query import number_of, options_of
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.responses.errors import BadList
 
 MAX_EVENTS = 1000
 DEFAULT_EVENTS = 100
@@ -26,7 +27,7 @@ async def events(services: Services, call: Call) -> Answer:
         object_id=_not_empty("object_id", options.get("object_id"), "an id"),
         by=_not_empty("by", options.get("by"), "the name or id of a user"),
     )
-    return json_answer({"events": [views.event_view(row) for row in rows]})
+    return json_answer({"events": [event_view(row) for row in rows]})
 
 
 def _not_empty(name: str, value: str | None, allowed: str) -> str | None:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
 from evenkeel.api.operators.references import CertificateTrouble, expiry_of, unreadable_of
 from evenkeel.api.operators.remedies import device_remedy
+from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.environments import GroupReach
 from evenkeel.core.control.shards import Shard

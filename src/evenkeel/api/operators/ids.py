@@ -2,11 +2,12 @@
 
 import re
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.errors import BadList
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
 from evenkeel.api.operators.query import options_of
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.responses.errors import BadList
 
 MAX_IDS = 10
 """Most ids of each kind that are listed for a short id."""

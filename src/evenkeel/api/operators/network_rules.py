@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
-from evenkeel.api.errors import unknown_input
 from evenkeel.api.operators.requests import NetworkChange, NetworkNew
+from evenkeel.api.responses.errors import unknown_input
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.networking.addresses import parsed_address
 from evenkeel.core.networking.networks import SEGMENTS_MAX, TUNNELS, DeclaredNetwork, NetworkType

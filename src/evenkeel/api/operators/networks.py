@@ -1,12 +1,13 @@
 """Declared networks, to which devices are attached."""
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
 from evenkeel.api.operators.network_rules import changed, network_of
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import NetworkChangeBody, NetworkNewBody
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.networking.networks import DeclaredNetwork
 

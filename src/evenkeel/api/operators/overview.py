@@ -3,12 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.views import ShardView, broker_view, halted_reasons, shard_view
-from evenkeel.api.timestamps import timestamp, timestamp_or_none
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.control.agent_state import AgentState, agent_state
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.overview import AgentShards, Revision, SeenController

@@ -8,10 +8,11 @@ any controller into the database, where this process polls for it.
 import asyncio
 from typing import Literal
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.context import INQUIRIES_MAX, Call, Services
-from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import INQUIRIES_MAX, Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators.requests import AdoptionBody
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.core.control.orphans import OrphanedLoadBalancer
 from evenkeel.core.control.shards import Shard, ShardOwner
 from evenkeel.core.devices.plans import ORPHAN, DevicePlan, PlanAnswer

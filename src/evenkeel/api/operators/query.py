@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from evenkeel.api.answers import Answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.errors import BadList, Forbidden
-from evenkeel.api.routing import Handler
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.http.routing import Handler
+from evenkeel.api.responses.answers import Answer
+from evenkeel.api.responses.errors import BadList, Forbidden
 
 
 def operator_only(handler: Handler) -> Handler:

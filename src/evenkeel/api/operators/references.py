@@ -5,11 +5,12 @@ from datetime import UTC, datetime
 from shlex import quote
 from typing import NamedTuple
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services, as_bool
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call, as_bool
 from evenkeel.api.operators.query import number_of, options_of
 from evenkeel.api.operators.requests import RefreshBody
-from evenkeel.api.timestamps import timestamp
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.responses.timestamps import timestamp
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value

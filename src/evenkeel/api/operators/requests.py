@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from evenkeel.api.bodies import Request
-from evenkeel.api.fields import END, NO_NUL, Address, ObjectId, ProjectId, SecretText, Text
+from evenkeel.api.http.bodies import Request
+from evenkeel.api.http.fields import END, NO_NUL, Address, ObjectId, ProjectId, SecretText, Text
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.kit.names import ENVIRONMENT_NAME_PATTERN, ENVIRONMENT_NAME_RULE, MAX_ENVIRONMENT_NAME_CHARACTERS
 from evenkeel.core.networking.networks import SEGMENTS_MAX

@@ -2,8 +2,11 @@
 
 from msgspec import defstruct, structs
 
-from evenkeel.api.lists import PAGE_PARAMETERS
-from evenkeel.api.octavia.linking import Link, wrapped
+from evenkeel.api.common.event_view import EventView
+from evenkeel.api.common.linking import Link, wrapped
+from evenkeel.api.http.lists import PAGE_PARAMETERS
+from evenkeel.api.http.routing import Operation, Parameter, RouteMap
+from evenkeel.api.http.style import OPERATORS
 from evenkeel.api.octavia.views import LoadBalancerView
 from evenkeel.api.operators import (
     activity,
@@ -30,8 +33,6 @@ from evenkeel.api.operators import (
 from evenkeel.api.operators.agent_views import AgentView
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.policy.names import own
-from evenkeel.api.routing import Operation, Parameter, RouteMap
-from evenkeel.api.style import OPERATORS
 
 _AGENT_PARAMETERS = (
     Parameter(name="environment", description="Of this environment"),
@@ -485,7 +486,7 @@ _OTHERS = (
         summary="List events, oldest first; as text/event-stream, resumable by Last-Event-ID, as they happen",
         rule=own("event", "get"),
         streams=True,
-        answer=defstruct("EventList", [("events", list[views.EventView])], kw_only=True),
+        answer=defstruct("EventList", [("events", list[EventView])], kw_only=True),
         parameters=(
             Parameter(name="after", description="Only events with a greater id", type=int),
             Parameter(name="limit", description="The maximum number of events (1 to 1000, default 100)", type=int),

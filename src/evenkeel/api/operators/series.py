@@ -1,10 +1,11 @@
 """Handler of the operators' API for the traffic of a load balancer over time."""
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators.query import options_of
-from evenkeel.api.timestamps import timestamp
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.responses.timestamps import timestamp
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.values import Value

@@ -1,11 +1,12 @@
 """Shards in the operators' API, and their home agents."""
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import RebindBody
+from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.kit.ids import AgentId, ShardId
 
 

@@ -3,14 +3,15 @@
 import time
 from collections.abc import Iterator, Sequence
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
 from evenkeel.api.operators.causes import SystemState, problems_of
 from evenkeel.api.operators.countdowns import countdown_texts
 from evenkeel.api.operators.problems import SystemProblem, outages, own_certificate_problems, writable_view
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
+from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.histories import UnknownHistory
 from evenkeel.core.kit.names import titled
 from evenkeel.core.kit.values import Value

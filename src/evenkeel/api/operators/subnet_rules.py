@@ -5,8 +5,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_net
 
 from msgspec.structs import replace
 
-from evenkeel.api.errors import unknown_input
 from evenkeel.api.operators.requests import SubnetNew
+from evenkeel.api.responses.errors import unknown_input
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.networking.addresses import parsed_address, parsed_range
 from evenkeel.core.resources.model import Subnet

@@ -1,12 +1,13 @@
 """Handlers of the operators' API for address pools of the built-in network."""
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import SubnetChangeBody, SubnetNewBody
 from evenkeel.api.operators.subnet_rules import subnet_of, with_device_addresses
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.core.kit.errors import NotFound
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from evenkeel.api.answers import Answer, StreamedAnswer, encode
-from evenkeel.api.context import Call, Services
-from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.octavia.trees import (
+from evenkeel.api.common.reasons import full_reason_of
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.common.status_trees import (
     CLOSED,
     PoolStatus,
     below,
@@ -17,8 +17,9 @@ from evenkeel.api.octavia.trees import (
     pool_status,
     statuses_of,
 )
+from evenkeel.api.http.call import Call
 from evenkeel.api.operators.query import options_of
-from evenkeel.api.reasons import full_reason_of
+from evenkeel.api.responses.answers import Answer, StreamedAnswer, encode
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import L7Policy, L7Rule, Listener, LoadBalancerTree, Pool

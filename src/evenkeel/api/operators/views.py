@@ -6,14 +6,13 @@ from msgspec import convert
 
 from evenkeel.api.operators.agent_views import AgentView, agent_view
 from evenkeel.api.operators.problems import writable_view
-from evenkeel.api.timestamps import timestamp, timestamp_or_none
+from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.environments import Environment, GroupReach
-from evenkeel.core.control.events import Event
 from evenkeel.core.control.histories import History
 from evenkeel.core.control.shards import Shard
 from evenkeel.core.kit.backoff import CHANGE_RETRY_SECONDS_MAX
-from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId
 from evenkeel.core.kit.values import Value
 from evenkeel.core.networking.networks import DeclaredNetwork
 from evenkeel.core.resources.model import LoadBalancer, Subnet
@@ -110,28 +109,6 @@ class HostingView(Value):
     """Commands that remedy the reasons about devices or certificates; empty: none is known."""
     retry_seconds_max: int
     """Seconds within which a change that was refused, or could not be attempted, is attempted again."""
-
-
-class EventView(Value):
-    """An event for operators."""
-
-    id: int
-    at: str
-    kind: str
-    text: str
-    environment: str
-    agent_id: AgentId
-    shard_id: ShardId
-    load_balancer_id: LoadBalancerId
-    user_name: str
-    """Name, or else id, of the operator who caused the event. Empty: the operator is unnamed, or the event has another
-    cause.
-    """
-    user_id: str
-    request_id: str
-    """Id of the operator's API request; empty: the event is no operator's act."""
-    client_address: str
-    """IP address from which the operator's request came; that of the proxy, if there is one."""
 
 
 class UpDown(Value):
@@ -320,21 +297,4 @@ def hosting_view(
         ahead=ahead,
         remedy="",
         retry_seconds_max=CHANGE_RETRY_SECONDS_MAX,
-    )
-
-
-def event_view(row: Event) -> EventView:
-    return EventView(
-        id=row.id,
-        at=timestamp(row.at),
-        kind=row.kind,
-        text=row.text,
-        environment=row.environment,
-        agent_id=row.agent_id,
-        shard_id=row.shard_id,
-        load_balancer_id=row.load_balancer_id,
-        user_name=row.user_name,
-        user_id=row.user_id,
-        request_id=row.request_id,
-        client_address=row.client_address,
     )

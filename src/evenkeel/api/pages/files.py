@@ -10,7 +10,7 @@ from litestar.enums import HttpMethod
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from evenkeel.api.answers import problem
+from evenkeel.api.responses.answers import problem
 from evenkeel.core.kit.values import Value
 
 PREFIX = "/ui"

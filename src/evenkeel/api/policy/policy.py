@@ -19,10 +19,10 @@ import structlog
 from oslo_config import cfg
 from oslo_policy import policy as oslo
 
-from evenkeel.api.errors import Forbidden
 from evenkeel.api.identity.caller import Caller
 from evenkeel.api.policy.defaults import defaults
 from evenkeel.api.policy.names import GLOBAL_SUFFIX
+from evenkeel.api.responses.errors import Forbidden
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value
 

@@ -1,10 +1,11 @@
 """Agents in LBaaS v1: the agent that serves a pool, and the pools that an agent serves."""
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.agents import V1_TYPE, acting_agent, agent_view
 from evenkeel.api.neutron.v1.lists import POOLS, list_of
-from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.resources.model import Pool

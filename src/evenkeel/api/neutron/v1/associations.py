@@ -2,14 +2,15 @@
 
 from msgspec.structs import asdict
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal
 from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, POOLS, found, one
 from evenkeel.api.neutron.v1.requests import V1AssociationBody
 from evenkeel.api.neutron.v1.views import V1NothingView
-from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.octavia.rules import check_monitored
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.usecases.rules import check_monitored
 from evenkeel.core.devices.capabilities import monitor_problems, monitored_problems
 from evenkeel.core.resources.model import HealthMonitor, Pool
 from evenkeel.core.resources.pool_rooted import RootedPool, SharedMonitor

@@ -7,8 +7,10 @@ from typing import Any
 from msgspec import UnsetType
 from msgspec.structs import asdict, replace
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.context import Call, Services, checked_project
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, found, one
@@ -18,11 +20,11 @@ from evenkeel.api.neutron.v1.requests import (
     V1HealthMonitorNew,
     V1HealthMonitorNewBody,
 )
-from evenkeel.api.octavia.change_requests import HealthMonitorChange
-from evenkeel.api.octavia.parents import is_up, project_of
-from evenkeel.api.octavia.pools import change_health_monitor
-from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.octavia.rules import check_monitor, http_defaults
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.usecases.change_requests import HealthMonitorChange
+from evenkeel.api.usecases.parents import is_up, project_of
+from evenkeel.api.usecases.pools import change_health_monitor
+from evenkeel.api.usecases.rules import check_monitor, http_defaults
 from evenkeel.core.devices.capabilities import monitor_problems, refuse
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import HTTP_CHECK_DEFAULTS, HealthMonitor

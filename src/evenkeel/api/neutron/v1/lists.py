@@ -3,13 +3,14 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.lists import Filters, as_address, as_integer, as_text
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call, as_bool
+from evenkeel.api.http.lists import Filters, as_address, as_integer, as_text
+from evenkeel.api.http.routing import Handler
 from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
 from evenkeel.api.neutron.v1 import showing
-from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.routing import Handler
+from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.values import Value

@@ -2,15 +2,16 @@
 
 from msgspec import UNSET
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal
 from evenkeel.api.neutron.v1.lists import MEMBERS
 from evenkeel.api.neutron.v1.requests import V1MemberChangeBody, V1MemberNewBody
-from evenkeel.api.octavia.change_requests import MemberChange
-from evenkeel.api.octavia.members import change_member, make_member
-from evenkeel.api.octavia.pool_requests import MemberNew
-from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.usecases.change_requests import MemberChange
+from evenkeel.api.usecases.members import change_member, make_member
+from evenkeel.api.usecases.pool_requests import MemberNew
 from evenkeel.core.resources.model import Member, Pool
 
 

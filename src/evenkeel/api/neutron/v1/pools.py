@@ -7,20 +7,22 @@ from typing import Any
 from msgspec import UnsetType
 from msgspec.structs import replace
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.context import Call, Services, checked_project
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal
 from evenkeel.api.neutron.v1.associations import check_fit, usable
 from evenkeel.api.neutron.v1.lists import POOLS, found, one
 from evenkeel.api.neutron.v1.requests import V1PoolChangeBody, V1PoolNew, V1PoolNewBody
 from evenkeel.api.neutron.v1.showing import statistics_view
-from evenkeel.api.octavia.attribute_values import create_values
-from evenkeel.api.octavia.change_requests import PoolChange
-from evenkeel.api.octavia.parents import project_of
-from evenkeel.api.octavia.pools import change_pool, checked_changes
-from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.octavia.rules import check_monitored
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.usecases.attribute_values import create_values
+from evenkeel.api.usecases.change_requests import PoolChange
+from evenkeel.api.usecases.parents import project_of
+from evenkeel.api.usecases.pools import change_pool, checked_changes
+from evenkeel.api.usecases.rules import check_monitored
 from evenkeel.core.devices.capabilities import refuse, tree_problems
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import HealthMonitor, LoadBalancer, LoadBalancerTree, Pool

@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from evenkeel.api.bodies import Request
-from evenkeel.api.fields import (
+from evenkeel.api.http.bodies import Request
+from evenkeel.api.http.fields import (
     Address,
     CookieName,
     ExpectedCodes,

@@ -4,6 +4,8 @@ from typing import Any
 
 from msgspec import defstruct
 
+from evenkeel.api.common.linking import wrapped
+from evenkeel.api.http.routing import Handler, Operation, RouteMap
 from evenkeel.api.neutron.agents import NeutronAgentView
 from evenkeel.api.neutron.lists import FIELDS_PARAMETER, LIST_PARAMETERS
 from evenkeel.api.neutron.style import BASE
@@ -11,9 +13,7 @@ from evenkeel.api.neutron.v1 import agents, associations, health_monitors, lists
 from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, MEMBERS, POOLS, VIPS, Collection
 from evenkeel.api.neutron.v1.names import PREFIX, V1
 from evenkeel.api.neutron.v2.routes import ERRORS, page_type
-from evenkeel.api.octavia.linking import wrapped
 from evenkeel.api.policy.names import octavia, own
-from evenkeel.api.routing import Handler, Operation, RouteMap
 
 
 def _reading(collection: Collection, view: type[Any]) -> tuple[Operation, ...]:

@@ -4,10 +4,10 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
+from evenkeel.api.common.reasons import reason_of
+from evenkeel.api.common.views import shown_address
 from evenkeel.api.neutron.v1 import views
-from evenkeel.api.octavia.rules import HTTP_MONITORS
-from evenkeel.api.octavia.showing import shown_address
-from evenkeel.api.reasons import reason_of
+from evenkeel.api.usecases.rules import HTTP_MONITORS
 from evenkeel.core.resources.model import ListenerStatistics, Member, SessionPersistence
 from evenkeel.core.resources.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus

@@ -2,7 +2,7 @@
 
 from msgspec import UNSET, UnsetType
 
-from evenkeel.api.octavia.views import View
+from evenkeel.api.common.views import View
 
 
 class V1PersistenceView(View, kw_only=True):

@@ -3,17 +3,18 @@
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
-from evenkeel.api.answers import NO_CONTENT, Answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.provider_lookup import ServedObject
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v1.lists import VIPS, one
 from evenkeel.api.neutron.v1.requests import V1Persistence, V1VipChangeBody, V1VipNew, V1VipNewBody
-from evenkeel.api.octavia.attribute_values import change_values, create_values
-from evenkeel.api.octavia.parents import project_of
-from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.octavia.rules import check_pool, wanted_vip
-from evenkeel.api.octavia.vips import checked_plan
-from evenkeel.api.provider_lookup import ServedObject
+from evenkeel.api.responses.answers import NO_CONTENT, Answer
+from evenkeel.api.usecases.attribute_values import change_values, create_values
+from evenkeel.api.usecases.parents import project_of
+from evenkeel.api.usecases.rules import check_pool, wanted_vip
+from evenkeel.api.usecases.vips import checked_plan
 from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.capabilities import listener_problems, pair_problems, pool_problems
 from evenkeel.core.kit.errors import Invalid, NotFound

@@ -4,8 +4,8 @@ from typing import ClassVar
 
 from msgspec import UNSET, UnsetType
 
-from evenkeel.api.bodies import Request
-from evenkeel.api.fields import ExpectedCodes, HttpMethod, NeutronUrlPath, Text
+from evenkeel.api.http.bodies import Request
+from evenkeel.api.http.fields import ExpectedCodes, HttpMethod, NeutronUrlPath, Text
 from evenkeel.api.neutron.bodies import NeutronChange
 from evenkeel.api.neutron.fields import (
     ConnectionLimit,
@@ -19,7 +19,7 @@ from evenkeel.api.neutron.fields import (
     Weight,
 )
 from evenkeel.api.neutron.v2.requests import L7PolicyAction, L7RuleType, LbAlgorithm, V2Key, V2Persistence, V2RuleValue
-from evenkeel.api.octavia.l7_requests import Url
+from evenkeel.api.usecases.l7_requests import Url
 from evenkeel.core.resources.model import L7RuleCompareType
 
 _COMMON = NeutronChange.READ_ONLY

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET, UnsetType
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.services import Services
+from evenkeel.api.common.status_trees import below, policies_of
+from evenkeel.api.common.views import View
+from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.v2 import requests, showing, views
 from evenkeel.api.neutron.v2.l7policies import check_target, checked_rule
 from evenkeel.api.neutron.v2.listeners import check_container, check_pair
@@ -13,11 +15,10 @@ from evenkeel.api.neutron.v2.loadbalancers import check_new
 from evenkeel.api.neutron.v2.members import check_subnets
 from evenkeel.api.neutron.v2.pools import persistence_of
 from evenkeel.api.neutron.v2.resources import body_as
-from evenkeel.api.octavia import l7_requests, pool_requests
-from evenkeel.api.octavia import requests as octavia
-from evenkeel.api.octavia.loadbalancers import make_load_balancer
-from evenkeel.api.octavia.trees import below, policies_of
-from evenkeel.api.octavia.views import View
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.usecases import l7_requests, pool_requests
+from evenkeel.api.usecases import requests as octavia
+from evenkeel.api.usecases.load_balancers import make_load_balancer
 from evenkeel.core.networking.network import lbaas_v2_port
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
 

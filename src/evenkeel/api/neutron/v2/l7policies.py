@@ -6,18 +6,19 @@ from typing import TypeVar
 from msgspec import UnsetType
 from msgspec.structs import replace
 
-from evenkeel.api.answers import Answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.fields import HTTP_NAME_CHARACTERS
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.http.fields import HTTP_NAME_CHARACTERS
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
 from evenkeel.api.neutron.v2.listeners import apart
 from evenkeel.api.neutron.v2.resources import L7POLICIES, L7POLICIES_MADE, L7RULES, body_as, one
-from evenkeel.api.octavia import l7_requests as octavia
-from evenkeel.api.octavia.l7_changes import stored_changes
-from evenkeel.api.octavia.l7_rules import kept
-from evenkeel.api.octavia.l7policies import change_l7policy, change_l7rule, make_l7policy, make_l7rule
-from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.responses.answers import Answer
+from evenkeel.api.usecases import l7_requests as octavia
+from evenkeel.api.usecases.l7_changes import stored_changes
+from evenkeel.api.usecases.l7_rules import kept
+from evenkeel.api.usecases.l7policies import change_l7policy, change_l7rule, make_l7policy, make_l7rule
 from evenkeel.core.resources.model import L7Policy, L7Rule, Listener, Pool
 
 Rule = TypeVar("Rule", requests.V2L7RuleNew, change_requests.V2L7RuleChange)

@@ -1,15 +1,16 @@
 """LBaaS v2 listeners: create and change."""
 
-from evenkeel.api.answers import Answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
 from evenkeel.api.neutron.v2.resources import LISTENERS, body_as, one
-from evenkeel.api.octavia import change_requests as octavia_changes
-from evenkeel.api.octavia import requests as octavia
-from evenkeel.api.octavia.listeners import change_listener, make_listener
-from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.octavia.tls_rules import IDLE_REFERENCES
+from evenkeel.api.responses.answers import Answer
+from evenkeel.api.usecases import change_requests as octavia_changes
+from evenkeel.api.usecases import requests as octavia
+from evenkeel.api.usecases.listeners import change_listener, make_listener
+from evenkeel.api.usecases.tls_rules import IDLE_REFERENCES
 from evenkeel.core.resources.model import TLS_PROTOCOL, Listener, Pool
 
 

@@ -1,17 +1,18 @@
 """LBaaS v2 load balancers: create, change, delete, statuses, statistics."""
 
-from evenkeel.api.answers import NO_CONTENT, Answer, StreamedAnswer, json_answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
 from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS, body_as, one
 from evenkeel.api.neutron.v2.showing import statistics_view
 from evenkeel.api.neutron.v2.trees import status_pieces
-from evenkeel.api.octavia import change_requests as octavia_changes
-from evenkeel.api.octavia import requests as octavia
-from evenkeel.api.octavia.loadbalancers import change_load_balancer, make_load_balancer, remove_load_balancer
-from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, StreamedAnswer, json_answer
+from evenkeel.api.usecases import change_requests as octavia_changes
+from evenkeel.api.usecases import requests as octavia
+from evenkeel.api.usecases.load_balancers import change_load_balancer, make_load_balancer, remove_load_balancer
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.network import lbaas_v2_port
 from evenkeel.core.resources.model import LoadBalancer

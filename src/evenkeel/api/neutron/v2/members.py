@@ -4,19 +4,20 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
-from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services
-from evenkeel.api.member_subnets import missing_subnet
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal
 from evenkeel.api.neutron.v2 import change_requests, requests
 from evenkeel.api.neutron.v2.names import ENTITY
 from evenkeel.api.neutron.v2.resources import MEMBERS, POOLS, body_as, one
-from evenkeel.api.octavia import change_requests as octavia_changes
-from evenkeel.api.octavia import requests as octavia
-from evenkeel.api.octavia.build import member_row
-from evenkeel.api.octavia.members import change_member
-from evenkeel.api.octavia.parents import Place
-from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.usecases import change_requests as octavia_changes
+from evenkeel.api.usecases import requests as octavia
+from evenkeel.api.usecases.build import member_row
+from evenkeel.api.usecases.member_subnets import missing_subnet
+from evenkeel.api.usecases.members import change_member
+from evenkeel.api.usecases.parents import Place
 from evenkeel.core.devices.capabilities import member_problems
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 

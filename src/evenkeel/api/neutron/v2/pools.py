@@ -2,18 +2,19 @@
 
 from msgspec import UNSET, UnsetType
 
-from evenkeel.api.answers import Answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.bodies import invalid
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
 from evenkeel.api.neutron.v2.listeners import apart, check_pair
 from evenkeel.api.neutron.v2.resources import HEALTH_MONITORS, POOLS, body_as, one
-from evenkeel.api.octavia import change_requests as octavia_changes
-from evenkeel.api.octavia import pool_requests
-from evenkeel.api.octavia import requests as octavia
-from evenkeel.api.octavia.pools import change_health_monitor, change_pool, make_health_monitor, make_pool
-from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.responses.answers import Answer
+from evenkeel.api.usecases import change_requests as octavia_changes
+from evenkeel.api.usecases import pool_requests
+from evenkeel.api.usecases import requests as octavia
+from evenkeel.api.usecases.pools import change_health_monitor, change_pool, make_health_monitor, make_pool
 from evenkeel.core.resources.model import Listener
 
 

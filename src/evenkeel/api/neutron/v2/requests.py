@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from evenkeel.api.bodies import Request
-from evenkeel.api.fields import (
+from evenkeel.api.http.bodies import Request
+from evenkeel.api.http.fields import (
     END,
     MAX_LISTENERS,
     MAX_MEMBERS,
@@ -34,7 +34,7 @@ from evenkeel.api.neutron.fields import (
     Uuid,
     Weight,
 )
-from evenkeel.api.octavia.l7_requests import MAX_L7POLICIES, Url
+from evenkeel.api.usecases.l7_requests import MAX_L7POLICIES, Url
 from evenkeel.core.resources.model import L7_RULES_MAX, L7RuleCompareType, PersistenceType
 
 ListenerProtocol = Literal["TCP", "HTTP", "HTTPS", "TERMINATED_HTTPS"]

@@ -6,14 +6,16 @@ from typing import Any, TypeVar
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.context import Call, Services
+from evenkeel.api.common.resources import Resource, object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.http.routing import Handler
 from evenkeel.api.neutron.bodies import invalid
 from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
 from evenkeel.api.neutron.v2 import showing
 from evenkeel.api.octavia import resources as octavia
-from evenkeel.api.octavia.resources import Resource, object_id, parent_of
-from evenkeel.api.routing import Handler
+from evenkeel.api.octavia.resources import parent_of
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 
 T = TypeVar("T")
 

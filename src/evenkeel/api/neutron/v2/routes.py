@@ -4,6 +4,9 @@ from typing import Any
 
 from msgspec import defstruct
 
+from evenkeel.api.common.linking import Link, wrapped
+from evenkeel.api.common.resources import Resource
+from evenkeel.api.http.routing import Handler, Operation, RouteMap
 from evenkeel.api.neutron.lists import FIELDS_PARAMETER, LIST_PARAMETERS
 from evenkeel.api.neutron.style import BASE
 from evenkeel.api.neutron.v2 import (
@@ -29,10 +32,7 @@ from evenkeel.api.neutron.v2.resources import (
     MEMBERS,
     POOLS,
 )
-from evenkeel.api.octavia.linking import Link, wrapped
-from evenkeel.api.octavia.resources import Resource
 from evenkeel.api.policy.names import octavia
-from evenkeel.api.routing import Handler, Operation, RouteMap
 
 ERRORS = (403, 404, 409, 501)
 

@@ -6,10 +6,9 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from evenkeel.api.common.views import IdRef, refs, shown_address
 from evenkeel.api.neutron.v2 import views
-from evenkeel.api.octavia.rules import HTTP_MONITORS
-from evenkeel.api.octavia.showing import refs, shown_address
-from evenkeel.api.octavia.views import IdRef
+from evenkeel.api.usecases.rules import HTTP_MONITORS
 from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from evenkeel.api.answers import encode
+from evenkeel.api.common.status_trees import CLOSED, STATUSES, below, joined, listed, opened, policies_of
+from evenkeel.api.common.views import View, shown_address
 from evenkeel.api.neutron.v2.showing import DEGRADED, DISABLED, operating_status
-from evenkeel.api.octavia.showing import shown_address
-from evenkeel.api.octavia.trees import CLOSED, STATUSES, below, joined, listed, opened, policies_of
-from evenkeel.api.octavia.views import View
+from evenkeel.api.responses.answers import encode
 from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,

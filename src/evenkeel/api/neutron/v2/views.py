@@ -2,7 +2,7 @@
 
 from msgspec import UNSET, UnsetType
 
-from evenkeel.api.octavia.views import IdRef, View
+from evenkeel.api.common.views import IdRef, View
 
 
 class V2LoadBalancerAttributes(View, kw_only=True):

@@ -1,0 +1,1 @@
+"""Services and views that handlers of several APIs share."""

@@ -1,0 +1,124 @@
+"""Services of the API process, which handlers of all APIs use."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
+from typing import Self
+
+import structlog
+
+from evenkeel.api.common.event_feed import EventFeed
+from evenkeel.api.common.ports import ActivitySource, ChangeSink, TrafficSource
+from evenkeel.api.common.provider_lookup import ProviderLookup
+from evenkeel.api.common.recent import Coalesced, Recent
+from evenkeel.api.common.references import ReferenceReader
+from evenkeel.api.http.call import Limits
+from evenkeel.api.responses.answers import Answer
+from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.addresses import STRICT, AddressRules
+from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
+from evenkeel.core.tls.tls import ANY_TLS, TlsRules
+
+log = structlog.get_logger(__name__)
+
+
+INQUIRIES_MAX = 16
+"""Most requests of this process that wait for an agent's answer at the same time."""
+
+
+READINESS_SECONDS = 2.0
+"""Time for which a response of ``/healthz/ready`` is cached, because clients need no authentication for it."""
+
+
+ACTIVITY_SECONDS = 5.0
+"""Time for which a response of ``/activity`` is cached, because many dashboards request it."""
+
+
+class Services:
+    """The services that handlers use; one instance per process."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        network: Network,
+        driver: ChangeSink,
+        default_provider: str,
+        limits: Limits,
+        capabilities: Mapping[str, Capabilities],
+        addresses: AddressRules = STRICT,
+        certificates: CertificateStore | None = None,
+        key_manager: KeyManager | None = None,
+        tls: TlsRules = ANY_TLS,
+        new_id: Callable[[], str] | None = None,
+        broker_problem: Callable[[], str] = lambda: "",
+        traffic: TrafficSource,
+        activity: ActivitySource,
+    ) -> None:
+        self.tenants = store.tenants
+        self._lbaas_tenants = store.lbaas_tenants
+        self.lbaas_v1 = store.lbaas_v1
+        self.operators = store.operators
+        self.quotas = store.quotas
+        self.catalogue = store.catalogue
+        self.ping = store.ping
+        self.write_problem = store.write_problem
+        self.network = network
+        self.default_provider = default_provider
+        self.limits = limits
+        self.addresses = addresses
+        self.certificates = certificates
+        self.tls = tls
+        self.references = ReferenceReader(key_manager)
+        self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
+        self.broker_problem = broker_problem
+        self.traffic = traffic
+        self.activity = activity
+        self.recent_activity: Recent[Answer] = Recent(ACTIVITY_SECONDS)
+        self.problem_kinds: Recent[tuple[str, ...]] = Recent(READINESS_SECONDS)
+        # many dashboards read both again when an event happens
+        self.status: Coalesced[Answer] = Coalesced()
+        self.topology: Coalesced[Answer] = Coalesced()
+        self.event_feed = EventFeed(store.operators.events)
+        self.inquiries = asyncio.Semaphore(INQUIRIES_MAX)
+        self.new_id = new_id or (lambda: str(uuid.uuid4()))
+        self._driver = driver
+
+    def changing_in_error(self) -> Self:
+        """Return a copy of the services for APIs that change objects in ERROR even where immutability is strict."""
+        same = copy(self)
+        same.tenants = self._lbaas_tenants
+        return same
+
+    async def accepted(self, change: Change) -> None:
+        """Notify the driver of a committed write. Does not raise: the request has succeeded."""
+        await self._notify(self._driver.accepted, change)
+
+    async def failed_over(self, change: Change) -> None:
+        """Notify the driver of a committed failover. Does not raise: the request has succeeded."""
+        await self._notify(self._driver.failed_over, change)
+
+    async def send_inquiry(
+        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
+    ) -> None:
+        """Send an operator's question to an agent. Raises :class:`BusUnavailable`."""
+        await self._driver.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt)
+
+    async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
+        """Make these agents start a complete pass over their shards."""
+        await self._driver.request_full_resync(owners)
+
+    async def _notify(self, notify: Callable[[Change], Awaitable[None]], change: Change) -> None:
+        try:
+            await notify(change)
+        except Exception as error:
+            log.error(
+                "driver failed on an accepted change; the scheduler will find it",
+                load_balancer_id=change.load_balancer_id,
+                revision=change.revision,
+                exc_info=error,
+            )

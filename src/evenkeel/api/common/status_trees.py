@@ -1,0 +1,136 @@
+"""Status trees of load balancers, and their encoding in pieces."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from evenkeel.api.common.views import View, shown_address
+from evenkeel.api.responses.answers import encode
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, LoadBalancerTree, Member, Pool
+
+
+class MonitorStatus(View, kw_only=True):
+    """Statuses of a health monitor."""
+
+    id: str
+    name: str
+    type: str
+    operating_status: str
+    provisioning_status: str
+
+
+class MemberStatus(View, kw_only=True):
+    """Statuses of a member."""
+
+    id: str
+    name: str
+    address: str
+    protocol_port: int
+    operating_status: str
+    provisioning_status: str
+
+
+class PoolStatus(View, kw_only=True):
+    """A pool's statuses, its members and monitor."""
+
+    id: str
+    name: str
+    operating_status: str
+    provisioning_status: str
+    health_monitor: MonitorStatus | None
+    members: list[MemberStatus]
+
+
+class ListenerStatus(View, kw_only=True):
+    """A listener's statuses, and the pools that it and its L7 policies send to."""
+
+    id: str
+    name: str
+    operating_status: str
+    provisioning_status: str
+    pools: list[PoolStatus]
+
+
+class LoadBalancerStatus(View, kw_only=True):
+    """A load balancer's statuses and its listeners."""
+
+    id: str
+    name: str
+    operating_status: str
+    provisioning_status: str
+    listeners: list[ListenerStatus]
+
+
+class StatusTree(View, kw_only=True):
+    """Statuses of a load balancer and all its children."""
+
+    loadbalancer: LoadBalancerStatus
+
+
+def below(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict[str, HealthMonitor]]:
+    """Return members and monitor of each pool, by pool id."""
+    members: dict[str, list[Member]] = defaultdict(list)
+    for member in tree.members:
+        members[member.pool_id].append(member)
+    return members, {monitor.pool_id: monitor for monitor in tree.health_monitors}
+
+
+def policies_of(tree: LoadBalancerTree) -> tuple[dict[str, list[L7Policy]], dict[str, list[L7Rule]]]:
+    """Return policies by listener id, and rules by policy id."""
+    policies: dict[str, list[L7Policy]] = defaultdict(list)
+    for policy in tree.l7policies:
+        policies[policy.listener_id].append(policy)
+    rules: dict[str, list[L7Rule]] = defaultdict(list)
+    for rule in tree.l7rules:
+        rules[rule.l7policy_id].append(rule)
+    return policies, rules
+
+
+STATUSES = b'{"statuses":{"loadbalancer":'
+
+
+CLOSED = b"]}"
+"""End of a view from :func:`opened`."""
+
+
+def opened(view: Value) -> bytes:
+    """Return a view as JSON up to the inside of its last list, which is empty."""
+    return encode(view).removesuffix(CLOSED)
+
+
+def joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the pieces with commas between them."""
+    for number, piece in enumerate(pieces):
+        yield b"," + piece if number else piece
+
+
+def listed(parts: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
+    """Yield items that are in pieces themselves, with commas between the items."""
+    for number, part in enumerate(parts):
+        if number:
+            yield b","
+        yield from part
+
+
+def statuses_of(row: Any) -> dict[str, str]:
+    """Return id, name and statuses of any object."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "operating_status": row.operating_status,
+        "provisioning_status": row.provisioning_status,
+    }
+
+
+def pool_status(row: Pool, monitor: HealthMonitor | None) -> PoolStatus:
+    """Show a pool without its members."""
+    return PoolStatus(
+        **statuses_of(row),
+        health_monitor=None if monitor is None else MonitorStatus(**statuses_of(monitor), type=monitor.type),
+        members=[],
+    )
+
+
+def member_status(row: Member) -> MemberStatus:
+    return MemberStatus(**statuses_of(row), address=shown_address(row), protocol_port=row.protocol_port)

@@ -1,0 +1,27 @@
+"""Parts that views of several APIs share."""
+
+from collections.abc import Sequence
+
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import (
+    Member,
+)
+
+
+class View(Value, gc=False):
+    """Base of the views of the Octavia API."""
+
+
+class IdRef(View, kw_only=True):
+    """A reference to another object."""
+
+    id: str
+
+
+def refs(ids: Sequence[str]) -> list[IdRef]:
+    return [IdRef(id=item) for item in ids] if ids else []
+
+
+def shown_address(row: Member) -> str:
+    """Return the address of a member in the spelling of the request."""
+    return row.given_address or row.address

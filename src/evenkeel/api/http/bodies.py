@@ -1,0 +1,139 @@
+"""Request bodies: read up to a limit, decoded from bytes into structs, refused with Octavia's texts."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from litestar.types import Receive
+
+from evenkeel.api.identity.caller import Headers
+from evenkeel.api.responses.decode_errors import argument_of, explained
+from evenkeel.api.responses.errors import Refusal, shorten
+from evenkeel.api.responses.flags import LaxDecoder
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.values import Value
+
+T = TypeVar("T")
+
+BODY_TIMEOUT_SECONDS = 60.0
+PIECE_TIMEOUT_SECONDS = 10.0
+"""Time-out between two chunks of a request's body."""
+
+
+INVALID = "Invalid JSON in the request body"
+_DEEP = "it is nested too deeply"
+
+
+class Request(Value):
+    """Base of request bodies; unknown attributes are refused."""
+
+
+class BodyReader(Generic[T]):
+    """A prebuilt decoder of one body type. ``lax``: decodes like Octavia, see :class:`LaxDecoder`, and reports errors
+    in its words.
+    """
+
+    def __init__(self, kind: type[T], *, lax: bool = False) -> None:
+        self._kind: type[Any] = kind
+        self._octavia = lax
+        self._decode: Callable[[bytes], T] = (LaxDecoder if lax else msgspec.json.Decoder)(kind).decode
+
+    def read(self, raw: bytes) -> T:
+        """Decode a body. Raises :class:`Invalid`, :class:`Unsupported`."""
+        try:
+            body = self._decode(raw)
+            check_names(raw)
+            return body
+        except msgspec.ValidationError as error:
+            raise self._refusal(error, raw) from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._no_json(str(error), raw) from error
+        except RecursionError as error:
+            raise self._no_json(_DEEP, raw) from error
+
+    def _no_json(self, problem: str, raw: bytes) -> Invalid:
+        if self._octavia and not raw.strip():
+            return Invalid(f'Missing argument: "{argument_of(self._kind)}"')
+        return Invalid(f"{'Request is not in valid JSON format' if self._octavia else INVALID}: {problem}.")
+
+    def _refusal(self, error: msgspec.ValidationError, raw: bytes) -> Exception:
+        try:
+            return explained(error, raw, self._kind, octavia=self._octavia)
+        except (msgspec.DecodeError, UnicodeDecodeError) as broken:
+            return self._no_json(str(broken), raw)
+        except RecursionError:
+            return self._no_json(_DEEP, raw)
+
+
+def check_names(raw: bytes) -> None:
+    """Raise :class:`Invalid` for an object with a duplicate name: parsers differ in which one counts, and a gateway
+    that checked the request may have used the other one. ``raw``: JSON of a known type.
+    """
+    json.loads(raw, object_pairs_hook=_named_once, parse_int=_unread, parse_float=_unread)
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> None:
+    names = {name for name, _ in pairs}
+    if len(names) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise Invalid(f"{INVALID}: {shorten(twice, 64)!r} is given twice in one object.")
+
+
+def _unread(number: str) -> None:
+    """Ignore a number: the decoder has parsed it before."""
+
+
+def check_content_type(headers: Headers, *, only_json: bool = True) -> None:
+    """Check the content headers of a request. Raises :class:`Refusal` (415) unless the content type is JSON and the
+    content is not encoded.
+
+    Not ``only_json``: any type is taken for JSON, but not from a web page of another site: a browser sends some types
+    without a CORS preflight, with the credentials that it stores.
+    """
+    coding = headers.get(b"content-encoding", b"identity").strip().lower()
+    if coding != b"identity":
+        raise Refusal(415, f"Unsupported content encoding '{coding.decode('latin-1')[:64]}'. Send it as it is.")
+    given = headers.get(b"content-type", b"").split(b";", 1)[0].strip().lower()
+    if given != b"application/json" and (only_json or b"origin" in headers):
+        raise Refusal(415, f"Unknown mimetype: {given.decode('latin-1')[:64]}. Use application/json.")
+
+
+async def read_body(receive: Receive, headers: Headers, limit_bytes: int) -> bytes:
+    """Read the whole body. Raises :class:`Refusal`: 413 as soon as it exceeds the limit, 408 if it takes too long to
+    arrive.
+    """
+    declared = headers.get(b"content-length", b"")
+    if declared.isdigit() and int(declared) > limit_bytes:
+        raise too_large(limit_bytes)
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
+            return await _read(receive, limit_bytes)
+    except TimeoutError as error:
+        raise Refusal(
+            408,
+            f"The request body did not arrive within {BODY_TIMEOUT_SECONDS:g} seconds, or a piece of it within "
+            f"{PIECE_TIMEOUT_SECONDS:g}.",
+        ) from error
+
+
+async def _read(receive: Receive, limit_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
+        async with asyncio.timeout(PIECE_TIMEOUT_SECONDS):
+            message: Any = await receive()
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        if size > limit_bytes:
+            raise too_large(limit_bytes)
+        parts.append(part)
+        more = message.get("more_body", False)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def too_large(limit_bytes: int) -> Refusal:
+    """Build the refusal of a body over the limit."""
+    return Refusal(413, f"The request body is larger than the limit of {limit_bytes} bytes.")

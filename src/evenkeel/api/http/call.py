@@ -1,0 +1,97 @@
+"""One API request: its caller, parameters and headers."""
+
+from collections.abc import Mapping
+from urllib.parse import parse_qsl
+
+from evenkeel.api.identity.caller import Headers
+from evenkeel.api.policy.policy import Admitted
+from evenkeel.api.responses.errors import BadList
+from evenkeel.api.responses.flags import FLAG_WORDS
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.values import Value
+
+Query = list[tuple[str, str]]
+
+
+MAX_QUERY_PARAMETERS = 100
+
+
+NOBODY = Admitted(project_id=ProjectId(""), scope=ProjectId(""))
+"""The caller of a public route. No project has that id, so no tenant's object is accessible."""
+
+
+class Limits(Value):
+    """Limits of one request. Types limit the lists in bodies."""
+
+    body_bytes: int = 1 << 20
+    page_items: int = 1000
+    """Default and largest value of the ``limit`` parameter."""
+
+
+class Call:
+    """One API request: its caller, parameters and headers."""
+
+    __slots__ = ("_query", "_query_string", "caller", "headers", "params", "path", "request_id", "scheme")
+
+    def __init__(
+        self,
+        *,
+        caller: Admitted,
+        headers: Headers,
+        params: Mapping[str, str],
+        path: str,
+        query_string: bytes,
+        request_id: str,
+        scheme: str,
+    ) -> None:
+        self.caller = caller
+        self.headers = headers
+        self.params = params
+        self.path = path
+        self.request_id = request_id
+        self.scheme = scheme
+        self._query_string = query_string
+        self._query: Query | None = None
+
+    @property
+    def query(self) -> Query:
+        """Query parameters in order. Raises :class:`BadList`."""
+        if self._query is None:
+            self._query = parsed_query(self._query_string) if self._query_string else []
+        return self._query
+
+    @property
+    def base_url(self) -> str:
+        """Scheme and host of the request, from the client's point of view."""
+        host = self.headers.get(b"host", b"localhost").decode("latin-1")
+        return f"{self.scheme}://{host}"
+
+    def values(self, name: str) -> list[str]:
+        """Return the non-empty values of a query parameter. Raises :class:`BadList`."""
+        return [value for key, value in self.query if key == name and value]
+
+    def flag(self, name: str) -> bool:
+        """Return a boolean query parameter; absent: False. Raises :class:`BadList`."""
+        values = [value for key, value in self.query if key == name]
+        return as_bool(name, values[-1]) if values else False
+
+
+def parsed_query(query_string: bytes) -> Query:
+    """Parse names and values of a query string. Raises :class:`BadList` for too many parameters, or NUL characters
+    (databases refuse them).
+    """
+    try:
+        pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
+    except ValueError as error:
+        raise BadList(f"There may be at most {MAX_QUERY_PARAMETERS} query parameters.") from error
+    for name, value in pairs:
+        if "\0" in name or "\0" in value:
+            raise BadList(f"Query parameter {name.replace(chr(0), '?')[:64]}: NUL characters are not allowed.")
+    return pairs
+
+
+def as_bool(name: str, value: str) -> bool:
+    """Parse a boolean in the spellings that clients use. Raises :class:`BadList`."""
+    if (flag := FLAG_WORDS.get(value.lower())) is not None:
+        return flag
+    raise BadList(f"Invalid input for query parameter {name}. Value: '{value[:64]}'. Allowed: true, false.")

@@ -1,0 +1,47 @@
+"""Authentication, rate limit and authorization of every request before its handler runs."""
+
+from collections.abc import Iterable
+
+from litestar.types import HTTPScope
+
+from evenkeel.api.http.protocol import CONNECTION
+from evenkeel.api.http.rate_limit import RateLimit
+from evenkeel.api.http.request_log import CALLER
+from evenkeel.api.http.routing import RouteMap
+from evenkeel.api.identity.caller import Authenticator, Headers, peer_of
+from evenkeel.api.policy.names import PUBLIC, UNHURRIED
+from evenkeel.api.policy.policy import Admitted, Policy
+from evenkeel.core.kit.request_context import note_caller
+
+
+class Gatekeeper:
+    """Authentication, rate limit and authorization of requests."""
+
+    def __init__(
+        self, identity: Authenticator, policy: Policy, rate_limit: RateLimit, routes: Iterable[RouteMap]
+    ) -> None:
+        """Initialize the gatekeeper. Raises :class:`ValueError` for a route without a policy rule."""
+        names = {operation.rule for route_map in routes for operation in route_map.operations}
+        policy.check_names((names - {PUBLIC}) | {UNHURRIED})
+        self._identity = identity
+        self._policy = policy
+        self._rate_limit = rate_limit
+
+    async def admit(self, rule: str, headers: Headers, scope: HTTPScope) -> Admitted:
+        """Return the admitted caller. Raises :class:`Refusal` (401, 403, 429), :class:`Unavailable`."""
+        caller = await self._identity.identify(headers, scope)
+        connection = scope["state"].get(CONNECTION)
+        if connection is not None:
+            connection.known()
+        # before authorization: requests that the policy refuses use up the project's rate, too
+        if not self._policy.allows(UNHURRIED, caller):
+            self._rate_limit.take(caller.project_id)
+        # before authorization: the log names the caller of a refused request, too
+        scope["state"][CALLER] = caller
+        note_caller(
+            name=caller.user_name,
+            user_id=caller.user_id,
+            project_id=caller.project_id,
+            address=peer_of(scope).host,
+        )
+        return self._policy.admit(rule, caller)

@@ -1,0 +1,252 @@
+"""uvicorn's HTTP protocol with additional limits.
+
+uvicorn (0.54, over httptools) limits neither the size of a request's header nor its duration, keeps incomplete requests
+forever, queues pipelined requests without limit, and waits forever for clients that do not read. Unauthenticated
+clients can do all this, so it is limited here, before the request is processed. :mod:`evenkeel.api.http.bodies` limits
+the body while a handler reads it; unread bodies are limited here.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from evenkeel.api.identity.caller import PEER, Peer
+from evenkeel.api.responses.answers import fault
+from evenkeel.serving.connections import Connection
+from evenkeel.serving.http_limits import HttpLimits
+from evenkeel.serving.refusal_log import RefusalLog
+from evenkeel.serving.write_timeout import WriteTimeout
+
+CONNECTION = "connection"
+"""Key of the request's :class:`Connection` in the scope's ``state``."""
+FEED_BYTES = 16 * 1024
+"""Size of the chunks passed to the parser: a header may exceed its limit by this much before that is detected."""
+PIPELINED_MAX = 16
+"""Most pipelined requests that wait for the response to an earlier one."""
+
+
+class _TooMuch(Exception):
+    """A request exceeds a limit; the connection has been refused."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """A connection to the API. Set :attr:`limits`, :attr:`connection` and :attr:`tally` before it is made."""
+
+    limits = HttpLimits()
+    connection: Connection
+    tally: RefusalLog
+
+    _peer = Peer()
+    _in_header = False
+    """True while a request's header is incomplete."""
+    _in_body = False
+    """True while a request's body is incomplete."""
+    _running: RequestResponseCycle | None = None
+    """The request being answered; of pipelined requests the oldest."""
+    _refusal: tuple[int, str] | None = None
+    _header_bytes = 0
+    _fed_bytes = 0
+    _unread_left: int | None = None
+    """Bytes of the body that may still arrive, after a response that did not wait for the end of its request; else
+    None.
+    """
+    _header_timer: asyncio.TimerHandle | None = None
+    _unread_timer: asyncio.TimerHandle | None = None
+    _writing: WriteTimeout
+
+    # -- the connection
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the connection: read the peer, and wait for a request."""
+        super().connection_made(transport)
+        self._peer = peer_of(transport)
+        self._writing = WriteTimeout(transport, self.limits.write_seconds, self._is_stalled)
+        self.connection.close = self._abort
+        self._expect_header()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Release the connection and stop its timers."""
+        self.connection.release()
+        self._end_answers()
+        self._unset_keepalive_if_required()
+        self._writing.stop()
+        self._stop(self._header_timer, self._unread_timer)
+        super().connection_lost(exc)
+
+    def _stop(self, *timers: asyncio.TimerHandle | None) -> None:
+        for timer in timers:
+            if timer is not None:
+                timer.cancel()
+
+    # -- reading
+
+    def data_received(self, data: bytes) -> None:
+        """Pass received data to the parser, unless it exceeds a limit."""
+        for begin in range(0, len(data), FEED_BYTES):
+            if self.transport.is_closing() or self.parser is None:
+                return
+            self._feed(data[begin : begin + FEED_BYTES] if len(data) > FEED_BYTES else data)
+
+    def _feed(self, data: bytes) -> None:
+        if self._unread_left is not None:
+            self._unread_left -= len(data)
+            if self._unread_left < 0:
+                self.transport.close()
+                return
+        self._fed_bytes += len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            pass  # upgrades are not supported: the request is answered without
+        except httptools.HttpParserError:
+            self._refuse(*(self._refusal or (400, "Invalid HTTP request.")))
+            return
+        if self._in_header:
+            self._unset_keepalive_if_required()
+            # the parser calls back for complete lines only: an endless line is found by the bytes fed
+            if self._fed_bytes > self.limits.header_bytes_max + FEED_BYTES:
+                self._refuse(431, self._header_too_large())
+            elif self._header_timer is None:
+                self._expect_header()
+        elif self._in_body:
+            self._unset_keepalive_if_required()
+
+    def _expect_header(self) -> None:
+        self._header_timer = self.loop.call_later(self.limits.header_seconds, self._header_is_late)
+
+    def _header_is_late(self) -> None:
+        self._refuse(408, f"The request's header did not arrive within {self.limits.header_seconds:g} seconds.")
+
+    def _refuse(self, status: int, text: str) -> None:
+        """Send an error and close the connection; only close it if a response is in progress."""
+        self.tally.add(f"{status} {text}", self.connection.address)
+        if self.transport.is_closing():
+            return
+        if self.cycle is not None and not self.cycle.response_complete:
+            # the client would take an error for a part of the response in progress
+            self._abort()
+            return
+        body = fault(status, text).body or b""
+        head = (b"content-type: application/json", b"content-length: %d" % len(body), b"connection: close", b"", body)
+        self.transport.write(STATUS_LINE[status] + b"\r\n".join(head))
+        self.transport.close()
+
+    def _abort(self) -> None:
+        """Close the connection immediately."""
+        self._end_answers()
+        self.transport.abort()
+
+    def _end_answers(self) -> None:
+        """End pending responses of a closed connection; uvicorn ends only the response to the newest request."""
+        for cycle in (self._running, self.cycle):
+            if cycle is not None:
+                cycle.disconnected = True
+                cycle.message_event.set()
+        self.pipeline.clear()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _header_too_large(self) -> str:
+        return f"The request's header is larger than the limit of {self.limits.header_bytes_max} bytes."
+
+    # -- parser callbacks
+
+    def on_message_begin(self) -> None:
+        """Start the limits of a new request."""
+        super().on_message_begin()
+        state = self.scope["state"]
+        state[PEER] = self._peer
+        state[CONNECTION] = self.connection
+        self._in_header = True
+        self._header_bytes = self._fed_bytes = 0
+
+    def on_url(self, url: bytes) -> None:
+        """Count a part of the request's target against the limits."""
+        super().on_url(url)
+        limit = self.limits.target_bytes_max
+        if len(self.url) > limit:
+            self._too_much(414, f"The request's path and query are longer than the limit of {limit} bytes.")
+        self._count(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Count a header line against the limits."""
+        super().on_header(name, value)
+        limit = self.limits.headers_max
+        if len(self.headers) > limit:
+            self._too_much(431, f"The request's header has more than the limit of {limit} lines.")
+        self._count(len(name) + len(value) + 4)
+
+    def _count(self, size: int) -> None:
+        self._header_bytes += size
+        if self._header_bytes > self.limits.header_bytes_max:
+            self._too_much(431, self._header_too_large())
+
+    def _too_much(self, status: int, text: str) -> None:
+        self._refusal = (status, text)
+        raise _TooMuch
+
+    def on_headers_complete(self) -> None:
+        """Switch from the header's limits to the body's, and limit pipelined requests."""
+        if len(self.pipeline) >= PIPELINED_MAX:
+            self._too_much(400, f"More than {PIPELINED_MAX} requests wait for the answer to the one before.")
+        self._in_header = False
+        self._in_body = True
+        self._stop(self._header_timer)
+        self._header_timer = None
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Stop the limits of a completely received request."""
+        self._in_body = False
+        self._unread_left = None
+        self._stop(self._unread_timer)
+        super().on_message_complete()
+
+    # -- answering
+
+    def on_response_complete(self) -> None:
+        """Watch the sent response, and limit an unread body."""
+        super().on_response_complete()
+        if self._in_body and self.cycle.response_complete and not self.transport.is_closing():
+            self._stop_reading_soon()
+        self._writing.watch()
+
+    def _stop_reading_soon(self) -> None:
+        """Limit the rest of the body after a response that did not wait for it."""
+        if self.cycle.waiting_for_100_continue:
+            self.transport.close()  # the rest cannot be distinguished from another request
+            return
+        self._unread_left = self.limits.unread_bytes_max
+        self._unread_timer = self.loop.call_later(self.limits.unread_seconds, self.transport.close)
+
+    def pause_writing(self) -> None:
+        """Watch the write buffer: the client reads more slowly than data is written."""
+        super().pause_writing()
+        self._writing.watch()
+
+    def _is_stalled(self) -> None:
+        self.tally.add("the client does not read its response", self.connection.address)
+        self._abort()
+
+
+def peer_of(transport: asyncio.BaseTransport) -> Peer:
+    """Return the peer of a connection. ``peercert`` is empty unless the certificate was verified."""
+    address = transport.get_extra_info("peername")
+    certificate = transport.get_extra_info("peercert")
+    return Peer(
+        host=str(address[0]) if isinstance(address, tuple) and address else "",
+        certificate_names=tuple(names_of(certificate)) if certificate else None,
+    )
+
+
+def names_of(certificate: dict[str, Any]) -> Iterator[str]:
+    """Yield the host names in a certificate; the common name only if there are none (RFC 6125)."""
+    found = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]
+    if not found:
+        found = [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]
+    yield from found

@@ -1,0 +1,59 @@
+"""Declarations of routes: each entry describes an operation completely, for serving and for OpenAPI."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from evenkeel.api.http.style import OCTAVIA, ApiStyle
+from evenkeel.api.responses.answers import Answer
+from evenkeel.core.kit.values import Value
+
+Handler = Callable[..., Awaitable[Answer]]
+"""Function called with ``(services, call)``, and the decoded body as third argument if the operation has one."""
+
+
+class Parameter(Value):
+    """A query parameter of a route."""
+
+    name: str
+    description: str
+    type: Any = str
+    repeatable: bool = False
+
+
+class Operation(Value):
+    """The operation of one method of one path."""
+
+    method: str
+    path: str
+    """Path below the map's prefix, with ``{name}`` for path parameters."""
+    handle: Handler
+    summary: str
+    rule: str
+    """Name of the policy rule; :data:`evenkeel.api.policy.names.PUBLIC`: without authentication."""
+    body: type[Any] | None = None
+    answer: type[Any] | None = None
+    """Type of the response's body; None: no content."""
+    status: int = 200
+    parameters: Sequence[Parameter] = ()
+    partial: type[Any] | None = None
+    """The type in the response whose attributes ``fields`` may select, so that none is required."""
+    streams: bool = False
+    """True: a client that accepts ``text/event-stream`` gets server-sent events."""
+    filters: bool = False
+    """True: any attribute may be a query parameter, too."""
+    errors: Sequence[int] = ()
+    """Additional error statuses of the route."""
+    refused: Callable[[], Answer] | None = None
+    """Function that builds the response to callers whom the rule does not allow; None: 403."""
+    hidden: bool = False
+    """True: the route is left out of the OpenAPI document."""
+
+
+class RouteMap(Value):
+    """Operations under the same prefixes; the first prefix is the one to document."""
+
+    tag: str
+    prefixes: tuple[str, ...]
+    operations: tuple[Operation, ...]
+    style: ApiStyle = OCTAVIA
+    """Style of the map: it reads bodies and formats errors."""

@@ -1,0 +1,104 @@
+"""API styles: reading of request bodies, and error responses. Each route map has one. For errors before a route is
+found, the path's prefix determines the style.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Generic, Protocol, TypeVar
+
+from evenkeel.api.http.bodies import BodyReader
+from evenkeel.api.responses.answers import Answer, Fault, Problem
+from evenkeel.api.responses.errors import answer_to, not_allowed
+
+T = TypeVar("T")
+Body = TypeVar("Body", covariant=True)
+Headers = tuple[tuple[bytes, bytes], ...]
+
+
+class Reader(Protocol, Generic[Body]):
+    """Reader for bodies of one type."""
+
+    def read(self, raw: bytes) -> Body:
+        """Decode a request's body. Raises :class:`RequestError`."""
+        ...
+
+
+class ApiStyle(Protocol):
+    """Conventions of one API: formats of bodies and errors."""
+
+    @property
+    def base(self) -> str:
+        """Prefix of the API's paths; empty: any."""
+        ...
+
+    @property
+    def only_json(self) -> bool:
+        """Whether requests must declare and accept JSON bodies in their headers; else these headers are ignored."""
+        ...
+
+    @property
+    def changes_in_error(self) -> bool:
+        """Whether the API's writes are accepted on objects in ERROR where immutability is strict; else only deletes and
+        failovers.
+        """
+        ...
+
+    @property
+    def errors(self) -> tuple[type[Any], ...]:
+        """Types of the API's error bodies, for the OpenAPI document; a 401 always has Keystone's body."""
+        ...
+
+    def reader(self, kind: type[T]) -> Reader[T]:
+        """Return the reader for bodies of a type."""
+        ...
+
+    def answer_to(self, error: Exception, request_id: str) -> Answer:
+        """Build the response to any error."""
+        ...
+
+    def not_allowed(self, allow: Headers) -> Answer:
+        """Build the response to a method that the path does not support; ``allow``: the Allow header."""
+        ...
+
+
+class OctaviaStyle:
+    """Octavia's style, which the operators' API uses, too. ``lax``: numbers and booleans in bodies may be text, like in
+    Octavia.
+    """
+
+    base = ""
+    only_json = True
+    changes_in_error = False
+    errors: tuple[type[Any], ...] = (Fault, Problem)
+
+    def __init__(self, *, lax: bool) -> None:
+        self._lax = lax
+
+    def reader(self, kind: type[T]) -> Reader[T]:
+        """Return the reader for bodies of a type."""
+        return BodyReader(kind, lax=self._lax)
+
+    def answer_to(self, error: Exception, request_id: str) -> Answer:
+        """Build the response to an error: status and body follow from its class."""
+        return answer_to(error, request_id)
+
+    def not_allowed(self, allow: Headers) -> Answer:
+        """Build the response 405. ``allow``: header with the allowed methods."""
+        return not_allowed(allow)
+
+
+OCTAVIA = OctaviaStyle(lax=True)
+OPERATORS = OctaviaStyle(lax=False)
+
+
+class ApiStyles:
+    """The supported styles, by path."""
+
+    def __init__(self, styles: Iterable[ApiStyle]) -> None:
+        self._longest_first = sorted(styles, key=lambda style: -len(style.base))
+
+    def of(self, path: str) -> ApiStyle:
+        """Return the style with the longest base that is a prefix of the path; else Octavia's."""
+        for style in self._longest_first:
+            if path == style.base or path.startswith(f"{style.base}/"):
+                return style
+        return OCTAVIA

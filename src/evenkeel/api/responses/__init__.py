@@ -1,0 +1,1 @@
+"""Responses and errors of all APIs."""

@@ -1,0 +1,271 @@
+"""Errors of refused bodies: the decoder's error in Octavia's words, with field, value and what is allowed.
+
+Only refused bodies are processed here, so speed does not matter. The decoder gives the location; the allowed values
+there are derived from the type, so that texts and checks cannot diverge.
+"""
+
+import re
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import inspect
+
+from evenkeel.api.responses.errors import shorten, unknown_input
+from evenkeel.core.kit.errors import Invalid, RequestError
+
+_AT = re.compile(r" - at (?:`key` in )?`(?P<path>\$[^`]*)`$")
+_STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
+_UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*?)`(?: - at `\$[^`]*`)?$", re.DOTALL)
+_MISSING = re.compile(r"^Object missing required field `(?P<name>[^`]*)`")
+
+REFUSAL = "refusal"
+"""Key in the ``extra`` of an attribute's type: Octavia's sentence about a wrong value."""
+HIDDEN = "(hidden)"
+"""Text that replaces a value that may contain a secret."""
+
+Step = str | int | None
+"""One step of a path: a field name, a list index, or None for any value of a mapping."""
+
+
+_ARGUMENTS = {
+    "loadbalancer": "load_balancer",
+    "healthmonitor": "health_monitor_",
+    "flavorprofile": "flavor_profile_",
+    "quota": "quotas",
+}
+"""Octavia's names of whole bodies by the attribute in them; for other bodies it is that attribute's name with ``_``."""
+
+
+def argument_root(kind: type[Any]) -> str:
+    """Return the attribute of a body that wraps the object."""
+    return str(inspect.type_info(kind).fields[0].encode_name)  # type: ignore[attr-defined]
+
+
+def argument_of(kind: type[Any]) -> str:
+    """Return Octavia's name of a whole body."""
+    name = argument_root(kind)
+    return _ARGUMENTS.get(name, f"{name}_")
+
+
+def explained(error: msgspec.ValidationError, raw: bytes, kind: type[Any], *, octavia: bool = False) -> RequestError:
+    """Build the error for a body that is valid JSON, but not a ``kind``. ``octavia``: places are
+    named like in Octavia.
+    """
+    text = str(error)
+    path = _path(text)
+    if unknown := _UNKNOWN.match(text):
+        name = unknown["name"]
+        if octavia:
+            names = [argument_of(kind), *(step for step in path if isinstance(step, str))]
+            return _unknown_attribute(".".join(names), name, _attributes_of(kind, _argument(path)))
+        if _argument(path) == "body":
+            return Invalid(f'Unknown argument: "{shorten(name, 64)}"')
+        return _unknown_attribute(_argument(path), name, _attributes_of(kind, _argument(path)))
+    if missing := _MISSING.match(text):
+        if not path:
+            return Invalid(f'Missing argument: "{missing["name"]}"')
+        return unknown_input(missing["name"], None, "Mandatory field missing.")
+    at = decode_failure(text, msgspec.json.decode(raw), kind)
+    if octavia and at.value is None and path != [argument_root(kind)]:
+        return Invalid(f"None is not a valid option for {at.field}. {at.rule}")
+    return _bad_value(at)
+
+
+class DecodeFailure(NamedTuple):
+    """The place in a body that does not fit its type, with the value there and the allowed types."""
+
+    field: str
+    """Innermost named part of the path."""
+    value: Any
+    allowed: list[inspect.Type]
+    """Allowed types, except null."""
+    secret: bool
+    """True: the value may contain a secret, so that texts must not show it."""
+
+    @property
+    def rule(self) -> str:
+        """The allowed values, in words."""
+        return " or ".join(_described(kind, self.value) for kind in self.allowed) or "Value should be null."
+
+
+def decode_failure(text: str, body: Any, kind: type[Any]) -> DecodeFailure:
+    """Find the location that the decoder's error ``text`` names in the decoded ``body``."""
+    path = _path(text)
+    node: inspect.Type = inspect.type_info(kind)
+    value = body
+    for step in path:
+        node = _descend(node, step)
+        if step is not None:
+            value = value[step]
+    allowed = [part for part in _leaves(node) if not isinstance(part, inspect.NoneType)]
+    return DecodeFailure(_argument(path), value, allowed, _holds_secret(node))
+
+
+def _path(text: str) -> list[Step]:
+    found = _AT.search(text)
+    if not found:
+        return []
+    steps: list[Step] = []
+    for step in _STEP.finditer(found["path"]):
+        if step["name"] is not None:
+            steps.append(step["name"])
+        else:
+            steps.append(None if step["index"] == "..." else int(step["index"]))
+    return steps
+
+
+def _argument(path: list[Step]) -> str:
+    """Return the innermost named part of the path."""
+    return next((step for step in reversed(path) if isinstance(step, str)), "body")
+
+
+def _unknown_attribute(argument: str, name: str, allowed: list[str]) -> RequestError:
+    hint = f" Allowed: {', '.join(allowed)}." if allowed else ""
+    return Invalid(f"Unknown attribute for argument {argument}: {shorten(name, 64)}.{hint}")
+
+
+def _attributes_of(kind: type[Any], argument: str) -> list[str]:
+    """Return the attributes of the first struct called ``argument`` below ``kind``, breadth first."""
+    waiting = [inspect.type_info(kind)]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, inspect.StructType):
+            for field in node.fields:
+                if field.encode_name == argument:
+                    for struct in _structs(field.type):
+                        return [inner.encode_name for inner in struct.fields]
+            waiting += [field.type for field in node.fields]
+        else:
+            waiting += _parts(node)
+    return []
+
+
+def _structs(node: inspect.Type) -> list[inspect.StructType]:
+    if isinstance(node, inspect.StructType):
+        return [node]
+    return [struct for part in _parts(node) for struct in _structs(part)]
+
+
+def _parts(node: inspect.Type) -> list[inspect.Type]:
+    if isinstance(node, inspect.UnionType):
+        return list(node.types)
+    if isinstance(node, inspect.ListType):
+        return [node.item_type]
+    if isinstance(node, inspect.Metadata):
+        return [node.type]
+    return []
+
+
+def _bad_value(at: DecodeFailure) -> RequestError:
+    return unknown_input(at.field, HIDDEN if at.secret else shown(at.value), at.rule)
+
+
+def shown(value: Any) -> str:
+    """Return a value of a body as text."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _holds_secret(node: inspect.Type) -> bool:
+    """Whether the type is, or contains, a :data:`SecretText`."""
+    if isinstance(node, inspect.Metadata) and (node.extra_json_schema or {}).get("writeOnly"):
+        return True
+    below = [field.type for field in node.fields] if isinstance(node, inspect.StructType) else _parts(node)
+    return any(map(_holds_secret, below))
+
+
+def _descend(node: inspect.Type, step: Step) -> inspect.Type:
+    for part in _leaves(node):
+        if isinstance(part, inspect.StructType) and isinstance(step, str):
+            return next(field.type for field in part.fields if field.encode_name == step)
+        if isinstance(part, inspect.ListType) and isinstance(step, int):
+            return part.item_type
+        if isinstance(part, inspect.DictType):
+            return part.value_type
+    return node
+
+
+def _leaves(node: inspect.Type) -> list[inspect.Type]:
+    if isinstance(node, inspect.UnionType | inspect.Metadata) and not _description(node):
+        return [leaf for part in _parts(node) for leaf in _leaves(part)]
+    return [node]
+
+
+def _description(node: inspect.Type) -> str:
+    if not isinstance(node, inspect.Metadata):
+        return ""
+    return str((node.extra_json_schema or {}).get("description", ""))
+
+
+def _described(node: inspect.Type, value: Any) -> str:
+    """Describe the allowed values at the place of ``value``: first the rule that it breaks, in Octavia's words if it
+    has any.
+    """
+    if description := _description(node):
+        words = _broken_text(node, value) or _refusal(node)
+        if words and words != f"Value should be {description.removeprefix('a ')}":
+            return f"{words}: {description}."
+        return f"Value should be: {description}."
+    if isinstance(node, inspect.IntType | inspect.FloatType):
+        word = "an integer" if isinstance(node, inspect.IntType) else "a number"
+        return f"Value should be {_broken_bound(node, value)}{word}{_range(node.ge, node.le)}."
+    if isinstance(node, inspect.StrType):
+        return _described_text(node, value)
+    if isinstance(node, inspect.LiteralType):
+        return f"Value should be one of: {', '.join(map(str, node.values))}."
+    if isinstance(node, inspect.ListType):
+        limit = "" if node.max_length is None else f" of at most {node.max_length} items"
+        return f"Value should be a list{limit}."
+    if isinstance(node, inspect.BoolType):
+        return "Value should be true or false."
+    return "Value should be an object."
+
+
+def _range(low: float | None, high: float | None) -> str:
+    if low is None:
+        return "" if high is None else f", lower or equal to {high}"
+    return f", greater or equal to {low}" if high is None else f" from {low} to {high}"
+
+
+def _broken_bound(node: inspect.IntType | inspect.FloatType, value: Any) -> str:
+    number = _number(value)
+    if number is None:
+        return ""
+    if node.ge is not None and number < node.ge:
+        return f"greater or equal to {node.ge}: "
+    return f"lower or equal to {node.le}: " if node.le is not None and number > node.le else ""
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _described_text(node: inspect.StrType, value: Any) -> str:
+    pattern = "" if node.pattern is None or "x00" in node.pattern else f" that matches {node.pattern}"
+    nul = ", without NUL characters" if node.pattern and "x00" in node.pattern else ""
+    least = f" of at least {node.min_length}" if node.min_length else ""
+    most = f" of at most {node.max_length}" if node.max_length else ""
+    length = f"{least}{' and' if least and most else ''}{most}{' characters' if least or most else ''}"
+    whole = f"string{length}{pattern}{nul}."
+    words = _broken_text(node, value)
+    return f"{words}: a {whole}" if words and isinstance(value, str) else f"Value should be {whole}"
+
+
+def _broken_text(node: inspect.Type, value: Any) -> str:
+    """Describe a wrong type or length of a text in Octavia's words; empty if both are right."""
+    text = node.type if isinstance(node, inspect.Metadata) else node
+    if not isinstance(text, inspect.StrType):
+        return ""
+    if not isinstance(value, str):
+        return "" if _refusal(node).endswith("format") else "Value should be string"
+    if text.max_length and len(value) > text.max_length and not _refusal(node).endswith("format"):
+        return f"Value should have a maximum character requirement of {text.max_length}"
+    if len(value) < (text.min_length or 0) and not _refusal(node):
+        return f"Value should have a minimum character requirement of {text.min_length}"
+    return ""
+
+
+def _refusal(node: inspect.Type) -> str:
+    return str((node.extra or {}).get(REFUSAL, "")) if isinstance(node, inspect.Metadata) else ""

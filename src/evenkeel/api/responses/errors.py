@@ -1,0 +1,98 @@
+"""Errors of the HTTP API, and the mapping of all errors to responses."""
+
+import structlog
+from litestar.exceptions import HTTPException, MethodNotAllowedException
+
+from evenkeel.api.responses.answers import Answer, fault, problem, unauthenticated
+from evenkeel.api.responses.http_reasons import reason_phrase
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, QuotaMet, RequestError, Unavailable, Unsupported
+
+log = structlog.get_logger(__name__)
+
+RETRY_AFTER_SECONDS = 5
+
+STATUS_OF: dict[type[RequestError], int] = {
+    Invalid: 400,
+    QuotaMet: 403,
+    NotFound: 404,
+    Conflict: 409,
+    Unsupported: 501,
+}
+
+
+class BadList(RequestError):
+    """A list parameter is invalid."""
+
+
+class Refusal(RequestError):
+    """The request was refused before it was processed: unauthenticated, over the rate limit, too large, wrong type,
+    forbidden.
+    """
+
+    def __init__(self, status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
+        super().__init__(text)
+        self.status = status
+        self.headers = headers
+
+
+class Forbidden(Refusal):
+    """The policy rule does not allow the request."""
+
+    def __init__(self, roles: tuple[str, ...] = ()) -> None:
+        """Initialize the error. ``roles``: roles that the policy rule names; they are sent in a header, because the
+        text is Octavia's.
+        """
+        headers = ((b"x-needs-role", ", ".join(roles).encode()),) if roles else ()
+        super().__init__(403, "Policy does not allow this request to be performed.", headers=headers)
+
+
+def unknown_input(field: str, value: object, allowed: str) -> Invalid:
+    """Build the error for a ``value`` of ``field`` that is not allowed; ``allowed``: a sentence
+    about allowed values.
+    """
+    return Invalid(f"Invalid input for field/attribute {field}. Value: '{shorten(value)}'. {allowed}")
+
+
+def shorten(value: object, limit: int = 200) -> str:
+    """Return the value as text, cut to ``limit`` characters so that responses stay small."""
+    text = str(value)
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def answer_to(error: Exception, request_id: str) -> Answer:
+    """Build the response to any error; unexpected errors are logged and not disclosed."""
+    if isinstance(error, Refusal):
+        return _refused(error)
+    if isinstance(error, BadList):
+        return problem(400, str(error))
+    if isinstance(error, RequestError):
+        status = next((code for kind, code in STATUS_OF.items() if isinstance(error, kind)), 400)
+        return fault(status, str(error))
+    if isinstance(error, Unavailable):
+        log.warning("request refused, a dependency is unavailable", request_id=request_id, reason=str(error))
+        retry = ((b"retry-after", b"%d" % RETRY_AFTER_SECONDS),)
+        return fault(503, f"Service temporarily unavailable: {error}. Try again later.", headers=retry)
+    if isinstance(error, HTTPException) and error.status_code < 500:
+        return _routing(error)
+    log.error("request failed", request_id=request_id, exc_info=error)
+    return fault(500, f"Internal error. The request id is {request_id}.")
+
+
+def _refused(error: Refusal) -> Answer:
+    if error.status == 401:
+        return unauthenticated(str(error), headers=error.headers)
+    shape = problem if error.status in (404, 405, 406) else fault
+    return shape(error.status, str(error), headers=error.headers)
+
+
+def _routing(error: HTTPException) -> Answer:
+    if isinstance(error, MethodNotAllowedException):
+        return not_allowed()
+    if error.status_code == 404:
+        return problem(404, "The resource could not be found.")
+    return problem(error.status_code, reason_phrase(error.status_code))
+
+
+def not_allowed(allow: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
+    """Build the response to a method that the path does not support."""
+    return problem(405, "The method is not allowed for the requested URL.", headers=allow)

@@ -1,0 +1,102 @@
+"""Conversion of the attributes in a request to those of the value class.
+
+Attributes of request and value class correspond by name. The request's type defines which attributes are allowed; the
+conversion, and the meaning of null, follow from the value class.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType, inspect
+
+from evenkeel.api.usecases.parents import each_once
+from evenkeel.core.resources.attributes import CHANGEABLE, LINKS, defaults_of, fields_of, shape_of
+from evenkeel.core.resources.model import L7Policy, L7Rule
+from evenkeel.core.tls.certificate_references import REFERENCES
+
+R = TypeVar("R", bound=msgspec.Struct)
+Attributes = dict[str, Any]
+_CLEARED = (L7Policy, L7Rule)
+"""Kinds whose tags null clears, like in Octavia; for other kinds null leaves the tags unchanged."""
+
+
+def changes_of(new: type[Any], kind: type[Any], **instead: Any) -> Callable[[type[R]], type[R]]:
+    """Decorator: add the attributes of the create request ``new`` that an update may set to a change request, besides
+    its own. Absent attributes stay unchanged; null is allowed where ``new`` allows it. ``instead``: types that differ
+    in a change.
+    """
+
+    def derived(change: type[R]) -> type[R]:
+        own = {field.name for field in msgspec.structs.fields(change)}
+        fields = [
+            (field.name, instead.get(field.name, field.type) | UnsetType, UNSET)
+            for field in msgspec.structs.fields(new)
+            if field.name in CHANGEABLE[kind] and field.name not in own
+        ]
+        return msgspec.defstruct(  # type: ignore[return-value]
+            change.__name__, fields, bases=(change,), module=change.__module__, namespace={"__doc__": change.__doc__}
+        )
+
+    return derived
+
+
+def create_values(body: Any, kind: type[Any], *besides: str) -> Attributes:
+    """Return the attributes in a create request, without those left to the value class's defaults, and without
+    ``besides``, which the caller converts.
+    """
+    return {
+        name: attribute.convert(value)
+        for name, attribute in _plain(type(body), kind).items()
+        if name not in besides and not _is_null(name, value := getattr(body, name)) and value is not UNSET
+    }
+
+
+def change_values(body: Any, kind: type[Any]) -> Attributes:
+    """Return the attributes in a change request, null replaced by the default."""
+    changes: Attributes = {}
+    for name, attribute in _plain(type(body), kind).items():
+        value = getattr(body, name)
+        if value is not UNSET and not (value is None and name == "tags" and kind not in _CLEARED):
+            changes[name] = attribute.default if _is_null(name, value) else attribute.convert(value)
+    return changes
+
+
+def _is_null(name: str, value: Any) -> bool:
+    """Whether a value means null; an empty reference does, because clients clear references with it."""
+    return value is None or (value == "" and name in REFERENCES)
+
+
+class _Attribute(NamedTuple):
+    convert: Callable[[Any], Any]
+    """Conversion of the value in the request."""
+    default: Any
+
+
+_known: dict[tuple[type[Any], type[Any]], dict[str, _Attribute]] = {}
+"""Cache by request and value class."""
+
+
+def _plain(request: type[Any], kind: type[Any]) -> dict[str, _Attribute]:
+    """Return the attributes that request and value class have in common, except attributes that identify the object."""
+    found = _known.get((request, kind))
+    if found is None:
+        defaults, fields = defaults_of(kind), fields_of(kind)
+        settable = (defaults.keys() | CHANGEABLE[kind]) - set(LINKS[kind])
+        found = _known[request, kind] = {
+            name: _Attribute(_converter(fields[name].type), defaults.get(name))
+            for name in request.__struct_fields__
+            if name in settable
+        }
+    return found
+
+
+def _converter(annotation: Any) -> Callable[[Any], Any]:
+    node, _ = shape_of(annotation)
+    if isinstance(node, inspect.IntType):
+        return int  # requests may contain some numbers as text
+    return each_once if isinstance(node, inspect.VarTupleType) else _as_it_is
+
+
+def _as_it_is(value: Any) -> Any:
+    return value

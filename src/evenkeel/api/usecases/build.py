@@ -1,0 +1,308 @@
+"""Conversion of create requests to core values. Pure: ids come from ``new_id``."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from evenkeel.api.responses.errors import unknown_input
+from evenkeel.api.usecases import requests
+from evenkeel.api.usecases.attribute_values import create_values
+from evenkeel.api.usecases.l7_build import PolicyRows, in_order, policy_rows
+from evenkeel.api.usecases.l7_rules import check_l7_listener, check_new_target
+from evenkeel.api.usecases.parents import NewId, Place, check_project, vnic_type_of
+from evenkeel.api.usecases.rules import (
+    check_listener,
+    check_listener_ports,
+    check_members,
+    check_monitor,
+    check_monitored,
+    check_pair,
+    check_pool,
+    checked_address,
+    checked_cidrs,
+    given_form,
+    http_defaults,
+    member_address,
+)
+from evenkeel.api.usecases.tls_rules import NOTHING_IDLE, Idle, check_allowed, refuse_empty_lists, settled_tls
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import (
+    HealthMonitor,
+    LbAlgorithm,
+    Listener,
+    LoadBalancer,
+    LoadBalancerTree,
+    Member,
+    NewPool,
+    Pool,
+    PoolProtocol,
+    SessionPersistence,
+    Vip,
+    one_family,
+)
+from evenkeel.core.resources.statuses import OperatingStatus
+
+
+class ListenerRows(NamedTuple):
+    """A new listener with its L7 policies."""
+
+    listener: Listener
+    policies: list[PolicyRows]
+
+
+def persistence_of(body: requests.Persistence | None) -> SessionPersistence | None:
+    """Convert a requested session persistence to its core value; None if there is none."""
+    return None if body is None else persistence_from(body)
+
+
+def persistence_from(body: requests.Persistence) -> SessionPersistence:
+    """Return the core value of a session persistence."""
+    seconds, mask = body.persistence_timeout, body.persistence_granularity
+    return SessionPersistence(
+        type=body.type,
+        cookie_name=body.cookie_name,
+        persistence_timeout=None if seconds is None else int(seconds),
+        persistence_granularity=None if mask is None else checked_address("persistence_granularity", mask),
+    )
+
+
+def listener_row(
+    body: requests.ListenerParts,
+    place: Place,
+    *,
+    listener_id: str,
+    default_pool_id: str | None,
+    vip_address: str | None,
+    idle: Idle = NOTHING_IDLE,
+) -> Listener:
+    """Convert a requested listener of a load balancer with this VIP, or with another address of the same family. Raises
+    :class:`Invalid`.
+    """
+    check_project(body, place)
+    wanted = Listener(
+        id=listener_id,
+        load_balancer_id=place.load_balancer_id,
+        project_id=place.project_id,
+        protocol=body.protocol,
+        protocol_port=body.protocol_port,
+        default_pool_id=default_pool_id,
+        insert_headers=body.insert_headers.as_dict() if body.insert_headers else {},
+        allowed_cidrs=checked_cidrs(body.allowed_cidrs or (), vip_address),
+        **create_values(body, Listener, "default_pool_id", "insert_headers", "allowed_cidrs"),
+    )
+    refuse_empty_lists(body, wanted)
+    row = settled_tls(wanted, place.tls)
+    check_allowed(body, place.tls, row)
+    check_listener(row, row.insert_headers, idle=idle)
+    return row
+
+
+def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: NewId, monitored: bool) -> Member:
+    """Convert a create request to a member. Raises :class:`Invalid`."""
+    check_project(body, place)
+    address = member_address("address", body.address, place.addresses)
+    monitored_at = None
+    if body.monitor_address is not None:
+        monitored_at = member_address("monitor_address", body.monitor_address, place.addresses)
+    return Member(
+        id=new_id(),
+        pool_id=pool_id,
+        load_balancer_id=place.load_balancer_id,
+        project_id=place.project_id,
+        address=address,
+        given_address=given_form(body.address, address),
+        protocol_port=body.protocol_port,
+        monitor_address=monitored_at,
+        given_monitor_address=given_form(body.monitor_address, monitored_at),
+        vnic_type=vnic_type_of(body.request_sriov),
+        operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
+        **create_values(body, Member, "monitor_address"),
+    )
+
+
+def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: str, new_id: NewId) -> HealthMonitor:
+    """Convert a requested health monitor, with defaults of HTTP attributes for types HTTP and HTTPS. Raises
+    :class:`Invalid`.
+    """
+    check_project(body, place)
+    http = http_defaults(body.type)
+    row = HealthMonitor(
+        id=new_id(),
+        pool_id=pool_id,
+        load_balancer_id=place.load_balancer_id,
+        project_id=place.project_id,
+        type=body.type,
+        **{name: getattr(body, name) or default for name, default in http.items()},
+        **create_values(body, HealthMonitor, *http),
+    )
+    check_monitor(row)
+    return row
+
+
+def pool_rows(
+    body: requests.PoolParts,
+    protocol: PoolProtocol,
+    lb_algorithm: LbAlgorithm,
+    place: Place,
+    *,
+    new_id: NewId,
+    any_cookies: bool = False,
+) -> NewPool:
+    """Convert a requested pool with its members and monitor. Raises :class:`Invalid`. ``any_cookies``: see
+    :func:`check_pool`.
+    """
+    check_project(body, place)
+    new = Pool(
+        id=new_id(),
+        load_balancer_id=place.load_balancer_id,
+        project_id=place.project_id,
+        protocol=protocol,
+        lb_algorithm=lb_algorithm,
+        session_persistence=persistence_of(body.session_persistence),
+        **create_values(body, Pool, "lb_algorithm", "session_persistence"),
+    )
+    refuse_empty_lists(body, new)
+    pool = settled_tls(new, place.tls)
+    check_allowed(body, place.tls, pool)
+    check_pool(pool, any_cookies=any_cookies)
+    wanted = body.healthmonitor
+    if wanted is not None:
+        check_monitored(protocol, wanted.type)
+    members = tuple(
+        member_row(item, place, pool_id=pool.id, new_id=new_id, monitored=wanted is not None)
+        for item in body.members or ()
+    )
+    check_members(members)
+    monitor = None if wanted is None else monitor_row(wanted, place, pool_id=pool.id, new_id=new_id)
+    return NewPool(pool=pool, members=members, monitor=monitor)
+
+
+def _given_vips(body: requests.LoadBalancerNew) -> dict[str, str]:
+    asked = [body.vip_address, *(each.ip_address for each in body.additional_vips or ())]
+    normal = {text: checked_address("vip_address", text) for text in asked if text is not None}
+    return {address: text for text, address in normal.items() if text != address}
+
+
+def tree_of(
+    body: requests.LoadBalancerNew, place: Place, *, provider: str, vip: VipPlan, new_id: NewId
+) -> LoadBalancerTree:
+    """Convert a request to the whole new load balancer. The VIP's address is empty if the store has to allocate it."""
+    _check_names(body.pools or ())
+    pools = [pool_rows(item, item.protocol, item.lb_algorithm, place, new_id=new_id) for item in body.pools or ()]
+    near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))
+    made = _listeners(body.listeners or (), pools, place, one_family(near, more), new_id)
+    address = Vip(address=vip.address or "", subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id)
+    root = LoadBalancer(
+        id=place.load_balancer_id,
+        project_id=place.project_id,
+        vip=address,
+        provider=provider,
+        given_vips=_given_vips(body),
+        additional_vips=tuple(
+            Vip(
+                address=more.address or "",
+                subnet_id=more.subnet_id,
+                network_id=more.network_id,
+                port_id=vip.port_id,
+            )
+            for more in vip.additional
+        ),
+        **create_values(body, LoadBalancer, "additional_vips"),
+    )
+    return LoadBalancerTree(
+        load_balancer=root,
+        listeners=tuple(rows.listener for rows in made),
+        pools=tuple(rows.pool for rows in pools),
+        members=tuple(member for rows in pools for member in rows.members),
+        health_monitors=tuple(rows.monitor for rows in pools if rows.monitor is not None),
+        l7policies=tuple(policy for rows in made for policy, _ in rows.policies),
+        l7rules=tuple(rule for rows in made for _, rules in rows.policies for rule in rules),
+    )
+
+
+def _check_names(pools: Sequence[requests.NestedPool]) -> None:
+    """Check that names of pools in one request are unique, because listeners and policies refer to pools by them."""
+    names = [pool.name for pool in pools if pool.name is not None]
+    if len(set(names)) < len(names):
+        raise Invalid(
+            "Validation failure: Pool names must be unique when creating a fully populated loadbalancer. "
+            f"Several are called '{next(name for name in names if names.count(name) > 1)}'."
+        )
+
+
+def _listeners(
+    bodies: Sequence[requests.NestedListener],
+    pools: list[NewPool],
+    place: Place,
+    vip_address: str | None,
+    new_id: NewId,
+) -> tuple[ListenerRows, ...]:
+    """Convert the listeners; pools made for them and their policies are appended to ``pools``."""
+    named = list(pools)
+    listeners: list[ListenerRows] = []
+    for body in bodies:
+        _refuse_id("default_pool_id", body.default_pool_id, "default_pool")
+        pool = None
+        if body.default_pool is not None:
+            pool = _default_pool(body.default_pool, named, pools, place, new_id)
+            check_pair(body.protocol, pool.protocol)
+        pool_id = None if pool is None else pool.id
+        row = listener_row(body, place, listener_id=new_id(), default_pool_id=pool_id, vip_address=vip_address)
+        listeners.append(ListenerRows(row, _nested_policies(body, row, named, pools, place, new_id)))
+    check_listener_ports([rows.listener for rows in listeners])
+    return tuple(listeners)
+
+
+def _nested_policies(
+    body: requests.NestedListener,
+    listener: Listener,
+    named: list[NewPool],
+    pools: list[NewPool],
+    place: Place,
+    new_id: NewId,
+) -> list[PolicyRows]:
+    """Convert the policies of a listener of the same request; their new pools are appended to ``pools``."""
+    made = []
+    for item in body.l7policies or ():
+        if item.name not in place.enhanced_services:
+            check_l7_listener(listener.protocol)
+        _refuse_id("redirect_pool_id", item.redirect_pool_id, "redirect_pool")
+        pool = None
+        if item.redirect_pool is not None:
+            check_new_target(item.action)
+            pool = _default_pool(item.redirect_pool, named, pools, place, new_id)
+            check_pair(listener.protocol, pool.protocol)
+        pool_id = None if pool is None else pool.id
+        made.append(policy_rows(item, place, listener_id=listener.id, redirect_pool_id=pool_id, new_id=new_id))
+    return in_order(made)
+
+
+def _refuse_id(field: str, pool_id: str | None, instead: str) -> None:
+    if pool_id is not None:
+        raise Invalid(
+            f"Validation failure: {field} {pool_id}: a new load balancer has no pools yet. Give {instead} instead: a "
+            "whole pool, or the name alone of one of pools."
+        )
+
+
+_REFERENCE_FIELDS = frozenset(requests.DefaultPool.__struct_fields__) - {"name"}
+
+
+def _default_pool(
+    body: requests.DefaultPool, named: list[NewPool], pools: list[NewPool], place: Place, new_id: NewId
+) -> Pool:
+    if body.protocol is not None and body.lb_algorithm is not None:
+        pools.append(pool_rows(body, body.protocol, body.lb_algorithm, place, new_id=new_id))
+        return pools[-1].pool
+    if body.name is None or any(getattr(body, name) is not None for name in _REFERENCE_FIELDS):
+        missing = "protocol" if body.protocol is None else "lb_algorithm"
+        raise unknown_input(missing, None, "Mandatory field missing.")
+    matches = [rows.pool for rows in named if rows.pool.name == body.name]
+    if len(matches) != 1:
+        several, none = (
+            "is the name of several pools in this request",
+            "was referenced but no full definition was found",
+        )
+        problem = several if matches else none
+        raise Invalid(f"Validation failure: Pool '{body.name}' {problem}.")
+    return matches[0]

@@ -1,0 +1,95 @@
+"""Change requests: absent attributes stay unchanged, null means the default. They have the attributes of the create
+requests that an update may set.
+"""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from evenkeel.api.http.bodies import Request
+from evenkeel.api.http.fields import MAX_MEMBERS, Address, CookieName, PersistenceSeconds, Port, ProjectId, Uuid
+from evenkeel.api.usecases.attribute_values import changes_of
+from evenkeel.api.usecases.requests import HealthMonitorNew, ListenerNew, LoadBalancerNew, MemberNew, PoolNew
+from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, Member, PersistenceType, Pool
+
+
+@changes_of(MemberNew, Member)
+class MemberBatchItem(Request):
+    """One member of a batch: absent attributes keep the existing member's values."""
+
+    address: Address
+    protocol_port: Port
+    subnet_id: Uuid | UnsetType | None = UNSET
+    project_id: ProjectId | UnsetType | None = UNSET
+    tenant_id: ProjectId | UnsetType | None = UNSET
+    request_sriov: bool | UnsetType | None = UNSET
+
+
+@changes_of(MemberNew, Member)
+class MemberChange(Request):
+    """The mutable attributes of a member."""
+
+
+@changes_of(HealthMonitorNew, HealthMonitor)
+class HealthMonitorChange(Request):
+    """The mutable attributes of a health monitor."""
+
+
+class PersistenceChange(Request):
+    """A change of session persistence: a new one if ``type`` is present, else the changed attributes of the pool's."""
+
+    type: PersistenceType | UnsetType = UNSET
+    cookie_name: CookieName | UnsetType | None = UNSET
+    persistence_timeout: PersistenceSeconds | UnsetType | None = UNSET
+    persistence_granularity: Address | UnsetType | None = UNSET
+
+
+@changes_of(PoolNew, Pool, session_persistence=PersistenceChange | None)
+class PoolChange(Request):
+    """The mutable attributes of a pool."""
+
+
+@changes_of(ListenerNew, Listener)
+class ListenerChange(Request):
+    """The mutable attributes of a listener."""
+
+
+@changes_of(LoadBalancerNew, LoadBalancer)
+class LoadBalancerChange(Request):
+    """The mutable attributes of a load balancer."""
+
+
+class LoadBalancerChangeBody(Request):
+    """Body of PUT /loadbalancers/{id}."""
+
+    loadbalancer: LoadBalancerChange
+
+
+class ListenerChangeBody(Request):
+    """Body of PUT /listeners/{id}."""
+
+    listener: ListenerChange
+
+
+class PoolChangeBody(Request):
+    """Body of PUT /pools/{id}."""
+
+    pool: PoolChange
+
+
+class MemberChangeBody(Request):
+    """Body of PUT /pools/{id}/members/{id}."""
+
+    member: MemberChange
+
+
+class MemberBatchBody(Request):
+    """Body of PUT /pools/{id}/members."""
+
+    members: Annotated[list[MemberBatchItem], Meta(max_length=MAX_MEMBERS)]
+
+
+class HealthMonitorChangeBody(Request):
+    """Body of PUT /healthmonitors/{id}."""
+
+    healthmonitor: HealthMonitorChange

@@ -1,0 +1,127 @@
+"""Conversion of change requests to the attributes to change. Absent: unchanged. Null: back to the default."""
+
+from collections.abc import Iterable
+
+from msgspec import UNSET, structs
+
+from evenkeel.api.usecases import change_requests, requests
+from evenkeel.api.usecases.attribute_values import Attributes, change_values
+from evenkeel.api.usecases.build import persistence_from, persistence_of
+from evenkeel.api.usecases.parents import NewId, Place, check_project, vnic_type_of
+from evenkeel.api.usecases.rules import (
+    HTTP_ATTRIBUTES,
+    HTTP_MONITORS,
+    check_monitor,
+    check_named_once,
+    given_form,
+    member_address,
+)
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.networking.addresses import AddressRules
+from evenkeel.core.resources.model import (
+    HTTP_CHECK_DEFAULTS,
+    HealthMonitor,
+    Listener,
+    LoadBalancer,
+    Member,
+    Pool,
+    SessionPersistence,
+)
+from evenkeel.core.resources.statuses import OperatingStatus
+
+Changes = Attributes
+
+
+def load_balancer_changes(body: change_requests.LoadBalancerChange) -> Changes:
+    """Return the changes of a load balancer."""
+    return change_values(body, LoadBalancer)
+
+
+def listener_changes(body: change_requests.ListenerChange) -> Changes:
+    """Return the changes of a listener; ``allowed_cidrs`` unchecked, because the check needs the VIP."""
+    changes = change_values(body, Listener)
+    if isinstance(headers := changes.get("insert_headers"), requests.InsertHeaders):
+        changes["insert_headers"] = headers.as_dict()
+    return changes
+
+
+def pool_changes(body: change_requests.PoolChange) -> Changes:
+    """Return the changes of a pool."""
+    changes = change_values(body, Pool)
+    persistence = changes.get("session_persistence")
+    if persistence == change_requests.PersistenceChange():
+        del changes["session_persistence"]
+    elif isinstance(persistence, requests.Persistence):
+        changes["session_persistence"] = persistence_of(persistence)
+    return changes
+
+
+def changed_persistence(
+    change: change_requests.PersistenceChange, now: SessionPersistence | None
+) -> SessionPersistence:
+    """Return the session persistence of a pool after a change that contains a part of it. Raises :class:`Invalid`."""
+    given_ = {name: value for name in change.__struct_fields__ if (value := getattr(change, name)) is not UNSET}
+    if "type" not in given_:
+        if now is None:
+            raise Invalid(
+                "Validation failure: Invalid session_persistence provided. The pool has none, so type must be given.",
+                code="session_persistence",
+            )
+        given_ = structs.asdict(now) | given_
+    return persistence_from(requests.Persistence(**given_))
+
+
+def member_changes(
+    body: change_requests.MemberChange | change_requests.MemberBatchItem, addresses: AddressRules
+) -> Changes:
+    """Return the changes of a member."""
+    changes = change_values(body, Member)
+    if "monitor_address" in changes:
+        wanted = changes["monitor_address"]
+        normal = None if wanted is None else member_address("monitor_address", wanted, addresses)
+        changes |= {"monitor_address": normal, "given_monitor_address": given_form(wanted, normal)}
+    return changes
+
+
+def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMonitor) -> Changes:
+    """Return the changes of a health monitor; the result is checked as a whole."""
+    changes = change_values(body, HealthMonitor)
+    if current.type in HTTP_MONITORS:
+        for name in HTTP_ATTRIBUTES:
+            if name in changes and changes[name] is None:
+                changes[name] = HTTP_CHECK_DEFAULTS.get(name)
+    check_monitor(structs.replace(current, **changes))
+    return changes
+
+
+def batch_rows(
+    items: Iterable[change_requests.MemberBatchItem],
+    existing: Iterable[Member],
+    place: Place,
+    *,
+    pool_id: str,
+    new_id: NewId,
+    monitored: bool,
+) -> tuple[Member, ...]:
+    """Convert a batch request to members: existing members (same address and port) with their
+    changes, and new members.
+    """
+    here = {(row.address, row.protocol_port): row for row in existing if not row.deleted}
+    rows = []
+    for item in items:
+        check_project(item, place)
+        address = member_address("address", item.address, place.addresses)
+        row = here.get((address, item.protocol_port)) or Member(
+            id=new_id(),
+            pool_id=pool_id,
+            load_balancer_id=place.load_balancer_id,
+            project_id=place.project_id,
+            address=address,
+            given_address=given_form(item.address, address),
+            protocol_port=item.protocol_port,
+            vnic_type=vnic_type_of(item.request_sriov is True),
+            operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
+        )
+        rows.append(structs.replace(row, **member_changes(item, place.addresses)))
+    check_named_once(rows)
+    return tuple(rows)

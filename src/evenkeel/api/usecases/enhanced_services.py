@@ -1,0 +1,119 @@
+"""Enhanced services in requests: names in tags, flavors and L7 policies, checked against the services that agents
+offer.
+
+Only new names are checked: an object keeps a name that is no longer offered, and its load balancer's status reason
+explains why it stays unchanged.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from evenkeel.api.common.services import Services
+from evenkeel.core.devices.capabilities import Capabilities, refuse
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.catalogue import metadata
+from evenkeel.core.resources.enhanced_services import FLAVOR_KEY, PER_LISTENER_MAX, TAG_PREFIX, tagged
+from evenkeel.core.resources.model import L7Policy, LoadBalancerTree
+
+UNKNOWN = "enhanced_service_unknown"
+"""Code of the error for an unknown enhanced service."""
+_NAMED_MAX = 20
+
+
+class OfferedServices:
+    """Names of the enhanced services that agents of one provider offer."""
+
+    __slots__ = ("names", "provider", "table")
+
+    def __init__(self, provider: str, table: Capabilities, names: frozenset[str] = frozenset()) -> None:
+        self.provider = provider
+        self.table = table
+        self.names = names
+
+    def check_tags(self, after: Iterable[str], before: Iterable[str] = ()) -> None:
+        """Check new tags that name an enhanced service. Raises :class:`Unsupported` where the device type has none,
+        :class:`Invalid` for an unknown name.
+        """
+        known = set(tagged(before))
+        self._check("tags", [name for name in tagged(after) if name not in known], TAG_PREFIX)
+
+    def check_flavor(self, names: Iterable[str]) -> None:
+        """Check the names that a flavor gives. Raises :class:`Invalid`."""
+        self._check(FLAVOR_KEY, names, "")
+
+    def check_tree(self, tree: LoadBalancerTree) -> None:
+        """Check all names in a new load balancer. Raises :class:`Invalid`."""
+        self.check_tags(tree.load_balancer.tags)
+        for listener in tree.listeners:
+            self.check_tags(listener.tags)
+        self.check_flavor(tree.load_balancer.flavor_enhanced_services)
+
+    def _check(self, field: str, names: Iterable[str], prefix: str) -> None:
+        for name in names:
+            if not self.table.enhanced_services:
+                refuse(self.provider, [f"{field} '{prefix}{name}'. Allowed: none that name an enhanced service."])
+            if name not in self.names:
+                raise Invalid(
+                    f"Validation failure: {field} '{prefix}{name}': provider '{self.provider}' has no enhanced service"
+                    f" of that name. Allowed: {_shown(self.names, prefix)}.",
+                    code=UNKNOWN,
+                )
+
+
+async def offered_services(services: Services, provider: str, table: Capabilities) -> OfferedServices:
+    """Read the enhanced services that agents of the provider offer; no query for device types without enhanced
+    services.
+    """
+    if not table.enhanced_services:
+        return OfferedServices(provider, table)
+    return OfferedServices(provider, table, await services.providers.enhanced_services_of(provider))
+
+
+def flavor_names(text: str) -> tuple[str, ...]:
+    """Return the names of enhanced services in a flavor's data. Raises :class:`Invalid` unless they are a list of
+    texts.
+    """
+    given = metadata("flavor_data", text).get(FLAVOR_KEY, [])
+    if (
+        not isinstance(given, list)
+        or not all(isinstance(name, str) for name in given)
+        or len(given) > PER_LISTENER_MAX
+        or len(set(given)) != len(given)
+    ):
+        raise Invalid(
+            f"{given} is not a valid option for flavor_data: {FLAVOR_KEY} should be a list of different names of"
+            f" enhanced services, at most {PER_LISTENER_MAX}."
+        )
+    return tuple(given)
+
+
+def check_rename(policy: L7Policy, changes: Mapping[str, Any], offered: Collection[str]) -> None:
+    """Check that a change of name does not change whether an L7 policy stands for an enhanced service, which is decided
+    when it is created. Raises :class:`Invalid`.
+    """
+    name = changes.get("name", policy.name)
+    if name == policy.name or policy.enhanced_service == (name in offered):
+        return
+    if policy.enhanced_service:
+        raise Invalid(
+            f"Validation failure: name {name}: this L7 policy stands for the enhanced service {policy.name}."
+            f" Allowed: {_shown(offered, '')}."
+        )
+    raise Invalid(
+        f"Validation failure: name {name}: an enhanced service has this name. Allowed: any other; a new L7 policy"
+        " of this name chooses the enhanced service."
+    )
+
+
+def refuse_rules(policy_name: str) -> Invalid:
+    """Build the error for rules of an L7 policy that stands for an enhanced service."""
+    return Invalid(
+        f"Validation failure: rules: an L7 policy named {policy_name} stands for the enhanced service of that name."
+        " Allowed: none."
+    )
+
+
+def _shown(names: Collection[str], prefix: str) -> str:
+    first = sorted(names)[:_NAMED_MAX]
+    more = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
+    return (", ".join(f"{prefix}{name}" for name in first) or "none") + more

@@ -1,0 +1,77 @@
+"""Conversion of create requests to L7 policies and rules. Pure."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from evenkeel.api.usecases import l7_requests
+from evenkeel.api.usecases.attribute_values import create_values
+from evenkeel.api.usecases.enhanced_services import refuse_rules
+from evenkeel.api.usecases.l7_rules import check_policy, check_rule, settled
+from evenkeel.api.usecases.parents import NewId, Place, check_project
+from evenkeel.core.resources.model import L7Policy, L7Rule
+
+Settle = Callable[[L7Policy], L7Policy]
+"""Function from a requested L7 policy to the policy to store."""
+
+
+class PolicyRows(NamedTuple):
+    """A new policy with its rules."""
+
+    policy: L7Policy
+    rules: tuple[L7Rule, ...]
+
+
+def policy_rows(
+    body: l7_requests.L7PolicyParts,
+    place: Place,
+    *,
+    listener_id: str,
+    redirect_pool_id: str | None,
+    new_id: NewId,
+    settle: Settle = settled,
+) -> PolicyRows:
+    """Convert a requested policy with its rules, at the requested position. Raises :class:`Invalid`."""
+    check_project(body, place)
+    enhanced_service = body.name in place.enhanced_services
+    if enhanced_service and body.rules:
+        raise refuse_rules(str(body.name))
+    policy = settle(
+        L7Policy(
+            id=new_id(),
+            listener_id=listener_id,
+            load_balancer_id=place.load_balancer_id,
+            project_id=place.project_id,
+            action=body.action,
+            redirect_pool_id=redirect_pool_id,
+            enhanced_service=enhanced_service,
+            **create_values(body, L7Policy, "action", "redirect_pool_id"),
+        )
+    )
+    check_policy(policy)
+    rules = tuple(rule_row(item, place, policy_id=policy.id, new_id=new_id) for item in body.rules or ())
+    return PolicyRows(policy, rules)
+
+
+def rule_row(body: l7_requests.L7RuleNew, place: Place, *, policy_id: str, new_id: NewId) -> L7Rule:
+    """Convert a create request to an L7 rule. Raises :class:`Invalid`."""
+    check_project(body, place)
+    rule = L7Rule(
+        id=new_id(),
+        l7policy_id=policy_id,
+        load_balancer_id=place.load_balancer_id,
+        project_id=place.project_id,
+        key=body.key or None,
+        **create_values(body, L7Rule, "key"),
+    )
+    check_rule(rule)
+    return rule
+
+
+def in_order(made: Iterable[PolicyRows]) -> list[PolicyRows]:
+    """Return the policies of one new listener with their positions, as if they had been added one after the other."""
+    ordered: list[PolicyRows] = []
+    for rows in made:
+        ordered.insert(rows.policy.position - 1, rows)
+    return [PolicyRows(replace(rows.policy, position=place), rows.rules) for place, rows in enumerate(ordered, start=1)]

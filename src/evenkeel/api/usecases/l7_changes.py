@@ -1,0 +1,69 @@
+"""Conversion of change requests to the changes of L7 policies and rules. Pure."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from evenkeel.api.usecases import l7_requests
+from evenkeel.api.usecases.attribute_values import change_values
+from evenkeel.api.usecases.changes import Changes
+from evenkeel.api.usecases.l7_rules import KEYED, check_policy, check_rule, kept, settled
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.model import L7_TARGETS, L7Policy, L7Rule
+
+Row = TypeVar("Row", L7Policy, L7Rule)
+
+_DECIDING = ("action", *L7_TARGETS.values(), "redirect_http_code")
+_COMPARING = ("type", "compare_type", "value", "key")
+"""Attributes that depend on each other. They are written together, so that of two concurrent changes one is stored
+completely.
+"""
+
+
+def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
+    """Return the changes of a policy; the result is checked as a whole. A target without an action
+    implies its action.
+    """
+    changes = change_values(body, L7Policy)
+    if not changes.keys() & set(_DECIDING):
+        return changes
+    changes.setdefault("action", _meant(changes) or current.action)
+    after = settled(replace(current, **changes))
+    if changes.get("redirect_http_code", after.redirect_http_code) is None:
+        after = replace(after, redirect_http_code=None)  # shown as in the request; devices use the default
+    return _whole(changes, _DECIDING, after, check_policy)
+
+
+def stored_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
+    """Return the changes to store for LBaaS v2, where a target is stored whatever the action is, and only the request
+    changes it.
+    """
+    changes = change_values(body, L7Policy)
+    if not changes.keys() & set(_DECIDING):
+        return changes
+    return _whole(changes, _DECIDING, kept(replace(current, **changes)), check_policy)
+
+
+def _meant(changes: Changes) -> Any:
+    named = {name: action for action, name in L7_TARGETS.items() if changes.get(name) is not None}
+    if len(named) > 1:
+        raise Invalid(f"Invalid L7 Policy arguments: Cannot specify {' and '.join(named)} at the same time.")
+    return next(iter(named.values()), None)
+
+
+def rule_changes(body: l7_requests.L7RuleChange, current: L7Rule) -> Changes:
+    """Return the changes of a rule; the result is checked as a whole."""
+    changes = change_values(body, L7Rule)
+    if not changes.keys() & set(_COMPARING):
+        return changes
+    if "key" in changes:
+        changes["key"] = changes["key"] or None
+    elif changes.get("type", current.type) not in KEYED:
+        changes["key"] = None
+    return _whole(changes, _COMPARING, replace(current, **changes), check_rule)
+
+
+def _whole(changes: Changes, names: Iterable[str], after: Row, check: Callable[[Row], None]) -> Changes:
+    check(after)
+    return changes | {name: getattr(after, name) for name in names}

@@ -1,0 +1,236 @@
+"""Create and change listeners."""
+
+from collections.abc import Collection, Sequence
+
+from msgspec.structs import asdict, replace
+
+from evenkeel.api.common.provider_lookup import ServedObject
+from evenkeel.api.common.references import ChangedUser
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.usecases import change_requests, l7_requests, requests
+from evenkeel.api.usecases.build import listener_row, pool_rows
+from evenkeel.api.usecases.changes import Changes, listener_changes
+from evenkeel.api.usecases.enhanced_services import offered_services
+from evenkeel.api.usecases.l7_build import PolicyRows, Settle, in_order, policy_rows
+from evenkeel.api.usecases.l7_rules import check_l7_listener, check_new_target, settled
+from evenkeel.api.usecases.parents import NewId, Place
+from evenkeel.api.usecases.pools import check_new_pool
+from evenkeel.api.usecases.rules import check_listener, check_pair, checked_cidrs
+from evenkeel.api.usecases.tls_rules import (
+    LISTENER_TLS,
+    NOTHING_IDLE,
+    Idle,
+    check_allowed,
+    idle_in,
+    refuse_empty_lists,
+    settled_tls,
+)
+from evenkeel.api.usecases.writes import changed, written
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.devices.capabilities import (
+    l7policy_problems,
+    l7rule_problems,
+    listener_problems,
+    needs_check,
+    pair_problems,
+)
+from evenkeel.core.kit.errors import Invalid, NotFound
+from evenkeel.core.resources.enhanced_services import tagged
+from evenkeel.core.resources.model import Listener, LoadBalancer, NewPool, Pool
+from evenkeel.core.tls.certificates import CheckedCertificate
+
+
+async def make_listener(
+    services: Services, call: Call, wanted: requests.ListenerNew, *, idle: Idle = NOTHING_IDLE
+) -> Listener:
+    """Create a listener; returns the stored listener. ``idle``: see :mod:`.tls_rules`."""
+    scope = call.caller.scope
+    served = await services.providers.of(LoadBalancer, wanted.loadbalancer_id, scope)
+    offered = await offered_services(services, served.by.provider, served.table)
+    place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls, offered.names)
+    new_pools: list[NewPool] = []
+    row = listener_row(
+        wanted,
+        place,
+        listener_id=services.new_id(),
+        default_pool_id=await _default_pool(services, served, wanted, place, new_pools),
+        vip_address=served.by.vip_address,
+        idle=idle,
+    )
+    served.refuse(listener_problems(served.table, asdict(row)))
+    offered.check_tags(row.tags)
+    policies = await _policies(services, served, wanted, row.id, place, new_pools)
+    # last of all checks: a request that is refused anyway must not load the key manager
+    users = [ChangedUser(row), *(ChangedUser(new.pool) for new in new_pools)]
+    certificates = await services.references.read(users, served.by.project_id, served.table)
+    accepted = await services.tenants.add_listener(
+        row,
+        [policy for policy, _ in policies],
+        [rule for _, rules in policies for rule in rules],
+        new_pools=new_pools,
+        certificates=certificates,
+        project_id=scope,
+    )
+    await services.accepted(accepted)
+    made: Listener = await written(services, call, Listener, accepted, row.id)
+    return made
+
+
+async def _default_pool(
+    services: Services, served: ServedObject, wanted: requests.ListenerNew, place: Place, new_pools: list[NewPool]
+) -> str | None:
+    """Return the checked id of the new listener's default pool; a new pool is appended to ``new_pools``."""
+    if wanted.default_pool is not None:
+        if wanted.default_pool_id is not None:
+            raise both_given("default_pool", "default_pool_id")
+        body = wanted.default_pool
+        new_pools.append(pool_rows(body, body.protocol, body.lb_algorithm, place, new_id=services.new_id))
+        check_new_pool(served, new_pools[-1], wanted.protocol)
+        return new_pools[-1].pool.id
+    if wanted.default_pool_id is not None:
+        await check_target_pools(services, served, [wanted.default_pool_id], wanted.protocol)
+    return wanted.default_pool_id
+
+
+async def _policies(
+    services: Services,
+    served: ServedObject,
+    wanted: requests.ListenerNew,
+    listener_id: str,
+    place: Place,
+    new_pools: list[NewPool],
+) -> list[PolicyRows]:
+    """Build the L7 policies of the new listener, checked against the provider, in their order; new pools are appended
+    to ``new_pools``.
+    """
+    made: list[PolicyRows] = []
+    targets: list[str] = []
+    for body in wanted.l7policies or ():
+        rows, new_pool = new_policy(body, place, listener_id=listener_id, new_id=services.new_id)
+        targets += _targets(served, rows, wanted.protocol, new_pool)
+        new_pools += [] if new_pool is None else [new_pool]
+        made.append(rows)
+    await check_target_pools(services, served, targets, wanted.protocol)
+    return in_order(made)
+
+
+def new_policy(
+    body: l7_requests.L7PolicyWithPool,
+    place: Place,
+    *,
+    listener_id: str,
+    new_id: NewId,
+    settle: Settle = settled,
+) -> tuple[PolicyRows, NewPool | None]:
+    """Convert a requested L7 policy with its rules, and its new pool."""
+    pool_id, new_pool = body.redirect_pool_id, None
+    if (pool := body.redirect_pool) is not None:
+        if pool_id is not None:
+            raise both_given("redirect_pool", "redirect_pool_id")
+        check_new_target(body.action)
+        new_pool = pool_rows(pool, pool.protocol, pool.lb_algorithm, place, new_id=new_id)
+        pool_id = new_pool.pool.id
+    rows = policy_rows(body, place, listener_id=listener_id, redirect_pool_id=pool_id, new_id=new_id, settle=settle)
+    return rows, new_pool
+
+
+def both_given(one: str, other: str) -> Invalid:
+    """Build the error for two mutually exclusive attributes."""
+    return Invalid(f"Validation failure: {one} and {other} cannot be given at the same time.")
+
+
+async def check_policy_possible(
+    services: Services, served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None = None
+) -> None:
+    """Check that the provider supports the policy, with its new pool, on a listener of that protocol. Raises
+    :class:`Unsupported`, :class:`Invalid` or :class:`NotFound`.
+    """
+    await check_target_pools(services, served, _targets(served, rows, protocol, new_pool), protocol)
+
+
+def _targets(served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None) -> list[str]:
+    """Return the existing pools that still have to be checked, after all other checks of the policy."""
+    if not rows.policy.enhanced_service:
+        served.refuse(l7policy_problems(served.table, asdict(rows.policy)))
+        for rule in rows.rules:
+            served.refuse(l7rule_problems(served.table, asdict(rule)))
+        check_l7_listener(protocol)
+    if new_pool is not None:
+        check_new_pool(served, new_pool, protocol)
+        return []
+    return [] if rows.policy.redirect_pool_id is None else [rows.policy.redirect_pool_id]
+
+
+async def check_target_pools(
+    services: Services, served: ServedObject, pool_ids: Collection[str], protocol: str
+) -> None:
+    """Check that all pools are of the same load balancer and a listener of that protocol may send
+    to them. One query.
+    """
+    if not pool_ids:
+        return
+    wanted = {"id": tuple(pool_ids), "load_balancer_id": (served.by.load_balancer_id,)}
+    page = await services.tenants.list(Pool, ListQuery(filters=wanted))
+    found = {pool.id: pool for pool in page.items}
+    for pool_id in pool_ids:
+        if (pool := found.get(pool_id)) is None:
+            raise NotFound("Pool", pool_id)
+        check_pair(protocol, pool.protocol)
+        served.refuse(pair_problems(served.table, protocol, pool.protocol, pool.session_persistence))
+
+
+async def change_listener(
+    services: Services,
+    call: Call,
+    listener_id: str,
+    body: change_requests.ListenerChange,
+    *,
+    idle: Idle = NOTHING_IDLE,
+) -> Listener:
+    """Change a listener; returns the stored listener."""
+    changes = listener_changes(body)
+    certificates: Sequence[CheckedCertificate] = ()
+    if tagged(changes.get("tags", ())):
+        current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
+        served = await services.providers.of(Listener, listener_id, call.caller.scope)
+        offered = await offered_services(services, served.by.provider, served.table)
+        offered.check_tags(changes["tags"], current.tags)
+    if needs_check(changes) or changes.keys() & LISTENER_TLS.keys():
+        certificates = await _check_changes(services, call, listener_id, body, changes, idle)
+    row: Listener = await changed(services, call, Listener, listener_id, changes, None, certificates)
+    return row
+
+
+async def _check_changes(
+    services: Services,
+    call: Call,
+    listener_id: str,
+    body: change_requests.ListenerChange,
+    changes: Changes,
+    idle: Idle,
+) -> Sequence[CheckedCertificate]:
+    """Check changes, some of which need the current listener, also against the provider. Normalizes CIDRs; TLS
+    attributes are changed as a whole.
+    """
+    about_tls = changes.keys() & LISTENER_TLS.keys()
+    users: list[ChangedUser] = []
+    served = await services.providers.of(Listener, listener_id, call.caller.scope)
+    if cidrs := changes.get("allowed_cidrs"):
+        changes["allowed_cidrs"] = checked_cidrs(cidrs, served.by.vip_address)
+    fixed = {name for names in served.table.fixed_attributes.values() for name in names} & changes.keys()
+    protocol: dict[str, str] = {}
+    if about_tls or fixed or changes.get("insert_headers") or changes.get("default_pool_id"):
+        current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
+        after = settled_tls(replace(current, **changes), services.tls)
+        refuse_empty_lists(body, after)
+        check_allowed(body, services.tls, after, current)
+        check_listener(after, changes.get("insert_headers", {}), idle=idle | idle_in(current, after))
+        protocol = {"protocol": current.protocol}
+        if about_tls:
+            changes.update({name: getattr(after, name) for name in LISTENER_TLS})
+            users.append(ChangedUser(after, before=current))
+        if pool_id := changes.get("default_pool_id"):
+            await check_target_pools(services, served, [pool_id], current.protocol)
+    served.refuse(listener_problems(served.table, protocol | changes))
+    return await services.references.read(users, served.by.project_id, served.table)

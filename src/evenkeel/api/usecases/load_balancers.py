@@ -1,0 +1,109 @@
+"""Create, change and delete load balancers."""
+
+from collections.abc import Callable
+
+from evenkeel.api.common.references import ChangedUser
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.identity.caller import checked_project
+from evenkeel.api.responses.errors import Forbidden
+from evenkeel.api.usecases import change_requests, requests
+from evenkeel.api.usecases.build import tree_of
+from evenkeel.api.usecases.changes import load_balancer_changes
+from evenkeel.api.usecases.enhanced_services import offered_services
+from evenkeel.api.usecases.member_subnets import check_subnets
+from evenkeel.api.usecases.parents import Place, project_of
+from evenkeel.api.usecases.provider_choice import chosen_place
+from evenkeel.api.usecases.vips import check_options, plan_vip
+from evenkeel.api.usecases.writes import written
+from evenkeel.core.devices.capabilities import refuse, tree_problems
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.network import VipPort, octavia_port
+from evenkeel.core.resources.enhanced_services import tagged
+from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Pool
+
+
+async def make_load_balancer(
+    services: Services,
+    call: Call,
+    wanted: requests.LoadBalancerNew,
+    mark: Callable[[LoadBalancerId], VipPort] = octavia_port,
+    *,
+    any_subnet: bool = False,
+) -> LoadBalancerTree:
+    """Create a load balancer with its children; returns the stored tree. ``mark``: makes the marks of the VIP's port
+    from the load balancer's id. ``any_subnet``: the VIP's subnet may be another project's that is not shared.
+    """
+    project_id = checked_project(project_of(wanted, call.caller.project_id), "project_id")
+    if call.caller.scope not in (None, project_id):
+        raise Forbidden
+    choice = await chosen_place(services, wanted)
+    provider = choice.provider
+    device_driver = await services.providers.device_driver_of(provider)
+    table = services.providers.table_of(device_driver)
+    offered = await offered_services(services, provider, table)
+    load_balancer_id = LoadBalancerId(services.new_id())
+    place = Place(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
+    marked = mark(place.load_balancer_id)
+    vip = await plan_vip(
+        services,
+        wanted,
+        place,
+        marked=marked,
+        vnic_type=choice.vnic_type,
+        any_address=call.caller.scope is None,
+        any_subnet=any_subnet,
+    )
+    try:
+        tree = choice.applied(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
+        refuse(provider, tree_problems(table, tree))
+        offered.check_tree(tree)
+        await check_subnets(services, call.caller.scope, tree.members)
+        rows: tuple[Listener | Pool, ...] = (*tree.listeners, *tree.pools)
+        users = [ChangedUser(row) for row in rows]
+        certificates = await services.references.read(users, project_id, table)
+        change = await services.tenants.create_load_balancer(tree, vip, certificates)
+    except Exception:
+        # the plan may have created a port, which no load balancer will use
+        await services.network.abandon_vip(vip)
+        raise
+    await services.accepted(change)
+    if change.tree is None:
+        stored = await services.tenants.tree(place.load_balancer_id, project_id=None)
+    else:
+        stored = change.tree
+    services.providers.remember(stored.load_balancer, device_driver)
+    return stored
+
+
+async def change_load_balancer(
+    services: Services, call: Call, load_balancer_id: LoadBalancerId, body: change_requests.LoadBalancerChange
+) -> LoadBalancer:
+    """Change a load balancer; returns the stored load balancer."""
+    changes = load_balancer_changes(body)
+    scope = call.caller.scope
+    if not changes:
+        current: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=scope)
+        return current
+    if tagged(changes.get("tags", ())):
+        before: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=scope)
+        served = await services.providers.of(LoadBalancer, load_balancer_id, scope)
+        offered = await offered_services(services, served.by.provider, served.table)
+        offered.check_tags(changes["tags"], before.tags)
+    tell_network = await check_options(services, load_balancer_id, scope, changes)
+    accepted = await services.tenants.update_load_balancer(
+        load_balancer_id, changes, project_id=scope, tell_network=tell_network
+    )
+    await services.accepted(accepted)
+    row: LoadBalancer = await written(services, call, LoadBalancer, accepted, load_balancer_id)
+    return row
+
+
+async def remove_load_balancer(
+    services: Services, call: Call, load_balancer_id: LoadBalancerId, *, cascade: bool
+) -> None:
+    """Delete a load balancer; with children only if ``cascade``."""
+    accepted = await services.tenants.delete_load_balancer(
+        load_balancer_id, cascade=cascade, project_id=call.caller.scope
+    )
+    await services.accepted(accepted)

@@ -1,0 +1,61 @@
+"""Create and change members of pools."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import asdict
+
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.usecases import change_requests, requests
+from evenkeel.api.usecases.build import member_row
+from evenkeel.api.usecases.changes import member_changes
+from evenkeel.api.usecases.member_subnets import check_subnets
+from evenkeel.api.usecases.parents import Place
+from evenkeel.api.usecases.writes import changed, written
+from evenkeel.core.devices.capabilities import member_problems, needs_check
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.catalogue import Flavor, metadata
+from evenkeel.core.resources.model import LoadBalancer, Member, Pool
+
+
+async def check_sriov(
+    services: Services, load_balancer_id: str, bodies: Iterable[requests.MemberNew | change_requests.MemberBatchItem]
+) -> None:
+    """Check that the load balancer's flavor allows the SR-IOV ports of the request. Raises :class:`Invalid`."""
+    if not any(body.request_sriov is True for body in bodies):
+        return
+    root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
+    offer = None if root.flavor_id is None else await services.catalogue.offer(Flavor, root.flavor_id)
+    if offer is None or metadata("flavor_data", offer.data).get("allow_member_sriov") is not True:
+        raise Invalid("The load balancer flavor does not allow SR-IOV member ports. (request_sriov)")
+
+
+async def make_member(services: Services, call: Call, pool: Pool, wanted: requests.MemberNew) -> Member:
+    """Add a member to the pool; returns the stored member."""
+    row = member_row(
+        wanted,
+        Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
+        pool_id=pool.id,
+        new_id=services.new_id,
+        monitored=pool.health_monitor_id is not None,
+    )
+    served = await services.providers.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
+    served.refuse(member_problems(served.table, asdict(row)))
+    await check_sriov(services, pool.load_balancer_id, [wanted])
+    await check_subnets(services, call.caller.scope, [row])
+    accepted = await services.tenants.add_members((row,), project_id=call.caller.scope)
+    await services.accepted(accepted)
+    made: Member = await written(services, call, Member, accepted, row.id, pool.id)
+    return made
+
+
+async def change_member(
+    services: Services, call: Call, pool_id: str, member_id: str, body: change_requests.MemberChange
+) -> Member:
+    """Change a member of the pool; returns the stored member."""
+    changes = member_changes(body, services.addresses)
+    if needs_check(changes):
+        served = await services.providers.of(Member, member_id, call.caller.scope)
+        served.refuse(member_problems(served.table, changes))
+    row: Member = await changed(services, call, Member, member_id, changes, pool_id)
+    return row

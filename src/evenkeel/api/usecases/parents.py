@@ -1,0 +1,67 @@
+"""Common parts of create requests: the parents of the new object, and common attributes."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol, TypeVar
+
+from msgspec import UnsetType
+
+from evenkeel.api.responses.errors import unknown_input
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.addresses import AddressRules
+from evenkeel.core.resources.model import VnicType
+from evenkeel.core.tls.tls import TlsRules
+
+NewId = Callable[[], str]
+T = TypeVar("T", bound=str)
+
+
+class Place(NamedTuple):
+    """The parents of a new object, and the allowed addresses and TLS options."""
+
+    load_balancer_id: LoadBalancerId
+    project_id: ProjectId
+    addresses: AddressRules
+    tls: TlsRules
+    enhanced_services: frozenset[str] = frozenset()
+    """Names of enhanced services that an L7 policy of this name stands for."""
+
+
+class HasProject(Protocol):
+    """A part of a request that may name its project, by either of its two names."""
+
+    @property
+    def project_id(self) -> str | UnsetType | None:
+        """Octavia's attribute with the project's id."""
+
+    @property
+    def tenant_id(self) -> str | UnsetType | None:
+        """The deprecated attribute with the project's id."""
+
+
+def project_of(body: HasProject, default: str) -> str:
+    """Return the project that a body names, by either of its two names. Raises :class:`Invalid` if they differ."""
+    project_id, tenant_id = body.project_id or default, body.tenant_id or body.project_id or default
+    if body.project_id and project_id != tenant_id:
+        raise unknown_input("tenant_id", tenant_id, f"It should be the same as project_id, which is {project_id}.")
+    return str(tenant_id)
+
+
+def check_project(body: HasProject, place: Place) -> None:
+    """Check that a child's project is that of its load balancer. Raises :class:`Invalid`."""
+    if (given := project_of(body, place.project_id)) != place.project_id:
+        raise unknown_input("project_id", given, f"It should be the load balancer's, which is {place.project_id}.")
+
+
+def each_once(values: Iterable[T] | None) -> tuple[T, ...]:
+    """Return the values without duplicates, in the given order."""
+    return tuple(dict.fromkeys(values)) if values else ()
+
+
+def is_up(admin_state_up: bool | None) -> bool:
+    """Return the administrative state of an object; the default is True."""
+    return admin_state_up is not False
+
+
+def vnic_type_of(request_sriov: bool | None) -> VnicType:
+    """Return a member's vnic type for ``request_sriov``."""
+    return "direct" if request_sriov else "normal"

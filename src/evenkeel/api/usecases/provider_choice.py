@@ -1,0 +1,81 @@
+"""Choice of provider and device group of a new load balancer, by its flavor and availability zone."""
+
+from msgspec.structs import replace
+
+from evenkeel.api.common.services import Services
+from evenkeel.api.responses.errors import unknown_input
+from evenkeel.api.usecases.enhanced_services import flavor_names
+from evenkeel.api.usecases.requests import LoadBalancerNew
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.catalogue import AvailabilityZone, Flavor, Offer, metadata, zone_group_of
+from evenkeel.core.resources.model import LoadBalancerTree, VnicType
+
+
+class ProviderChoice(Value):
+    """Provider, device group and flavor of one request for a load balancer."""
+
+    provider: str
+    flavor_id: str | None = None
+    availability_zone: str | None = None
+    zone_group_number: int | None = None
+    flavor_enhanced_services: tuple[str, ...] = ()
+    vnic_type: VnicType = "normal"
+
+    def applied(self, tree: LoadBalancerTree) -> LoadBalancerTree:
+        """Return the new load balancer with the choice applied."""
+        if self.flavor_id is None and self.availability_zone is None:
+            return tree
+        root = replace(
+            tree.load_balancer,
+            flavor_id=self.flavor_id,
+            availability_zone=self.availability_zone,
+            zone_group_number=self.zone_group_number,
+            flavor_enhanced_services=self.flavor_enhanced_services,
+            vip_vnic_type=self.vnic_type,
+        )
+        return replace(tree, load_balancer=root)
+
+
+async def chosen_place(services: Services, wanted: LoadBalancerNew) -> ProviderChoice:
+    """Choose the provider that the request names, else its flavor's, else the default one. Raises :class:`Invalid` for
+    a flavor or zone that does not exist, is disabled, or is of another provider.
+    """
+    flavor = zone = None
+    if wanted.flavor_id is not None:
+        flavor = _enabled("flavor", wanted.flavor_id, await services.catalogue.offer(Flavor, wanted.flavor_id))
+    provider = wanted.provider or (flavor.provider_name if flavor is not None else services.default_provider)
+    if not provider:
+        raise unknown_input("provider", None, "Mandatory field missing: there is no default provider.")
+    if flavor is not None and flavor.provider_name != provider:
+        raise Invalid(f"Flavor '{wanted.flavor_id}' is not compatible with provider '{provider}'")
+    choice = ProviderChoice(
+        provider=provider,
+        flavor_id=wanted.flavor_id,
+        vnic_type=_vnic_type(flavor),
+        flavor_enhanced_services=() if flavor is None else flavor_names(flavor.data),
+    )
+    if wanted.availability_zone is None:
+        return choice
+    name = wanted.availability_zone
+    zone = _enabled("availability_zone", name, await services.catalogue.offer(AvailabilityZone, name))
+    if zone.provider_name != provider:
+        raise Invalid(f"Availability zone '{name}' is not compatible with provider '{provider}'")
+    group_number = zone_group_of(metadata("availability_zone_data", zone.data))
+    return replace(choice, availability_zone=name, zone_group_number=group_number)
+
+
+def _vnic_type(flavor: Offer | None) -> VnicType:
+    """Return the VIP's vnic type: ``sriov_vip`` of the flavor decides it, like in Octavia."""
+    if flavor is None:
+        return "normal"
+    return "direct" if metadata("flavor_data", flavor.data).get("sriov_vip") is True else "normal"
+
+
+def _enabled(option: str, value: str, offer: Offer | None) -> Offer:
+    if offer is None:
+        called = "flavor_id" if option == "flavor" else "availability zone"
+        raise Invalid(f"Validation failure: Invalid {called}. Value: '{value}'.", code=f"{option}_unknown")
+    if not offer.enabled:
+        raise Invalid(f"The selected {option} is not allowed in this deployment: {value}")
+    return offer

@@ -1,0 +1,177 @@
+"""Octavia's rules for TLS of listeners and towards members, beyond types, and its defaults. Pure.
+
+The rules concern a whole object, so that create and change requests pass the same checks; they raise :class:`Invalid`
+(400) naming field and value. The content of references is read elsewhere (:mod:`evenkeel.api.common.references`).
+"""
+
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.resources.attributes import defaults_of
+from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS, TLS_PROTOCOL, AlpnProtocol, Listener, Pool
+from evenkeel.core.tls.tls import NEWEST, TlsRules, unknown_ciphers
+
+Speaker = TypeVar("Speaker", Listener, Pool)
+
+
+def _with_defaults(kind: type[Any], *names: str) -> dict[str, Any]:
+    defaults = defaults_of(kind)
+    return {name: defaults[name] for name in names}
+
+
+SETTINGS = _with_defaults(Listener, "tls_ciphers", "tls_versions", "alpn_protocols")
+"""Attributes of the TLS protocol, with their values for objects without TLS."""
+LISTENER_TLS = _with_defaults(
+    Listener,
+    "default_tls_container_ref",
+    "sni_container_refs",
+    "client_ca_tls_container_ref",
+    "client_authentication",
+    "client_crl_container_ref",
+    *SETTINGS,
+    "hsts_max_age",
+    "hsts_include_subdomains",
+    "hsts_preload",
+)
+POOL_TLS = _with_defaults(
+    Pool, "tls_enabled", "tls_container_ref", "ca_tls_container_ref", "crl_container_ref", *SETTINGS
+)
+"""Attributes that depend on each other, with their defaults. They are written together, so that of two concurrent
+changes one is stored completely.
+"""
+Idle = frozenset[str]
+"""Names of a listener's attributes that it may have without any effect, because its protocol has no TLS."""
+NOTHING_IDLE: Idle = frozenset()
+IDLE_REFERENCES: Idle = frozenset({"default_tls_container_ref", "sni_container_refs"})
+"""References that may have no effect in LBaaS v2: they are neither read nor sent to devices."""
+DEFAULT_ALPN: tuple[AlpnProtocol, ...] = ("h2", "http/1.1", "http/1.0")
+
+_LISTS = {"tls_versions": "TLS version", "alpn_protocols": "ALPN protocol"}
+
+
+def speaks_tls(row: Listener | Pool) -> bool:
+    """Whether a listener terminates TLS, or a pool originates it."""
+    return row.tls_enabled if isinstance(row, Pool) else row.protocol == TLS_PROTOCOL
+
+
+def settled_tls(row: Speaker, rules: TlsRules) -> Speaker:
+    """Return the object with Octavia's defaults of the TLS protocol, if it uses TLS."""
+    if not speaks_tls(row):
+        return row
+    return replace(
+        row,
+        tls_ciphers=row.tls_ciphers or rules.default_ciphers,
+        tls_versions=row.tls_versions or rules.default_versions,
+        alpn_protocols=row.alpn_protocols or DEFAULT_ALPN,
+    )
+
+
+def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
+    """Refuse empty lists (null means the default). Raises :class:`Invalid`."""
+    for name, title in _LISTS.items():
+        if speaks_tls(row) and getattr(body, name) == []:
+            raise Invalid(
+                f"Validation failure: Empty {title} list. Either specify at least one {title} or remove this "
+                f"parameter to use the default ({name})."
+            )
+
+
+def check_allowed(body: Any, rules: TlsRules, after: Speaker, before: Speaker | None = None) -> None:
+    """Check that a request uses no version or cipher that the operator forbids; existing ones may stay. ``after``: the
+    object with defaults; ``before``: None if it is new. Raises :class:`Invalid`, in Octavia's words.
+    """
+    if versions := rules.forbidden_versions(body.tls_versions or ()):
+        raise Invalid(
+            f"Validation failure: Requested TLS versions are less than the minimum: {', '.join(versions)} < "
+            f"{rules.minimum_version} (tls_versions)"
+        )
+    if unknown := unknown_ciphers(body.tls_ciphers or ""):
+        raise Invalid(
+            f"Invalid input for field/attribute tls_ciphers. Value: '{body.tls_ciphers}'. No cipher or group of "
+            f"OpenSSL's: {', '.join(unknown)}; allowed are names such as ECDHE-RSA-AES128-GCM-SHA256, or HIGH, "
+            "separated by colons."
+        )
+    if ciphers := rules.forbidden_ciphers(body.tls_ciphers or ""):
+        raise Invalid(
+            "Validation failure: The following ciphers have been prohibited by an administrator: "
+            f"{', '.join(ciphers)} (tls_ciphers)"
+        )
+    if speaks_tls(after) and (before is None or _settings(before) != _settings(after)):
+        _check_unnamed(after, rules)
+
+
+def _settings(row: Listener | Pool) -> tuple[Any, ...]:
+    return speaks_tls(row), row.tls_ciphers, row.tls_versions
+
+
+def _check_unnamed(row: Listener | Pool, rules: TlsRules) -> None:
+    if ciphers := rules.unnamed_ciphers(row.tls_ciphers or "", row.tls_versions):
+        raise Invalid(
+            "Validation failure: The following ciphers have been prohibited by an administrator: "
+            f"{', '.join(ciphers)} (tls_ciphers: it names none of {NEWEST}, which then has all of its own; name some, "
+            f"or leave {NEWEST} out of tls_versions)"
+        )
+
+
+def idle_in(before: Listener, after: Listener) -> Idle:
+    """Return the references that a listener already has without effect, and keeps."""
+    return frozenset(name for name in IDLE_REFERENCES if getattr(before, name) == getattr(after, name))
+
+
+def check_listener_tls(row: Listener, *, idle: Idle = NOTHING_IDLE) -> None:
+    """Check certificates, client authentication and HSTS, which only TLS-terminating listeners may have."""
+    if row.protocol != TLS_PROTOCOL:
+        _refuse_tls(row, idle)
+        return
+    if not row.default_tls_container_ref and not row.sni_container_refs:
+        raise Invalid(
+            "Validation failure: An SNI or default certificate container reference must be provided for "
+            f"{TLS_PROTOCOL} protocol listeners. (sni_container_refs, default_tls_container_ref)"
+        )
+    if not row.client_ca_tls_container_ref:
+        _refuse_clients_without_ca(row)
+    if (row.hsts_include_subdomains or row.hsts_preload) and row.hsts_max_age is None:
+        raise Invalid(
+            "Validation failure: HSTS configuration options hsts_include_subdomains and hsts_preload only make sense "
+            "if hsts_max_age is set as well."
+        )
+
+
+def _refuse_tls(row: Listener, idle: Idle) -> None:
+    for name, default in LISTENER_TLS.items():
+        if name in idle or getattr(row, name) == default:
+            continue
+        if name.startswith("hsts"):
+            raise Invalid(
+                "Validation failure: The HSTS feature can only be used for listeners using the "
+                f"{TLS_PROTOCOL} protocol. {name} is given, and the protocol is {row.protocol}."
+            )
+        raise Invalid(
+            f"Validation failure: {name} is only allowed on {TLS_PROTOCOL} protocol listeners, not {row.protocol}."
+        )
+
+
+def _refuse_clients_without_ca(row: Listener) -> None:
+    if row.client_authentication != "NONE":
+        raise Invalid(
+            f"Validation failure: Client authentication setting {row.client_authentication} requires a client CA "
+            "container reference. (client_authentication, client_ca_tls_container_ref)"
+        )
+    if row.client_crl_container_ref:
+        raise Invalid(
+            "Validation failure: A client authentication CA reference (client_ca_tls_container_ref) is required to "
+            "specify a client authentication revocation list (client_crl_container_ref)."
+        )
+
+
+def check_pool_tls(row: Pool) -> None:
+    """Check the TLS attributes of a pool: a revocation list needs a CA, and UDP and SCTP pools have no TLS."""
+    if row.crl_container_ref and not row.ca_tls_container_ref:
+        raise Invalid(
+            "Validation failure: A CA certificate reference (ca_tls_container_ref) is required to specify a revocation "
+            "list (crl_container_ref)."
+        )
+    if row.tls_enabled and row.protocol in DATAGRAM_PROTOCOLS:
+        raise Invalid(f"Validation failure: tls_enabled is not possible for pools of protocol {row.protocol}.")

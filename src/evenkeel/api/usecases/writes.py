@@ -1,0 +1,52 @@
+"""Writes to children of load balancers, with notification of the driver."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.control.writes import Change
+from evenkeel.core.tls.certificates import CheckedCertificate
+
+
+async def remove(services: Services, call: Call, kind: type[Any], object_id: str, parent_id: str | None) -> None:
+    """Delete a child of a load balancer, and notify the driver."""
+    change = await services.tenants.delete_child(kind, object_id, parent_id=parent_id, project_id=call.caller.scope)
+    await services.accepted(change)
+
+
+async def changed(
+    services: Services,
+    call: Call,
+    kind: type[Any],
+    object_id: str,
+    changes: dict[str, Any],
+    parent_id: str | None,
+    certificates: Sequence[CheckedCertificate] = (),
+) -> Any:
+    """Write changes to a child; returns the stored child. Without changes nothing is written."""
+    scope = call.caller.scope
+    if not changes:
+        return await services.tenants.get(kind, object_id, parent_id=parent_id, project_id=scope)
+    change = await services.tenants.update_child(
+        kind, object_id, changes, parent_id=parent_id, certificates=certificates, project_id=scope
+    )
+    await services.accepted(change)
+    return await written(services, call, kind, change, object_id, parent_id)
+
+
+async def written(
+    services: Services, call: Call, kind: type[Any], change: Change, object_id: str, parent_id: str | None = None
+) -> Any:
+    """Return the object in the state that the write stored."""
+    for row in change.resources:
+        if isinstance(row, kind) and row.id == object_id:
+            return row
+    return await services.tenants.get(kind, object_id, parent_id=parent_id, project_id=call.caller.scope)
+
+
+async def everything(services: Services, kind: type[Any], parent_id: str) -> tuple[Any, ...]:
+    """Return all objects of one parent."""
+    page = await services.tenants.list(kind, ListQuery(), parent_id=parent_id)
+    return page.items

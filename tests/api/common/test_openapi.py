@@ -1,0 +1,71 @@
+"""The OpenAPI document is complete, and the API keeps to it."""
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.config import SchemathesisConfig
+
+from evenkeel.api.app import ROUTES
+from evenkeel.api.common.openapi import Document, document
+from tests.api.client import Client
+from tests.api.live import LiveServer
+
+EXAMPLES = 10
+DOCUMENT: Document = msgspec.json.decode(msgspec.json.encode(document(ROUTES)))
+
+CHECKS = {
+    "not_a_server_error": {"expected-statuses": ["2xx", "4xx", "501", "503"]},
+    # rules between attributes, and values that must exist, are beyond what a schema can say
+    "positive_data_acceptance": {"expected-statuses": ["2xx", "400", "403", "404", "409", "501"]},
+    # the document leaves out what every path answers to a method it does not have
+    "unsupported_method": {"enabled": True},
+}
+CONFIG = {"checks": CHECKS, "request-timeout": 120.0}  # its own ten seconds are no more than a machine may stand still
+schema = schemathesis.openapi.from_dict(DOCUMENT, config=SchemathesisConfig.from_dict(CONFIG))
+
+
+async def test_document_is_served_and_names_every_public_operation_once(api: Client) -> None:
+    served = await api.get("/openapi.json")
+    assert served == DOCUMENT and served["openapi"] == "3.1.0"
+    shown = [operation for route_map in ROUTES for operation in route_map.operations if not operation.hidden]
+    found = [operation for path in served["paths"].values() for operation in path.values()]
+    assert len(found) == len(shown) == len({operation["operationId"] for operation in found})
+
+
+def test_every_error_has_a_schema() -> None:
+    for path in DOCUMENT["paths"].values():
+        for operation in path.values():
+            for status, response in operation["responses"].items():
+                assert int(status) < 300 or "schema" in response["content"]["application/json"]
+
+
+def test_schemas_refuse_what_the_decoder_refuses() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert schemas["MemberNew"]["additionalProperties"] is False
+    assert schemas["MemberNew"]["required"] == ["address", "protocol_port"]
+    assert schemas["LoadBalancerNew"]["properties"]["additional_vips"]["anyOf"][0]["maxItems"] == 8
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer, requests.Session]]:
+    """A server of the module's own, and connections to it."""
+    with LiveServer.started(tmp_path_factory.mktemp("openapi")) as server, requests.Session() as session:
+        yield server, session
+
+
+@schema.parametrize()
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    phases=[Phase.generate],
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+def test_api_keeps_to_its_document(case: schemathesis.Case, live: tuple[LiveServer, requests.Session]) -> None:
+    server, session = live
+    case.call_and_validate(base_url=server.url, session=session)
