@@ -22,8 +22,8 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis.config import SchemathesisConfig
 
 from tests.api import bodies
-from tests.api.live import LiveServer
 from tests.api.common.test_openapi import CONFIG, DOCUMENT
+from tests.api.live import LiveServer
 
 EXAMPLES = int(os.environ.get("EVENKEEL_TEST_STATEFUL_EXAMPLES", "4"))
 STEPS = 25
