@@ -27,14 +27,14 @@ from typing import Any
 import aiohttp
 import structlog
 from msgspec.structs import replace
-from tests.devices.bigip.rig import ENVIRONMENT
-from tests.devices.owner import Owner
-from tests.devices.services import PROJECT, batch, gone, listener, member, pool, service, session_of
-from tests.waiting import eventually
 
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.bigip import open_group
+from tests.devices.bigip.rig import ENVIRONMENT
+from tests.devices.owner import Owner
+from tests.devices.services import PROJECT, batch, gone, listener, member, pool, service, session_of
+from tests.waiting import eventually
 
 LISTENERS, MEMBERS = 100, 10
 RESYNCED = 1_000

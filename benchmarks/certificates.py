@@ -15,11 +15,10 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import reaction
+from evenkeel.haproxyd import wire
 from tests.haproxyd.daemonworld import Client, Daemon
 from tests.haproxyd.tlsworld import certificate, file, shown, tls, unsent
 from tests.haproxyd.world import Member, free_vip
-
-from evenkeel.haproxyd import wire
 
 PARTITION = "bench_many"
 AIM_MILLISECONDS = "50"

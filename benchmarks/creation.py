@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import asyncpg
+
 from benchmarks.idle import GROUPS
 from benchmarks.scale import Installation, until
 from benchmarks.sizing import ask

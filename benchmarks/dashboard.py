@@ -23,7 +23,6 @@ from uuid import UUID
 
 import httpx
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tests.services.postgres import PostgreSQL
 
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.resources.model import LoadBalancer, Vip
@@ -33,6 +32,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import row_of
 from evenkeel.store.sql_store import open_store
+from tests.services.postgres import PostgreSQL
 
 GROUP_AGENTS = 4
 TENANT_LOAD_BALANCERS = 10

@@ -21,11 +21,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
-from benchmarks import reaction, throughput
-from tests.acceptance.tenant import LBAAS, Tenant, settled
-from tests.acceptance.verdicts import MONITOR, failure_seconds
-from tests.acceptance.websites import create, website
 
+from benchmarks import reaction, throughput
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.authority import CertificateAuthority, add_certificate
@@ -33,6 +30,9 @@ from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.device_kinds.leftovers import haproxies_of
 from evenkeel.haproxyd.haproxy.binary import find_binary
+from tests.acceptance.tenant import LBAAS, Tenant, settled
+from tests.acceptance.verdicts import MONITOR, failure_seconds
+from tests.acceptance.websites import create, website
 
 ENVIRONMENT = "bench"
 HOST = "host-1"

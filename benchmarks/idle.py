@@ -21,16 +21,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import structlog
+
 from benchmarks import bare_calls
 from benchmarks.sizing import ask, wait_for
-from tests.services.postgres import PostgreSQL
-from tests.services.rabbitmq import RabbitMQ
-
 from evenkeel.agent.service import AgentService
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.factory import open_bus
 from evenkeel.cmd.runtime import SystemClock, start_bus
 from evenkeel.devices.noop import NoopGroup, NoopMemory
+from tests.services.postgres import PostgreSQL
+from tests.services.rabbitmq import RabbitMQ
 
 ENVIRONMENT = "lab"
 AGENTS_PER_GROUP = 4

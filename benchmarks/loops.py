@@ -16,11 +16,10 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from sqlalchemy import text
+
 from benchmarks.dashboard import BATCH, TENANT_LOAD_BALANCERS, fill, number_id
 from benchmarks.idle import cpu_seconds, family
-from sqlalchemy import text
-from tests.services.postgres import PostgreSQL
-
 from evenkeel.core.control.lists import ListQuery, TagFilter
 from evenkeel.core.control.overview import SeenController
 from evenkeel.core.kit.errors import StoreUnavailable
@@ -34,6 +33,7 @@ from evenkeel.store.operators.counts import read_counts
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import row_of
 from evenkeel.store.sql_store import SqlStore, open_store
+from tests.services.postgres import PostgreSQL
 
 MEMBERS = 2
 CALLS = (5, 300)

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 
 import msgspec
-from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant
-from tests.acceptance.websites import create, website
 
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.devices.haproxy.client import Daemon
 from evenkeel.devices.haproxy.options import parse_options
 from evenkeel.haproxyd import wire
+from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant
+from tests.acceptance.websites import create, website
 
 POLL_SECONDS = 0.002
 PAUSE_SECONDS = 0.05

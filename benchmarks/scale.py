@@ -36,11 +36,10 @@ from urllib.error import HTTPError, URLError
 
 from benchmarks.idle import CONTROLLER, CONTROLLERS, GROUPS, agents, cpu_seconds, family
 from benchmarks.sizing import ask
-from tests.services.postgres import PostgreSQL
-from tests.services.rabbitmq import RabbitMQ
-
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
 from evenkeel.devices.noop import NoopGroup, NoopMemory
+from tests.services.postgres import PostgreSQL
+from tests.services.rabbitmq import RabbitMQ
 
 PROCESSES = 4
 SETTLE_SECONDS = 45.0

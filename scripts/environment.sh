@@ -40,8 +40,9 @@ make_environment() {
 }
 
 fingerprint_of() {
-    # pyproject.toml too: the commands and plug-ins it declares are written at installation
-    cat "requirements/$1.txt" pyproject.toml | cksum
+    # each pyproject.toml too: the commands and plug-ins it declares are written at installation, and the folders that
+    # are imported from
+    cat "requirements/$1.txt" pyproject.toml packages/*/pyproject.toml | cksum
     pwd -P
 }
 
@@ -56,9 +57,15 @@ install_locked() {
         complain "pip could not install requirements/$1.txt; see its message above"
     # an environment from before the distribution was renamed declares its plug-ins a second time
     .venv/bin/python -m pip uninstall -qq --yes --disable-pip-version-check evenkeel 2>/dev/null || true
-    .venv/bin/python -m pip install -qq --no-input --disable-pip-version-check \
-        --no-index --no-deps --no-build-isolation -e . || complain "pip could not install the project itself"
+    install_project .
+    # after the product, which owned the emulator's command before it was a distribution of its own, and removes it
+    install_project packages/icontrol-emulator
     fingerprint_of "$1" >".venv/evenkeel-$1"
+}
+
+install_project() {
+    .venv/bin/python -m pip install -qq --no-input --disable-pip-version-check \
+        --no-index --no-deps --no-build-isolation -e "$1" || complain "pip could not install the project in $1"
 }
 
 use_environment() {

@@ -4,24 +4,25 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-SOURCES = Path(__file__).parents[1] / "src"
+ROOT = Path(__file__).parents[1]
 
 
 def _classes(package: str) -> dict[str, list[str]]:
     """The modules of each public class name, private ones aside: these are read in their own module only."""
     found = defaultdict(list)
-    for path in sorted((SOURCES / package).rglob("*.py")):
+    for path in sorted((ROOT / package).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found[node.name].append(str(path.relative_to(SOURCES)))
+                found[node.name].append(str(path.relative_to(ROOT)))
     return found
 
 
 def test_no_class_name_means_two_things() -> None:
-    several = {name: where for name, where in _classes("evenkeel").items() if len(where) > 1}
+    several = {name: where for name, where in _classes("src/evenkeel").items() if len(where) > 1}
     assert several == {}
 
 
 def test_the_emulator_defines_each_class_name_once() -> None:
     """Its names are of another system, a BIG-IP: they may be those of ours."""
-    assert {name: where for name, where in _classes("icontrol_emulator").items() if len(where) > 1} == {}
+    classes = _classes("packages/icontrol-emulator/src/icontrol_emulator")
+    assert {name: where for name, where in classes.items() if len(where) > 1} == {}

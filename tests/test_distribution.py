@@ -1,6 +1,7 @@
-"""What is built is what hosts get: the wheel holds everything, and its commands run from it."""
+"""What is built is what hosts get: a wheel holds everything of its distribution, and its commands run from it."""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import icontrol_emulator
 from evenkeel import __version__
 
 ROOT = Path(__file__).parents[1]
@@ -17,32 +19,70 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 NAME = f"{PROJECT['name'].replace('-', '_')}-{__version__}"
 
 
+EMULATOR = ROOT / "packages" / "icontrol-emulator"
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the wheels and source distributions of the product and of the emulator."""
     folder = tmp_path_factory.mktemp("dist")
-    run = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
-    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    for project in (ROOT, EMULATOR):
+        run = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+        done = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
     return folder
 
 
-def test_the_wheel_holds_every_file_of_the_packages_and_the_commands(built: Path) -> None:
+def sources_of(folder: Path) -> set[str]:
+    """Paths of all files of packages below a folder of sources."""
+    return {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and ".egg-info" not in str(path)
+    }
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_the_commands(built: Path) -> None:
     with zipfile.ZipFile(built / f"{NAME}-py3-none-any.whl") as wheel:
         names = set(wheel.namelist())
         scripts = wheel.read(f"{NAME}.dist-info/entry_points.txt").decode()
         metadata = wheel.read(f"{NAME}.dist-info/METADATA").decode()
-    sources = {
-        str(path.relative_to(ROOT / "src"))
-        for path in (ROOT / "src").rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and ".egg-info" not in str(path)
-    }
-    assert sources - names == set()
-    folders = {"evenkeel", "icontrol_emulator", f"{NAME}.dist-info", f"{NAME}.data"}
+    assert sources_of(ROOT / "src") - names == set()
+    folders = {"evenkeel", f"{NAME}.dist-info", f"{NAME}.data"}
     assert {name.partition("/")[0] for name in names} == folders
     assert f"{NAME}.data/data/share/evenkeel/systemd/evenkeel-agent.service" in names
     assert f"{NAME}.data/data/share/evenkeel/prometheus/alerts.yml" in names
     assert all(f"{name} = {place}" in scripts for name, place in PROJECT["scripts"].items())
     assert f"Name: {PROJECT['name']}\n" in metadata and f"Version: {__version__}\n" in metadata
+
+
+def test_the_emulator_is_a_distribution_of_its_own(built: Path) -> None:
+    version = icontrol_emulator.__version__
+    name = f"icontrol_emulator-{version}"
+    with zipfile.ZipFile(built / f"{name}-py3-none-any.whl") as wheel:
+        names = set(wheel.namelist())
+        scripts = wheel.read(f"{name}.dist-info/entry_points.txt").decode()
+        metadata = wheel.read(f"{name}.dist-info/METADATA").decode()
+    assert sources_of(EMULATOR / "src") - names == set()
+    assert {each.partition("/")[0] for each in names} == {"icontrol_emulator", f"{name}.dist-info"}
+    assert f"{name}.dist-info/licenses/LICENSE" in names
+    assert "icontrol-emulator = icontrol_emulator.__main__:main" in scripts
+    assert f"Name: icontrol-emulator\nVersion: {version}\n" in metadata
+    assert "evenkeel" not in metadata.partition("\n\n")[0]
+    with tarfile.open(built / f"{name}.tar.gz") as source:
+        held = {each.removeprefix(f"{name}/") for each in source.getnames()}
+    assert {"LICENSE", "README.md", "USAGE.md", "CHANGELOG.md", "pyproject.toml"} <= held
+    assert not [each for each in held if each.startswith("tests/")]
+
+
+def test_both_distributions_have_the_same_license() -> None:
+    assert (EMULATOR / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_nothing_of_the_emulator_imports_the_product() -> None:
+    """Its tests use helpers of this repository's tests. For its sources there is an import contract too."""
+    importing = re.compile(r"^\s*(?:from|import) evenkeel\b", re.MULTILINE)
+    assert [str(path) for path in EMULATOR.rglob("*.py") if importing.search(path.read_text())] == []
 
 
 def test_the_source_distribution_holds_the_locks_and_the_documents(built: Path) -> None:

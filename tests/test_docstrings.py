@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-SOURCES = Path(__file__).parents[1] / "src"
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "src"
+EMULATOR = ROOT / "packages" / "icontrol-emulator" / "src"
 ONLY_A_POINTER = re.compile(r"(?:See|As|Like) (?:the module|:\w+:`[^`]*`)\.?")
 WITHOUT_SUBJECT = re.compile(r"(?:Of|As|The same|Its|Those|What|Who|Whose)\b")
 
@@ -21,8 +23,8 @@ def _texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def test_no_docstring_only_points_elsewhere() -> None:
     found = [
-        f"{path.relative_to(SOURCES)}:{node.lineno} {node.name}"
-        for path in sorted(SOURCES.rglob("*.py"))
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path in sorted((*SOURCES.rglob("*.py"), *EMULATOR.rglob("*.py")))
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and ONLY_A_POINTER.fullmatch(ast.get_docstring(node) or "")

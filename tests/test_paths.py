@@ -12,9 +12,14 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-SOURCES = TESTS.parent / "src"
-ROOTS = {"evenkeel": "", "icontrol_emulator": "icontrol_emulator"}
-"""Package -> its folder below ``tests``."""
+EMULATOR = TESTS.parent / "packages" / "icontrol-emulator"
+ROOTS = {"evenkeel": "", "icontrol_emulator": "icontrol_emulator/"}
+"""Package -> what the names of its folders begin with below."""
+SOURCES = {
+    "evenkeel": TESTS.parent / "src" / "evenkeel",
+    "icontrol_emulator": EMULATOR / "src" / "icontrol_emulator",
+}
+EMULATOR_TESTS = EMULATOR / "tests" / "emulator_tests"
 
 ACROSS = {
     "acceptance": "whole processes and real servers, killed and frozen",
@@ -71,9 +76,9 @@ def has_logic(file: Path) -> bool:
 def modules() -> Iterator[tuple[str, Path]]:
     """Path below ``tests``, as it were, and file of every module that has logic."""
     for package, below in ROOTS.items():
-        for file in sorted((SOURCES / package).rglob("*.py")):
+        for file in sorted(SOURCES[package].rglob("*.py")):
             if file.name not in ("__init__.py", "__main__.py") and has_logic(file):
-                yield (Path(below) / file.relative_to(SOURCES / package)).as_posix(), file
+                yield below + file.relative_to(SOURCES[package]).as_posix(), file
 
 
 @cache
@@ -86,8 +91,15 @@ def folders_with_logic() -> list[str]:
     return sorted({Path(path).parent.as_posix() for path in all_modules()} - {"."})
 
 
+def at(place: str) -> Path:
+    """The folder or file of tests of a name: those of the emulator are in its own distribution."""
+    below = ROOTS["icontrol_emulator"]
+    named = f"{place}/"
+    return EMULATOR_TESTS / named.removeprefix(below) if named.startswith(below) else TESTS / place
+
+
 def has_tests(folder: str) -> bool:
-    path = TESTS / folder
+    path = at(folder)
     return any(path.glob("test_*.py")) or (path.parent / f"test_{path.name}.py").is_file()
 
 
@@ -117,31 +129,35 @@ def test_every_module_of_rules_and_of_processes_parts_has_a_test(room: str) -> N
         if path.startswith(f"{room}/")
         and path not in WITH_NEIGHBOURS
         and f"test_{file.name}" not in named
-        and ".".join(file.relative_to(SOURCES).with_suffix("").parts) not in imported
+        and ".".join(("evenkeel", *file.relative_to(SOURCES["evenkeel"]).with_suffix("").parts)) not in imported
     ]
     assert missing == []
 
 
 def test_every_folder_of_tests_is_that_of_some_code_or_says_why_not() -> None:
-    folders = {file.parent.relative_to(TESTS).as_posix() for file in TESTS.rglob("test_*.py")} - {"."}
-    code = {"/".join((below, *path.parts)).strip("/") for below, path in _folders_of_code()}
+    folders = {
+        *(file.parent.relative_to(TESTS).as_posix() for file in TESTS.rglob("test_*.py")),
+        *(f"icontrol_emulator/{file.parent.relative_to(EMULATOR_TESTS)}" for file in EMULATOR_TESTS.rglob("test_*.py")),
+    } - {".", "icontrol_emulator/."}
+    code = {f"{below}{path.as_posix()}" for below, path in _folders_of_code()}
     assert [one for one in sorted(folders) if one not in code and one.split("/")[0] not in ACROSS] == []
 
 
 def _folders_of_code() -> Iterator[tuple[str, Path]]:
     for package, below in ROOTS.items():
-        for file in (SOURCES / package).rglob("__init__.py"):
-            yield below, file.parent.relative_to(SOURCES / package)
+        for file in SOURCES[package].rglob("__init__.py"):
+            yield below, file.parent.relative_to(SOURCES[package])
 
 
 @pytest.mark.parametrize("exempt", [*ELSEWHERE.items(), *WITH_NEIGHBOURS.items()], ids=lambda one: one[0])
 def test_what_is_exempt_is_there_needs_it_and_its_test_exists(exempt: tuple[str, tuple[str, str]]) -> None:
     path, (test, reason) = exempt
-    assert (TESTS / test).is_file() and reason
+    assert at(test).is_file() and reason
     assert path in all_modules() or (path in folders_with_logic() and not has_tests(path))
 
 
 def test_slow_tests_are_there() -> None:
     from tests.tiers.places import SLOW
 
-    assert [place for place in SLOW if not (TESTS / place).exists()] == []
+    places = [TESTS.parent / place if place.startswith("packages/") else TESTS / place for place in SLOW]
+    assert [str(place) for place in places if not place.exists()] == []

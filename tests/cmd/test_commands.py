@@ -18,7 +18,11 @@ from evenkeel.cmd.extras import DISTRIBUTION
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EMULATOR = tomllib.loads((ROOT / "packages" / "icontrol-emulator" / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+
+DECLARED = [*PROJECT["dependencies"], *EMULATOR["dependencies"], *(line for lines in EXTRAS.values() for line in lines)]
+"""Requirements of both distributions and of all extras."""
 
 IMPORTS = """
 import importlib, importlib.machinery, json, pkgutil, sys
@@ -67,14 +71,18 @@ PROCESSES = {
         ],
     ),
     "haproxyd": ("evenkeel.cmd.haproxyd", ["evenkeel.haproxyd", "evenkeel.metrics", "evenkeel.serving", *SHARED]),
-    "emulator": ("icontrol_emulator.__main__", ["icontrol_emulator"]),
 }
 """Extra -> main module, and the rooms of which it may import anything."""
 
 
 def required(extra: str) -> set[str]:
     """The distributions that come with the extra, and with what they need, under their normal names."""
-    waiting = [Requirement(line) for line in PROJECT["dependencies"] + EXTRAS[extra]]
+    return required_by(PROJECT["dependencies"] + EXTRAS[extra])
+
+
+def required_by(lines: list[str]) -> set[str]:
+    """The distributions that come with these requirements, under their normal names."""
+    waiting = [Requirement(line) for line in lines]
     found: dict[str, set[str]] = {}
     while waiting:
         wanted = waiting.pop()
@@ -99,16 +107,20 @@ def required(extra: str) -> set[str]:
 
 
 def modules_of(names: set[str]) -> list[str]:
-    """Modules at the top that these distributions have; and our own."""
+    """Modules at the top that these distributions have."""
     tops = packages_distributions().items()
-    found = {top for top, owners in tops if any(canonicalize_name(owner) in names for owner in owners)}
-    return sorted({*found, "evenkeel", "icontrol_emulator"})
+    return sorted(top for top, owners in tops if any(canonicalize_name(owner) in names for owner in owners))
 
 
 def run(
     extra: str, module: str, rooms: list[str], without: frozenset[str] | set[str] = frozenset()
 ) -> subprocess.CompletedProcess[str]:
-    told = json.dumps([modules_of(required(extra) - without), rooms, OTHERS, module])
+    return run_with([*modules_of(required(extra) - without), "evenkeel"], module, rooms)
+
+
+def run_with(modules: list[str], module: str, rooms: list[str]) -> subprocess.CompletedProcess[str]:
+    """Import the rooms and run ``--help`` of a module, with nothing to import but these modules."""
+    told = json.dumps([modules, rooms, OTHERS, module])
     return subprocess.run(
         [sys.executable, "-c", IMPORTS, told],
         capture_output=True,
@@ -124,6 +136,13 @@ def test_a_process_imports_nothing_but_what_its_extra_brings(extra: str) -> None
     done = run(extra, *PROCESSES[extra])
     assert done.returncode == 0, done.stderr
     assert "usage" in done.stdout.lower()
+
+
+def test_the_emulator_imports_nothing_but_its_own_dependencies() -> None:
+    modules = modules_of(required_by(EMULATOR["dependencies"]))
+    done = run_with([*modules, "icontrol_emulator"], "icontrol_emulator.__main__", ["icontrol_emulator"])
+    assert done.returncode == 0, done.stderr
+    assert "usage" in done.stdout.lower() and "evenkeel" not in modules
 
 
 def test_controllers_know_the_options_and_tables_of_drivers_without_an_agents_libraries() -> None:
@@ -156,7 +175,6 @@ def test_an_haproxy_host_gets_no_broker_no_database_and_no_api() -> None:
         (commands.rabbitmq, "agent"),
         (commands.users, "controller"),
         (commands.db, "controller"),
-        (commands.icontrol_emulator, "emulator"),
     ],
 )
 def test_a_command_whose_extra_is_not_installed_names_it(
@@ -197,7 +215,7 @@ def test_every_command_tells_its_version_even_without_its_extra(
 def test_the_distribution_is_not_named_as_another_project_is() -> None:
     assert PROJECT["name"] == DISTRIBUTION
     wrong = re.compile(r"pip install\S* '?evenkeel\b(?!-)|evenkeel\[")
-    folders = ROOT / "docs", ROOT / "src"
+    folders = ROOT / "docs", ROOT / "src", ROOT / "packages"
     texts = [
         *ROOT.glob("*.md"),
         *(path for each in folders for kind in ("md", "py") for path in each.rglob(f"*.{kind}")),
@@ -215,7 +233,7 @@ def test_every_script_is_a_function_here() -> None:
 
 def test_a_package_has_one_lower_bound_in_all_extras() -> None:
     bounds: dict[str, set[str]] = {}
-    for line in [*PROJECT["dependencies"], *(line for lines in EXTRAS.values() for line in lines)]:
+    for line in DECLARED:
         wanted = Requirement(line)
         bounds.setdefault(canonicalize_name(wanted.name), set()).add(str(wanted.specifier))
     assert {name: found for name, found in bounds.items() if len(found) > 1} == {}
@@ -233,6 +251,5 @@ def test_every_extra_that_hosts_install_is_documented_and_locked() -> None:
 
 def test_every_dependency_has_its_reason_written_down() -> None:
     page = (ROOT / "docs" / "dependencies.md").read_text()
-    lines = [*PROJECT["dependencies"], *(line for lines in EXTRAS.values() for line in lines)]
-    names = {Requirement(line).name for line in lines} - {DISTRIBUTION}
+    names = {Requirement(line).name for line in DECLARED} - {DISTRIBUTION}
     assert [name for name in sorted(names) if name not in page] == []

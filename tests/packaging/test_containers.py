@@ -53,6 +53,7 @@ def test_an_image_runs_its_process_and_says_whether_it_lives(role: str) -> None:
     assert (stage.get("USER") == "evenkeel") is (role != "haproxyd")  # its workers have users of their own
     built = " ".join(arguments for _, arguments in stages()[f"{role}-environment"])
     assert f"--require-hashes -r /build/requirements/{role}.txt" in built
+    assert "--no-deps /build/evenkeel_lbaas-*.whl" in built
 
 
 def test_the_emulators_image_runs_it_with_its_own_libraries_only() -> None:
@@ -65,6 +66,7 @@ def test_the_emulators_image_runs_it_with_its_own_libraries_only() -> None:
     assert stage["EXPOSE"].split() == ["8443", "8444"] and stage["USER"] == "evenkeel"
     built = " ".join(arguments for _, arguments in stages()["emulator-environment"])
     assert "--require-hashes -r /build/requirements/emulator.txt" in built
+    assert "--no-deps /build/icontrol_emulator-*.whl" in built
     locked = (PACKAGING.parent / "requirements" / "emulator.txt").read_text()
     assert "aiohttp==" in locked and "sqlalchemy" not in locked.lower()
 

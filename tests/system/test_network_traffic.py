@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from emulator_tests.wired_site import Host, WiredSite, wired
 from evenkeel.core.networking.networks import NetworkType
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
 from icontrol_emulator import Emulator
 from tests.devices.bigip.networks import make_vtep
 from tests.devices.bigip.rig import BigIpRig, Hands
-from tests.icontrol_emulator.wired_site import Host, WiredSite, wired
 from tests.system.test_networks import TENANTS, AttachedWorld
 from tests.system.test_removed_partitions import DEVICES, delete, gone
 from tests.system.world import ENVIRONMENT

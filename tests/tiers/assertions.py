@@ -5,6 +5,7 @@
 
 import ast
 import io
+import re
 import subprocess
 import sys
 import tarfile
@@ -45,19 +46,25 @@ def _kind_of_call(called: ast.Attribute) -> str | None:
     return called.attr if is_pytests and called.attr in FROM_PYTEST else None
 
 
+def is_of_tests(path: str) -> bool:
+    """Whether a path below the repository's root is a Python file of tests."""
+    return re.fullmatch(r"(packages/[^/]+/)?tests/.*\.py", path) is not None
+
+
 def in_working_tree() -> Iterator[str]:
-    """Sources of all files below ``tests``."""
-    for file in sorted((ROOT / "tests").rglob("*.py")):
-        yield file.read_text()
+    """Sources of all files of tests."""
+    for folder in (ROOT / "tests", *ROOT.glob("packages/*/tests")):
+        for file in sorted(folder.rglob("*.py")):
+            yield file.read_text()
 
 
 def in_revision(revision: str) -> Iterator[str]:
-    """Sources of all files below ``tests`` in a revision. Raises CalledProcessError if git does not have it."""
-    command = ["git", "-C", str(ROOT), "archive", "--format=tar", revision, "tests"]
+    """Sources of all files of tests in a revision. Raises CalledProcessError if git does not have it."""
+    command = ["git", "-C", str(ROOT), "archive", "--format=tar", revision]
     archive = subprocess.run(command, capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         for member in tar:
-            file = tar.extractfile(member) if member.name.endswith(".py") else None
+            file = tar.extractfile(member) if is_of_tests(member.name) else None
             if file is not None:
                 yield file.read().decode()
 

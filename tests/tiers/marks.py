@@ -21,7 +21,8 @@ from tests.tiers.places import (
     release_place,
 )
 
-TESTS = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
+TESTS = ROOT / "tests"
 MARKS = frozenset(("acceptance", "release", "services", "servers", "slow"))
 
 
@@ -37,12 +38,17 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+def place_of(path: Path) -> str:
+    """The name of a file in :mod:`tests.tiers.places`: below ``tests``, or else below the repository's root."""
+    return path.relative_to(TESTS if path.is_relative_to(TESTS) else ROOT).as_posix()
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out a file that has no test ``-m`` selects, unless the command line names it."""
     expression = config.getoption("markexpr", "")
-    if not expression or collection_path.suffix != ".py" or not collection_path.is_relative_to(TESTS):
+    if not expression or collection_path.suffix != ".py" or not collection_path.is_relative_to(ROOT):
         return None
-    if _is_possible(expression, collection_path.relative_to(TESTS).as_posix()):
+    if _is_possible(expression, place_of(collection_path)):
         return None
     named = any(Path(argument.partition("::")[0]).resolve() == collection_path for argument in config.args)
     return None if named else True
@@ -81,7 +87,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Add the marks of each test's place. Raises UsageError for a mark that tests of this place may not have."""
     marks: dict[Path, list[pytest.MarkDecorator]] = {}
     for item in items:
-        path = item.path.relative_to(TESTS).as_posix()
+        path = place_of(item.path)
         if item.path not in marks:
             marks[item.path] = list(_marks_of(path))
         for mark in marks[item.path]:
@@ -123,4 +129,4 @@ def is_changed(place: str) -> bool:
 
 @cache
 def _changed_files() -> frozenset[str] | None:
-    return changed_files(TESTS.parent)
+    return changed_files(ROOT)

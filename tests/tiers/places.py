@@ -1,4 +1,5 @@
-"""Folders and files below ``tests`` that are slow, start servers, or belong to the release tier."""
+"""Folders and files of tests that are slow, start servers, or belong to the release tier: below ``tests``, or below
+``packages`` in the repository's root."""
 
 from typing import NamedTuple
 
@@ -45,7 +46,6 @@ SLOW = {
     "haproxyd/test_daemon_process.py": "a daemon's process",
     "haproxyd/test_own_addresses.py": "daemons' processes",
     "haproxyd/test_unit.py": "a daemon's process, and systemd",
-    "icontrol_emulator/test_strangers.py": "clients in an environment of their own, hundreds of requests",
     "key_managers/barbican/test_real_barbican.py": "a Barbican",
     "key_managers/barbican/test_with_keystone.py": "a Barbican and a Keystone",
     "key_managers/vault/test_key_manager.py": "an OpenBao",
@@ -54,6 +54,9 @@ SLOW = {
     "services": "the servers that tests start",
     "sim": "thousands of simulated seconds",
     "store/test_query_counts.py": "little and much in the database",
+    "packages/icontrol-emulator/tests/emulator_tests/test_strangers.py": (
+        "clients in an environment of their own, hundreds of requests"
+    ),
     "system": "controllers, agents and emulated devices, for minutes of virtual time",
 }
 """What ``scripts/test --quick`` leaves out, and what makes it slow."""
@@ -81,12 +84,12 @@ SERVERS = (
     "equivalence",
     "fuzz",
     "haproxyd",
-    "icontrol_emulator",
     "key_managers/barbican",
     "key_managers/vault",
     "metrics",
     "network/neutron",
     "neutron_agent",
+    "packages/icontrol-emulator",
     "packaging",
     "serving",
     "services",
@@ -157,7 +160,7 @@ RELEASE = {
         "hundreds of histories", ("tests/equivalence/test_many_histories.py",)
     ),
     "equivalence/octavia": ReleaseTests("Octavia's own configurations", ("tests/equivalence/octavia",)),
-    "icontrol_emulator": ReleaseTests("the emulator alone", ("tests/icontrol_emulator", "src/icontrol_emulator")),
+    "packages/icontrol-emulator": ReleaseTests("the emulator alone", ("packages/icontrol-emulator",)),
     "packaging/test_alerts_fire.py": ReleaseTests(
         "every alert, in a live Prometheus",
         ("tests/packaging/test_alerts_fire.py", "tests/services/prometheus.py", "packaging/prometheus"),

@@ -22,13 +22,15 @@ TESTS = marks.TESTS
 @pytest.mark.parametrize("place", [*SLOW, *SERVERS, *PURE, *ACCEPTANCE, *WITHOUT_SERVERS, *RELEASE])
 def test_place_exists(place: str) -> None:
     file, _, test = place.partition("::")
-    assert (TESTS / file).exists()
-    assert f"def {test}" in (TESTS / file).read_text() if test else True
+    path = marks.ROOT / file if file.startswith("packages/") else TESTS / file
+    assert path.exists()
+    assert marks.place_of(path) == file
+    assert f"def {test}" in path.read_text() if test else True
 
 
 @pytest.mark.parametrize("place", RELEASE)
 def test_own_paths_of_release_tests_exist(place: str) -> None:
-    assert [path for path in RELEASE[place].paths if not (TESTS.parent / path).exists()] == []
+    assert [path for path in RELEASE[place].paths if not (marks.ROOT / path).exists()] == []
 
 
 def test_pure_folders_are_inside_of_those_with_servers() -> None:
@@ -38,20 +40,21 @@ def test_pure_folders_are_inside_of_those_with_servers() -> None:
 def test_places_hold_what_is_below_them() -> None:
     assert is_slow("sim/test_seeds.py") and not is_slow("simple/test_seeds.py")
     assert needs_servers("devices/bigip/test_pair.py") and not needs_servers("devices/bigip/render/test_tls.py")
-    assert release_place("icontrol_emulator/test_irules.py::test_a[b]") == "icontrol_emulator"
+    emulator = "packages/icontrol-emulator"
+    assert release_place(f"{emulator}/tests/emulator_tests/test_irules.py::test_a[b]") == emulator
     assert release_place("sim/test_seeds.py::test_more_seeds[1]") == "sim/test_seeds.py::test_more_"
     assert release_place("sim/test_seeds.py::test_the_faults_are_real") is None
 
 
 @pytest.mark.parametrize(
     ("changed", "expected"),
-    [(None, False), ({"src/icontrol_emulator/x.py"}, True), ({"x"}, False)],
+    [(None, False), ({"packages/icontrol-emulator/src/icontrol_emulator/x.py"}, True), ({"x"}, False)],
 )
 def test_release_tests_run_when_their_paths_are_known_to_have_changed(
     changed: set[str] | None, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(marks, "_changed_files", lambda: changed)
-    assert marks.is_changed.__wrapped__("icontrol_emulator") is expected
+    assert marks.is_changed.__wrapped__("packages/icontrol-emulator") is expected
 
 
 @pytest.mark.parametrize(

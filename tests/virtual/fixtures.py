@@ -29,7 +29,7 @@ FOLDERS = ("system", "virtual")
 
 
 def _is_virtual(item: pytest.Item) -> bool:
-    if item.path.relative_to(TESTS).parts[0] in FOLDERS:
+    if item.path.is_relative_to(TESTS) and item.path.relative_to(TESTS).parts[0] in FOLDERS:
         return item.get_closest_marker("real_time") is None
     return item.get_closest_marker("virtual_time") is not None
 

@@ -49,11 +49,6 @@ def users() -> int:
     return _run("evenkeel-users", "evenkeel.cmd.users", "controller")
 
 
-def icontrol_emulator() -> int:
-    """``icontrol-emulator``: a separate package in the same distribution."""
-    return _run("icontrol-emulator", "icontrol_emulator.__main__", "emulator")
-
-
 def _run(command: str, module: str, *extras: str) -> int:
     """Run ``main()`` of the module, if the libraries of one of the extras are installed; ``--version`` needs none."""
     if sys.argv[1:] == ["--version"]:

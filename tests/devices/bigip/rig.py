@@ -1,13 +1,10 @@
 """BIG-IPs for tests: emulated devices, agents that reach them, and a pair of hands that changes things."""
 
-import base64
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import aiohttp
-
+from emulator_tests.admin import Admin
 from evenkeel.core.ports import Device
 from evenkeel.devices.bigip import open_group
 from evenkeel.devices.bigip.naming import GUARD
@@ -45,28 +42,8 @@ VOLATILE = {"generation", "selfLink", "lastModifiedTime", "creationTime", "vsInd
 FOREIGN = "hand-made"
 
 
-class Hands:
-    """Somebody with a browser and the admin's password, on one device."""
-
-    def __init__(self, emulator: Emulator, name: str) -> None:
-        self._emulator = emulator
-        self._url = emulator.devices[name].url
-        self._login = "Basic " + base64.b64encode(b"admin:admin").decode()
-
-    async def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        async with (
-            aiohttp.ClientSession() as http,
-            http.request(
-                method,
-                f"{self._url}/mgmt/tm/{path}",
-                data=None if body is None else json.dumps(body),
-                headers={"Content-Type": "application/json", "Authorization": self._login},
-                ssl=False,
-            ) as answer,
-        ):
-            text = await answer.text()
-            assert answer.status == 200, f"{method} {path}: {answer.status} {text}"
-            return dict(json.loads(text)) if text else {}
+class Hands(Admin):
+    """An administrator who changes and lists the objects of one device."""
 
     async def items(self, kind: str, partition: str = PARTITION) -> dict[str, dict[str, Any]]:
         """The objects of a type in a partition, by name, without what changes by itself."""

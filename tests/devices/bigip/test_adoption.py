@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from emulator_tests.client import Backend, fetch, free_port
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceRejected
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import PARTITION, BigIpRig
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, listener, member, pool, service, session_of
-from tests.icontrol_emulator.client import Backend, fetch, free_port
 from tests.waiting import eventually
 
 VIP = f"127.{os.getpid() % 250 + 2}.77.9"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from emulator_tests.wired_site import WiredSite, wired
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.networking.networks import NetworkType
 from icontrol_emulator import Emulator
@@ -17,7 +18,6 @@ from tests.devices.bigip.rig import BigIpRig
 from tests.devices.bigip.test_common_networks import networks, shared, used
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, gone
-from tests.icontrol_emulator.wired_site import WiredSite, wired
 from tests.waiting import eventually
 
 UNDERLAY = 4000

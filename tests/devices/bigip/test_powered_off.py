@@ -11,12 +11,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from msgspec.structs import replace
 
+from emulator_tests.client import Backend, fetch, free_port
 from evenkeel.core.devices.service import ServiceDefinition, ServiceMember
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.devices.owner import Owner
 from tests.devices.services import batch, gone, listener, member, pool, service
-from tests.icontrol_emulator.client import Backend, fetch, free_port
 from tests.waiting import eventually
 
 LOAD_BALANCERS = 40

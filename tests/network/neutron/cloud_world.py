@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import func, select
 
+from emulator_tests.wired_site import WiredSite
 from evenkeel.agent.watched_device import watched
 from evenkeel.api.app import create_app
 from evenkeel.cmd.agent import MovedNetworks
@@ -26,7 +27,6 @@ from icontrol_emulator.wiring import namespaces
 from tests.api.client import Client
 from tests.devices.bigip.networks import make_vtep
 from tests.devices.bigip.rig import BigIpRig, Hands
-from tests.icontrol_emulator.wired_site import WiredSite
 from tests.network.conftest import session_to
 from tests.network.neutron_server.sharing import NeutronPlace
 from tests.system.test_removed_partitions import DEVICES, PairWorld

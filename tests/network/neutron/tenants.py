@@ -5,9 +5,9 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from emulator_tests.wired_site import Host
 from tests.devices.bigip.networks import TRAFFIC_GROUP
 from tests.devices.bigip.rig import Hands
-from tests.icontrol_emulator.wired_site import Host
 from tests.network.neutron.cloud_world import DEVICE_ENDS, UNDERLAY, CloudWorld
 from tests.network.neutron.conftest import Cloud
 from tests.network.neutron.f5_layout import ATTRIBUTES, PROFILES, Member, Objects, Place, place_objects, tenant_objects

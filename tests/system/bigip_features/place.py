@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from emulator_tests.test_strangers import SCRIPTS, SECONDS
 from evenkeel.api.app import create_app
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.networking.addresses import AddressRules
@@ -22,7 +23,6 @@ from icontrol_emulator import Emulator
 from tests.api.client import Client
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.tls_behaviour import BALANCER, REVOKED, REVOKED_MEMBER, ROOT, SHOP, WWW
-from tests.icontrol_emulator.test_strangers import SCRIPTS, SECONDS
 from tests.key_managers.authority import INTERMEDIATE
 from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually
