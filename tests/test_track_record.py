@@ -9,6 +9,7 @@ from tests.sim.bugs import BUGS
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "explanation" / "track-record.md"
+EVIDENCE = PAGE.with_name("guarantees-evidence.md")
 TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::([\w:]+))?`")
 BUG = re.compile(r"`python -m tests\.sim\.bugs ((?:\"[^\"]+\" ?)+)`")
 FAULT = re.compile(r"`python -m tests\.equivalence --fault (\w+) --seed (\d+) --steps (\d+)`")
@@ -52,6 +53,11 @@ def test_named_tests_exist() -> None:
 def test_named_planted_bugs_have_a_recorded_seed() -> None:
     names = [name for found in BUG.findall(PAGE.read_text()) for name in re.findall(r'"([^"]+)"', found)]
     assert names and [name for name in names if name not in BUGS or BUGS[name].found_at is None] == []
+
+
+def test_evidence_names_each_planted_bug() -> None:
+    lines = [line for line in EVIDENCE.read_text().splitlines() if line.startswith("| ")]
+    assert {name for line in lines for name in re.findall("`([^`]+)`", line.split("|")[3])} == BUGS.keys()
 
 
 def test_named_planted_faults_have_their_recorded_history() -> None:
