@@ -39,8 +39,9 @@ async def api(app: Application) -> AsyncIterator[Client]:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Two controllers and an agent of a no-op device, each a process: for tests that drive real clients."""
+    """Two controllers and an agent of a no-op device, each a process: for tests that drive real clients. They end with
+    this folder's tests, for idle controllers with such short intervals use a tenth of a core."""
     with Stack.started(tmp_path_factory.mktemp("stack"), controllers=2) as running:
         yield running

@@ -10,6 +10,10 @@ RERUN_AT_MOST = 10
 """When more tests fail, something is broken, and no repetition makes that clearer."""
 NO_TESTS = 5
 """Exit code of pytest when no test was selected."""
+WORKERS_AT_MOST = 4
+DISTRIBUTION = "worksteal"
+"""``--dist`` of pytest-xdist. Each worker begins with consecutive tests, so that fixtures of a module or package are
+set up by one worker; workers that have run out of tests take over half of those of another."""
 
 _SERVERS = "(services or servers)"
 
@@ -20,9 +24,13 @@ class Tier(NamedTuple):
     name: str
     marks: str
     """Expression for ``-m``."""
-    distribution: str
-    """``--dist`` of pytest-xdist. Modules with costly fixtures stay on one worker by their mark ``xdist_group``; tests
-    without servers run wherever a worker is free."""
+    is_waiting: bool = False
+    """Whether its tests wait for processes and sockets most of the time, so that more of them than there are cores may
+    run at once."""
+
+    def workers(self, cores: int) -> int:
+        """Number of pytest processes on a machine with so many cores."""
+        return min(cores, WORKERS_AT_MOST) + self.is_waiting
 
 
 def tiers(mode: Mode, marks: str = "") -> list[Tier]:
@@ -32,11 +40,11 @@ def tiers(mode: Mode, marks: str = "") -> list[Tier]:
         only.append("not release")
     if mode == "quick":
         only.append("not slow")
-        return [Tier("quick tests", _all("not services and not acceptance", *only), "worksteal")]
+        return [Tier("quick tests", _all("not services and not acceptance", *only))]
     return [
-        Tier("tests without servers", _all(f"not {_SERVERS} and not acceptance", *only), "worksteal"),
-        Tier("tests with servers", _all(f"{_SERVERS} and not acceptance", *only), "loadgroup"),
-        Tier("acceptance", _all("acceptance", *only), "loadgroup"),
+        Tier("tests without servers", _all(f"not {_SERVERS} and not acceptance", *only)),
+        Tier("tests with servers", _all(f"{_SERVERS} and not acceptance", *only), is_waiting=True),
+        Tier("acceptance", _all("acceptance", *only), is_waiting=True),
     ]
 
 

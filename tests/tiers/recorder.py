@@ -69,7 +69,7 @@ class _Writer:
             self._outcomes[report.nodeid] = Outcome("failed", ends=ends_of(report.longreprtext))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        name = _without_group(report.nodeid)
+        name = report.nodeid
         known = self._outcomes.get(name)
         properties: dict[str, Any] = dict(report.user_properties)
         # the report of a crashed worker has no properties: those of the test's earlier phases hold
@@ -92,8 +92,3 @@ class _Writer:
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         write(self._path, Run(int(exitstatus), self._outcomes))
-
-
-def _without_group(node_id: str) -> str:
-    """The node id that pytest takes: ``--dist loadgroup`` adds ``@GROUP``."""
-    return node_id.rpartition("@")[0] if node_id.rfind("@") > max(node_id.rfind("]"), 0) else node_id

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.tiers import outcomes
-from tests.tiers.plan import Tier
+from tests.tiers.plan import DISTRIBUTION, Tier
 
 ROOT = Path(__file__).parents[2]
-WORKERS_AT_MOST = 4
 
 
 def environment_of_tests() -> dict[str, str]:
@@ -38,9 +37,9 @@ class Runner:
 
     def run_tier(self, tier: Tier) -> outcomes.Run | None:
         """Outcomes of one tier; None if pytest ended without them."""
-        workers = self._environment.get("EVENKEEL_TEST_WORKERS") or str(min(os.cpu_count() or 2, WORKERS_AT_MOST))
+        workers = self._environment.get("EVENKEEL_TEST_WORKERS") or str(tier.workers(os.cpu_count() or 2))
         print(f"== {tier.name}", flush=True)
-        arguments = ["-rs", "-n", workers, "--dist", tier.distribution, *self._arguments, "-m", tier.marks]
+        arguments = ["-rs", "-n", workers, "--dist", DISTRIBUTION, *self._arguments, "-m", tier.marks]
         return self._pytest(arguments, stdout=None)
 
     def run_alone(self, name: str) -> tuple[outcomes.Run | None, tuple[str, ...]]:

@@ -6,7 +6,7 @@ import pytest
 from _pytest.mark.expression import Expression
 
 from tests.tiers.outcomes import Outcome, Run
-from tests.tiers.plan import NO_TESTS, RERUN_AT_MOST, Mode, is_incomplete, tiers, verdict
+from tests.tiers.plan import NO_TESTS, RERUN_AT_MOST, WORKERS_AT_MOST, Mode, is_incomplete, tiers, verdict
 
 MARKS = ("services", "servers", "acceptance", "slow", "release")
 FAILED, PASSED = Outcome("failed"), Outcome("passed")
@@ -42,6 +42,12 @@ def test_every_test_is_in_one_tier_of_a_release_run_and_in_one_or_none_of_the_ot
 )
 def test_tier_follows_from_marks(marks: set[str], tier: str) -> None:
     assert selecting("full", marks) == [tier]
+
+
+def test_tiers_that_wait_have_a_worker_more_than_there_are_cores_up_to_the_limit() -> None:
+    quick, *with_servers = tiers("full")
+    assert [quick.workers(cores) for cores in (1, 2, 64)] == [1, 2, WORKERS_AT_MOST]
+    assert all(tier.workers(2) == 3 and tier.workers(64) == WORKERS_AT_MOST + 1 for tier in with_servers)
 
 
 def test_marks_of_the_command_line_restrict_every_tier() -> None:

@@ -22,7 +22,6 @@ def test_broken():
     assert 1 == 2
 
 @pytest.mark.services
-@pytest.mark.xdist_group("a")
 @pytest.mark.parametrize("address", ["a@b"])
 def test_flaky(address):
     seen = pathlib.Path("seen")
@@ -77,7 +76,7 @@ def runner(tmp_path: Path) -> Runner:
 
 
 def test_outcomes_are_recorded_and_only_delayed_failures_are_repeated(runner: Runner) -> None:
-    run = runner.run_tier(Tier("all", "not nothing", "loadgroup"))
+    run = runner.run_tier(Tier("all", "not nothing"))
     assert run is not None and run.exit_code == 1
     assert outcomes.counted(run.tests.values()) == outcomes.Counts(passed=1, failed=4, skipped=1)
     failed = {name: test for name, test in run.tests.items() if test.outcome == "failed"}
@@ -91,7 +90,7 @@ def test_outcomes_are_recorded_and_only_delayed_failures_are_repeated(runner: Ru
 
 def test_cpu_time_of_shared_fixtures_ends_is_no_tests(runner: Runner, tmp_path: Path) -> None:
     (tmp_path / "test_shared.py").write_text(SHARED_BURNER)
-    run = runner.run_tier(Tier("one worker", "not services", "loadgroup"))
+    run = runner.run_tier(Tier("one worker", "not services"))
     assert run is not None
     measured = [test.cpu_seconds for name, test in run.tests.items() if "shared" in name]
     assert len(measured) == 2 and max(measured) < BURNED_SECONDS
@@ -99,7 +98,7 @@ def test_cpu_time_of_shared_fixtures_ends_is_no_tests(runner: Runner, tmp_path: 
 
 def test_collection_error_is_recorded_as_a_failure_that_is_not_repeated(runner: Runner, tmp_path: Path) -> None:
     (tmp_path / "test_suite.py").write_text("import nothing_of_this_name\n")
-    run = runner.run_tier(Tier("all", "not nothing", "worksteal"))
+    run = runner.run_tier(Tier("all", "not nothing"))
     assert run is not None and verdict(run.tests).repeated == []
     assert run.tests["test_suite.py"].outcome == "failed"
 
