@@ -93,8 +93,7 @@ def page() -> str:
             parts.append(WHOLE)
         elif heading == SINGLE:
             parts.append(OPTIONAL)
-        rows = [f"| {name(one)} | {one.kind} | {one.text} |" for one in lines]
-        parts.append("\n".join(["| metric and labels | type | meaning |", "|---|---|---|", *rows]) + "\n")
+        parts.append("\n".join(f"- {name(one)} ({one.kind}): {one.text}" for one in lines) + "\n")
     return "\n".join(parts)
 
 

@@ -4,6 +4,7 @@ installed device drivers declare.
 ``--check`` only compares; ``--print`` writes to standard output.
 """
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -29,14 +30,15 @@ Samples: [controller](controller.ini.sample), [agent](agent.ini.sample), [haprox
 Lists are separated by commas; in a value `$name` stands for the value of option `name`, and a `$` is written `$$`.
 `scripts/generate_options_reference.py` generates this page; `--print` shows the options of other packages' drivers too.
 """
-COLUMNS = "| option | type | default | meaning |\n|---|---|---|---|\n"
+HOW_TO = re.compile(r"(?<!\.\./)how-to/([\w-]+)\.md")
+SENTENCE_ENDS = re.compile(r"(?<=[a-z)`0-9][.?]) (?=[A-Z])")
 NOTES = {
-    "identity": " (and oslo.policy's and Keystone's: see how-to/authentication.md)",
-    "neutron": " (and keystoneauth's options: see how-to/use-neutron.md)",
-    "barbican": " (and keystoneauth's options: see how-to/keep-certificates.md)",
-    "vault": " (see how-to/keep-certificates.md)",
-    "certificates": " (see how-to/keep-certificates.md)",
-    "neutron_agent": " (see how-to/attach-bigips-to-networks.md)",
+    "identity": "See how-to/authentication.md, also for the options of oslo.policy and Keystone.",
+    "neutron": "See how-to/use-neutron.md; further options are keystoneauth's.",
+    "barbican": "See how-to/keep-certificates.md; further options are keystoneauth's.",
+    "vault": "See how-to/keep-certificates.md.",
+    "certificates": "See how-to/keep-certificates.md.",
+    "neutron_agent": "See how-to/attach-bigips-to-networks.md.",
 }
 CONDITIONS = {
     "neutron": " with driver = neutron",
@@ -63,13 +65,29 @@ def of(process: str, declared: sections.OptionGroups) -> Iterator[tuple[str, Seq
     """A process's sections but for ``[DEFAULT]``."""
     for name, listed in declared.items():
         if name is not None:
-            yield f"{process}{CONDITIONS.get(name, '')}, `[{name}]`{NOTES.get(name, '')}", listed
+            yield f"{process}{CONDITIONS.get(name, '')}, `[{name}]`", listed
 
 
-def row(option: cfg.Opt) -> str:
-    """One option as a table row."""
-    default = "" if option.default in (None, [], "") else f"`{option.default}`"
-    return f"| `{option.name}` | {kind(option)} | {default} | {option.help} |"
+def line(option: cfg.Opt) -> str:
+    """One option as an item of a list."""
+    default = "" if option.default in (None, [], "") else f"; default `{option.default}`"
+    return f"- `{option.name}` ({kind(option)}{default}): {SENTENCE_ENDS.sub(chr(10) + '  ', option.help)}"
+
+
+def distinct() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
+    """Titles and options of the page; a section that several processes have alike comes once."""
+    found: list[tuple[str, Sequence[cfg.Opt]]] = []
+    for title, listed in tables():
+        process, _, section = title.rpartition(", ")
+        alike = next(
+            (n for n, (other, its) in enumerate(found) if its is listed and other.endswith(f", {section}")), None
+        )
+        if alike is None:
+            found.append((title, listed))
+        else:
+            others = found[alike][0].removesuffix(f", {section}")
+            found[alike] = (f"{others} and {process}, {section}", listed)
+    yield from found
 
 
 def kind(option: cfg.Opt) -> str:
@@ -81,10 +99,10 @@ def kind(option: cfg.Opt) -> str:
 def page() -> str:
     """The whole page."""
     parts = [HEAD]
-    for title, listed in tables():
-        rows = "\n".join(map(row, listed))
-        parts.append(f"\n## {title}\n\n{COLUMNS}{rows}\n")
-    return "".join(parts)
+    for title, listed in distinct():
+        note = NOTES.get(title.rpartition("`[")[2].removesuffix("]`"), "")
+        parts.append("\n".join([f"\n## {title}\n", *([f"{note}\n"] if note else []), *map(line, listed), ""]))
+    return HOW_TO.sub(r"[\1](../how-to/\1.md)", "".join(parts))
 
 
 def main() -> int:

@@ -171,10 +171,8 @@ def test_the_reference_shows_its_options(installed: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(installed)},
     ).stdout
     assert "## Agent with device_driver = jsonfile, `[jsonfile]`" in page
-    assert (
-        "| `lock_timeout` | number | `10.0` | 0.1 to 60 | Seconds to wait for an agent that is writing a file. |"
-        in page
-    )
+    lock_timeout = "- `lock_timeout` (number: 0.1 to 60; default `10.0`): Seconds to wait for an agent that is writing"
+    assert f"{lock_timeout} a file.\n" in page
 
 
 def test_the_api_knows_what_it_cannot_do(installed: Path) -> None:
