@@ -43,7 +43,6 @@ ELSEWHERE = {
     "api/neutron/v2": ("api/neutron/test_lbaas_v2.py", "as its clients see it"),
     "devices/bigip/icontrol": ("devices/bigip/test_faults.py", "against the stand-in, which fails as told"),
     "devices/bigip/ownership": ("devices/bigip/test_guards.py", "against the stand-in, by two owners at once"),
-    "store/migrations/versions": ("store/test_migrations.py", "all of them in a row, on each database"),
     "icontrol_emulator/config": ("icontrol_emulator/test_objects.py", "a stranger: by its HTTP API alone"),
     "icontrol_emulator/config/policies": ("icontrol_emulator/test_policies.py", "the same"),
     "icontrol_emulator/config/rules": ("icontrol_emulator/test_refusals.py", "the same"),

@@ -2,15 +2,20 @@ import pytest
 from sqlalchemy import text
 
 from evenkeel.core.kit.errors import StoreUnavailable
-from evenkeel.store.migrations import revisions
+from evenkeel.store import migrations
+from evenkeel.store.migrations import administration, revisions
 from evenkeel.store.migrations.administration import schema_state, stamp
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import open_store
+from tests.store import next_version
 
 
-async def test_the_schemas_revision_is_seen_and_set(empty_database: str) -> None:
+async def test_the_schemas_revision_is_seen_and_set(empty_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (migrations, administration):
+        monkeypatch.setattr(module, "configuration", next_version.configuration)
     store = open_store(empty_database)
     database, known = store.database, revisions()
+    assert len(known) == 3
     try:
         state = await database.read(schema_state)
         assert (state.present, state.pending, state.usable, state.newer) == ("", known, False, False)

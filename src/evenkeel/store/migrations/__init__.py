@@ -2,12 +2,15 @@
 
 Several processes may start at once: it is one transaction under a lock, so one process migrates and the others find it
 done (MariaDB: see :mod:`evenkeel.store.migrations.mariadb`). A migration only adds, so that processes of the previous
-version go on working beside those of this one; hence a schema newer than this code is left unchanged and used.
+version go on working beside those of this one; hence a schema newer than this code is left unchanged and used. A
+database of a development version, from before the first release, is refused.
 
 After a change of :mod:`evenkeel.store.records.schema`,
 ``python -m evenkeel.store.migrations "what changed"`` drafts the migration, to be read and corrected.
 """
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import structlog
@@ -25,16 +28,34 @@ from evenkeel.store.migrations import mariadb
 _LOCK_KEY = 0x6576656E6B65656C  # "evenkeel"
 LOCK_SECONDS = 25
 UPGRADE_ATTEMPTS = 20
-__all__ = ["configuration", "mariadb", "revisions", "upgrade"]
+_DEVELOPMENT = re.compile(r"\d{4}")
+"""Revisions of the migrations that :mod:`evenkeel.store.migrations.versions.v0001_baseline` replaced."""
+__all__ = ["DevelopmentSchema", "configuration", "mariadb", "refuse_development", "revisions", "upgrade"]
 _log = structlog.get_logger(__name__)
+
+
+class DevelopmentSchema(ValueError):
+    """The database has tables of a development version from before 0.1.0, which are not upgraded."""
+
+
+def refuse_development(present: Iterable[str]) -> None:
+    """Raise :class:`DevelopmentSchema` if a revision found in a database is one from before the first release."""
+    for revision in present:
+        if _DEVELOPMENT.fullmatch(revision):
+            raise DevelopmentSchema(
+                f"the database has revision {revision} of a development version before 0.1.0, which is not upgraded:"
+                " stop all controllers, drop the database and create it empty (SQLite: delete its file, -wal and -shm),"
+                " and start a controller, which makes the tables"
+            )
 
 
 def upgrade(connection: Connection) -> str:
     """Upgrade the tables to this version, if they are older; returns the revision of the schema that there is then.
-    Part of the caller's transaction."""
+    Part of the caller's transaction. Raises :class:`DevelopmentSchema`."""
     if connection.dialect.name == "postgresql":
         # SQLite's BEGIN IMMEDIATE is lock enough
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
+    refuse_development(MigrationContext.configure(connection).get_current_heads())
     if connection.dialect.name == "mariadb":
         return _upgrade_mariadb(connection)
     return _upgrade(connection)
@@ -107,5 +128,5 @@ def configuration() -> Config:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
-    config.set_main_option("file_template", "v%%(rev)s_%%(slug)s")
+    config.set_main_option("file_template", "%%(rev)s_%%(slug)s")
     return config

@@ -16,7 +16,7 @@ def main(message: str) -> None:
     with create_engine("sqlite://").begin() as connection:
         upgrade(connection)
         config.attributes["connection"] = connection
-        command.revision(config, message=message, autogenerate=True, rev_id=f"{number:04}")
+        command.revision(config, message=message, autogenerate=True, rev_id=f"v{number:04}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.core.kit.values import Value
-from evenkeel.store.migrations import configuration, revisions
+from evenkeel.store.migrations import configuration, refuse_development, revisions
 
 
 class SchemaState(Value):
@@ -26,8 +26,9 @@ class SchemaState(Value):
 
 
 def schema_state(connection: Connection) -> SchemaState:
-    """Changes nothing."""
+    """Changes nothing. Raises :class:`evenkeel.store.migrations.DevelopmentSchema`."""
     present = MigrationContext.configure(connection).get_current_heads()
+    refuse_development(present)
     known = revisions()
     newer = any(revision not in known for revision in present)
     reached = max((known.index(revision) for revision in present if revision in known), default=-1)
