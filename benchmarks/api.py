@@ -52,8 +52,8 @@ async def serve(database: str, port: int, identity: str, folder: Path, *, quotas
     import uvicorn
 
     from evenkeel.api.app import create_app
-    from evenkeel.cmd.logs import set_up_logs
-    from evenkeel.cmd.runtime import tune_collector
+    from evenkeel.cmd.process.logs import set_up_logs
+    from evenkeel.cmd.process.runtime import tune_collector
     from evenkeel.core.control.environments import Environment
     from evenkeel.core.control.writes import Change
     from evenkeel.core.resources.model import Subnet
@@ -270,7 +270,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        from evenkeel.cmd.serving import run_serving
+        from evenkeel.cmd.controllers.serving import run_serving
 
         run_serving(serve(options.database, options.serve, options.identity[0], options.folder, quotas=options.quotas))
         return

@@ -58,7 +58,7 @@ def opened_password_file(folder: Path) -> Any:
     """The identity of :func:`one_user`."""
     from evenkeel.api.identity.password_file import PasswordFileIdentity
     from evenkeel.api.identity.users import watched_users
-    from evenkeel.cmd.runtime import SystemClock
+    from evenkeel.cmd.process.runtime import SystemClock
 
     return PasswordFileIdentity(watched_users(folder / "users"), SystemClock())
 

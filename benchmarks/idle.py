@@ -27,7 +27,7 @@ from benchmarks.sizing import ask, wait_for
 from evenkeel.agent.service import AgentService
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.factory import open_bus
-from evenkeel.cmd.runtime import SystemClock, start_bus
+from evenkeel.cmd.process.runtime import SystemClock, start_bus
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from tests.services.postgres import PostgreSQL
 from tests.services.rabbitmq import RabbitMQ

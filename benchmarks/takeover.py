@@ -23,7 +23,7 @@ import structlog
 from evenkeel.agent.service import AgentService
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.memory import MemoryBus, MemoryHub
-from evenkeel.cmd.runtime import SystemClock, tune_collector
+from evenkeel.cmd.process.runtime import SystemClock, tune_collector
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control.environments import Environment

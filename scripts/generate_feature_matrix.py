@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import get_args
 
-from evenkeel.cmd.capabilities import load_capabilities
+from evenkeel.cmd.controllers.capabilities import load_capabilities
 from evenkeel.core.devices.capabilities import (
     INSERT_HEADERS,
     LISTENER_DEFAULTS,

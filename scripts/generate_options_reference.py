@@ -9,14 +9,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from evenkeel.cmd.options.options.logging_options import LOGGING
 from oslo_config import cfg
 
-from evenkeel.cmd import options
 from evenkeel.cmd.configuration import sections
 from evenkeel.cmd.configuration.processes import PROCESSES
 from evenkeel.cmd.configuration.sample import sample
-from evenkeel.cmd.device_drivers import declared_options, installed_drivers
-from evenkeel.cmd.logs import LOGGING
+from evenkeel.cmd.options import options
+from evenkeel.cmd.options.device_drivers import declared_options, installed_drivers
 from evenkeel.config.values import allowed_values, type_of
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "options.md"

@@ -8,7 +8,7 @@ from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
-from evenkeel.cmd.runtime import SystemClock
+from evenkeel.cmd.process.runtime import SystemClock
 from evenkeel.core.devices.device import (
     DeviceFacts,
     EnhancedServices,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from evenkeel.agent import common_shard
 from evenkeel.agent.common_shard import LATE_SECONDS, CommonShardWorker, _parts, with_devices
 from evenkeel.agent.inventory import Findings
-from evenkeel.cmd.runtime import SystemClock
+from evenkeel.cmd.process.runtime import SystemClock
 from evenkeel.core.devices.device import DeviceState, Observation
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.protocol import messages as m

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from evenkeel.agent.service import AgentRefused, AgentService
 from evenkeel.bus.memory import MemoryBus, MemoryHub
-from evenkeel.cmd.runtime import SystemClock
+from evenkeel.cmd.process.runtime import SystemClock
 from evenkeel.core.devices.device import DeviceState
 from evenkeel.core.protocol import messages as m
 from evenkeel.devices.noop import NoopGroup, NoopMemory

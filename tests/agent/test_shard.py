@@ -9,7 +9,7 @@ import pytest
 
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.retries import Retries
-from evenkeel.cmd.runtime import SystemClock
+from evenkeel.cmd.process.runtime import SystemClock
 from evenkeel.core.control.epochs import ShardEpoch
 from evenkeel.core.devices.device import Repair, Retirement
 from evenkeel.core.kit.backoff import Backoff

@@ -11,10 +11,10 @@ from typing import Any
 import trustme
 
 from evenkeel.api.app import create_app
-from evenkeel.cmd import identity_options, options
-from evenkeel.cmd.admission import open_admission
 from evenkeel.cmd.configuration import loading
-from evenkeel.cmd.serving import Server, server_of
+from evenkeel.cmd.controllers.admission import open_admission
+from evenkeel.cmd.controllers.serving import Server, server_of
+from evenkeel.cmd.options import identity_options, options
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import open_store
 from tests.api.client import Sink

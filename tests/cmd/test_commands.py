@@ -13,8 +13,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from evenkeel import __version__
-from evenkeel.cmd import commands, extras
-from evenkeel.cmd.extras import DISTRIBUTION
+from evenkeel.cmd import commands
+from evenkeel.cmd.options import extras
+from evenkeel.cmd.options.extras import DISTRIBUTION
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cmd import options
 from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.controller_parts import parse_environment
-from evenkeel.cmd.controller_process import start_store
+from evenkeel.cmd.controllers.controller_parts import parse_environment
+from evenkeel.cmd.controllers.controller_process import start_store
+from evenkeel.cmd.options import options
 from evenkeel.core.resources.statuses import FailbackMode
 from evenkeel.store.sql_store import open_store
 

@@ -11,7 +11,7 @@ from cryptography import x509
 
 from evenkeel.cmd import haproxyd
 from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.haproxyd_options import HAPROXYD, daemon_settings, http_settings
+from evenkeel.cmd.options.haproxyd_options import HAPROXYD, daemon_settings, http_settings
 from evenkeel.haproxyd.api.credentials import read_hashes
 from evenkeel.haproxyd.api.tls import make_certificates, server_context
 

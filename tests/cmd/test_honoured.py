@@ -13,9 +13,9 @@ import evenkeel
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER, HAPROXYD, OptionGroups
-from evenkeel.cmd.haproxyd_options import daemon_settings, http_settings
-from evenkeel.cmd.limit_options import load_balancer_limits
-from evenkeel.cmd.quota_options import default_quotas
+from evenkeel.cmd.options.haproxyd_options import daemon_settings, http_settings
+from evenkeel.cmd.options.limit_options import load_balancer_limits
+from evenkeel.cmd.options.quota_options import default_quotas
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.devices.bigip.options import OPTIONS as BIGIP
 from evenkeel.devices.bigip.options import BigIpOptions

@@ -1,5 +1,5 @@
-from evenkeel.cmd.haproxyd_options import HAPROXYD
-from evenkeel.cmd.options import API
+from evenkeel.cmd.options.haproxyd_options import HAPROXYD
+from evenkeel.cmd.options.options import API
 from evenkeel.config.connections import connection_options
 
 DECLARED = connection_options(connections_max=16, per_address_max=1, header_seconds=1.0, spare_files=1)

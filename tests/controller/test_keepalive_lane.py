@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evenkeel.bus.memory import MemoryBus, MemoryHub
-from evenkeel.cmd.runtime import SystemClock
+from evenkeel.cmd.process.runtime import SystemClock
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control.environments import Environment

@@ -14,9 +14,9 @@ import pytest
 from oslo_config import cfg
 
 from evenkeel.cmd.agent import driver_options, open_device
-from evenkeel.cmd.capabilities import load_capabilities
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
+from evenkeel.cmd.controllers.capabilities import load_capabilities
 from evenkeel.core.ports import Device
 from tests.devices.contract import DeviceContract
 from tests.devices.owner import Owner

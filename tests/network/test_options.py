@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from evenkeel.cmd import network_options
 from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.network_options import OpenedNetwork, open_network
+from evenkeel.cmd.options import network_options
+from evenkeel.cmd.options.network_options import OpenedNetwork, open_network
 from evenkeel.core.kit.errors import NetworkUnavailable
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.network.claims import Claims

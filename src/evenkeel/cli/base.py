@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from uuid import UUID
 
+from cliff.app import App
 from cliff.command import Command
 from cliff.lister import Lister
 from cliff.show import ShowOne
@@ -12,9 +13,6 @@ from cliff.show import ShowOne
 from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import formatted, narrowed, titled
 from evenkeel.cli.watch import add_watch_argument, watched
-
-if TYPE_CHECKING:
-    from evenkeel.cli.main import EvenKeelApp
 
 SOMETHING_WRONG = 1
 """Exit code if the output shows problems."""
@@ -28,10 +26,19 @@ MAX_PAGES = 1000
 NO_FILTERS: Mapping[str, Any] = {}
 
 
+class Application(App):
+    """The application as its commands see it."""
+
+    client: Client
+    """Client of the operators' API; set before a command runs."""
+    exit_code: int | None = None
+    """Exit code instead of that of the command; None: the command's."""
+
+
 class ApiCommand(Command):
     """A command that uses the operators' API."""
 
-    app: "EvenKeelApp"
+    app: Application
 
     @property
     def client(self) -> Client:
@@ -58,7 +65,7 @@ class ListCommand(ApiCommand, Lister):
         return parser
 
     def run(self, parsed_args: Any) -> int:
-        return watched(self, parsed_args, super().run)
+        return watched(self.app.stdout, self.app.stderr, parsed_args, super().run)
 
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
         """Print the rows in the chosen format."""
@@ -88,7 +95,11 @@ class ShowCommand(ApiCommand, ShowOne):
         return parser
 
     def run(self, parsed_args: Any) -> int:
-        return watched(self, parsed_args, super().run) if self.may_watch else int(super().run(parsed_args))
+        return (
+            watched(self.app.stdout, self.app.stderr, parsed_args, super().run)
+            if self.may_watch
+            else int(super().run(parsed_args))
+        )
 
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
         """Print the object in the chosen format."""

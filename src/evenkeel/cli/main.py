@@ -9,7 +9,6 @@ from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cliff.app import App
 from cliff.command import Command
 from cliff.commandmanager import CommandManager
 
@@ -39,6 +38,7 @@ from evenkeel.cli import (
     subnets,
     trees,
 )
+from evenkeel.cli.base import Application
 from evenkeel.cli.client import Client, ClientError, UsageError
 from evenkeel.cli.config_import.command import ImportConfig
 from evenkeel.cli.login import login_headers
@@ -111,11 +111,10 @@ COMMANDS: dict[str, type[Command]] = {
 NO_COMMANDS: Mapping[str, type[Command]] = {}
 
 
-class EvenKeelApp(App):
+class EvenKeelApp(Application):
     """The command tree. ``client`` is ready when a command runs."""
 
     NAME = "evenkeel"
-    client: Client
 
     def __init__(self, commands: Mapping[str, type[Command]]) -> None:
         manager = CommandManager()
@@ -128,7 +127,6 @@ class EvenKeelApp(App):
             deferred_help=True,  # --help after a command is that command's
         )
         self.stderr = EscapedStream(self.stderr)
-        self.exit_code: int | None = None
 
     def build_option_parser(
         self, description: str | None, version: str | None, argparse_kwargs: dict[str, Any] | None = None

@@ -3,12 +3,9 @@
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from evenkeel.cli.client import ClientError
-
-if TYPE_CHECKING:
-    from evenkeel.cli.base import ApiCommand
 
 DEFAULT_SECONDS = 2.0
 MIN_SECONDS = 0.5
@@ -28,18 +25,20 @@ def add_watch_argument(parser: ArgumentParser) -> None:
     )
 
 
-def watched(command: "ApiCommand", parsed_args: Namespace, show: Callable[[Namespace], int]) -> int:
-    """Show once, or repeatedly until interrupted, even while no controller answers."""
+def watched(out: TextIO, errors: TextIO, parsed_args: Namespace, show: Callable[[Namespace], int]) -> int:
+    """Call ``show`` once, or repeatedly until interrupted, even while no controller answers; returns the exit code.
+    ``out``: stream that ``show`` writes to, cleared before each call if it is a terminal; ``errors``: stream for errors
+    between two calls.
+    """
     if parsed_args.watch is None:
         return show(parsed_args)
-    out = command.app.stdout
     while True:
         try:
             if out.isatty():
                 out.write(CLEAR)
             show(parsed_args)
         except ClientError as error:
-            command.app.stderr.write(f"{error}; trying again\n")
+            errors.write(f"{error}; trying again\n")
         except KeyboardInterrupt:
             return 0
         out.flush()

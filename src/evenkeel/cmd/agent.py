@@ -16,20 +16,16 @@ from evenkeel.bus.factory import open_bus
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.refusal import print_refusal
 from evenkeel.cmd.configuration.sections import AGENT
-from evenkeel.cmd.device_drivers import driver_entry
-from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level, set_up_logs
-from evenkeel.cmd.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint
-from evenkeel.cmd.neutron_agent_options import open_neutron_agent
-from evenkeel.cmd.reloading import Action, Reloading, ignore_hangup
-from evenkeel.cmd.runtime import (
-    SystemClock,
-    new_id,
-    on_stop_signal,
-    start_bus,
-)
-from evenkeel.cmd.service_manager import ServiceManager
-from evenkeel.cmd.start_log import log_start
-from evenkeel.cmd.tracing_options import open_tracing
+from evenkeel.cmd.options.device_drivers import driver_entry
+from evenkeel.cmd.options.neutron_agent_options import open_neutron_agent
+from evenkeel.cmd.options.logging_options import LOG_OPTIONS
+from evenkeel.cmd.options.tracing_options import open_tracing
+from evenkeel.cmd.process.logs import set_log_level, set_up_logs
+from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint
+from evenkeel.cmd.process.reloading import Action, Reloading, ignore_hangup
+from evenkeel.cmd.process.runtime import SystemClock, new_id, on_stop_signal, start_bus
+from evenkeel.cmd.process.service_manager import ServiceManager
+from evenkeel.cmd.process.start_log import log_start
 from evenkeel.config.problems import Problems
 from evenkeel.config.values import with_passwords
 from evenkeel.core.kit.ids import AgentId

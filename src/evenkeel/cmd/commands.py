@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 
 from evenkeel import __version__
-from evenkeel.cmd.extras import missing_packages, pip_install
+from evenkeel.cmd.options.extras import missing_packages, pip_install
 
 NOT_INSTALLED = 2
 """Exit code for missing libraries, the same as for an invalid configuration."""

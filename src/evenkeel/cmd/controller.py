@@ -1,5 +1,5 @@
 """``evenkeel-controller``: one process, or a parent with ``workers`` of them. The process itself is in
-:mod:`evenkeel.cmd.controller_process`; a parent does without its libraries.
+:mod:`evenkeel.cmd.controllers.controller_process`; a parent does without its libraries.
 """
 
 import asyncio
@@ -8,9 +8,9 @@ import sys
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.refusal import print_refusal
 from evenkeel.cmd.configuration.sections import CONTROLLER
-from evenkeel.cmd.logs import set_up_logs
-from evenkeel.cmd.reloading import ignore_hangup
-from evenkeel.cmd.start_log import log_start
+from evenkeel.cmd.process.logs import set_up_logs
+from evenkeel.cmd.process.reloading import ignore_hangup
+from evenkeel.cmd.process.start_log import log_start
 
 NAME = "evenkeel-controller"
 
@@ -26,10 +26,10 @@ def main() -> int:
     log_start(conf, CONTROLLER)
     try:
         if conf.workers > 1:
-            from evenkeel.cmd.workers.parent import supervise
+            from evenkeel.cmd.controllers.workers.parent import supervise
 
             return asyncio.run(supervise(NAME, sys.argv[1:], conf))
-        from evenkeel.cmd.controller_process import run_controller
+        from evenkeel.cmd.controllers.controller_process import run_controller
 
         run_controller(NAME, sys.argv[1:], conf)
     except ValueError as error:

@@ -17,15 +17,16 @@ from oslo_config import cfg
 from evenkeel.cmd.configuration.loading import file_arguments, load
 from evenkeel.cmd.configuration.refusal import print_refusal
 from evenkeel.cmd.configuration.sections import HAPROXYD
-from evenkeel.cmd.haproxyd_options import daemon_name, daemon_settings, http_settings
-from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level, set_up_logs
-from evenkeel.cmd.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint, metrics_tls
-from evenkeel.cmd.passwords import new_password
-from evenkeel.cmd.reloading import Reloading, ignore_hangup
-from evenkeel.cmd.runtime import on_stop_signal
-from evenkeel.cmd.service_manager import ServiceManager
-from evenkeel.cmd.start_log import log_start
-from evenkeel.cmd.tracing_options import open_tracing
+from evenkeel.cmd.options.haproxyd_options import daemon_name, daemon_settings, http_settings
+from evenkeel.cmd.options.logging_options import LOG_OPTIONS
+from evenkeel.cmd.options.tracing_options import open_tracing
+from evenkeel.cmd.process.logs import set_log_level, set_up_logs
+from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint, metrics_tls
+from evenkeel.cmd.process.passwords import new_password
+from evenkeel.cmd.process.reloading import Reloading, ignore_hangup
+from evenkeel.cmd.process.runtime import on_stop_signal
+from evenkeel.cmd.process.service_manager import ServiceManager
+from evenkeel.cmd.process.start_log import log_start
 from evenkeel.config.problems import Problems
 from evenkeel.core.kit.errors import EvenKeelError, Invalid
 from evenkeel.haproxyd.api.credentials import Credentials, add_agent

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from evenkeel.api.identity.users import User, checked_user, line_of, read_users
 from evenkeel.api.policy.defaults import ADMINISTRATOR_ROLES, roles
 from evenkeel.cmd.configuration.nearest import meant
-from evenkeel.cmd.passwords import new_password
+from evenkeel.cmd.process.passwords import new_password
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.serving.password_file import replace_line
 from evenkeel.serving.password_hash import PasswordHash, hash_password, new_salt

@@ -15,7 +15,7 @@ from evenkeel.api.app import create_app
 from evenkeel.api.common.references import NEW_REFERENCES_MAX, READ_SECONDS, READS_AT_ONCE, ChangedUser, ReferenceReader
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
-from evenkeel.cmd.key_manager_options import open_key_manager
+from evenkeel.cmd.options.key_manager_options import open_key_manager
 from evenkeel.core.devices.capabilities import EVERYTHING, Capabilities
 from evenkeel.core.kit.errors import CertificateExpired, CertificateNotYetValid, Invalid, KeyManagerUnavailable
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId

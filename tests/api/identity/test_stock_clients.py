@@ -11,7 +11,7 @@ from openstack import exceptions
 from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.api.identity.users import watched_users
 from evenkeel.cmd import users
-from evenkeel.cmd.runtime import SystemClock
+from evenkeel.cmd.process.runtime import SystemClock
 from tests.api import bodies
 from tests.api.client_process import Done, openstack_process
 from tests.api.live import LiveServer

@@ -9,7 +9,7 @@ import pytest
 from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.api.identity.users import watched_users
 from evenkeel.cmd import users
-from evenkeel.cmd.runtime import SystemClock
+from evenkeel.cmd.process.runtime import SystemClock
 from tests.api.client_shell import Ran
 from tests.api.identity.keystone_stand_in import SERVICE_PASSWORD, StandIn
 from tests.api.live import LiveServer

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from evenkeel.api.app import create_app
 from evenkeel.api.identity.caller import Caller
-from evenkeel.cmd.capabilities import load_capabilities
+from evenkeel.cmd.controllers.capabilities import load_capabilities
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.devices.capabilities import EVERYTHING, Capabilities
 from evenkeel.core.resources.model import Subnet

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from evenkeel.cli.config_import.f5_options import OPTIONS
-from evenkeel.cmd import agent, controller_parts
+from evenkeel.cmd import agent
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
+from evenkeel.cmd.controllers import controller_parts
 from tests.cli.conftest import Run
 
 SECRETS = ("ic$$trl", "ic$trl", "rabbit-word", "keystone-word", "barbican-word")

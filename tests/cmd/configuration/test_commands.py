@@ -173,6 +173,6 @@ def test_what_is_in_effect_and_where_it_comes_from(
 def test_a_process_that_is_not_installed_is_named(
     file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenkeel.cmd.extras.requires", lambda _: ["not-there; extra == 'haproxyd'"])
+    monkeypatch.setattr("evenkeel.cmd.options.extras.requires", lambda _: ["not-there; extra == 'haproxyd'"])
     assert evenkeel("config", "sample", "haproxyd") == 2
     assert "not installed: not-there. Install what it needs: pip install" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
-from evenkeel.cmd.key_manager_options import open_key_manager
+from evenkeel.cmd.options.key_manager_options import open_key_manager
 from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import KeyManager

@@ -13,7 +13,7 @@ pytest.importorskip("hvac")
 
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
-from evenkeel.cmd.key_manager_options import OpenedKeyManager, open_key_manager
+from evenkeel.cmd.options.key_manager_options import OpenedKeyManager, open_key_manager
 from evenkeel.core.kit.errors import (
     AuthorityUnreadable,
     CertificateError,

@@ -14,7 +14,7 @@ import structlog
 from cliff.command import Command
 from cliff.lister import Lister
 
-from evenkeel.cmd.extras import missing_packages, pip_install
+from evenkeel.cmd.options.extras import missing_packages, pip_install
 
 if TYPE_CHECKING:
     from oslo_config import cfg

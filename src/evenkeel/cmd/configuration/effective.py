@@ -9,7 +9,7 @@ from evenkeel.cmd.configuration.ini_files import DEFAULT, file_of
 from evenkeel.cmd.configuration.loading import read_files
 from evenkeel.cmd.configuration.option_values import option_values
 from evenkeel.cmd.configuration.processes import PROCESSES
-from evenkeel.cmd.start_log import shown_value
+from evenkeel.cmd.configuration.shown_values import shown_value
 
 
 class Effective(NamedTuple):

@@ -10,7 +10,7 @@ from evenkeel.cmd.configuration.known_options import known_options
 from evenkeel.cmd.configuration.relations import relation_problems
 from evenkeel.cmd.configuration.sections import OptionGroups
 from evenkeel.cmd.configuration.unknown_options import unknown_problems
-from evenkeel.cmd.device_drivers import declared_options, installed_drivers
+from evenkeel.cmd.options.device_drivers import declared_options, installed_drivers
 from evenkeel.config.problems import Problems
 from evenkeel.config.values import rule_of
 

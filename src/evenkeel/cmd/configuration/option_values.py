@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from oslo_config import cfg
 
 from evenkeel.cmd.configuration.sections import OptionGroups
-from evenkeel.cmd.device_drivers import declared_options
+from evenkeel.cmd.options.device_drivers import declared_options
 
 
 class OptionValue(NamedTuple):

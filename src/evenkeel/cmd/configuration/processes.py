@@ -8,7 +8,7 @@ from oslo_config import cfg
 
 from evenkeel.cmd.configuration import sections
 from evenkeel.cmd.configuration.sections import OptionGroups
-from evenkeel.cmd.device_drivers import declared_options, installed_drivers
+from evenkeel.cmd.options.device_drivers import declared_options, installed_drivers
 
 
 class ConfiguredProcess(NamedTuple):
@@ -29,7 +29,9 @@ class ConfiguredProcess(NamedTuple):
 
 
 PROCESSES = {
-    "controller": ConfiguredProcess("evenkeel-controller", "evenkeel.cmd.controller_parts", sections.CONTROLLER),
+    "controller": ConfiguredProcess(
+        "evenkeel-controller", "evenkeel.cmd.controllers.controller_parts", sections.CONTROLLER
+    ),
     "agent": ConfiguredProcess("evenkeel-agent", "evenkeel.cmd.agent", sections.AGENT),
     "haproxyd": ConfiguredProcess("evenkeel-haproxyd", "evenkeel.cmd.haproxyd", sections.HAPROXYD),
 }

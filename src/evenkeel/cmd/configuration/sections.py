@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from oslo_config import cfg
 
-from evenkeel.cmd import (
+from evenkeel.cmd.options import (
     haproxyd_options,
     identity_options,
     key_manager_options,
@@ -19,7 +19,7 @@ from evenkeel.cmd import (
     tracing_options,
     vault_options,
 )
-from evenkeel.cmd.logs import LOGGING
+from evenkeel.cmd.options.logging_options import LOGGING
 from evenkeel.config.addresses import ADDRESSES
 
 OptionGroups = Mapping[str | None, Sequence[cfg.Opt]]

@@ -1,0 +1,43 @@
+"""Options' values in the form for logs, without secrets."""
+
+import re
+from typing import Any
+
+from oslo_config import cfg
+
+HIDDEN = "***"
+
+
+URL_OPTIONS = frozenset({"transport_url", "connection"})
+"""Names of secret options that hold a URL. Any other secret may look like a URL by chance."""
+
+
+_URL = re.compile(r"([A-Za-z][\w+.-]*)://(.*)", re.DOTALL)
+
+
+_HOST = r"(?:\[[^\]/]*\]|[^:/\[\],]*)(?::\d*)?"
+
+
+_PLACE = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
+"""Hosts with ports, and a path. ``user:password`` of a URL that lacks its host is none."""
+
+
+def shown_value(option: cfg.Opt, value: Any) -> Any:
+    """Loggable form of an option's value.
+
+    For a secret it is empty, or, for a URL with a login, host and path without the query, which may hold a password.
+    Everything before the last ``@`` may be part of a password.
+    """
+    if not option.secret or not value:
+        return value
+    url = _URL.fullmatch(str(value)) if option.dest in URL_OPTIONS else None
+    if url is None:
+        return HIDDEN
+    scheme, rest = url.groups()
+    before_query, _, query = rest.partition("?")
+    if "@" in query:  # either that is no query but a password with "?", or a password in a query has "@"
+        return f"{scheme}://{HIDDEN}"
+    login, at, place = before_query.rpartition("@")
+    if not _PLACE.fullmatch(place):
+        return HIDDEN
+    return f"{scheme}://{HIDDEN + at if login else ''}{place}"

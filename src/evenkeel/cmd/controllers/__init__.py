@@ -1,0 +1,1 @@
+"""The controller process: its API server, workers and parts."""

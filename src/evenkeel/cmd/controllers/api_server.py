@@ -1,0 +1,139 @@
+"""A controller's API server, in the thread that :mod:`evenkeel.cmd.controllers.api_thread` gives it."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+
+import structlog
+from oslo_config import cfg
+
+from evenkeel.api.app import Application, create_app
+from evenkeel.cmd.controllers.api_thread import ThreadedChangeSink
+from evenkeel.cmd.controllers.capabilities import load_capabilities
+from evenkeel.cmd.controllers.controller_parts import ControllerParts
+from evenkeel.cmd.controllers.process_context import ProcessContext
+from evenkeel.cmd.controllers.serving import Server, server_of
+from evenkeel.cmd.options.key_manager_options import open_key_manager
+from evenkeel.cmd.options.network_options import open_network
+from evenkeel.cmd.options.logging_options import LOG_OPTIONS
+from evenkeel.cmd.options.server_tls import API_CERTIFICATE_OPTIONS, api_tls
+from evenkeel.cmd.process.endpoint import announce, url_of
+from evenkeel.cmd.process.logs import set_log_level
+from evenkeel.cmd.process.reloading import Action
+from evenkeel.cmd.process.runtime import tune_collector
+from evenkeel.cmd.process.service_manager import EventLoopWatchdog
+from evenkeel.controller.service import Controller
+from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
+from evenkeel.serving.accepting import AT_ONCE
+from evenkeel.store.engine.database import Database
+from evenkeel.store.engine.statement_count import count_statements
+
+log = structlog.get_logger(__name__)
+
+
+class ApiServer:
+    """Serves the API over database connections, a network and a key manager of its own.
+
+    Create it in the event loop of ``controller``, :meth:`run` it in another. ``heart`` beats while that event loop
+    runs.
+    """
+
+    def __init__(
+        self,
+        conf: cfg.ConfigOpts,
+        parts: ControllerParts,
+        around: ProcessContext,
+        controller: Controller,
+        heart: EventLoopWatchdog,
+    ) -> None:
+        self._conf = conf
+        self._parts = parts
+        self._around = around
+        self._controller = controller
+        self._driver = ThreadedChangeSink(controller.driver)
+        self._heart = heart
+        self._server: Server | None = None
+        self._database: Database | None = None
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Serve until ``stop`` is set. Raises :class:`ValueError`."""
+        conf = self._conf
+        async with AsyncExitStack() as ending:
+            tenants = self._parts.store.beside()
+            ending.push_async_callback(tenants.close)
+            count_statements(tenants.database, enabled=conf.debug)
+            self._database = tenants.database
+            network = open_network(conf, tenants)
+            ending.callback(network.close)
+            # of its own: what tenants have read takes no turn from agents and renewals
+            keys = open_key_manager(conf)
+            ending.callback(keys.close)
+            app = self._app(tenants, network.network, keys.key_manager, keys.certificates)
+            tune_collector()
+            beating = asyncio.create_task(self._heart.beat())
+            ending.callback(beating.cancel)
+            self._server = server_of(app, conf, accept_at_once=1 if self._around.worker else AT_ONCE)
+            await self._serve(self._server, stop, app.end_streams)
+
+    def _app(
+        self, store: Store, network: Network, key_manager: KeyManager | None, certificates: CertificateStore | None
+    ) -> Application:
+        conf, parts = self._conf, self._parts
+        return create_app(
+            store=store,
+            network=network,
+            driver=self._driver,
+            default_provider=conf.default_provider or (parts.environments[0].name if parts.environments else ""),
+            capabilities=load_capabilities(),
+            max_body_bytes=conf.api.max_body_bytes,
+            max_page_items=conf.api.max_page_items,
+            identity=parts.admission.identity,
+            policy=parts.admission.policy,
+            rate_limit=parts.admission.rate_limit,
+            origins=parts.admission.origins,
+            addresses=parts.addresses,
+            certificates=certificates,
+            key_manager=key_manager,
+            tls=parts.tls,
+            broker_problem=parts.bus.problem,
+            traffic=self._controller.traffic,
+            activity=self._controller.activity,
+        )
+
+    async def _serve(self, server: Server, stop: asyncio.Event, end_streams: Callable[[], None]) -> None:
+        """Serve, log the address, and finish requests in progress when stopped."""
+        conf, listening = self._conf, self._around.listening
+
+        async def end() -> None:
+            await stop.wait()
+            end_streams()
+            server.should_exit = True
+
+        ending = asyncio.create_task(end())
+        try:
+            # before the URL is announced; connections wait in the queue until the server accepts them, in a moment
+            listening.listen(server.config.backlog)
+            host, port = listening.getsockname()[:2]
+            log.info("API listening", host=host, port=port, identity=conf.identity.kind)
+            self._around.service_manager.ready()
+            if self._around.parent is None:
+                announce(conf.api.endpoint_file, url_of(listening, conf))
+            await server.serve(sockets=[listening])
+        finally:
+            ending.cancel()
+
+    def reload_actions(self) -> Mapping[tuple[str, ...], Action]:
+        """Actions of a SIGHUP that concern the API's server. They are thread-safe."""
+        return {LOG_OPTIONS: self._use_debug, API_CERTIFICATE_OPTIONS: self._use_certificate}
+
+    def _use_debug(self, changed: cfg.ConfigOpts) -> None:
+        set_log_level(changed)
+        if self._database is not None:
+            count_statements(self._database, enabled=changed.debug)
+
+    def _use_certificate(self, changed: cfg.ConfigOpts) -> None:
+        tls = api_tls(changed)
+        if (tls is None) != (not self._conf.api.ssl_cert_file):
+            raise ValueError("api.ssl_cert_file: HTTPS is turned on and off by a restart")
+        if tls is not None and self._server is not None:
+            self._server.use(tls)

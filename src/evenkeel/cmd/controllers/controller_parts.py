@@ -1,0 +1,150 @@
+"""The parts of a controller's process, created from its options."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import structlog
+from oslo_config import cfg
+
+from evenkeel.bus.access import ControllerAccess, refusal_of
+from evenkeel.bus.factory import AMQP, open_bus
+from evenkeel.cmd.configuration.nearest import meant
+from evenkeel.cmd.controllers.admission import Admission, check_exposure, open_admission
+from evenkeel.cmd.controllers.serving import proxies_of
+from evenkeel.cmd.options import limit_options, quota_options
+from evenkeel.cmd.options.device_drivers import installed_drivers
+from evenkeel.cmd.options.key_manager_options import OpenedKeyManager, open_key_manager
+from evenkeel.cmd.options.network_options import OpenedNetwork, open_network
+from evenkeel.cmd.options.tls_options import tls_rules
+from evenkeel.cmd.options.tracing_options import open_tracing
+from evenkeel.cmd.process.metrics_endpoint import MetricsEndpoint
+from evenkeel.cmd.process.runtime import new_id
+from evenkeel.config.addresses import address_rules
+from evenkeel.config.problems import Problems
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.kit.names import ENVIRONMENT_NAME_RULE, is_environment_name
+from evenkeel.core.networking.addresses import AddressRules
+from evenkeel.core.ports import Bus
+from evenkeel.core.tls.tls import TlsRules
+from evenkeel.store.engine.database import unverified_transport
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.sql_store import SqlStore, open_store
+
+log = structlog.get_logger(__name__)
+
+
+class ControllerParts(NamedTuple):
+    """The parts of a controller, opened and not yet connected."""
+
+    environments: list[Environment]
+    admission: Admission
+    addresses: AddressRules
+    tls: TlsRules
+    keys: OpenedKeyManager
+    store: SqlStore
+    network: OpenedNetwork
+    bus: Bus
+    metrics: MetricsEndpoint
+    end_traces: Callable[[], None]
+
+    async def close(self) -> None:
+        """Close all of them."""
+        await self.metrics.stop()
+        await asyncio.to_thread(self.end_traces)
+        self.keys.close()
+        self.network.close()
+        await self.bus.close()
+        await self.store.close()
+
+
+async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> ControllerParts:
+    """Open all parts from the options. Raises :class:`ValueError` with all problems.
+
+    ``worker``: True if a parent process serves the metrics.
+    """
+    problems = Problems()
+    environments = [problems.of(partial(parse_environment, item)) for item in conf.environments]
+    admission = problems.of(lambda: open_admission(conf))
+    problems.of(lambda: check_exposure(conf))
+    addresses = problems.of(lambda: address_rules(conf.api, "api"))
+    tls = problems.of(lambda: tls_rules(conf))
+    problems.of(lambda: proxies_of(conf))
+    keys = problems.of(lambda: open_key_manager(conf))
+    bus = problems.of(lambda: open_controller_bus(conf))
+    store = problems.of(lambda: _open_store(conf))
+    network = problems.of(lambda: open_network(conf, store)) if store else None
+    metrics = problems.of(lambda: MetricsEndpoint(conf, listens=not worker))
+    end_traces = problems.of(lambda: open_tracing(conf, "evenkeel-controller"))
+    if problems.found:
+        if end_traces is not None:
+            end_traces()
+        if metrics:
+            await metrics.stop()
+        if keys:
+            keys.close()
+        if network:
+            network.close()
+        if bus:
+            await bus.close()
+        if store:
+            await store.close()
+    with problems:
+        pass  # raises what was found
+    assert network is not None  # noqa: S101  # else there was a problem
+    return ControllerParts(environments, admission, addresses, tls, keys, store, network, bus, metrics, end_traces)
+
+
+async def check(conf: cfg.ConfigOpts) -> None:
+    """Check the configuration by opening and closing all parts. Raises :class:`ValueError` with all problems."""
+    await (await open_parts(conf)).close()
+
+
+def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
+    store = open_store(
+        conf.database.connection,
+        StoreOptions(
+            auto_upgrade=conf.database.auto_upgrade,
+            pending_deadline_seconds=conf.pending_deadline,
+            strict_immutability=conf.api.strict_immutability,
+            default_quotas=quota_options.default_quotas(conf),
+            load_balancer_limits=limit_options.load_balancer_limits(conf),
+            orphan_grace_seconds=conf.orphan_grace_time,
+            events_kept=conf.database.events_kept,
+            certificate_refresh_seconds=conf.certificates.certificate_refresh,
+        ),
+    )
+    if advice := unverified_transport(conf.database.connection):
+        log.warning("the database's certificate is not verified", advice=advice)
+    return store
+
+
+def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:
+    """The message bus, not yet connected. Raises :class:`ValueError`."""
+    authenticated = conf.rabbit_agents_authenticated
+    if not authenticated and conf.transport_url.startswith(AMQP):
+        log.warning(
+            "agents are not authenticated: any client with a RabbitMQ password can impersonate them; "
+            "see how-to/secure-the-message-bus.md"
+        )
+    return open_bus(
+        conf.transport_url,
+        name=f"controller-{new_id()[:8]}",
+        max_message_bytes=conf.max_message_bytes,
+        access=ControllerAccess(refusal=refusal_of) if authenticated else None,
+    )
+
+
+def parse_environment(item: str) -> Environment:
+    """Parse ``name:device_driver``. Raises :class:`ValueError`."""
+    name, _, driver = item.partition(":")
+    if not driver or not is_environment_name(name):
+        raise ValueError(f"environments: {item!r} is not name:device_driver with a name of {ENVIRONMENT_NAME_RULE}")
+    installed = installed_drivers()
+    if driver not in installed:
+        raise ValueError(
+            f"environments: {item!r}: no device driver {driver!r} is installed (there are"
+            f" {', '.join(sorted(installed))}){meant(driver, installed)}"
+        )
+    return Environment(name=name, device_driver=driver)

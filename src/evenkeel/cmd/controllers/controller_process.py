@@ -1,0 +1,205 @@
+"""A controller: the API, the scheduler and the callback queues in one process. Any number may run."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from functools import partial
+
+import structlog
+from oslo_config import cfg
+from prometheus_client import REGISTRY
+
+import evenkeel
+from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.controllers.api_server import ApiServer
+from evenkeel.cmd.controllers.api_thread import run_beside
+from evenkeel.cmd.controllers.controller_parts import ControllerParts, open_parts
+from evenkeel.cmd.controllers.own_certificates import ShownCertificates
+from evenkeel.cmd.controllers.process_context import ProcessContext
+from evenkeel.cmd.controllers.serving import run_serving
+from evenkeel.cmd.options.series_options import traffic_settings
+from evenkeel.cmd.process.endpoint import listen, url_of
+from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS
+from evenkeel.cmd.process.reloading import Action, Reloading
+from evenkeel.cmd.process.runtime import NEIGHBOUR_RETRY_SECONDS, SystemClock, new_id, on_stop_signal, start_bus
+from evenkeel.cmd.process.service_manager import EventLoopWatchdog, ServiceManager
+from evenkeel.controller.presence import Presence
+from evenkeel.controller.service import Controller
+from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core.control.environments import Environment
+from evenkeel.core.kit.errors import Conflict, StoreUnavailable
+from evenkeel.core.ports import Store
+from evenkeel.metrics.load_balancers import TrafficCollector
+from evenkeel.metrics.system import SystemCollector
+from evenkeel.store.engine.database import without_password
+
+log = structlog.get_logger(__name__)
+
+
+def run_controller(
+    command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, context: ProcessContext | None = None
+) -> None:
+    """Serve until stopped. ``command`` and ``arguments``: read again at each SIGHUP. ``context``: of a worker;
+    None: a process of its own. Raises :class:`ValueError`."""
+    run_serving(run(command, arguments, conf, context))
+
+
+async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, context: ProcessContext | None) -> None:
+    """Create all parts and serve until stopped."""
+    parts = await open_parts(conf, worker=context is not None)
+    try:
+        around = context or ProcessContext(listen(conf), ServiceManager(health_file=conf.health_file))
+    except ValueError:
+        await parts.close()
+        raise
+    stop = asyncio.Event()
+    on_stop_signal(stop.set)
+    reloading = partial(Reloading, command, arguments, CONTROLLER, conf)
+    serving = asyncio.create_task(serve(conf, parts, around, reloading))
+    stopped = asyncio.create_task(stop.wait())
+    # a worker without its parent would keep the port that the next one wants
+    orphaned = asyncio.create_task(around.parent.answer() if around.parent else stop.wait())
+    try:
+        await asyncio.wait({serving, stopped, orphaned}, return_when=asyncio.FIRST_COMPLETED)
+        if orphaned.done() and (error := orphaned.exception()) is not None:
+            log.error("the connection to the parent failed", exc_info=error)
+        if not serving.done():
+            serving.cancel()
+        with suppress(asyncio.CancelledError):
+            await serving
+    finally:
+        stopped.cancel()
+        orphaned.cancel()
+        await parts.close()
+
+
+async def serve(
+    conf: cfg.ConfigOpts,
+    parts: ControllerParts,
+    around: ProcessContext,
+    reloading: Callable[[Mapping[tuple[str, ...], Action]], Reloading],
+) -> None:
+    """Start store and bus as soon as they are reachable, then serve until cancelled."""
+    systemd = around.service_manager
+    systemd.status("waiting for the database and the message broker")
+    await start_store(parts.store, parts.environments, conf)
+    log.info("database ready", schema=parts.store.schema_revision)
+    await start_bus(parts.bus)
+    heart = EventLoopWatchdog()
+    async with AsyncExitStack() as ending:
+        watching = asyncio.create_task(systemd.watch(hangs=heart.stopped))
+        ending.callback(watching.cancel)  # last: stopping takes some seconds
+        controller = open_controller(conf, parts, around)
+        ending.push_async_callback(controller.stop)
+        ending.callback(systemd.stopping)
+        await controller.start()
+        await expose_metrics(conf, parts, around, ending)
+        api = ApiServer(conf, parts, around, controller, heart)
+        reloading({**api.reload_actions(), METRICS_CERTIFICATE_OPTIONS: parts.metrics.reload}).listen()
+        await run_beside(api.run, name="api")
+
+
+def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: ProcessContext) -> Controller:
+    """The controller, not started yet."""
+    store, network = parts.store, parts.network
+    return Controller(
+        store=store,
+        bus=parts.bus,
+        clock=SystemClock(),
+        settings=settings(conf),
+        network=network.network if network.gives_back else None,
+        key_manager=parts.keys.key_manager,
+        certificates=ShownCertificates(conf, socket.gethostname()),
+        presence=Presence(
+            store.scheduling,
+            id_=new_id(),
+            host=around.place(socket.gethostname()),
+            url=url_of(around.listening, conf),
+            version=evenkeel.__version__,
+            problem=parts.bus.problem,
+        ),
+    )
+
+
+async def expose_metrics(
+    conf: cfg.ConfigOpts, parts: ControllerParts, around: ProcessContext, ending: AsyncExitStack
+) -> None:
+    """Serve the metrics, or send them to the parent, which serves them.
+
+    The collectors are removed from the registry when ``ending`` is closed.
+    """
+    store = parts.store
+    collectors: list[SystemCollector | TrafficCollector] = [
+        SystemCollector(store.operators, parts.bus.problem, store.write_problem)
+    ]
+    if conf.metrics.load_balancers_max:
+        collectors.append(TrafficCollector(store.reports, limit=conf.metrics.load_balancers_max))
+    for collector in collectors:
+        REGISTRY.register(collector)
+        ending.callback(REGISTRY.unregister, collector)
+
+    async def refresh() -> None:
+        for collector in collectors:
+            await collector.refresh()
+
+    if around.parent is None:
+        await parts.metrics.start(refresh)
+    else:
+        around.parent.expose(refresh)
+
+
+async def start_store(store: Store, environments: list[Environment], conf: cfg.ConfigOpts) -> None:
+    """Wait for the database, and create missing environments.
+
+    Raises :class:`ValueError` if one differs, or if the default provider does not exist.
+    """
+    while True:
+        try:
+            await store.start()
+            there = {
+                environment.name: environment.device_driver for environment in await store.operators.environments()
+            }
+            for environment in environments:
+                # attributes set by operators stay; only the device driver is configured here
+                if there.get(environment.name) != environment.device_driver:
+                    await store.operators.add_environment(environment)
+            known = [environment.name for environment in await store.operators.environments()]
+            if conf.default_provider and conf.default_provider not in known:
+                raise ValueError(f"default_provider: {conf.default_provider!r} is not one of {known}")
+            return
+        except Conflict as error:
+            raise ValueError(f"environments: {error}") from error
+        except StoreUnavailable as error:
+            log.warning(
+                "database unreachable; trying again",
+                database=without_password(conf.database.connection),
+                error=str(error),
+                cause=_first_line(error.__cause__),
+            )
+            await asyncio.sleep(NEIGHBOUR_RETRY_SECONDS)
+
+
+def _first_line(cause: BaseException | None) -> str:
+    """The first line of the database client's error; the rest may be a whole statement."""
+    original = getattr(cause, "orig", None) or cause
+    return str(original).partition("\n")[0][:300]
+
+
+def settings(conf: cfg.ConfigOpts) -> ControllerSettings:
+    """The controller's settings from its options."""
+    return ControllerSettings(
+        session_ttl_seconds=conf.session_ttl,
+        schedule_interval_seconds=conf.schedule_interval,
+        settle_seconds=conf.settle_time,
+        handbacks_at_once=conf.handbacks_at_once,
+        handovers_at_once=conf.handovers_at_once,
+        balance_interval_seconds=conf.balance_interval,
+        suspicion_interval_seconds=conf.suspicion_interval,
+        max_message_bytes=conf.max_message_bytes,
+        orphan_grace_seconds=conf.orphan_grace_time,
+        network_facts_seconds=conf.neutron.facts_interval,
+        port_search_seconds=conf.neutron.port_search_interval,
+        events_kept=conf.database.events_kept,
+        traffic=traffic_settings(conf),
+    )

@@ -1,0 +1,24 @@
+"""Context of a controller's process: its service manager, or the parent process of several workers."""
+
+import socket
+from typing import NamedTuple
+
+from evenkeel.cmd.controllers.workers.line import ParentLine
+from evenkeel.cmd.process.service_manager import ServiceManager
+
+
+class ProcessContext(NamedTuple):
+    """Context of a controller's process.
+
+    ``listening``: the API's socket. ``worker``: number among the workers that share the socket, from 1; 0 without
+    workers. ``parent``: connection to a worker's parent, which announces the API's URL and serves ``/metrics``.
+    """
+
+    listening: socket.socket
+    service_manager: ServiceManager
+    worker: int = 0
+    parent: ParentLine | None = None
+
+    def place(self, host: str) -> str:
+        """Name of the process for operators."""
+        return f"{host} worker {self.worker}" if self.worker else host

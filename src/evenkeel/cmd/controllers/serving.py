@@ -1,0 +1,140 @@
+"""The HTTP server: uvicorn with this project's accepting of connections and limits, and with TLS if configured."""
+
+import asyncio
+import contextlib
+import resource
+import socket
+import ssl
+from collections.abc import Coroutine, Iterator
+from typing import Any
+
+import uvicorn
+import uvloop
+from oslo_config import cfg
+
+from evenkeel.api.http.protocol import BoundedProtocol
+from evenkeel.cmd.options.server_tls import api_tls
+from evenkeel.serving.accepting import AT_ONCE, Acceptor, fitting
+from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
+from evenkeel.serving.http_limits import HttpLimits
+from evenkeel.serving.peers import Network, networks
+from evenkeel.serving.refusal_log import RefusalLog
+
+KEEP_ALIVE_SECONDS = 75
+"""Time for which idle connections are kept: longer than gateways and clients keep theirs, which would otherwise send
+on a connection that is just being closed.
+"""
+
+STOP_SECONDS = 5
+"""Time for requests in progress when the process stops."""
+OPEN_FILES_WANTED = 65_536
+
+
+def run_serving(main: Coroutine[Any, Any, None]) -> None:
+    """Run a process that serves many small requests, like ``asyncio.run`` on the faster event loop."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main)
+
+
+class Server(uvicorn.Server):
+    """uvicorn without its signal handling, because the process decides when to stop, and with this project's accepting
+    of connections.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        connections: Connections,
+        limits: HttpLimits,
+        tally: RefusalLog,
+        tls: ssl.SSLContext | None,
+        accept_at_once: int,
+    ) -> None:
+        """``tls``: context of HTTPS; None: plain HTTP."""
+        super().__init__(config)
+        self._accept_at_once = accept_at_once
+        self._tls = tls
+        self._connections = connections
+        self._limits = limits
+        self._tally = tally
+        self._acceptor: Acceptor | None = None
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Do not change signal handlers."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept connections on the only socket."""
+        await self.lifespan.startup()
+        self.servers = []
+        if sockets is None:
+            raise ValueError("there is no socket to take connections from")
+        (listening,) = sockets
+        self._acceptor = Acceptor(
+            listening,
+            self._connections,
+            self._protocol,
+            tls=self._tls,
+            handshake_seconds=self._limits.header_seconds,
+            at_once=self._accept_at_once,
+        )
+        self._acceptor.start()
+        self.started = True
+
+    def use(self, tls: ssl.SSLContext) -> None:
+        """Use this certificate for new connections."""
+        self._tls = tls
+        if self._acceptor is not None:
+            self._acceptor.use(tls)
+
+    def _protocol(self, connection: Connection) -> BoundedProtocol:
+        protocol = BoundedProtocol(self.config, self.server_state, self.lifespan.state)
+        protocol.limits, protocol.connection, protocol.tally = self._limits, connection, self._tally
+        return protocol
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop accepting; wait a limited time for requests in progress."""
+        if self._acceptor is not None:
+            self._acceptor.close()
+        await super().shutdown(sockets)
+
+
+def server_of(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) -> Server:
+    """The server configured in ``[api]``. ``accept_at_once``: see :class:`Acceptor`. Raises :class:`ValueError`."""
+    shared = proxies_of(conf)
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_config=None,
+        log_level="warning",
+        lifespan="off",
+        http=BoundedProtocol,
+        ws="none",
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=STOP_SECONDS,
+        forwarded_allow_ips=[str(network) for network in shared],
+    )
+    tally = RefusalLog("api")
+    limits = ConnectionLimits(
+        connections_max=fitting(conf.api.connections_max, open_files_max()),
+        per_address_max=conf.api.connections_per_address_max,
+        shared=shared,
+    )
+    http = HttpLimits(header_bytes_max=conf.api.max_header_bytes, header_seconds=conf.api.header_seconds)
+    return Server(config, Connections(limits, tally.add), http, tally, api_tls(conf), accept_at_once)
+
+
+def proxies_of(conf: cfg.ConfigOpts) -> tuple[Network, ...]:
+    """Networks of load balancers in front of the API. Raises :class:`ValueError`."""
+    return networks(conf.api.proxies, "api.proxies")
+
+
+def open_files_max() -> int:
+    """Raise the limit of open files to the system's maximum, and return it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES_WANTED if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES_WANTED)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    return OPEN_FILES_WANTED if soft == resource.RLIM_INFINITY else soft

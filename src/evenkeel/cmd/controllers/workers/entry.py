@@ -1,0 +1,48 @@
+"""A worker: started by its parent with the descriptors of the API's socket and of their connection. Not a command."""
+
+import sys
+from socket import socket
+
+import structlog
+
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.refusal import print_refusal
+from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.controllers.controller_process import run_controller
+from evenkeel.cmd.controllers.process_context import ProcessContext
+from evenkeel.cmd.controllers.workers.line import ParentLine
+from evenkeel.cmd.controllers.workers.worker import Descriptors
+from evenkeel.cmd.process.logs import set_up_logs
+from evenkeel.cmd.process.reloading import ignore_hangup
+from evenkeel.cmd.process.service_manager import ServiceManager
+
+
+def main() -> int:
+    """Run a worker. It reads the configuration files itself, at its own start."""
+    ignore_hangup()
+    number, beat_seconds, *descriptors = sys.argv[1:6]
+    inherited = Descriptors(*map(int, descriptors))
+    name, *arguments = sys.argv[6:]
+    try:
+        conf = load(name, arguments, groups=CONTROLLER)
+    except ValueError as error:
+        return print_refusal(name, error)
+    set_up_logs(conf, name="controller")
+    structlog.contextvars.bind_contextvars(worker=int(number))
+    context = ProcessContext(
+        listening=socket(fileno=inherited.api),
+        service_manager=ServiceManager(
+            {}, parent=socket(fileno=inherited.notices), watchdog_seconds=float(beat_seconds)
+        ),
+        worker=int(number),
+        parent=ParentLine(socket(fileno=inherited.line), int(number)),
+    )
+    try:
+        run_controller(name, arguments, conf, context)
+    except ValueError as error:
+        return print_refusal(name, error, conf)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

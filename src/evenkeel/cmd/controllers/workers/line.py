@@ -1,0 +1,130 @@
+"""The connection between a parent and a worker: a pair of sockets that no other process has.
+
+The parent requests metrics by a line with a number and the media types that the scraper accepts; the worker answers
+with the number, the length and the text. Each side detects by it that the other is gone.
+"""
+
+import asyncio
+import contextlib
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from itertools import count
+
+import structlog
+from prometheus_client import REGISTRY
+
+from evenkeel.cmd.controllers.workers.exposition import exposition
+
+ANSWER = struct.Struct(">QQ")
+"""Header of an answer: number of the request, length in bytes."""
+ACCEPT_MAX = 1000
+"""Maximum number of characters of a scraper's header that are forwarded."""
+
+log = structlog.get_logger(__name__)
+
+Before = Callable[[], Awaitable[None]]
+
+
+class WorkerLine:
+    """The parent's end of the connection to a worker."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._connected = connected
+        self._writer: asyncio.StreamWriter | None = None
+        self._numbers = count(1)
+        self._waiting: dict[int, asyncio.Future[bytes]] = {}
+        self._reading: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Start reading the worker's answers."""
+        reader, self._writer = await asyncio.open_unix_connection(sock=self._connected)
+        self._reading = asyncio.create_task(self._read(reader))
+
+    async def exposition(self, accept: str, *, within_seconds: float) -> bytes:
+        """Request the worker's metrics; empty if it does not answer in time."""
+        if self._writer is None or self._reading is None or self._reading.done():
+            return b""
+        number = next(self._numbers)
+        self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._writer.write(_question(number, accept))
+            async with asyncio.timeout(within_seconds):
+                return await self._waiting[number]
+        except TimeoutError:
+            return b""
+        finally:
+            del self._waiting[number]
+
+    @property
+    def waiting(self) -> int:
+        """Number of expositions that the worker has not answered yet."""
+        return len(self._waiting)
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, OSError):
+            while True:
+                number, size = ANSWER.unpack(await reader.readexactly(ANSWER.size))
+                text = await reader.readexactly(size)
+                asked = self._waiting.get(number)
+                if asked is not None and not asked.done():
+                    asked.set_result(text)
+        for asked in self._waiting.values():
+            if not asked.done():
+                asked.set_result(b"")
+
+    async def close(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+        if self._writer is not None:
+            self._writer.close()
+        else:
+            self._connected.close()
+
+
+def _question(number: int, accept: str) -> bytes:
+    """Request for metrics: one line of ASCII, whatever bytes the scraper's header contains."""
+    return f"{number} {' '.join(accept[:ACCEPT_MAX].split())}\n".encode("ascii", "replace")
+
+
+async def _nothing() -> None:
+    """Default of ``before``: there is nothing to read first."""
+
+
+class ParentLine:
+    """The worker's end of the connection to its parent. ``number``: number of the worker."""
+
+    def __init__(self, connected: socket.socket, number: int) -> None:
+        self._connected = connected
+        self._number = number
+        self._before: Before | None = None
+
+    def expose(self, before: Before = _nothing) -> None:
+        """Start to answer requests with metrics. ``before`` is awaited before each exposition."""
+        self._before = before
+
+    async def answer(self) -> None:
+        """Answer requests until the parent is gone."""
+        reader, writer = await asyncio.open_unix_connection(sock=self._connected)
+        try:
+            while line := await reader.readline():
+                number, _, accept = line.decode().partition(" ")
+                text = await self._exposition(accept.strip())
+                writer.write(ANSWER.pack(int(number), len(text)) + text)
+                await writer.drain()
+        except OSError:
+            return
+        finally:
+            writer.close()
+
+    async def _exposition(self, accept: str) -> bytes:
+        if self._before is None:
+            return b""
+        try:
+            await self._before()
+            # in a thread: some thousand series take tens of milliseconds
+            return await asyncio.to_thread(exposition, REGISTRY, str(self._number), accept)
+        except Exception:  # a scrape must not end the worker
+            log.exception("metrics failed", worker=self._number)
+            return b""

@@ -1,0 +1,272 @@
+"""The parent process of several workers.
+
+The first worker starts alone: its refusal of the configuration is reported once, and ends the parent. The others follow
+as soon as it serves. A worker that ends later, or cannot be started, is started again after a back-off; one that hangs
+is killed. The parent itself connects neither to the database nor to the message bus.
+"""
+
+import asyncio
+import random
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from socket import socket
+from typing import NamedTuple
+
+import structlog
+from oslo_config import cfg
+from prometheus_client import REGISTRY
+from prometheus_client.exposition import choose_encoder
+
+from evenkeel.cmd.configuration.refusal import REFUSED
+from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.controllers.workers.exposition import exposition, joined
+from evenkeel.cmd.controllers.workers.worker import Worker
+from evenkeel.cmd.options.logging_options import LOG_OPTIONS
+from evenkeel.cmd.options.server_tls import API_CERTIFICATE_OPTIONS, api_tls
+from evenkeel.cmd.process.endpoint import announce, listen, url_of
+from evenkeel.cmd.process.logs import set_log_level
+from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint
+from evenkeel.cmd.process.reloading import Reloading
+from evenkeel.cmd.process.runtime import on_stop_signal
+from evenkeel.cmd.process.service_manager import ServiceManager
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.metrics.workers import WORKER_ENDS, WORKER_UP
+
+log = structlog.get_logger(__name__)
+
+BEAT_SECONDS = 30.0
+"""Time without a beat after which a worker's event loops count as hanging; systemd's watchdog time-out replaces it."""
+LOOK_SECONDS = 1.0
+START_AGAIN = Backoff(initial_seconds=0.5, max_seconds=30.0, jitter=(0.8, 1.2))
+STEADY_SECONDS = 60.0
+"""Time of service after which a worker's earlier failures do not count any more."""
+STOP_SECONDS = 60.0
+"""Time after which workers that do not end are killed; their own time-outs are shorter."""
+SCRAPE_SECONDS = 5.0
+"""Time-out of the workers' metrics; Prometheus waits 10 s for the parent's."""
+PARENT = "parent"
+
+
+class CannotStart(Exception):
+    """A worker ended before any worker served."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"exit code {code}")
+        self.code = code
+
+
+class _End(NamedTuple):
+    """End of a worker. ``how`` contains the fields for the log."""
+
+    served_seconds: float
+    how: Mapping[str, object]
+
+
+async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -> int:
+    """Run the workers until stopped; returns the exit code. Raises :class:`ValueError`."""
+    systemd = ServiceManager(health_file=conf.health_file)
+    metrics = MetricsEndpoint(conf)
+    try:
+        api_tls(conf)  # before any worker starts, so that a wrong certificate is reported once
+        listening = listen(conf)
+    except ValueError:
+        await metrics.stop()
+        raise
+    parent = Parent(name, arguments, listening, conf.workers, beat_seconds=systemd.watchdog_seconds or BEAT_SECONDS)
+    stop = asyncio.Event()
+    on_stop_signal(stop.set)
+    reloading = _reloading(name, arguments, conf, metrics)
+
+    def reload() -> None:
+        if reloading.reload():
+            parent.reloaded()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+    await metrics.start(expose=parent.exposition)
+    systemd.status("waiting for the first worker")
+    running = asyncio.create_task(parent.run())
+    notifying = asyncio.create_task(_notify_serving(parent, systemd, conf, url_of(listening, conf)))
+    stopped = asyncio.create_task(stop.wait())
+    watching = asyncio.create_task(reloading.watch())
+    try:
+        await asyncio.wait({running, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        return 0 if stop.is_set() else _exit_code(running)
+    finally:
+        systemd.stopping()
+        listening.close()
+        tasks = (running, notifying, stopped, watching)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await parent.stop()
+        await metrics.stop()
+
+
+def _exit_code(running: asyncio.Task[None]) -> int:
+    error = running.exception()
+    if not isinstance(error, CannotStart):
+        raise error or RuntimeError("the parent's loop has ended")
+    if error.code != REFUSED:  # it has reported its refusal itself
+        log.error("the first worker ended before it served", code=error.code)
+    return error.code if error.code > 0 else 1
+
+
+def _reloading(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metrics: MetricsEndpoint) -> Reloading:
+    """Actions of a SIGHUP in the parent; they run before it is forwarded to the workers."""
+
+    def check_certificate(changed: cfg.ConfigOpts) -> None:
+        if (api_tls(changed) is None) != (not conf.api.ssl_cert_file):
+            raise ValueError("api.ssl_cert_file: HTTPS is turned on and off by a restart")
+
+    actions = {
+        LOG_OPTIONS: set_log_level,
+        API_CERTIFICATE_OPTIONS: check_certificate,
+        METRICS_CERTIFICATE_OPTIONS: metrics.reload,
+    }
+    return Reloading(name, arguments, CONTROLLER, conf, actions)
+
+
+async def _notify_serving(parent: "Parent", systemd: ServiceManager, conf: cfg.ConfigOpts, url: str) -> None:
+    """Notify systemd as soon as the API is served, and periodically while it is."""
+    await parent.serves.wait()
+    announce(conf.api.endpoint_file, url)
+    systemd.ready()
+    await systemd.watch(hangs=parent.no_worker_serves, problem="no worker serves")
+
+
+class Parent:
+    """Keeps ``count`` workers running on one socket."""
+
+    def __init__(
+        self, name: str, arguments: Sequence[str], listening: socket, count: int, *, beat_seconds: float
+    ) -> None:
+        self.serves = asyncio.Event()
+        """Set as soon as a worker serves."""
+        self._name = name
+        self._arguments = tuple(arguments)
+        self._listening = listening
+        self._numbers = range(1, count + 1)
+        self._beat_seconds = beat_seconds
+        self._workers: dict[int, Worker] = {}
+        self._served_at = time.monotonic()
+        self._reloads = 0
+        for number in self._numbers:
+            WORKER_UP.labels(str(number)).set(0)
+            WORKER_ENDS.labels(str(number))
+
+    async def run(self) -> None:
+        """Start the workers and restart them when they end, until cancelled; :meth:`stop` ends them.
+
+        Raises :class:`CannotStart` if the first worker does not start.
+        """
+        tasks = [asyncio.create_task(work) for work in (self._keep(1), self._keep_others(), self._look())]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _keep_others(self) -> None:
+        await self.serves.wait()
+        await asyncio.gather(*(self._keep(number) for number in self._numbers[1:]))
+
+    async def _keep(self, number: int) -> None:
+        failures = 0
+        while True:
+            end = await self._run(number)
+            failures = 1 if end.served_seconds >= STEADY_SECONDS else failures + 1
+            pause_seconds = START_AGAIN.delay_seconds(failures, random.uniform)
+            log.error(
+                "worker ended; it is started again",
+                worker=number,
+                **end.how,
+                served_seconds=round(end.served_seconds, 1),
+                after_seconds=round(pause_seconds, 1),
+            )
+            await asyncio.sleep(pause_seconds)
+
+    async def _run(self, number: int) -> _End:
+        """Start the worker and wait for its end. Raises :class:`CannotStart`, and :class:`OSError` if it cannot even be
+        started, before any worker has served."""
+        try:
+            worker = self._workers[number] = await self._start(number)
+        except OSError as error:
+            if not self.serves.is_set():
+                raise
+            WORKER_ENDS.labels(str(number)).inc()
+            return _End(0.0, {"error": f"not started: {error}"})
+        code = await worker.ended()
+        del self._workers[number]
+        WORKER_UP.labels(str(number)).set(0)
+        WORKER_ENDS.labels(str(number)).inc()
+        if not self.serves.is_set():
+            raise CannotStart(code)
+        return _End(worker.served_seconds(), {"pid": worker.pid, "code": code})
+
+    async def _start(self, number: int) -> Worker:
+        reloads = self._reloads
+
+        def on_serving(worker: Worker) -> None:
+            log.info("worker serves", worker=number, pid=worker.pid)
+            WORKER_UP.labels(str(number)).set(1)
+            self.serves.set()
+            if reloads != self._reloads:  # it may have read the configuration before
+                worker.send(signal.SIGHUP)
+
+        words = (self._name, *self._arguments)
+        return await Worker.start(
+            number, words, self._listening, beat_seconds=self._beat_seconds, on_serving=on_serving
+        )
+
+    async def _look(self) -> None:
+        """Kill workers that hang."""
+        looked_at = time.monotonic()
+        while True:
+            late = time.monotonic() - looked_at > 2 * LOOK_SECONDS
+            looked_at = time.monotonic()
+            for worker in tuple(self._workers.values()):
+                if late:
+                    worker.forgive()  # this process did not run either
+                elif worker.hangs(self._beat_seconds):
+                    log.error("a worker hangs; it is killed", worker=worker.number, pid=worker.pid)
+                    worker.send(signal.SIGKILL)
+                elif worker.serves:
+                    self._served_at = looked_at
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def no_worker_serves(self, within_seconds: float) -> bool:
+        """Whether no worker has served for that long."""
+        return time.monotonic() - self._served_at > within_seconds
+
+    def reloaded(self) -> None:
+        """Forward a changed configuration to the workers that serve; all others get it as soon as they serve."""
+        self._reloads += 1
+        for worker in self._workers.values():
+            if worker.serves:
+                worker.send(signal.SIGHUP)
+
+    async def exposition(self, accept: str) -> tuple[bytes, str]:
+        """Metrics of all processes, and the media type of the text. Workers that do not answer are left out."""
+        lines = [worker.line for _, worker in sorted(self._workers.items()) if worker.serves]
+        theirs = await asyncio.gather(*(line.exposition(accept, within_seconds=SCRAPE_SECONDS) for line in lines))
+        mine = exposition(REGISTRY, PARENT, accept)
+        return await asyncio.to_thread(joined, [mine, *theirs]), choose_encoder(accept)[1]
+
+    async def stop(self) -> None:
+        """End all workers; :meth:`run` has been cancelled."""
+        workers = tuple(self._workers.values())
+        for worker in workers:
+            worker.send(signal.SIGTERM)
+        ending = [asyncio.create_task(worker.ended()) for worker in workers]
+        if not ending:
+            return
+        _, late = await asyncio.wait(ending, timeout=STOP_SECONDS)
+        if late:
+            log.error("workers did not end; they are killed", count=len(late))
+            for worker in workers:
+                worker.send(signal.SIGKILL)
+        await asyncio.gather(*ending)

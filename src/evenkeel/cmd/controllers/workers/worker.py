@@ -1,0 +1,124 @@
+"""A worker as seen by its parent: its process, its last notification, and the connection to it."""
+
+import asyncio
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from evenkeel.cmd.controllers.workers.line import WorkerLine
+
+ENTRY = "evenkeel.cmd.controllers.workers.entry"
+NOTICE_MAX = 4096
+"""Maximum length of a notification in bytes (sd_notify(3))."""
+
+
+class Descriptors(NamedTuple):
+    """Descriptors passed to a worker: the API's listening socket, notifications to the parent (sd_notify(3)), the
+    connection.
+    """
+
+    api: int
+    notices: int
+    line: int
+
+
+class Worker:
+    """A running worker process. Create it with :meth:`start`."""
+
+    def __init__(
+        self,
+        number: int,
+        process: asyncio.subprocess.Process,
+        notices: socket.socket,
+        line: WorkerLine,
+        on_serving: Callable[["Worker"], None],
+    ) -> None:
+        self.number = number
+        self.pid = process.pid
+        self.line = line
+        self._process = process
+        self._notices = notices
+        self._on_serving = on_serving
+        self._served_at: float | None = None
+        self._beat_at = 0.0
+
+    @classmethod
+    async def start(
+        cls,
+        number: int,
+        words: Sequence[str],
+        api: socket.socket,
+        *,
+        beat_seconds: float,
+        on_serving: Callable[["Worker"], None],
+    ) -> "Worker":
+        """Start a worker's process.
+
+        ``words``: the command's name and arguments. ``beat_seconds``: time without a notification after which it hangs.
+        ``on_serving`` is called as soon as it serves. Raises :class:`OSError` without memory, processes or descriptors.
+        """
+        with ExitStack() as on_failure:  # a process that runs already ends when its line is closed
+            notices, its_notices = map(on_failure.enter_context, socket.socketpair(type=socket.SOCK_DGRAM))
+            line, its_line = map(on_failure.enter_context, socket.socketpair())
+            passed = Descriptors(api.fileno(), its_notices.fileno(), its_line.fileno())
+            own = (sys.executable, "-m", ENTRY, str(number), str(beat_seconds), *map(str, passed))
+            with its_notices, its_line:
+                process = await asyncio.create_subprocess_exec(
+                    *own, *words, stdin=asyncio.subprocess.DEVNULL, pass_fds=passed
+                )
+            notices.setblocking(False)
+            worker = cls(number, process, notices, WorkerLine(line), on_serving)
+            await worker.line.open()
+            asyncio.get_running_loop().add_reader(notices.fileno(), worker.listen)
+            on_failure.pop_all()
+        return worker
+
+    @property
+    def serves(self) -> bool:
+        """Whether the worker has reported that it serves."""
+        return self._served_at is not None
+
+    def served_seconds(self) -> float:
+        """Seconds since the worker reported that it serves; 0 if it never did."""
+        return 0.0 if self._served_at is None else time.monotonic() - self._served_at
+
+    def listen(self) -> None:
+        """Process all pending notifications of the worker."""
+        while True:
+            try:
+                notice = self._notices.recv(NOTICE_MAX).decode().splitlines()
+            except OSError:
+                return
+            self._beat_at = time.monotonic()
+            if "READY=1" in notice and self._served_at is None:
+                self._served_at = self._beat_at
+                self._on_serving(self)
+
+    def forgive(self) -> None:
+        """Restart the measurement of the worker's silence now."""
+        self._beat_at = time.monotonic()
+
+    def hangs(self, beat_seconds: float) -> bool:
+        """Whether a serving worker has sent no notification for that long. Before, it may wait for the database or the
+        bus.
+        """
+        self.listen()  # notifications may be unread, because the parent's loop was busy
+        return self.serves and time.monotonic() - self._beat_at > beat_seconds
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal; a worker that is gone is ignored."""
+        if self._process.returncode is None:
+            self._process.send_signal(number)
+
+    async def ended(self) -> int:
+        """Wait for the end of the process and return its exit code; negative: the signal that killed it."""
+        code = await self._process.wait()
+        if self._notices.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self._notices.fileno())
+            self._notices.close()
+        await self.line.close()
+        return code

@@ -1,0 +1,137 @@
+"""Options of the key manager that stores certificates and private keys, and opening the configured one."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from oslo_config import cfg
+
+from evenkeel.cmd.options.extras import pip_install
+from evenkeel.cmd.options.keystone_login import (
+    auth_type_missing,
+    check_tls,
+    keystone_adapter,
+    register_keystone_options,
+)
+from evenkeel.cmd.options.vault_options import open_vault
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.ports import CertificateStore, KeyManager
+
+CERTIFICATES = [
+    cfg.StrOpt(
+        "key_manager",
+        default="none",
+        choices=["none", "directory", "barbican", "vault"],
+        help="Key manager for certificates and their keys: directory (encrypted files), barbican, vault (HashiCorp "
+        "Vault or OpenBao), or none.",
+    ),
+    cfg.StrOpt(
+        "directory",
+        default="/var/lib/evenkeel/certificates",
+        help="For key_manager = directory: the directory of its files, the same for all controllers.",
+    ),
+    cfg.StrOpt(
+        "directory_key_file",
+        help="For key_manager = directory: the file with the encryption key, 32 bytes in base64 in "
+        "one line; further lines are former keys. Only its owner may have access.",
+    ),
+    cfg.FloatOpt(
+        "certificate_refresh",
+        default=300.0,
+        min=10.0,
+        max=604800.0,
+        help="Seconds after which each reference of listeners and pools is read again, for renewed certificates.",
+    ),
+]
+
+BARBICAN = [
+    cfg.FloatOpt(
+        "operation_timeout",
+        default=20.0,
+        min=1.0,
+        max=300.0,
+        help="Time-out of reading a certificate with all its parts from Barbican and Keystone, seconds.",
+    ),
+]
+_GROUP = "barbican"
+ADAPTERS_MAX = 1000
+"""Maximum number of cached logins, one for each project."""
+
+
+class OpenedKeyManager(NamedTuple):
+    """The key manager of this process; None without one."""
+
+    key_manager: KeyManager | None
+    certificates: CertificateStore | None
+    """The key manager as a store of certificates, if operators upload certificates through the API; else None."""
+    close: Callable[[], None]
+
+
+def open_key_manager(conf: cfg.ConfigOpts) -> OpenedKeyManager:
+    """Open the configured key manager. Raises :class:`ValueError`."""
+    if conf.certificates.key_manager == "none":
+        return OpenedKeyManager(None, None, close=lambda: None)
+    if conf.certificates.key_manager == "barbican":
+        return _open_barbican(conf)
+    if conf.certificates.key_manager == "vault":
+        vault = open_vault(conf)
+        return OpenedKeyManager(vault, None, close=vault.close)
+    if not conf.certificates.directory_key_file:
+        raise ValueError("certificates.directory_key_file: not set, and key_manager is directory")
+    # imported here, because every process declares the options and only controllers have the library
+    from evenkeel.key_managers.directory import DirectoryKeyManager, read_key_file
+
+    try:
+        encryption = read_key_file(Path(conf.certificates.directory_key_file))
+    except ValueError as error:
+        raise ValueError(f"certificates.directory_key_file: {error}") from None
+    manager = DirectoryKeyManager(Path(conf.certificates.directory), encryption)
+    return OpenedKeyManager(manager, manager, close=manager.close)
+
+
+def _open_barbican(conf: cfg.ConfigOpts) -> OpenedKeyManager:
+    try:
+        from evenkeel.key_managers.barbican import BarbicanKeyManager, SecretReader
+    except ImportError as error:
+        raise ValueError(
+            f"certificates.key_manager: barbican needs {error.name}, which is not installed: {pip_install('barbican')}"
+        ) from error
+    manager = BarbicanKeyManager(SecretReader(_adapters(conf)), timeout_seconds=conf.barbican.operation_timeout)
+    return OpenedKeyManager(manager, None, close=manager.close)
+
+
+def _adapters(conf: cfg.ConfigOpts) -> Callable[[ProjectId], Any]:
+    """keystoneauth's adapter for each project, logged in for it. Raises :class:`ValueError`; nothing is sent yet."""
+    register_keystone_options(conf, _GROUP)
+    is_scoped = _is_scoped(conf)
+
+    @lru_cache(maxsize=ADAPTERS_MAX)
+    def adapter_of(project_id: ProjectId) -> Any:
+        scope = {"project_id": project_id} if is_scoped else {}
+        adapter = keystone_adapter(conf, _GROUP, timeout_seconds=conf.barbican.operation_timeout, **scope)
+        adapter.service_type = adapter.service_type or "key-manager"
+        return adapter
+
+    adapter_of(ProjectId("none"))
+    check_tls(conf, _GROUP, "Barbican")
+    return adapter_of
+
+
+def _is_scoped(conf: cfg.ConfigOpts) -> bool:
+    """Whether the kind of login is for a project. Raises :class:`ValueError` if it is not set or unknown, or if the
+    project is set."""
+    from keystoneauth1 import exceptions, loading
+
+    kind = conf.barbican.auth_type
+    if not kind:  # one of another section would not be for the project of each read
+        raise auth_type_missing(_GROUP)
+    try:
+        options = loading.get_plugin_loader(kind).get_options()
+        conf.register_opts(loading.get_auth_plugin_conf_options(kind), group=_GROUP)
+        for name in ("project_id", "project_name"):
+            if getattr(conf.barbican, name, None):  # not every kind of login has it
+                raise ValueError(f"barbican.{name}: is not allowed: each read is logged in for the project it is for")
+    except (exceptions.ClientException, cfg.Error) as error:
+        raise ValueError(f"barbican: {error}") from error
+    return any(option.dest == "project_id" for option in options)

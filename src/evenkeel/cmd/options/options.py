@@ -1,0 +1,184 @@
+"""The options of the processes, read from ini files by oslo.config, as OpenStack's and F5's. Options of F5's agent have
+F5's names.
+"""
+
+from oslo_config import cfg
+
+from evenkeel.cmd.options.logging_options import LOGGING
+from evenkeel.config.connections import connection_options
+from evenkeel.core.resources.capacity import Metric
+from evenkeel.serving.accepting import SPARE_FILES
+from evenkeel.serving.http_limits import HttpLimits
+
+_HTTP = HttpLimits()
+
+COMMON = [
+    *LOGGING,
+    cfg.StrOpt(
+        "transport_url",
+        default="embedded:///var/lib/evenkeel/bus.db",
+        secret=True,
+        help="Message bus: embedded:///absolute/path.db for one host, or amqp://user:password@host:port[,…]/vhost.",
+    ),
+    cfg.BoolOpt(
+        "rabbit_agents_authenticated",
+        default=False,
+        help="Every agent has its own RabbitMQ user, named after its id; controllers refuse messages "
+        "of an agent in another agent's name. See how-to/secure-the-message-bus.md.",
+    ),
+    cfg.IntOpt(
+        "max_message_bytes", default=4 * 1024 * 1024, min=65536, help="Largest message that is sent or accepted, bytes."
+    ),
+]
+
+CONTROLLER = [
+    cfg.IntOpt(
+        "workers",
+        default=1,
+        min=1,
+        max=64,
+        help="Processes on the API's one port, each of them a controller: at most as many as there are cores. "
+        "Connections to the database, and limits of connections and rates, count for each. See how-to/configure.md.",
+    ),
+    cfg.ListOpt(
+        "environments",
+        default=[],
+        help="Environments that must exist, each as name:device_driver; created at start if missing.",
+    ),
+    cfg.StrOpt("default_provider", help="Environment of load balancers without a provider; default: the first one."),
+    cfg.FloatOpt("session_ttl", default=5.0, min=1.0, help="TTL of an agent's session without a keepalive, seconds."),
+    cfg.FloatOpt(
+        "settle_time",
+        default=15.0,
+        min=0.0,
+        help="Seconds that a home agent must be up before it gets its shards back.",
+    ),
+    cfg.IntOpt(
+        "handbacks_at_once", default=4, min=1, help="Shards of a device group that are handed back at the same time."
+    ),
+    cfg.FloatOpt(
+        "balance_interval",
+        default=60.0,
+        min=0.0,
+        help="Seconds between two planned moves of a shard in a device group whose agents are home to uneven numbers "
+        "of shards (by 3 or more, and a tenth of the average). 0: homes stay where they are.",
+    ),
+    cfg.FloatOpt("schedule_interval", default=0.5, min=0.05, help="Seconds between checks for unserved shards."),
+    cfg.FloatOpt(
+        "suspicion_interval",
+        default=0.4,
+        min=0.0,
+        help="Seconds between looks for agents that vanished from the message bus: on the embedded bus all are probed "
+        "each time; on RabbitMQ those with a reason, and all once a minute. 0: only session_ttl decides.",
+    ),
+    cfg.IntOpt(
+        "handovers_at_once",
+        default=16,
+        min=1,
+        help="Shards of a device group that are moved away from drained agents at the same time.",
+    ),
+    cfg.FloatOpt(
+        "pending_deadline",
+        default=300.0,
+        min=1.0,
+        help="Seconds until a PENDING object becomes ERROR; a load balancer that no device group can take stays "
+        "PENDING_CREATE, with the reason.",
+    ),
+    cfg.FloatOpt(
+        "orphan_grace_time",
+        default=86_400.0,
+        min=0.0,
+        help="Seconds from the first report of a load balancer on a device that the database does not know, or of a "
+        "partition of a tenant that it does not know there, to its removal. 0: never.",
+    ),
+]
+
+DATABASE = [
+    cfg.StrOpt(
+        "connection",
+        default="sqlite:////var/lib/evenkeel/evenkeel.db",
+        secret=True,
+        help="sqlite:///path, postgresql://user:password@host:port/name, or mysql://… in the same form for MariaDB.",
+    ),
+    cfg.BoolOpt(
+        "auto_upgrade",
+        default=True,
+        help="Upgrade the schema at start. If not, the user of connection needs no rights to change tables; an "
+        "administrator runs evenkeel-db upgrade before controllers of a new version are started.",
+    ),
+    cfg.IntOpt("events_kept", default=10_000, min=100, max=1_000_000, help="The newest events, which are kept."),
+]
+
+API = [
+    cfg.StrOpt("bind_host", default="127.0.0.1", help="Address to listen on."),
+    cfg.PortOpt("bind_port", default=9876, help="Port to listen on; 0 takes a free one."),
+    cfg.StrOpt("endpoint_file", help="Write the URL to this file once the API answers."),
+    cfg.BoolOpt(
+        "allow_unauthenticated",
+        default=False,
+        help="Serve without authentication on an address that is not loopback. Every client that can connect is admin.",
+    ),
+    cfg.BoolOpt(
+        "strict_immutability",
+        default=False,
+        help="Refuse writes to a load balancer that is not ACTIVE, and to its children, with 409, as Octavia does.",
+    ),
+    cfg.IntOpt("max_body_bytes", default=1024 * 1024, min=4096, help="Largest accepted request body, bytes."),
+    cfg.IntOpt(
+        "max_header_bytes",
+        default=_HTTP.header_bytes_max,
+        min=4096,
+        help=f"Largest accepted request header, bytes; at most {_HTTP.headers_max} lines.",
+    ),
+    *connection_options(
+        connections_max=1000,
+        per_address_max=100,
+        header_seconds=_HTTP.header_seconds,
+        spare_files=SPARE_FILES,
+        exempt=", unless it is one of proxies",
+    ),
+    cfg.ListOpt(
+        "proxies",
+        default=["127.0.0.0/8", "::1"],
+        help="Addresses and networks of load balancers in front of the API: without a limit of "
+        "connections per address; their X-Forwarded-For and X-Forwarded-Proto are trusted.",
+    ),
+    cfg.ListOpt(
+        "trusted_origins",
+        default=[],
+        help="Origins (scheme://host[:port]) of web pages that may write, besides pages of the API's own address: of a "
+        "gateway that answers CORS requests, or of a plain HTTP proxy that changes the Host header.",
+    ),
+]
+
+AGENT = [
+    cfg.StrOpt("host", help="Name of this host, unique among the agents of the environment and group."),
+    cfg.StrOpt("agent_id", help="Stable id of the agent; by default derived from environment, group and host."),
+    cfg.StrOpt("environment_prefix", default="Project", help="The environment the agent belongs to."),
+    cfg.IntOpt("environment_group_number", default=1, min=1, help="The device group in the environment."),
+    cfg.StrOpt("device_driver", default="bigip", help="Entry point in evenkeel.devices that configures the devices."),
+    cfg.FloatOpt(
+        "report_interval",
+        default=10.0,
+        min=0.5,
+        help="Seconds between full state reports; one that says nothing new is sent every sixth time.",
+    ),
+    cfg.FloatOpt("keepalive_interval", default=1.0, min=0.05, help="Seconds between keepalives."),
+    cfg.FloatOpt(
+        "status_interval", default=5.0, min=0.2, help="Seconds between observations of statuses and statistics."
+    ),
+    cfg.FloatOpt("service_resync_interval", default=300.0, min=1.0, help="Seconds between complete passes."),
+    cfg.FloatOpt(
+        "device_check_timeout",
+        default=120.0,
+        min=1.0,
+        help="Seconds that devices may take at start to meet the requirements.",
+    ),
+    cfg.StrOpt(
+        "capacity_policy",
+        default="",
+        help="metric:limit, metric:limit: a device group that reaches a limit gets no more load balancers. "
+        f"Metrics: {', '.join(Metric)}.",
+    ),
+    cfg.FloatOpt("write_budget", default=1.0, min=0.1, help="Seconds of the lease that must be left to start a write."),
+]

@@ -1,0 +1,63 @@
+"""The options of ``[tracing]``, the same for controllers, agents and the daemon."""
+
+import socket
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from oslo_config import cfg
+
+from evenkeel.cmd.options.extras import pip_install
+from evenkeel.core.kit.tracing import NoTracer, use_tracer
+
+TRACING = [
+    cfg.StrOpt(
+        "endpoint",
+        default="",
+        help="URL of a collector that takes traces by OTLP over HTTP, as http://collector:4318/v1/traces; empty: no "
+        "traces are made. Needs the extra tracing.",
+    ),
+    cfg.FloatOpt(
+        "share",
+        default=1.0,
+        min=0.0,
+        max=1.0,
+        help="Share of the API's requests that are traced; the same in all processes, or traces are incomplete.",
+    ),
+]
+
+
+def open_tracing(conf: cfg.ConfigOpts, service: str) -> Callable[[], None]:
+    """Export traces as configured in ``[tracing]``; returns a function that ends the export within seconds.
+
+    Raises :class:`ValueError` for an invalid endpoint or missing libraries.
+    """
+    endpoint = conf.tracing.endpoint
+    if not endpoint:
+        return lambda: None
+    _check(endpoint)
+    try:
+        from evenkeel.tracing.export import Exporting
+    except ImportError as error:
+        raise ValueError(
+            f"tracing.endpoint: traces need {error.name}, which is not installed: {pip_install('tracing')}"
+        ) from error
+    exporting = Exporting(endpoint, service=service, instance=socket.gethostname(), share=conf.tracing.share)
+    use_tracer(exporting.tracer)
+
+    def close() -> None:
+        use_tracer(NoTracer())
+        exporting.close()
+
+    return close
+
+
+def _check(endpoint: str) -> None:
+    try:
+        parts = urlsplit(endpoint)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError("tracing.endpoint: is not a URL like http://collector:4318/v1/traces")
+    if parts.username or parts.password:
+        raise ValueError("tracing.endpoint: a password in it would be in logs; use OTEL_EXPORTER_OTLP_HEADERS")

@@ -1,0 +1,1 @@
+"""Parts that all processes share: logs, reloading of options, metrics endpoint, service manager."""

@@ -1,0 +1,153 @@
+"""Logs of a process: one line per event, in one format, including the logs of libraries.
+
+Repeated events are folded: a warning or an error with the same event and reason is logged once a minute, with the
+number of suppressed lines (``repeated``). Numbers in reasons do not count as a difference. A lost database is a line a
+minute from each part that notices it, not hundreds.
+"""
+
+import logging
+import re
+import sys
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import Any, Final
+
+import structlog
+from oslo_config import cfg
+
+from evenkeel.cmd.process.descriptor_exhaustion import plainly
+
+FOLD_SECONDS: Final = 60.0
+
+
+FOLDED_MAX: Final = 1000
+"""Maximum number of remembered events; above it the oldest are dropped."""
+
+
+REASONS = ("error", "reason", "address")
+
+
+LEVELS = frozenset({"warning", "error", "critical", "exception"})
+"""Levels of events that are folded."""
+
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Control characters, which could control terminals. The renderer handles line feeds, because exceptions contain
+them.
+"""
+
+
+_NUMBERS = re.compile(r"\d[\d.]*")
+
+
+Event = MutableMapping[str, Any]
+
+
+class RepeatedEvents:
+    """A structlog processor that drops events that were logged less than a minute ago. One per process; thread-safe."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: OrderedDict[tuple[str, ...], tuple[float, int]] = OrderedDict()
+
+    def __call__(self, logger: Any, method: str, event: Event) -> Event:
+        """Raises :class:`structlog.DropEvent` for a repeated event."""
+        if event.get("level", method) not in LEVELS:
+            return event
+        key, now = _key(event), self._clock()
+        logged_at, dropped = self._seen.get(key, (now - FOLD_SECONDS, 0))
+        if now - logged_at < FOLD_SECONDS:
+            self._seen[key] = logged_at, dropped + 1
+            raise structlog.DropEvent
+        self._seen[key] = now, 0
+        self._seen.move_to_end(key)
+        while len(self._seen) > FOLDED_MAX:
+            self._seen.popitem(last=False)
+        if dropped:
+            event["repeated"] = dropped
+        return event
+
+
+def _key(event: Mapping[str, Any]) -> tuple[str, ...]:
+    """Identity of an event for folding: event and reason of a warning with a reason; all fields but the time of any
+    other.
+    """
+    why = [str(event[name]) for name in REASONS if event.get(name)]
+    if error := event.get("exc_info"):
+        error = error if isinstance(error, BaseException) else sys.exc_info()[1]
+        why.append(f"{type(error).__name__} {error}")
+    if not why:
+        why = [f"{name}={value}" for name, value in sorted(event.items()) if name != "timestamp"]
+    return (str(event.get("event")), *(_NUMBERS.sub("#", text) for text in why))
+
+
+def escape_controls(logger: Any, method: str, event: Event) -> Event:
+    """Escape control characters in foreign texts (tenants' values in reasons, devices' errors)."""
+    for key, value in event.items():
+        if isinstance(value, str) and _CONTROL.search(value):
+            event[key] = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
+    return event
+
+
+def set_up_logs(conf: cfg.ConfigOpts, *, name: str) -> None:
+    """Log one line per event to standard error. ``name``: name of the process, in every line."""
+    begin: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        plainly,
+    ]
+    end: list[structlog.typing.Processor] = [structlog.processors.format_exc_info, escape_controls]
+    renderer = _renderer(conf.log_format)
+    structlog.configure(
+        wrapper_class=_filtering(debug=conf.debug),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        processors=[*begin, RepeatedEvents(), *end, renderer],
+    )
+    structlog.contextvars.bind_contextvars(process=name)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *begin, *end],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    handler.addFilter(_unless_repeated(RepeatedEvents()))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.captureWarnings(True)
+
+
+def set_log_level(conf: cfg.ConfigOpts) -> None:
+    """Set the log level from the option ``debug``."""
+    structlog.configure(wrapper_class=_filtering(debug=conf.debug))
+
+
+def _filtering(*, debug: bool) -> type[structlog.typing.FilteringBoundLogger]:
+    return structlog.make_filtering_bound_logger(logging.DEBUG if debug else logging.INFO)
+
+
+def _renderer(log_format: str) -> structlog.typing.Processor:
+    if log_format == "auto":
+        log_format = "console" if sys.stderr.isatty() else "logfmt"
+    if log_format == "console":
+        return structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    if log_format == "json":
+        return structlog.processors.JSONRenderer()
+    return structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], bool_as_flag=False)
+
+
+def _unless_repeated(repeated: RepeatedEvents) -> Callable[[logging.LogRecord], bool]:
+    """Filter that drops repeated records of libraries, because their formatter cannot drop records."""
+
+    def is_new(record: logging.LogRecord) -> bool:
+        event: Event = {"event": record.name, "level": record.levelname.lower(), "reason": record.getMessage()}
+        try:
+            repeated(None, record.levelname.lower(), event)
+        except structlog.DropEvent:
+            return False
+        if "repeated" in event:
+            record.msg, record.args = f"{record.getMessage()} (repeated={event['repeated']})", ()
+        return True
+
+    return is_new

@@ -1,0 +1,70 @@
+"""The server of ``/metrics``, configured in ``[metrics]``."""
+
+import ssl
+from collections.abc import Awaitable, Callable
+
+import structlog
+from oslo_config import cfg
+from prometheus_client import REGISTRY
+
+from evenkeel.cmd.options.server_tls import server_tls
+from evenkeel.cmd.process.endpoint import bound_socket
+from evenkeel.core.networking.addresses import is_loopback
+from evenkeel.metrics.server import Expose, ScrapeServer, expose_registry
+
+log = structlog.get_logger(__name__)
+
+METRICS_CERTIFICATE_OPTIONS = ("metrics.ssl_cert_file", "metrics.ssl_key_file", "metrics.ssl_client_ca_file")
+
+
+async def _nothing() -> None:
+    """Default of ``before``: there is nothing to read first."""
+
+
+class MetricsEndpoint:
+    """Serves ``/metrics`` as configured; without a port it does nothing.
+
+    It listens from its creation, so that an address in use is reported at the start. ``listens``: False if a parent
+    process serves the metrics. Raises :class:`ValueError` for an invalid configuration or address.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts, *, listens: bool = True) -> None:
+        self._conf = conf
+        self._server: ScrapeServer | None = None
+        self._tls = metrics_tls(conf)
+        host, port = conf.metrics.bind_host, conf.metrics.bind_port
+        self._listening = bound_socket("metrics", host, port) if port and listens else None
+        if self._listening is not None and self._tls is None and not is_loopback(conf.metrics.bind_host):
+            log.warning("metrics are served without TLS", bind_host=conf.metrics.bind_host)
+
+    async def start(self, before: Callable[[], Awaitable[None]] = _nothing, *, expose: Expose | None = None) -> None:
+        """Start serving.
+
+        ``before`` is awaited before each exposition of this process's registry. ``expose`` returns another exposition
+        instead.
+        """
+        if self._listening is not None:
+            self._server = ScrapeServer(
+                self._listening, tls=self._tls, expose=expose or expose_registry(REGISTRY, before)
+            )
+            await self._server.start()
+
+    def reload(self, changed: cfg.ConfigOpts) -> None:
+        """Load the certificate from its files again. Raises :class:`ValueError`."""
+        tls = metrics_tls(changed)
+        if (tls is None) != (self._tls is None):
+            raise ValueError("metrics.ssl_cert_file: HTTPS is turned on and off by a restart")
+        if tls is not None and self._server is not None:
+            self._server.use(tls)
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            await self._server.stop()
+        elif self._listening is not None:
+            self._listening.close()
+
+
+def metrics_tls(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
+    """TLS of ``/metrics``; None: plain HTTP. Raises :class:`ValueError`."""
+    files = conf.metrics.ssl_cert_file, conf.metrics.ssl_key_file, conf.metrics.ssl_client_ca_file
+    return server_tls("metrics", *files)

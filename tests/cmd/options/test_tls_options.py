@@ -1,0 +1,33 @@
+"""Octavia's options of which TLS may be spoken."""
+
+from pathlib import Path
+
+import pytest
+
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.options.tls_options import tls_rules
+from evenkeel.core.tls.tls import ANY_TLS, DEFAULT_CIPHERS, NEWEST_CIPHERS, TlsRules
+
+
+def rules_of(tmp_path: Path, *lines: str) -> TlsRules:
+    file = tmp_path / "evenkeel.ini"
+    file.write_text("\n".join(["[api_settings]", *lines]))
+    return tls_rules(load("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER))
+
+
+def test_the_rules_are_those_of_the_options(tmp_path: Path) -> None:
+    assert rules_of(tmp_path) == ANY_TLS
+    found = rules_of(tmp_path, "minimum_tls_version = TLSv1.2", "tls_cipher_prohibit_list = RC4-MD5: AES128-SHA:")
+    assert found == TlsRules(minimum_version="TLSv1.2", prohibited_ciphers=frozenset({"RC4-MD5", "AES128-SHA"}))
+
+
+def test_what_cannot_be_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"minimum_tls_version.*TLSv2"):
+        rules_of(tmp_path, "minimum_tls_version = TLSv2")
+    with pytest.raises(ValueError, match="tls_cipher_prohibit_list: it prohibits all"):
+        rules_of(tmp_path, f"tls_cipher_prohibit_list = {DEFAULT_CIPHERS}")
+    prohibited = f"tls_cipher_prohibit_list = {':'.join(NEWEST_CIPHERS)}"
+    assert rules_of(tmp_path, prohibited).default_versions == ("TLSv1.2",)
+    with pytest.raises(ValueError, match=r"prohibits all ciphers of TLSv1\.3, which minimum_tls_version demands"):
+        rules_of(tmp_path, prohibited, "minimum_tls_version = TLSv1.3")
