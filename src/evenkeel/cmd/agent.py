@@ -17,8 +17,8 @@ from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.refusal import print_refusal
 from evenkeel.cmd.configuration.sections import AGENT
 from evenkeel.cmd.options.device_drivers import driver_entry
-from evenkeel.cmd.options.neutron_agent_options import open_neutron_agent
 from evenkeel.cmd.options.logging_options import LOG_OPTIONS
+from evenkeel.cmd.options.neutron_agent_options import open_neutron_agent
 from evenkeel.cmd.options.tracing_options import open_tracing
 from evenkeel.cmd.process.logs import set_log_level, set_up_logs
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint

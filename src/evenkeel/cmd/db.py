@@ -15,8 +15,8 @@ from oslo_config import cfg
 
 from evenkeel.cmd.configuration.loading import file_arguments, load
 from evenkeel.cmd.configuration.refusal import REFUSED, print_refusal
-from evenkeel.cmd.options.options import DATABASE
 from evenkeel.cmd.options.logging_options import LOGGING
+from evenkeel.cmd.options.options import DATABASE
 from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.store.engine.database import Database, open_database, without_password
 from evenkeel.store.migrations import upgrade

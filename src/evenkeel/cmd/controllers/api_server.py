@@ -14,8 +14,8 @@ from evenkeel.cmd.controllers.controller_parts import ControllerParts
 from evenkeel.cmd.controllers.process_context import ProcessContext
 from evenkeel.cmd.controllers.serving import Server, server_of
 from evenkeel.cmd.options.key_manager_options import open_key_manager
-from evenkeel.cmd.options.network_options import open_network
 from evenkeel.cmd.options.logging_options import LOG_OPTIONS
+from evenkeel.cmd.options.network_options import open_network
 from evenkeel.cmd.options.server_tls import API_CERTIFICATE_OPTIONS, api_tls
 from evenkeel.cmd.process.endpoint import announce, url_of
 from evenkeel.cmd.process.logs import set_log_level

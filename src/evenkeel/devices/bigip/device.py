@@ -19,7 +19,9 @@ from evenkeel.core.networking.networks import NetworkLayout
 from evenkeel.devices.bigip.esd.verify import Common, objects_on
 from evenkeel.devices.bigip.icontrol.answers import RefusedByDevice
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.journal import SyncJournal, ensure_folder
 from evenkeel.devices.bigip.naming import LOCAL_FOLDER, BigIpNames, Guard, guard_of
+from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, subnets_of
 from evenkeel.devices.bigip.objects import Observed, RenderedObjects
 from evenkeel.devices.bigip.observe import digest, observation, requirements
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
@@ -33,11 +35,9 @@ from evenkeel.devices.bigip.reconcile.description import describe
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
 from evenkeel.devices.bigip.reconcile.plan import plan
-from evenkeel.devices.bigip.reconcile.shared_networks import SharedNetworks, subnets_of
 from evenkeel.devices.bigip.reconcile.taking_over import unchangeable, under_their_names
 from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, with_networks
 from evenkeel.devices.bigip.saving import ConfigSaver
-from evenkeel.devices.bigip.sync.journal import SyncJournal, ensure_folder
 from evenkeel.devices.bigip.vcmp.guest import VcmpGuest
 from evenkeel.devices.bigip.vcmp.host import VcmpHost
 from evenkeel.devices.bigip.vcmp.needs import tags_in, vlans_of, without_refused

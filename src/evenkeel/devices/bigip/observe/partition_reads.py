@@ -21,6 +21,7 @@ from evenkeel.devices.bigip.naming import (
     parse_mark,
     parse_marked_code,
 )
+from evenkeel.devices.bigip.networks.shared_networks import refers_to_common, subnets_in_common
 from evenkeel.devices.bigip.objects import (
     DATA_GROUP,
     FORWARDING_TABLE,
@@ -39,7 +40,6 @@ from evenkeel.devices.bigip.objects import (
     Observed,
     ObservedObject,
 )
-from evenkeel.devices.bigip.reconcile.shared_networks import refers_to_common, subnets_in_common
 from evenkeel.devices.waiting import together
 
 

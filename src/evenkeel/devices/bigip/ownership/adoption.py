@@ -14,10 +14,10 @@ from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN, AddressUse, N
 from evenkeel.devices.bigip.icontrol.answers import Absent
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark
+from evenkeel.devices.bigip.networks import f5_agent
+from evenkeel.devices.bigip.networks.shared_networks import refers_to_common
 from evenkeel.devices.bigip.objects import ROUTE_DOMAIN, SELF_IP, SNAT_ADDRESS, Observed
 from evenkeel.devices.bigip.observe.partition_reads import read_all
-from evenkeel.devices.bigip.reconcile import f5_agent
-from evenkeel.devices.bigip.reconcile.shared_networks import refers_to_common
 
 
 async def found_networks(

@@ -16,6 +16,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, MarkedSubnet, marked_subnet
+from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks
 from evenkeel.devices.bigip.objects import (
     FORWARDING_TABLE,
     NEIGHBOURS,
@@ -35,7 +36,6 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 from evenkeel.devices.bigip.reconcile.forwarding import is_forwarder
-from evenkeel.devices.bigip.reconcile.shared_networks import SharedNetworks
 from evenkeel.devices.bigip.render.network.addresses import with_domain
 
 _JOINED = {ROUTE_DOMAIN: "vlans", SNAT_POOL: "members", FORWARDING_TABLE: "records"}

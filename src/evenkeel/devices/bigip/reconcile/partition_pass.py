@@ -30,6 +30,7 @@ from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, command_of, commit, drop_pending
 from evenkeel.devices.bigip.icontrol.uploads import earlier_uploads, remove_uploads, uploaded
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
+from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, subnets_of
 from evenkeel.devices.bigip.objects import (
     FILES,
     FORWARDING_TABLE,
@@ -46,7 +47,6 @@ from evenkeel.devices.bigip.ownership import guard
 from evenkeel.devices.bigip.reconcile import drift
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, is_of_networks, plan, still_unused
-from evenkeel.devices.bigip.reconcile.shared_networks import SharedNetworks, subnets_of
 
 log = structlog.get_logger(__name__)
 

@@ -19,6 +19,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark, parse_marked_code
+from evenkeel.devices.bigip.networks.shared_networks import NOTHING_SHARED, SharedNetworks
 from evenkeel.devices.bigip.objects import (
     CIPHER_GROUP,
     CIPHER_RULE,
@@ -67,7 +68,6 @@ from evenkeel.devices.bigip.reconcile.networks import (
     shorter_tables,
     spare_addresses,
 )
-from evenkeel.devices.bigip.reconcile.shared_networks import NOTHING_SHARED, SharedNetworks
 from evenkeel.devices.bigip.reconcile.taking_over import has_route, replaced, under_their_names
 
 SHARED = ""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, marked_subnet, parse_mark
+from evenkeel.devices.bigip.networks import f5_agent
 from evenkeel.devices.bigip.objects import (
     NEIGHBOURS,
     NETWORK_TYPES,
@@ -31,7 +32,6 @@ from evenkeel.devices.bigip.objects import (
     RenderedObjects,
     WantedObject,
 )
-from evenkeel.devices.bigip.reconcile import f5_agent
 
 _SAME = {ROUTE_DOMAIN: "id", SELF_IP: "address", SNAT_ADDRESS: "address"} | dict.fromkeys(NEIGHBOURS, "ipAddress")
 """Attribute by which two objects of a type are the same; a device has no two objects with the same value."""

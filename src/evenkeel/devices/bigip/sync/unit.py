@@ -5,7 +5,7 @@
   so one that wrote a device its successor could not reach does not push over the successor's.
 - The written device is the same for all agents, whichever is active: the first by address. While it is out of reach
   another one is written; when it is back it gets the configuration by config-sync, and is not written before.
-- A group with changes pending that no journal explains (:mod:`evenkeel.devices.bigip.sync.journal`) is neither written
+- A group with changes pending that no journal explains (:mod:`evenkeel.devices.bigip.journal`) is neither written
   nor pushed over, unless an operator forces it for a limited time (``sync_force_until``).
 """
 
@@ -24,11 +24,11 @@ from evenkeel.core.devices.device import PartitionBatch, Retirement
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.device import BigIpDevice
+from evenkeel.devices.bigip.journal import Unsynced
 from evenkeel.devices.bigip.objects import RenderedObjects
 from evenkeel.devices.bigip.observe.cluster import IN_SYNC, SyncStatus, read_sync_status
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
-from evenkeel.devices.bigip.sync.journal import Unsynced
 from evenkeel.devices.bigip.sync.rules import Membership, key_of, membership
 from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.group import on_all

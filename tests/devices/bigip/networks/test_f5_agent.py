@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.devices.bigip.reconcile.f5_agent import is_self_ip_of, is_snat_of, snat_index
+from evenkeel.devices.bigip.networks.f5_agent import is_self_ip_of, is_snat_of, snat_index
 
 SUBNET = "6f1c9a0e-7d55-4a51-9d0c-0b7f6f3d6a10"
 

@@ -1,0 +1,1 @@
+"""Objects of networks in /Common and in partitions of tenants, by their names."""
