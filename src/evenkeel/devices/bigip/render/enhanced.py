@@ -18,7 +18,7 @@ from evenkeel.core.devices.service import ServiceListener, ServicePool
 from evenkeel.core.resources.enhanced_services import PER_LISTENER_MAX
 from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.devices.bigip.objects import Key, WantedObject
-from evenkeel.devices.bigip.render.sharing import unshared_because
+from evenkeel.devices.bigip.render.l7.sharing import unshared_because
 from evenkeel.devices.bigip.render.transport import MEMBER_SIDE, connect_settings, idle_settings, profile_attributes
 from evenkeel.devices.errors import Unrenderable
 

@@ -13,9 +13,9 @@ from evenkeel.devices.bigip.objects import CLIENT_SSL, HTTP2_PROFILE, POLICY, RU
 from evenkeel.devices.bigip.render.addresses import VirtualIp
 from evenkeel.devices.bigip.render.client_ssl import HTTP2, speaks_http2
 from evenkeel.devices.bigip.render.l7.effective import Routing
+from evenkeel.devices.bigip.render.l7.sharing import shares_connections
 from evenkeel.devices.bigip.render.persistence import persistence_attributes
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_path
-from evenkeel.devices.bigip.render.sharing import shares_connections
 from evenkeel.devices.bigip.render.transport import ip_protocol, transport_entries
 
 

@@ -10,7 +10,7 @@ without, and answers have it in octal (in Tcl 8.4 a hexadecimal number has all d
 Commands that could take text as an option, a list or an expression do not get text of a client or tenant that way.
 
 Without a OneConnect profile a connection stays with its member unless it is detached, so where there is none
-(:mod:`..sharing`), it is detached when the pool changes.
+(:mod:`.sharing`), it is detached when the pool changes.
 """
 
 from collections.abc import Collection, Iterator
@@ -21,9 +21,9 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.l7.effective import Routing
 from evenkeel.devices.bigip.render.l7.persistence import same_persistence
 from evenkeel.devices.bigip.render.l7.records import group_name
+from evenkeel.devices.bigip.render.l7.sharing import shares_connections
 from evenkeel.devices.bigip.render.l7.values import comparison
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
-from evenkeel.devices.bigip.render.sharing import shares_connections
 
 
 def program_parts(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> Iterator[RulePart]:

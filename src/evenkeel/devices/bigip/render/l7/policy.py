@@ -24,8 +24,8 @@ from evenkeel.devices.bigip.naming import BigIpNames, plain
 from evenkeel.devices.bigip.objects import POLICY, Key, WantedObject
 from evenkeel.devices.bigip.render.l7.effective import EffectivePolicy, Routing
 from evenkeel.devices.bigip.render.l7.persistence import same_persistence
+from evenkeel.devices.bigip.render.l7.sharing import shares_connections
 from evenkeel.devices.bigip.render.l7.values import Comparison, comparison
-from evenkeel.devices.bigip.render.sharing import shares_connections
 from evenkeel.devices.l7 import redirect_code, redirect_url
 
 DEFAULT_RULE = "default"
