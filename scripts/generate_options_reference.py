@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from evenkeel.cmd.options.options.logging_options import LOGGING
 from oslo_config import cfg
 
 from evenkeel.cmd.configuration import sections
@@ -17,6 +16,7 @@ from evenkeel.cmd.configuration.processes import PROCESSES
 from evenkeel.cmd.configuration.sample import sample
 from evenkeel.cmd.options import options
 from evenkeel.cmd.options.device_drivers import declared_options, installed_drivers
+from evenkeel.cmd.options.logging_options import LOGGING
 from evenkeel.config.values import allowed_values, type_of
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "options.md"

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from evenkeel.agent.watched_device import watched
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome, service_outcome
 from evenkeel.core.resources.model import Vip
-from tests.devices.bigip.networks import balancer, network, subnet
+from tests.devices.bigip.network_world import balancer, network, subnet
 from tests.devices.bigip.test_common_networks import left, networks, shared
 from tests.devices.services import batch, gone, service
 

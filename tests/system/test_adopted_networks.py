@@ -17,7 +17,7 @@ from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTr
 from evenkeel.store.records import schema
 from tests.devices.bigip.emulated import emulated
 from tests.devices.bigip.f5_networks import F5Agent
-from tests.devices.bigip.networks import balancer, network, subnet
+from tests.devices.bigip.network_world import balancer, network, subnet
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.devices.services import listener
 from tests.system.test_networks import TENANTS, AttachedWorld

@@ -16,7 +16,7 @@ from evenkeel.core.networking.networks import NetworkType
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
 from icontrol_emulator import Emulator
-from tests.devices.bigip.networks import make_vtep
+from tests.devices.bigip.network_world import make_vtep
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.system.test_networks import TENANTS, AttachedWorld
 from tests.system.test_removed_partitions import DEVICES, delete, gone

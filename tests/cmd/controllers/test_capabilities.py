@@ -15,7 +15,7 @@ from evenkeel.cmd.controllers.capabilities import GROUP, load_capabilities
 from evenkeel.core.devices.capabilities import EVERYTHING, OPTIONS
 from evenkeel.core.resources.model import POOL_PROTOCOLS_OF_LISTENER
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 
 
 def test_the_page_of_features_is_made_from_the_tables() -> None:

@@ -18,7 +18,7 @@ from evenkeel.core.resources.capacity import parse_policy
 from evenkeel.core.resources.limits import LoadBalancerLimits
 from evenkeel.core.resources.quota import TITLES
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 
 
 def test_the_options_page_is_made_from_the_code() -> None:

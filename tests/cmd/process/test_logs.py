@@ -16,7 +16,8 @@ import sys
 import warnings
 import structlog
 from oslo_config import cfg
-from evenkeel.cmd.logs import LOGGING, set_up_logs
+from evenkeel.cmd.options.logging_options import LOGGING
+from evenkeel.cmd.process.logs import set_up_logs
 conf = cfg.ConfigOpts()
 conf.register_opts(LOGGING)
 conf([], default_config_files=[])

@@ -77,7 +77,7 @@ async def test_a_signal_reloads(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", ["controller", "agent", "haproxyd"])
 def test_systemctl_reload_sends_it(unit: str) -> None:
-    folder = Path(__file__).parent.parent.parent / "packaging" / "systemd"
+    folder = Path(__file__).parents[3] / "packaging" / "systemd"
     assert "ExecReload=/bin/kill -HUP $MAINPID\n" in (folder / f"evenkeel-{unit}.service").read_text()
 
 

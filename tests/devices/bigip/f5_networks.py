@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from evenkeel.core.devices.adoption import FoundNetworks, TakenNetworks, as_adopted
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.networking.networks import TUNNELS, AddressUse, NetworkType, ServiceNetwork, ServiceSubnet
-from tests.devices.bigip.networks import VTEP
+from tests.devices.bigip.network_world import VTEP
 from tests.devices.bigip.rig import ENVIRONMENT, Hands
 from tests.devices.services import PROJECT
 

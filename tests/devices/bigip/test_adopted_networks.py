@@ -16,7 +16,7 @@ from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.networking.networks import AddressUse, NetworkType, ServiceNetwork
 from icontrol_emulator import Fault
 from tests.devices.bigip.f5_networks import NUMBER, SNAT_NAMES, F5Agent, adopted, elsewhere
-from tests.devices.bigip.networks import ADJACENT, balancer, hosts_of, make_vtep, network, subnet, there, tunnel
+from tests.devices.bigip.network_world import ADJACENT, balancer, hosts_of, make_vtep, network, subnet, there, tunnel
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, bigip
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, gone, session_of

@@ -11,7 +11,17 @@ from evenkeel.core.devices.service import ServiceDefinition, network_definition,
 from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.networking.networks import AddressUse, DeviceAddress, ServiceNetwork, ServiceSubnet
-from tests.devices.bigip.networks import ADJACENT, balancer, host, hosts_of, network, subnet, there, tunnel, with_vtep
+from tests.devices.bigip.network_world import (
+    ADJACENT,
+    balancer,
+    host,
+    hosts_of,
+    network,
+    subnet,
+    there,
+    tunnel,
+    with_vtep,
+)
 from tests.devices.bigip.rig import PARTITION, BigIpRig, bigip
 from tests.devices.owner import Owner
 from tests.devices.services import batch, gone, session_of

@@ -13,7 +13,17 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.networking.networks import NetworkType
 from icontrol_emulator import Emulator
 from tests.devices.bigip.f5_networks import NUMBER, F5Agent, adopted, elsewhere
-from tests.devices.bigip.networks import ADJACENT, VTEP, balancer, host, hosts_of, make_vtep, network, subnet, tunnel
+from tests.devices.bigip.network_world import (
+    ADJACENT,
+    VTEP,
+    balancer,
+    host,
+    hosts_of,
+    make_vtep,
+    network,
+    subnet,
+    tunnel,
+)
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.bigip.test_common_networks import networks, shared, used
 from tests.devices.owner import Owner

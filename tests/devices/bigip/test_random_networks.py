@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.networking.networks import NetworkType, ServiceNetwork
-from tests.devices.bigip.networks import ADJACENT, balancer, hosts_of, network, subnet, there, tunnel, with_vtep
+from tests.devices.bigip.network_world import ADJACENT, balancer, hosts_of, network, subnet, there, tunnel, with_vtep
 from tests.devices.bigip.rig import BigIpRig, bigip
 from tests.devices.owner import Owner
 from tests.devices.services import batch, gone

@@ -12,7 +12,7 @@ from evenkeel.devices.bigip.vcmp import guest as guests
 from evenkeel.devices.bigip.vcmp.host import MARK
 from icontrol_emulator import Emulator
 from icontrol_emulator.vcmp import deploy
-from tests.devices.bigip.networks import balancer, hosts_of, network, subnet
+from tests.devices.bigip.network_world import balancer, hosts_of, network, subnet
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands
 from tests.devices.bigip.test_common_networks import errors, left, networks, shared
 from tests.devices.owner import Owner

@@ -25,7 +25,7 @@ from evenkeel.store.records import schema
 from icontrol_emulator import Emulator
 from icontrol_emulator.wiring import namespaces
 from tests.api.client import Client
-from tests.devices.bigip.networks import make_vtep
+from tests.devices.bigip.network_world import make_vtep
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.network.conftest import session_to
 from tests.network.neutron_server.sharing import NeutronPlace

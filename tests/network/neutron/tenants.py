@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from emulator_tests.wired_site import Host
-from tests.devices.bigip.networks import TRAFFIC_GROUP
+from tests.devices.bigip.network_world import TRAFFIC_GROUP
 from tests.devices.bigip.rig import Hands
 from tests.network.neutron.cloud_world import DEVICE_ENDS, UNDERLAY, CloudWorld
 from tests.network.neutron.conftest import Cloud

@@ -12,7 +12,7 @@ from evenkeel.core.networking.networks import AddressUse, DeviceAddress
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Vip
 from tests.devices.bigip.f5_networks import F5Agent
-from tests.devices.bigip.networks import network, subnet
+from tests.devices.bigip.network_world import network, subnet
 from tests.devices.bigip.rig import Hands
 from tests.network.conftest import NEEDS_NEUTRON
 from tests.network.neutron.conftest import Cloud

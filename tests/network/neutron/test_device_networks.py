@@ -17,7 +17,7 @@ from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.network.neutron.client import NeutronClient
 from evenkeel.network.neutron.driver import NeutronNetwork
 from icontrol_emulator import Emulator
-from tests.devices.bigip.networks import make_vtep
+from tests.devices.bigip.network_world import make_vtep
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.network.conftest import NEEDS_NEUTRON, session_to
 from tests.network.neutron.conftest import Cloud

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.networking.networks import AddressUse, DeviceAddress, NetworkType, ServiceSubnet
 from evenkeel.core.resources.model import Vip
-from tests.devices.bigip.networks import (
+from tests.devices.bigip.network_world import (
     ADJACENT,
     VTEP,
     balancer,
