@@ -26,7 +26,7 @@ MAX_PAGES = 1000
 NO_FILTERS: Mapping[str, Any] = {}
 
 
-class Application(App):
+class CommandApp(App):
     """The application as its commands see it."""
 
     client: Client
@@ -38,7 +38,7 @@ class Application(App):
 class ApiCommand(Command):
     """A command that uses the operators' API."""
 
-    app: Application
+    app: CommandApp
 
     @property
     def client(self) -> Client:

@@ -38,7 +38,7 @@ from evenkeel.cli import (
     subnets,
     trees,
 )
-from evenkeel.cli.base import Application
+from evenkeel.cli.base import CommandApp
 from evenkeel.cli.client import Client, ClientError, UsageError
 from evenkeel.cli.config_import.command import ImportConfig
 from evenkeel.cli.login import login_headers
@@ -111,7 +111,7 @@ COMMANDS: dict[str, type[Command]] = {
 NO_COMMANDS: Mapping[str, type[Command]] = {}
 
 
-class EvenKeelApp(Application):
+class EvenKeelApp(CommandApp):
     """The command tree. ``client`` is ready when a command runs."""
 
     NAME = "evenkeel"
