@@ -55,8 +55,6 @@ install_locked() {
     echo "installing requirements/$1.txt (first time: some minutes)"
     .venv/bin/python -m pip install -qq --no-input --disable-pip-version-check -r "requirements/$1.txt" ||
         complain "pip could not install requirements/$1.txt; see its message above"
-    # an environment from before the distribution was renamed declares its plug-ins a second time
-    .venv/bin/python -m pip uninstall -qq --yes --disable-pip-version-check evenkeel 2>/dev/null || true
     install_project .
     # after the product, which owned the emulator's command before it was a distribution of its own, and removes it
     install_project packages/icontrol-emulator

@@ -3,24 +3,20 @@
 from collections import Counter
 from typing import Any, cast
 
-import pytest
-
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.controller.sweeper import (
     BATCHES_PER_SWEEP,
     EVENTS_PER_BATCH,
-    TAG_BATCHES_PER_SWEEP,
     Sweeper,
 )
 from evenkeel.core.ports import SchedulingStore
 
 
 class Rows:
-    """A store with rows to remove, and load balancers whose tags are compared."""
+    """A store with rows to remove."""
 
-    def __init__(self, events: int = 0, certificates: int = 0, removed: int = 0, load_balancers: int = 0) -> None:
+    def __init__(self, events: int = 0, certificates: int = 0, removed: int = 0) -> None:
         self.left = {"events": events, "certificates": certificates, "removed": removed}
-        self.load_balancers = load_balancers
         self.asked: Counter[str] = Counter()
 
     def _remove(self, kind: str, limit: int) -> int:
@@ -45,11 +41,6 @@ class Rows:
     async def serve_orphans(self, **_: Any) -> None:
         self.asked["orphans"] += 1
 
-    async def check_tags(self, *, after: str, limit: int) -> str:
-        self.asked["tags"] += 1
-        place = int(after or 0) + limit
-        return "" if place > self.load_balancers else str(place)
-
 
 def sweeper(rows: Rows, **settings: Any) -> Sweeper:
     return Sweeper(cast(SchedulingStore, rows), ControllerSettings(**settings))
@@ -57,11 +48,8 @@ def sweeper(rows: Rows, **settings: Any) -> Sweeper:
 
 async def test_with_nothing_to_do_each_is_asked_once() -> None:
     rows = Rows()
-    swept = sweeper(rows)
-    await swept.sweep()
-    assert rows.asked == dict.fromkeys(("overdue", "events", "certificates", "removed", "orphans", "tags"), 1)
-    await swept.sweep()
-    assert rows.asked["tags"] == 1
+    await sweeper(rows).sweep()
+    assert rows.asked == dict.fromkeys(("overdue", "events", "certificates", "removed", "orphans"), 1)
 
 
 async def test_full_batches_are_followed_by_others_at_once() -> None:
@@ -76,16 +64,6 @@ async def test_a_round_is_bounded() -> None:
     await sweeper(rows).sweep()
     assert rows.asked["events"] == BATCHES_PER_SWEEP
     assert rows.asked["removed"] == 1
-
-
-@pytest.mark.parametrize(("load_balancers", "rounds"), [(0, 1), (9_999, 1), (25_000, 3)])
-async def test_tags_are_compared_once_over_some_rounds(load_balancers: int, rounds: int) -> None:
-    rows = Rows(load_balancers=load_balancers)
-    swept = sweeper(rows)
-    for _ in range(rounds + 2):
-        await swept.sweep()
-    assert rows.asked["tags"] == load_balancers // 1000 + 1
-    assert rows.asked["tags"] <= rounds * TAG_BATCHES_PER_SWEEP
 
 
 async def test_orphans_are_left_where_operators_want_that() -> None:

@@ -63,22 +63,24 @@ def as_agent(side: HaproxySide, host: str) -> tuple[str, dict[str, str]]:
 
 
 async def put(side: HaproxySide, host: str, partition: str, change: wire.PartitionChange) -> wire.Receipt:
-    """Write as the agent of ``host`` does."""
+    """Write as the agent of ``host`` does, which moves the guard first."""
     url, headers = as_agent(side, host)
-    path, body = f"{url}/v1/partitions/{partition}", msgspec.json.encode(change)
-    async with (
-        aiohttp.ClientSession(headers=headers) as http,
-        http.put(path, data=body, ssl=side.daemon.trust()) as answer,
-    ):
-        said = await answer.read()
-        assert answer.status == 200, said
-        return msgspec.json.decode(said, type=wire.Receipt)
+    path, trust = f"{url}/v1/partitions/{partition}", side.daemon.trust()
+    wanted = wire.GuardState(epoch=change.epoch, session_id=f"session-of-{host}")
+    async with aiohttp.ClientSession(headers=headers) as http:
+        async with http.post(f"{path}/guard", data=msgspec.json.encode(wanted), ssl=trust) as answer:
+            guard = msgspec.json.decode(await answer.read(), type=wire.GuardState)
+        owned = msgspec.structs.replace(change, session_id=wanted.session_id, state_id=guard.state_id)
+        async with http.put(path, data=msgspec.json.encode(owned), ssl=trust) as answer:
+            said = await answer.read()
+            assert answer.status == 200, said
+            return msgspec.json.decode(said, type=wire.Receipt)
 
 
 async def test_haproxy_outlives_its_daemon_and_is_found_again(side: HaproxySide) -> None:
     seen = side.last_write()
     await put(side, "host-1", "demo_tenant", wire.PartitionChange(epoch=1, load_balancers=(load_balancer(),)))
-    assert side.writes_after(seen) == {"haproxy-1": 1}
+    assert side.writes_after(seen) == {"haproxy-1": 2}  # the guard and the change
     assert side.first_write_at("host-1", seen) is not None
     assert side.first_write_at("host-2", seen) is None
     assert side.members() == {"haproxy-1": {"127.0.0.1:9"}}

@@ -209,7 +209,7 @@ def largest() -> ServiceDefinition:
 def test_a_haproxy_takes_the_largest_load_balancer() -> None:
     rendered = render_haproxy(largest())
     assert not rendered.problem and rendered.load_balancer is not None
-    change = wire.PartitionChange(epoch=1, load_balancers=(rendered.load_balancer,))
+    change = wire.PartitionChange(epoch=1, session_id="s", load_balancers=(rendered.load_balancer,))
     http = HttpSettings(certificate=NOWHERE, key=NOWHERE, credentials_file=NOWHERE)
     assert encoded_bytes(change) < http.body_bytes_max
     settings = DaemonSettings(name="host-1", state_dir=NOWHERE, run_dir=NOWHERE)

@@ -15,6 +15,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.disk.keys_dir import is_in_memory
 from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH
+from tests.devices.services import session_of
 from tests.haproxyd.daemonworld import PASSWORD, Daemon, Traffic, balancer
 from tests.haproxyd.health.test_ping import may_ping
 from tests.haproxyd.world import Member
@@ -52,7 +53,7 @@ async def members() -> AsyncIterator[tuple[Member, Member]]:
 
 
 def change(*balancers: wire.LoadBalancerConfig, epoch: int = 1) -> wire.PartitionChange:
-    return wire.PartitionChange(epoch=epoch, load_balancers=balancers)
+    return wire.PartitionChange(epoch=epoch, session_id=session_of(epoch), load_balancers=balancers)
 
 
 def haproxy_pids(daemon: Daemon) -> list[int]:
@@ -145,7 +146,9 @@ async def test_a_frozen_agents_late_puts_are_refused(daemon: Daemon, members: tu
     add_agent(daemon.credentials, "agent-2", PASSWORD)
     async with daemon.client() as old, daemon.client("agent-2") as new:
         await old.patch("p1", change(balancer(port, *members)))
-        assert (await new.ask(wire.GuardState, "POST", "/v1/partitions/p1/guard", wire.GuardState(epoch=2))).epoch == 2
+        assert (
+            await new.ask(wire.GuardState, "POST", "/v1/partitions/p1/guard", wire.GuardState(epoch=2, session_id="s"))
+        ).epoch == 2
         for number in range(20):
             late = change(balancer(port, members[0], revision=number + 2))
             status, refusal = await old.refused("PUT", "/v1/partitions/p1", late)

@@ -1,8 +1,5 @@
 """Hashed passwords and how they are written."""
 
-import base64
-import hashlib
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,24 +40,6 @@ def test_a_hash_that_is_written_is_read_as_it_was(
 ) -> None:
     stored = PasswordHash(salt=salt, key=key, cost_log2=cost, block_size=block, parallelism=parallel)
     assert parse_hash(format_hash(stored)) == stored
-
-
-def former(password: str, cost: int = 1 << 14) -> str:
-    """As ``evenkeel-haproxyd`` wrote a hash before."""
-    key = hashlib.scrypt(password.encode(), salt=SALT, n=cost, r=8, p=1, maxmem=64 * 1024 * 1024, dklen=32)
-    return f"scrypt${cost}${base64.b64encode(SALT).decode()}${base64.b64encode(key).decode()}"
-
-
-def test_the_former_form_of_a_daemons_file_is_read() -> None:
-    stored = parse_hash(former("correct horse"))
-    assert stored == hash_password("correct horse", SALT)
-    assert matches(b"correct horse", stored) and not matches(b"correct horsf", stored)
-
-
-@pytest.mark.parametrize("cost", [12345, 1 << 18])
-def test_a_cost_that_would_stop_the_process_is_refused_in_the_former_form_too(cost: int) -> None:
-    with pytest.raises(Invalid, match="hash: "):
-        parse_hash(former("x", cost=2).replace("scrypt$2$", f"scrypt${cost}$"))
 
 
 def test_who_is_unknown_is_refused_whatever_the_password(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from evenkeel.controller.adoptions import Adoptions
 from evenkeel.controller.certificates import CertificateCallback
 from evenkeel.controller.definitions import DefinitionReader
-from evenkeel.controller.former_agents import readable_by_former
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.keepalives import KeepaliveRounds
 from evenkeel.controller.report_rounds import ReportRounds
@@ -151,8 +150,7 @@ class Callbacks:
 
     async def _services(self, call: m.GetServices) -> m.ServiceDefinitions:
         found = await self._definitions.read(call, limit=min(call.limit, MAX_SERVICES_PER_ANSWER))
-        services = found.services if call.takes_parts else tuple(map(readable_by_former, found.services))
-        kept = self._fitting(services, self._largest_bytes(takes_parts=call.takes_parts))
+        kept = self._fitting(found.services, self._largest_bytes(takes_parts=call.takes_parts))
         more = found.more or len(kept) < len(found.services)
         return replace(found, services=kept, more=more)
 

@@ -21,8 +21,6 @@ REMOVED_PER_BATCH = 500
 BATCHES_PER_SWEEP = 20
 ORPHANS_PER_SWEEP = 1
 """Number of orphaned partitions that get a shard in one sweep, so that a mistake is noticed early."""
-TAGS_PER_BATCH = 1000
-TAG_BATCHES_PER_SWEEP = 10
 
 
 class Sweeper:
@@ -31,9 +29,6 @@ class Sweeper:
     def __init__(self, scheduling: SchedulingStore, settings: ControllerSettings) -> None:
         self._scheduling = scheduling
         self._settings = settings
-        self._tags_after = ""
-        """The last load balancer whose tags were compared."""
-        self._tags_checked = False
 
     async def sweep(self) -> None:
         """Sweep once. Raises :class:`StoreUnavailable`."""
@@ -44,24 +39,12 @@ class Sweeper:
         if self._settings.orphan_grace_seconds:
             grace_seconds = self._settings.orphan_grace_seconds
             await self._scheduling.serve_orphans(grace_seconds=grace_seconds, limit=ORPHANS_PER_SWEEP)
-        if not self._tags_checked:
-            await self._check_tags()
 
     async def _clean_up(self) -> None:
         scheduling, kept = self._scheduling, self._settings.events_kept
         await _in_batches(lambda limit: scheduling.trim_events(keep=kept, limit=limit), EVENTS_PER_BATCH)
         await _in_batches(lambda limit: scheduling.remove_unused_certificates(limit=limit), CERTIFICATES_PER_BATCH)
         await _in_batches(lambda limit: scheduling.forget_removed(limit=limit), REMOVED_PER_BATCH)
-
-    async def _check_tags(self) -> None:
-        """Once after the start, over some sweeps, index the tags that an older controller wrote until this one
-        replaced it.
-        """
-        for _ in range(TAG_BATCHES_PER_SWEEP):
-            self._tags_after = await self._scheduling.check_tags(after=self._tags_after, limit=TAGS_PER_BATCH)
-            if not self._tags_after:
-                self._tags_checked = True
-                return
 
 
 async def _in_batches(remove: Callable[[int], Awaitable[int]], size: int) -> None:

@@ -20,8 +20,6 @@ They are refused with ``stale_owner`` if a newer owner holds the guard, and with
 but the sender does not either: it then moves the guard and sends a PUT. Every error is a
 :class:`DaemonRefusal`.
 
-Agents of the previous version send no session. Their PUT raises the guard, as POST does.
-
 Lines are HAProxy configuration as in its manual, without indentation; the driver that renders them quotes words where
 needed. The daemon refuses lines with control characters, and names that do not match :data:`NAME`. Lines refer
 to files by their bare name.

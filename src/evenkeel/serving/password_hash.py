@@ -1,7 +1,7 @@
 """Password hashes: scrypt (RFC 7914), and their text format. Pure except for the salt used for unknown names.
 
 A hash is written ``$scrypt$ln=14,r=8,p=1$<salt>$<key>``: the logarithm of the cost first, salt and key in base64
-without padding. The former format of ``evenkeel-haproxyd``, ``scrypt$<cost>$<salt>$<key>``, is still read.
+without padding.
 """
 
 import base64
@@ -23,7 +23,6 @@ COST_LOG2_MAX, BLOCK_SIZE_MAX, PARALLELISM_MAX = 17, 16, 4
 """Highest accepted costs: higher ones would let a line of the file exhaust the process."""
 
 _HASH = re.compile(r"\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]{1,100})\$([A-Za-z0-9+/]{1,100})")
-_FORMER_HASH = re.compile(r"scrypt\$(\d{1,7})\$([A-Za-z0-9+/]{1,100}={0,2})\$([A-Za-z0-9+/]{1,100}={0,2})")
 
 
 class PasswordHash(Value):
@@ -78,21 +77,17 @@ def format_hash(stored: PasswordHash) -> str:
 
 def parse_hash(text: str) -> PasswordHash:
     """Parse a hash. Raises :class:`Invalid`, whose text contains only the cost."""
-    if found := _HASH.fullmatch(text):
-        cost, block, parallel = (int(item) for item in found.groups()[:3])
-        salt, key = found[4], found[5]
-    elif (found := _FORMER_HASH.fullmatch(text)) and int(found[1]).bit_count() == 1:
-        cost, block, parallel = int(found[1]).bit_length() - 1, BLOCK_SIZE, PARALLELISM
-        salt, key = found[2], found[3]
-    else:
+    found = _HASH.fullmatch(text)
+    if found is None:
         raise Invalid("hash: not a scrypt hash. Allowed: $scrypt$ln=…,r=…,p=…$salt$key.")
+    cost, block, parallel = (int(item) for item in found.groups()[:3])
     if not (1 <= cost <= COST_LOG2_MAX and 1 <= block <= BLOCK_SIZE_MAX and 1 <= parallel <= PARALLELISM_MAX):
         raise Invalid(
             f"hash: ln={cost},r={block},p={parallel}. Allowed: at most ln={COST_LOG2_MAX},r={BLOCK_SIZE_MAX},"
             f"p={PARALLELISM_MAX}."
         )
     stored = PasswordHash(
-        salt=_from_base64(salt), key=_from_base64(key), cost_log2=cost, block_size=block, parallelism=parallel
+        salt=_from_base64(found[4]), key=_from_base64(found[5]), cost_log2=cost, block_size=block, parallelism=parallel
     )
     if len(stored.key) < SALT_BYTES:
         raise Invalid(f"hash: a key of {len(stored.key)} bytes. Allowed: {SALT_BYTES} and more.")

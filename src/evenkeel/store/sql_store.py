@@ -21,7 +21,6 @@ from evenkeel.store.renewals.store import SqlRenewals
 from evenkeel.store.reports.store import SqlReports
 from evenkeel.store.scheduling.store import SqlScheduling
 from evenkeel.store.tenants.store import SqlTenants
-from evenkeel.store.vips.addresses import take_unwritten
 from evenkeel.store.vips.lost_ports import SqlLostPorts
 from evenkeel.store.vips.port_changes import SqlPortChanges
 
@@ -67,7 +66,6 @@ class SqlStore:
             self.schema_revision = await self.database.write(upgrade)
         else:
             self.schema_revision = await self.database.read(check_schema)
-        await self.database.write(take_unwritten)
         await self.database.write(ensure_history)
 
     async def ping(self) -> None:

@@ -67,7 +67,7 @@ def test_every_process_refuses_it(tmp_path: Path, groups: OptionGroups) -> None:
 def test_processes_may_share_a_file(tmp_path: Path) -> None:
     text = (
         "[DEFAULT]\nhost = h\nsession_ttl = 7\n[database]\nconnection = sqlite://\n[haproxyd]\nname = n\n"
-        "[bigip]\nsave_delay = 1\n[BigIP]\nretry_time = 2\n[haproxy]\nprefix = p\n[noop]\n[api]\n[neutron]\n"
+        "[bigip]\nsave_interval = 1\n[BigIP]\nretry_time = 2\n[haproxy]\nprefix = p\n[noop]\n[api]\n[neutron]\n"
         "operation_timeout = 30\n"
     )
     for groups in (CONTROLLER, AGENT, HAPROXYD):

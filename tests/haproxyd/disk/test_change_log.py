@@ -1,7 +1,5 @@
-import contextlib
 import os
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,40 +115,3 @@ def test_no_key_is_written(book, tmp_path):
     book.append([lb(2)], [])
     assert all(b"secret" not in (tmp_path / name).read_bytes() for name in ("held.json", "held.log"))
     assert book.read().keys() == {"lb-1", "lb-2"}
-
-
-def as_the_version_before(folder):
-    """Keys in the snapshot, in the log, and in entries that count no more."""
-    (folder / "held.json").write_bytes(msgspec.json.encode(change_log.HeldSnapshot(load_balancers=(lb(1),))))
-    entries = change_log.ChangeLogEntry(changed=(lb(2), lb(3))), change_log.ChangeLogEntry(removed=("lb-3",))
-    (folder / "held.log").write_bytes(b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries))
-
-
-def test_keys_that_the_version_before_wrote_are_moved_out_and_overwritten(book, tmp_path):
-    as_the_version_before(tmp_path)
-    with (tmp_path / "held.json").open("rb") as snapshot, (tmp_path / "held.log").open("rb") as log:
-        assert b"secret" in snapshot.read() + log.read()
-        assert book.read() == {"lb-1": lb(1), "lb-2": lb(2)}
-        snapshot.seek(0)
-        log.seek(0)
-        assert b"secret" not in snapshot.read() + log.read()
-    assert {path.name for path in tmp_path.iterdir()} == {"held.json", "held.log", "keys"}
-    assert change_log_in(tmp_path).read() == {"lb-1": lb(1), "lb-2": lb(2)}
-
-
-@pytest.mark.parametrize("step", ["_write_snapshot", "overwrite", "wipe"])
-def test_a_crash_while_keys_are_moved_leaves_none(step, tmp_path, monkeypatch):
-    book = change_log_in(tmp_path)
-    as_the_version_before(tmp_path)
-
-    def crash(*arguments):
-        raise OSError(5, "power failure")
-
-    monkeypatch.setattr(book if step == "_write_snapshot" else change_log, step, crash)
-    with pytest.raises(OSError, match="power"):
-        book.read()
-    monkeypatch.undo()
-    with contextlib.ExitStack() as files:
-        opened = [files.enter_context(path.open("rb")) for path in tmp_path.glob("held.*")]
-        assert change_log_in(tmp_path).read() == {"lb-1": lb(1), "lb-2": lb(2)}
-        assert all(b"secret" not in file.read() for file in opened)

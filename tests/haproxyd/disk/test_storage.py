@@ -5,7 +5,6 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.files import StorageBroken, write_file
 from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage, RunningFile
-from evenkeel.haproxyd.network.peer_keys import make_peer_key
 
 LB = wire.LoadBalancerConfig(
     id="lb:1", revision=3, files=(wire.File(name="c.pem", kind="certificate", content="secret"),)
@@ -76,20 +75,3 @@ def test_an_overlong_log_begins_anew_and_what_it_was_is_kept(storage, monkeypatc
     monkeypatch.setattr("evenkeel.haproxyd.disk.storage.LOG_BYTES_MAX", 3)
     storage.trim_log()
     assert (storage.log.read_text(), storage.old_log.read_text()) == ("", "words\n")
-
-
-def test_keys_are_moved_out_of_where_the_version_before_had_them(tmp_path):
-    storage = PartitionStorage(tmp_path / "p", tmp_path / "keys" / "p")
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.write_text("not ours")
-    key = make_peer_key()
-    for name, text in (("files/c.pem", "secret"), ("check/files/c.pem", "secret"), ("peer.pem", key)):
-        path = storage.directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    (storage.directory / "files" / "link").symlink_to(elsewhere)
-    with (storage.directory / "files" / "c.pem").open() as file:
-        storage.prepare()
-        assert file.read() == "\0" * len("secret")
-    assert not any((storage.directory / name).exists() for name in ("files", "check", "peer.pem"))
-    assert (storage.read_peer_key(), elsewhere.read_text()) == (key, "not ours")

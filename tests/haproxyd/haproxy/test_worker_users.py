@@ -26,6 +26,7 @@ from evenkeel.haproxyd.haproxy.worker_users import (
     privileges_of,
 )
 from evenkeel.haproxyd.settings import DaemonSettings
+from tests.devices.services import session_of
 from tests.haproxyd.daemonworld import Daemon, Traffic, balancer
 from tests.haproxyd.world import Member, World, errors, files_of, free_vip, load_balancer, world
 from tests.haproxyd.world import Traffic as VipTraffic
@@ -302,7 +303,7 @@ async def daemon() -> AsyncIterator[Daemon]:
 
 
 def change(*balancers: wire.LoadBalancerConfig, epoch: int = 1) -> wire.PartitionChange:
-    return wire.PartitionChange(epoch=epoch, load_balancers=balancers)
+    return wire.PartitionChange(epoch=epoch, session_id=session_of(epoch), load_balancers=balancers)
 
 
 def pids(daemon: Daemon) -> list[int]:

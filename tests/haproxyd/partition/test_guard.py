@@ -78,19 +78,6 @@ async def test_who_moved_it_in_another_life_of_the_daemon_moves_it_again(storage
             guard.admit(change_of(2, state_id=life), LIFE)
 
 
-async def test_a_guard_of_the_version_before_is_adopted_by_the_first_that_takes_over(storage: PartitionStorage) -> None:
-    storage.write_guard(GuardFile(epoch=7))
-    guard = opened(storage)
-    guard.admit(change_of(7, "", ""), LIFE)  # an agent of the version before goes on
-    with pytest.raises(NotGuarded):
-        guard.admit(change_of(7), LIFE)
-    await guard.move(guard_of(7))
-    guard.admit(change_of(7), LIFE)
-    for other in ("second", ""):
-        with pytest.raises(StaleOwner):
-            await guard.move(guard_of(7, other))
-
-
 async def test_it_is_not_raised_by_more_than_a_jump(storage: PartitionStorage) -> None:
     guard = opened(storage)
     for seen_epoch in (0, EPOCH_JUMP_MAX):  # the first owner's too: nobody can begin near the end
@@ -134,11 +121,16 @@ async def test_a_change_does_not_make_a_partition(daemon: PartitionManager) -> N
     for complete in (False, True):
         with pytest.raises(NotGuarded):
             await daemon.change("dev_p", change_of(1), complete=complete)
-    with pytest.raises(NotGuarded):
-        await daemon.change("dev_p", wire.PartitionChange(epoch=1), complete=False)
     assert daemon.names() == ()
-    await daemon.change("dev_p", wire.PartitionChange(epoch=1), complete=True)  # all of it, by the version before
-    assert daemon.get("dev_p").epoch == 1
+
+
+async def test_a_caller_without_a_session_is_refused(daemon: PartitionManager) -> None:
+    for complete in (False, True):
+        with pytest.raises(InvalidChange, match="session_id"):
+            await daemon.change("dev_p", wire.PartitionChange(epoch=1), complete=complete)
+    with pytest.raises(InvalidChange, match="session_id"):
+        await daemon.guard("dev_p", wire.GuardState(epoch=1))
+    assert daemon.names() == ()
 
 
 @pytest.mark.parametrize("epoch", [-1, EPOCH_MAX + 1, 2**63 - 1])

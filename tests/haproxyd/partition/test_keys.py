@@ -182,28 +182,6 @@ async def test_what_nobody_names_any_more_is_removed_and_only_that():
         await eventually(lambda: not key_files(site))
 
 
-async def test_keys_that_the_version_before_wrote_are_used_and_not_left():
-    async with world() as site:
-        a = await site.member("a")
-        vip = free_vip()
-        one = file("c.pem", certificate("a.test"))
-        wanted = tls("lb", vip, a, one)
-        await site.put("p", wanted)
-        supervisor = site.partitions.get("p")
-        await settled(site)
-        await site.partitions.close()
-        snapshot = msgspec.json.encode({"load_balancers": [wanted]})
-        (files_of(supervisor).directory / "held.json").write_bytes(snapshot)
-        (files_of(supervisor).directory / "held.log").write_bytes(b"")
-        (files_of(supervisor).directory / "files").mkdir()
-        (files_of(supervisor).directory / "files" / "c.pem").write_text(one.content)
-        shutil.rmtree(files_of(supervisor).keys_dir)
-        await site.restart()
-        assert site.partitions.get("p").held["lb"].files[0] == one
-        assert not [path for path in site.settings.state_dir.rglob("*.*") if canary.is_in(path.read_bytes())]
-        assert (await shown(vip), errors(await site.put("p", tls("lb", vip, a, unsent(one))))) == (("a.test", 1), {})
-
-
 async def test_a_change_that_was_half_made_when_the_daemon_died_loses_no_key():
     async with world() as site:
         a = await site.member("a")

@@ -222,4 +222,4 @@ async def test_a_peer_without_a_certificate_is_refused(tmp_path, certificate, re
     settings = DaemonSettings(name="x", state_dir=tmp_path, run_dir=tmp_path)
     peer = wire.HaproxyPeer(name="host-2", address="127.0.0.1", port=1, certificate=certificate)
     with pytest.raises(InvalidChange, match=f"peer host-2: certificate: .*{reason}"):
-        check_change(wire.PartitionChange(epoch=1, peers=(peer,)), complete=False, settings=settings)
+        check_change(wire.PartitionChange(epoch=1, session_id="s", peers=(peer,)), complete=False, settings=settings)

@@ -294,13 +294,17 @@ async def test_what_is_not_allowed_is_refused_by_name(wanted, words):
 @pytest.mark.parametrize(
     ("change", "complete", "words"),
     [
-        (wire.PartitionChange(epoch=-1), False, "epoch is -1"),
-        (wire.PartitionChange(epoch=1, removed=("a",)), True, "removed: only PATCH"),
-        (wire.PartitionChange(epoch=1, removed=("a", "a")), False, "named 2 times"),
-        (wire.PartitionChange(epoch=1, removed=("../a",)), False, "load balancer id is '../a'"),
-        (wire.PartitionChange(epoch=1, removed=tuple(map(str, range(201)))), False, "201 given; at most 200"),
+        (wire.PartitionChange(epoch=-1, session_id="s"), False, "epoch is -1"),
+        (wire.PartitionChange(epoch=1, session_id="s", removed=("a",)), True, "removed: only PATCH"),
+        (wire.PartitionChange(epoch=1, session_id="s", removed=("a", "a")), False, "named 2 times"),
+        (wire.PartitionChange(epoch=1, session_id="s", removed=("../a",)), False, "load balancer id is '../a'"),
         (
-            wire.PartitionChange(epoch=1, peers=(wire.HaproxyPeer(name="x", address="y", port=1),)),
+            wire.PartitionChange(epoch=1, session_id="s", removed=tuple(map(str, range(201)))),
+            False,
+            "201 given; at most 200",
+        ),
+        (
+            wire.PartitionChange(epoch=1, session_id="s", peers=(wire.HaproxyPeer(name="x", address="y", port=1),)),
             False,
             "address is 'y'",
         ),

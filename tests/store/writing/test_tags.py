@@ -1,6 +1,5 @@
 """What load balancers are found by follows their tags, whoever wrote them."""
 
-import pytest
 from sqlalchemy import select
 
 from evenkeel.core.control.lists import ListQuery, TagFilter
@@ -8,7 +7,6 @@ from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import bare, create, ids
-from tests.store.conftest import statements_of
 
 _root, _tag = schema.load_balancer, schema.load_balancer_tag
 
@@ -41,24 +39,3 @@ async def test_they_go_with_the_load_balancer(store: SqlStore) -> None:
     made = (await create(store, bare(tags=("a",)))).load_balancer
     await store.tenants.delete_load_balancer(made.id, cascade=True, project_id=None)
     assert await rows(store) == set()
-
-
-@pytest.mark.parametrize("limit", [1, 2, 100])
-async def test_what_an_older_controller_wrote_is_found_after_a_look_at_all(store: SqlStore, limit: int) -> None:
-    made = [(await create(store, bare(tags=tags))).load_balancer for tags in (("a",), ("a", "b"), (), ("é", "A"))]
-    for row, tags in zip(made, ('["c"]', '["a","b"]', '["c","d"]', "[]"), strict=True):
-        statement = _root.update().where(_root.c.id == row.id).values(tags=tags)
-        await store.database.write(lambda connection, s=statement: connection.execute(s))  # type: ignore[misc]
-    after = await store.scheduling.check_tags(after="", limit=limit)
-    while after:
-        after = await store.scheduling.check_tags(after=after, limit=limit)
-    expected = {(made[0].id, "c"), (made[1].id, "a"), (made[1].id, "b"), (made[2].id, "c"), (made[2].id, "d")}
-    assert await rows(store) == expected
-    assert set(await found(store, "c")) == {made[0].id, made[2].id}
-
-
-async def test_those_that_are_right_are_not_written(store: SqlStore) -> None:
-    await create(store, bare(tags=("a",)))
-    with statements_of(store.database) as seen:
-        assert await store.scheduling.check_tags(after="", limit=10) == ""
-    assert len(seen) == 2

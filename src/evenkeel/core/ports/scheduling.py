@@ -166,12 +166,6 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def check_tags(self, *, after: str, limit: int) -> str:
-        """Compare the tags by which load balancers are found with their own, and correct them, for ``limit`` load
-        balancers with ids above ``after``. Returns the id of the last one; empty: there are no more.
-        """
-        ...
-
     async def note_controller(self, seen: SeenController) -> None:
         """Record a controller's heartbeat."""
         ...

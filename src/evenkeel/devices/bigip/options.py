@@ -99,7 +99,6 @@ OPTIONS = [
         default=30.0,
         min=0.0,
         max=86_400.0,
-        deprecated_name="save_delay",
         help="Least seconds between two saves of a device's running configuration, and most seconds from a change to "
         "its save; a reboot loses what is not saved. 0: never.",
     ),

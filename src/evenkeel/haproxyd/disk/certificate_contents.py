@@ -64,8 +64,6 @@ class CertificateContents:
         return f"{_MARK}{self._words[content]}" if content else ""
 
     def _content_of(self, written: str) -> str:
-        if is_written_out(written):
-            return written
         word = written.removeprefix(_MARK)
         content = (_WORD.fullmatch(word) and read_text(self.folder / word)) or ""
         if content and _word_of(content, word[:_SALT_DIGITS]) != word:
@@ -79,16 +77,6 @@ class CertificateContents:
 def _word_of(content: str, salt: str) -> str:
     """The salt and a truncated digest: enough to detect damage."""
     return salt + hashlib.sha256(f"{salt} {content}".encode()).hexdigest()[: _WORD_DIGITS - _SALT_DIGITS]
-
-
-def is_written_out(content: str) -> bool:
-    """Whether the text is a content, as the previous version stored it, and not a placeholder."""
-    return bool(content) and not content.startswith(_MARK)
-
-
-def holds_keys(one: wire.LoadBalancerConfig) -> bool:
-    """Whether the load balancer contains keys instead of placeholders, as the previous version stored it."""
-    return any(file.kind == "certificate" and is_written_out(file.content) for file in one.files)
 
 
 def _with_contents(one: wire.LoadBalancerConfig, change: Callable[[str], str]) -> wire.LoadBalancerConfig:

@@ -7,7 +7,6 @@ stored separately (:mod:`disk.certificate_contents`). Every function may block.
 """
 
 import contextlib
-import itertools
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,8 +15,8 @@ import msgspec
 
 from evenkeel.core.kit.values import Wire
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.disk.certificate_contents import CertificateContents, holds_keys
-from evenkeel.haproxyd.disk.files import StorageBroken, overwrite, read_value, sync_folder, wipe, write_file
+from evenkeel.haproxyd.disk.certificate_contents import CertificateContents
+from evenkeel.haproxyd.disk.files import StorageBroken, read_value, sync_folder, write_file
 
 LOG_BYTES_MIN = 1024 * 1024
 """A shorter log is not compacted, however small the snapshot is."""
@@ -42,8 +41,6 @@ class ChangeLog:
 
     def __init__(self, directory: Path, contents: CertificateContents) -> None:
         self._snapshot = directory / "held.json"
-        self._old_snapshot = directory / "held.json.old"
-        """A snapshot that contains keys, while it is being overwritten."""
         self._log = directory / "held.log"
         self._contents = contents
 
@@ -62,28 +59,12 @@ class ChangeLog:
         """Load balancers by id; contents of certificates that are lost are empty. Raises :class:`StorageBroken`,
         :class:`OSError`."""
         snapshot = read_value(self._snapshot, HeldSnapshot) or HeldSnapshot()
-        entries = self._entries()
         written = {one.id: one for one in snapshot.load_balancers}
-        for entry in entries:
+        for entry in self._entries():
             written.update({one.id: one for one in entry.changed})
             for name in entry.removed:
                 written.pop(name, None)
-        held = {name: self._contents.restore(one) for name, one in written.items()}
-        ever = itertools.chain(snapshot.load_balancers, *(entry.changed for entry in entries))
-        if self._old_snapshot.exists() or any(map(holds_keys, ever)):
-            self._move_keys(held.values())
-        return held
-
-    def _move_keys(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Move keys that the previous version stored in snapshot and log. Safe to repeat after a crash."""
-        if self._snapshot.exists() and not self._old_snapshot.exists():
-            # replacing the snapshot would leave its blocks, with keys, on the disk: the link keeps them reachable for
-            # wiping
-            self._old_snapshot.hardlink_to(self._snapshot)
-        self._write_snapshot(held)
-        overwrite(self._log)  # without a newline, so that it is not read as an entry
-        os.truncate(self._log, 0)
-        wipe(self._old_snapshot)
+        return {name: self._contents.restore(one) for name, one in written.items()}
 
     def _entries(self) -> list[ChangeLogEntry]:
         with contextlib.suppress(FileNotFoundError):

@@ -1,6 +1,5 @@
 """Atomic and durable file operations. Every function may block."""
 
-import contextlib
 import os
 from pathlib import Path
 from typing import TypeVar
@@ -10,7 +9,6 @@ import msgspec
 from evenkeel.core.kit.errors import EvenKeelError
 
 T = TypeVar("T")
-_ZEROS_AT_ONCE = 1 << 20
 
 
 class StorageBroken(EvenKeelError):
@@ -59,25 +57,6 @@ def has_content(path: Path, content: bytes) -> bool:
         return path.read_bytes() == content
     except OSError:
         return False
-
-
-def wipe(path: Path) -> None:
-    """Overwrite a file that contained keys, then remove it; symbolic links are not followed. Copies that a file system
-    or device keeps of old blocks are out of reach."""
-    with contextlib.suppress(FileNotFoundError):
-        overwrite(path)
-        path.unlink()
-
-
-def overwrite(path: Path) -> None:
-    """Overwrite a file with zeros; durable when this returns."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "wb") as file:
-        rest = os.fstat(file.fileno()).st_size
-        while rest:
-            rest -= file.write(bytes(min(rest, _ZEROS_AT_ONCE)))
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

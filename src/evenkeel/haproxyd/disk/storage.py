@@ -44,7 +44,6 @@ from evenkeel.haproxyd.disk.files import (
     read_text,
     read_value,
     update_file,
-    wipe,
     write_file,
 )
 from evenkeel.haproxyd.network.binds import BindAddress
@@ -56,7 +55,7 @@ LOG_BYTES_MAX = 4 * 1024 * 1024
 class GuardFile(Wire):
     """Content of the guard file.
 
-    ``session_id`` and ``owner`` are empty if a previous version wrote it. ``peer_port``: port on which this HAProxy
+    ``owner``: environment and device group; empty if the owner named none. ``peer_port``: port on which this HAProxy
     accepts its peers; 0 if it has none.
     """
 
@@ -124,11 +123,10 @@ class PartitionStorage:
         """Held while the guard file is written, when it differs from the remembered version."""
 
     def prepare(self) -> None:
-        """Create the directories, and move keys from where the previous version stored them."""
+        """Create the directories."""
         for folder in (self.directory, self.config_dir, self.counters_dir, self.keys_dir, *self._key_folders):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.change_log.prepare()
-        self._move_keys()
 
     @property
     def keys_missing(self) -> bool:
@@ -138,21 +136,6 @@ class PartitionStorage:
     @property
     def _key_folders(self) -> tuple[Path, Path]:
         return self.files_dir, self._contents.folder
-
-    def _move_keys(self) -> None:
-        """Move private keys to the directory for keys, and delete the old files.
-
-        The running HAProxy has already read the files that it uses, and reads them at the new place the next time.
-        """
-        old = self.directory / self._peer_key.name
-        if old.exists():
-            if not self._peer_key.exists():
-                write_file(self._peer_key, old.read_bytes())
-            wipe(old)
-        for folder in (self.directory / "files", self.directory / "check"):
-            for path in (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
-                wipe(path)
-            shutil.rmtree(folder, ignore_errors=True)
 
     # -- durable state
 

@@ -123,11 +123,10 @@ class PartitionGuard:
     def refuse_stale(self, epoch: int, session_id: str) -> None:
         """Raises :class:`StaleOwner` if the guard has a newer epoch, or the same epoch with another session.
 
-        An epoch that two sessions have was assigned twice, and belongs to the first. A guard without a session (from
-        the previous version) goes to the first session at its epoch.
+        An epoch that two sessions have was assigned twice, and belongs to the first.
         """
         held = self._file
-        another = epoch == held.epoch and bool(held.session_id) and held.session_id != session_id
+        another = epoch == held.epoch and held.session_id != session_id
         if epoch < held.epoch or another:
             raise StaleOwner(self._partition, held.epoch)
 
@@ -140,7 +139,7 @@ class PartitionGuard:
         seen = None if self.epoch == UNGUARDED else self.epoch
         if (self.epoch, self.session_id) != (change.epoch, change.session_id):
             raise NotGuarded(self._partition, seen, f"it is guarded by {describe(seen)}")
-        if change.session_id and change.state_id != state_id:
+        if change.state_id != state_id:
             raise NotGuarded(self._partition, seen, "the daemon has a new state since its owner took it over")
 
     async def move(self, wanted: wire.GuardState) -> None:

@@ -280,8 +280,6 @@ class PartitionManager:
         """Apply a change, for PUT (``complete``) or PATCH. Raises as :meth:`guard`, and :class:`NotGuarded`."""
         check_change(change, complete=complete, settings=self._settings)
         check_name("partition name", name)
-        if complete and not change.session_id:  # an agent of the previous version, which cannot handle NotGuarded
-            await self.guard(name, wire.GuardState(epoch=change.epoch))
         if name not in self._supervisors:
             raise NotGuarded(name, None, "there is no such partition")
         supervisor = await self._get_or_create(name)

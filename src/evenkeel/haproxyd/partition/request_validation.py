@@ -43,8 +43,7 @@ def check_guard(guard: wire.GuardState) -> None:
     """Raises :class:`InvalidChange` if the guard's values are invalid."""
     if not plausible(guard.epoch):
         raise InvalidChange(f"epoch is {guard.epoch}; a whole number from 0 to {EPOCH_MAX} is allowed")
-    if guard.session_id:
-        check_name("session_id", guard.session_id)
+    check_name("session_id", guard.session_id)
     if len(guard.owner) > OWNER_CHARS_MAX or CONTROL.search(guard.owner):
         raise InvalidChange(f"owner: at most {OWNER_CHARS_MAX} characters and no control characters are allowed")
 

@@ -33,7 +33,6 @@ from evenkeel.store.scheduling import (
     waiting,
 )
 from evenkeel.store.scheduling.change_indicator import read_change_indicator
-from evenkeel.store.writing import tags
 from evenkeel.store.writing.events import record_event
 
 log = structlog.get_logger(__name__)
@@ -219,12 +218,6 @@ class SqlScheduling:
             return await self._db.write(lambda connection: sweeping.remove_certificates(connection, ids))
         except IntegrityError:  # one is in use again; the next sweep leaves it out
             return 0
-
-    async def check_tags(self, *, after: str, limit: int) -> str:
-        differing, last = await self._db.read(lambda connection: tags.compare_tags(connection, after, limit))
-        for id_ in differing:  # each by itself: it waits for no more than one lock
-            await self._db.write(lambda connection, id_=id_: tags.correct_tags(connection, id_))  # type: ignore[misc]
-        return last
 
     async def note_controller(self, seen: SeenController) -> None:
         await self._db.write(lambda connection: controllers.note_controller(connection, seen))

@@ -11,15 +11,13 @@ are added when the next controller starts.
 from collections.abc import Iterable
 
 import structlog
-from sqlalchemy import Connection, bindparam, delete, exists, select
+from sqlalchemy import Connection, bindparam, delete, select
 
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import Vip
 from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.inserting import Rows
-from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import NO_NETWORK
 
 log = structlog.get_logger(__name__)
 
@@ -53,21 +51,3 @@ def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> Rows:
 def give_back(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
     """Release all addresses of the load balancers, because their devices have released them."""
     connection.execute(delete(_held).where(in_list(_held.c.load_balancer_id, load_balancer_ids)))
-
-
-_UNWRITTEN = select(
-    _root.c.id.label("load_balancer_id"),
-    _root.c.vip_address.label("address"),
-    _root.c.vip_network_id.label("network_id"),
-    _root.c.vip_subnet_id.label("subnet_id"),
-).where(
-    _root.c.vip_network_id != NO_NETWORK,
-    ~exists().where(_held.c.load_balancer_id == _root.c.id, _held.c.address == _root.c.vip_address),
-)
-
-
-def take_unwritten(connection: Connection) -> None:
-    """Add the VIPs that a controller of an earlier version allocated. One query if there are none."""
-    for row in connection.execute(_UNWRITTEN).fetchall():
-        if not insert_if_absent(connection, _held, row._asdict()):
-            log.warning("two load balancers have one address", **row._asdict())
