@@ -59,6 +59,7 @@ RULES = ("agent", "config", "controller", "core", "serving")
 """Rooms of pure rules and of processes' parts: each module is tested by itself."""
 WITH_NEIGHBOURS = {
     "agent/shard_client.py": ("agent/test_shard.py", "what a shard's worker asks and reports"),
+    "agent/reconciler.py": ("agent/test_shard.py", "the steps of a pass of a shard's worker"),
     "core/tls/certificates.py": ("key_managers/parsing/test_bundles.py", "the values that key managers give"),
     "core/placement/agents.py": ("core/placement/test_shards.py", "a part of the rule of shards"),
     "core/placement/views.py": ("core/placement/test_shards.py", "what that rule looks at"),

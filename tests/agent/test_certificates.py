@@ -108,7 +108,7 @@ async def test_a_load_balancer_with_more_contents_than_a_pass_takes_is_served(mo
 async def test_as_long_as_contents_come_it_is_gone_on_however_many_there_are() -> None:
     bench = bench_of({"lb-1": tuple(named(f"a{n}") for n in range(10 * m.CERTIFICATES_PER_CALL))})
     answer, clock = bench.controllers.certificates, HandClock()
-    bench.worker._certificates._clock = clock
+    bench.worker._reconciler._certificates._clock = clock
 
     async def slow(call: m.GetCertificates) -> m.Certificates:
         clock.now += room.FETCH_SECONDS_MAX / 2
@@ -123,7 +123,7 @@ async def test_as_long_as_contents_come_it_is_gone_on_however_many_there_are() -
 async def test_when_none_come_any_more_others_get_their_turn() -> None:
     bench = bench_of({"lb-1": (named("a"),)})
     clock = HandClock()
-    bench.worker._certificates._clock = clock
+    bench.worker._reconciler._certificates._clock = clock
 
     async def busy(call: m.GetCertificates) -> m.Certificates:
         clock.now += room.FETCH_SECONDS_MAX / 2

@@ -290,7 +290,7 @@ async def test_a_load_balancer_that_is_gone_is_not_asked_for_again(bench: Bench)
     bench.worker.hint(("lb-1",))
     await eventually(lambda: not bench.controllers.failures)
     del bench.controllers.revisions["lb-1"]
-    await eventually(lambda: bench.worker._retries.next_due() is None)
+    await eventually(lambda: bench.worker._work.retries.next_due() is None)
 
 
 async def test_the_partition_is_removed_after_the_last_load_balancer_and_made_again_for_the_next(bench: Bench) -> None:
@@ -342,7 +342,7 @@ async def test_a_partition_on_a_device_out_of_reach_is_removed_later(bench: Benc
     bench.worker.request_full_resync()
     await eventually(lambda: len(bench.device.retirements) > 2)
     bench.device.retirement = Retirement()
-    await eventually(lambda: bench.worker._retries.next_due() is None)
+    await eventually(lambda: bench.worker._work.retries.next_due() is None)
     assert bench.device.takeovers == [3]  # settled: there may be no other
 
 
@@ -462,17 +462,17 @@ async def test_a_guard_lost_is_moved_again_at_once_the_first_time_and_after_grow
     await all_applied(bench)
     now = bench.worker._clock.monotonic()
     bench.device.failures = [GuardLost("a", "t", None) for _ in range(3)]
-    bench.worker._retries = Retries(
+    bench.worker._work.retries = Retries(
         Backoff(initial_seconds=3600.0, max_seconds=3600.0, jitter=(0.75, 1.25)), random.Random(1)
     )
     bench.worker.hint(("lb-1", "lb-2"))
     bench.controllers.revisions.update({"lb-1": 2, "lb-2": 6})
     await eventually(lambda: len(bench.device.failures) == 1)
     assert bench.device.takeovers == [3, 3]  # settled: the guard is moved before the write that fails
-    await eventually(lambda: bench.worker._retries.waiting("*", now))
+    await eventually(lambda: bench.worker._work.retries.waiting("*", now))
     assert len(bench.device.failures) == 1  # settled: the retry is due in an hour
 
-    bench.worker._retries = Retries(
+    bench.worker._work.retries = Retries(
         Backoff(initial_seconds=0.01, max_seconds=0.01, jitter=(0.75, 1.25)), random.Random(1)
     )
     bench.worker.request_full_resync()
@@ -499,10 +499,10 @@ async def test_a_doubt_comes_before_the_retry_of_a_complete_pass_and_not_before_
     task = asyncio.create_task(bench.worker.run())
     await all_applied(bench)
     now = bench.worker._clock.monotonic() + 3600.0
-    bench.worker._retries.failed("*", now)
-    bench.worker._retries.failed("lb-1", now)
+    bench.worker._work.retries.failed("*", now)
+    bench.worker._work.retries.failed("lb-1", now)
     bench.worker.invalidate(("lb-1",), complete=False)
-    await eventually(lambda: len(bench.device.forgotten) == 0 and not bench.worker._wake.is_set())
+    await eventually(lambda: len(bench.device.forgotten) == 0 and not bench.worker._work.has_work)
     assert len(bench.device.batches) == 1  # settled: the pass takes nothing, and waits nowhere
     bench.worker.invalidate((), complete=True)
     await eventually(lambda: len(bench.device.batches) == 2)

@@ -21,11 +21,13 @@ from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.device_watch import DeviceWatch
 from evenkeel.agent.inventory import Findings, Inventory
 from evenkeel.agent.received_definitions import ReceivedDefinitions
+from evenkeel.agent.reconciler import Reconciler
 from evenkeel.agent.service import AgentService
 from evenkeel.agent.session import Session
 from evenkeel.agent.shard import ShardWorker
 from evenkeel.agent.shard_client import ShardClient
 from evenkeel.agent.state_reports import StateReports
+from evenkeel.agent.work_list import TakenWork, WorkList
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import StaleOwner
@@ -251,30 +253,32 @@ def _revision_compare_inverted() -> AbstractContextManager[Any]:
 
 
 def _applied_before_device() -> AbstractContextManager[Any]:
-    real = ShardWorker._reconcile
+    real = Reconciler._reconcile
 
-    async def reconcile(self: ShardWorker, complete: bool, taken: tuple[str, ...]) -> MissingCertificates:
-        services = await self._fetch_fenced(None if complete else taken)
+    async def reconcile(self: Reconciler, taken: TakenWork, span: Any) -> MissingCertificates:
+        services = await self._fetch_fenced(None if taken.complete else taken.load_balancer_ids)
         await self._client.report(
             tuple(Applied(load_balancer_id=each.load_balancer_id, revision=each.revision) for each in services)
         )
-        return await real(self, complete, taken)
+        return await real(self, taken, span)
 
-    return patch.object(ShardWorker, "_reconcile", reconcile)
+    return patch.object(Reconciler, "_reconcile", reconcile)
 
 
 def _refusals_dropped() -> AbstractContextManager[Any]:
-    real = ShardWorker._note
+    real = WorkList.settled
 
-    def note(self: ShardWorker, outcomes: tuple[Applied, ...]) -> None:
-        real(self, outcomes)
-        for outcome in outcomes:
-            self._retries.succeeded(outcome.load_balancer_id)
-            self._dirty.discard(outcome.load_balancer_id)
+    def settled(self: WorkList, outcome: Applied, now: float) -> None:
+        real(self, outcome, now)
+        self.retries.succeeded(outcome.load_balancer_id)
+        self._queued.difference_update((outcome.load_balancer_id,))
 
     @contextmanager
     def both() -> Iterator[None]:
-        with patch.object(ShardWorker, "_note", note), patch.object(ShardWorker, "add_work", lambda self, ids: None):
+        with (
+            patch.object(WorkList, "settled", settled),
+            patch.object(ShardWorker, "add_work", lambda self, ids: None),
+        ):
             yield
 
     return both()
@@ -345,10 +349,10 @@ def _deleted_without_device() -> AbstractContextManager[Any]:
 
 @contextmanager
 def _lost_retries() -> Iterator[None]:
-    def put_back(self: ShardWorker, complete: bool, taken: tuple[str, ...]) -> None:
+    def pass_failed(self: WorkList, taken: TakenWork, now: float) -> None:
         self._applied.clear()
 
-    with patch.object(ShardWorker, "_put_back", put_back):
+    with patch.object(WorkList, "pass_failed", pass_failed):
         yield
 
 
@@ -359,29 +363,29 @@ def _hints_are_the_truth() -> Iterator[None]:
     def start(self: Any, assignment: m.Assignment) -> None:
         real(self, replace(assignment, work=()))
 
-    def take(self: ShardWorker) -> tuple[bool, tuple[str, ...]]:
-        taken = tuple(sorted(self._dirty))
-        self._dirty.clear()
+    def take(self: WorkList) -> TakenWork:
+        taken = tuple(sorted(self._queued))
+        self._queued.clear()
         self._complete = False
-        return False, taken
+        return TakenWork(load_balancer_ids=taken)
 
     with (
         patch.object(agent_ownership.Ownership, "_start", start),
         patch.object(ShardWorker, "add_work", lambda self, ids: None),
-        patch.object(ShardWorker, "_take", take),
+        patch.object(WorkList, "take", take),
     ):
         yield
 
 
 def _no_complete_pass() -> AbstractContextManager[Any]:
-    real = ShardWorker._take
+    real = WorkList.take
 
-    def take(self: ShardWorker) -> tuple[bool, tuple[str, ...]]:
-        waiting = set(self._dirty)
-        complete, taken = real(self)
-        return (False, tuple(sorted(waiting))) if complete else (complete, taken)
+    def take(self: WorkList) -> TakenWork:
+        waiting = tuple(sorted(self._queued))
+        taken = real(self)
+        return TakenWork(load_balancer_ids=waiting) if taken.complete else taken
 
-    return patch.object(ShardWorker, "_take", take)
+    return patch.object(WorkList, "take", take)
 
 
 def _only_first_page() -> AbstractContextManager[Any]:
@@ -403,15 +407,15 @@ def _only_first_page() -> AbstractContextManager[Any]:
 
 def _known_not_forgotten() -> AbstractContextManager[Any]:
     """What was put on the devices once is believed to be there for ever."""
-    real_take = ShardWorker._take
+    real_take = WorkList.take
 
-    def take(self: ShardWorker) -> tuple[bool, tuple[str, ...]]:
+    def take(self: WorkList) -> TakenWork:
         known = dict(self._applied)
         found = real_take(self)
         self._applied.update(known)
-        return (False, tuple(sorted(self._dirty))) if found[0] and known else found
+        return TakenWork(load_balancer_ids=tuple(sorted(self._queued))) if found.complete and known else found
 
-    return patch.object(ShardWorker, "_take", take)
+    return patch.object(WorkList, "take", take)
 
 
 # -- the device driver
@@ -606,7 +610,7 @@ def _equal_epoch_not_raised() -> AbstractContextManager[Any]:
 
     async def stale(self: ShardWorker, error: StaleOwner) -> None:
         if error.seen_epoch == self.epoch:
-            self._lost = True
+            self._reconciler.lost = True
         else:
             await real(self, error)
 
@@ -680,7 +684,7 @@ BUGS: dict[str, Bug] = {
     "sweep missing": Bug("nothing overdue is marked", _sweep_missing, 42),
     "revision compare inverted": Bug("an old revision confirms the newest", _revision_compare_inverted, 3),
     "applied before device": Bug("the report goes out before the write", _applied_before_device, 1),
-    "refusals dropped": Bug("what the device refused is not tried again", _refusals_dropped, 19),
+    "refusals dropped": Bug("what the device refused is not tried again", _refusals_dropped, 21),
     "acknowledged before commit": Bug("the API answers before the commit", _acknowledged_before_commit, 1),
     "another's row overwritten": Bug("a write changes what it was not asked to", _last_change_wins_by_accident, 1),
     "deleted without device": Bug("a delete removes the row at once", _deleted_without_device, 3),

@@ -1,6 +1,6 @@
 """Load balancers that wait for a pass, each with the time since when."""
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 
 from evenkeel.core.kit.ids import LoadBalancerId
 
@@ -8,11 +8,9 @@ from evenkeel.core.kit.ids import LoadBalancerId
 class Waiting(Set[LoadBalancerId]):
     """A set of load balancers with the time since when each waits; an id that is added again keeps its time."""
 
-    def __init__(self, now: Callable[[], float], ids: Iterable[LoadBalancerId] = ()) -> None:
-        """``now`` returns monotonic seconds."""
-        self._now = now
+    def __init__(self) -> None:
         self._since: dict[LoadBalancerId, float] = {}
-        self.update(ids)
+        """Time since when each id waits, in monotonic seconds."""
 
     @classmethod
     def _from_iterable(cls, ids: Iterable[LoadBalancerId]) -> set[LoadBalancerId]:  # type: ignore[override]
@@ -27,9 +25,8 @@ class Waiting(Set[LoadBalancerId]):
     def __len__(self) -> int:
         return len(self._since)
 
-    def update(self, ids: Iterable[LoadBalancerId]) -> None:
-        """Add ids, which wait from now on; ids that already wait keep their time."""
-        now = self._now()
+    def update(self, ids: Iterable[LoadBalancerId], now: float) -> None:
+        """Add ids, which wait from ``now`` on; ids that already wait keep their time."""
         for id_ in ids:
             self._since.setdefault(id_, now)
 
@@ -42,7 +39,6 @@ class Waiting(Set[LoadBalancerId]):
         """Remove all ids."""
         self._since.clear()
 
-    @property
-    def oldest_seconds(self) -> float:
-        """Longest waiting time of an id, in seconds; 0 if none waits."""
-        return self._now() - min(self._since.values()) if self._since else 0.0
+    def oldest_seconds(self, now: float) -> float:
+        """Return the longest waiting time of an id, in seconds; 0 if none waits."""
+        return now - min(self._since.values()) if self._since else 0.0

@@ -1,0 +1,360 @@
+"""The steps that bring one shard's partition on its devices to the definitions of the database.
+
+Lease check, guard, fetch, apply, report; then a second apply, with their content, for load balancers whose certificates
+a device lacks. Every step may fail or be repeated. What is done and what is left is in the shard's
+:class:`~evenkeel.agent.work_list.WorkList`.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import structlog
+from msgspec.structs import replace
+
+from evenkeel.agent.certificates import CertificateFetch, MissingCertificates, lacking, without
+from evenkeel.agent.orphans import after_removal, refused, verdict_on, with_orphans_named
+from evenkeel.agent.pass_limit import PassLimit
+from evenkeel.agent.received_definitions import ReceivedDefinitions
+from evenkeel.agent.session import Session
+from evenkeel.agent.settings import AgentSettings
+from evenkeel.agent.shard_client import ShardClient
+from evenkeel.agent.waiting_reasons import WaitingReasons
+from evenkeel.agent.work_list import TakenWork, WorkList
+from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition, removal
+from evenkeel.core.kit.errors import BusUnavailable, CallRefused, SessionLost
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
+from evenkeel.core.kit.request_context import request_ids, writing
+from evenkeel.core.kit.tracing import DeferredSpan, tracer
+from evenkeel.core.ports import Clock, Device
+from evenkeel.core.protocol import messages as m
+from evenkeel.core.status.outcomes import Applied
+from evenkeel.core.tls.certificates import CertificateContent
+from evenkeel.metrics.agent import APPLIED, REPAIRED
+
+log = structlog.get_logger(__name__)
+
+FENCE_POLL_SECONDS = 0.1
+NOTHING_MISSING = MissingCertificates((), frozenset())
+
+
+class Reconciler:
+    """Reconciles one shard at one epoch; its worker calls it for one pass at a time."""
+
+    def __init__(
+        self,
+        assignment: m.Assignment,
+        *,
+        work: WorkList,
+        received: ReceivedDefinitions,
+        client: ShardClient,
+        session: Session,
+        device: Device,
+        clock: Clock,
+        settings: AgentSettings,
+        pass_limit: PassLimit,
+        on_device_trouble: Callable[[], None],
+    ) -> None:
+        self.trying: tuple[ServiceDefinition, ...] = ()
+        """Definitions of the pass under way, or of the last one."""
+        self._guarded = False
+        """True: the devices hold the guard of this epoch and session, as far as is known."""
+        self._guarded_before = False
+        """:attr:`_guarded` when the pass under way, or the last one, began."""
+        self.writes = False
+        """True while devices are written, and while the results are reported."""
+        self.stopping = False
+        """True: no further step begins."""
+        self.lost = False
+        """True: another agent may own the shard; the assignments must be requested."""
+        self._shard_id = assignment.shard_id
+        self._project_id = assignment.project_id
+        self._epoch = assignment.epoch
+        self._work = work
+        self._received = received
+        self._client = client
+        self._certificates = CertificateFetch(client, session, clock)
+        self._session = session
+        self._device = device
+        self._clock = clock
+        self._settings = settings
+        self._pass_limit = pass_limit
+        self._on_device_trouble = on_device_trouble
+        self._reasons = WaitingReasons()
+        self._unreachable: tuple[str, ...] = ()
+        """Devices out of reach in the last pass."""
+        self._log = log.bind(shard=self._shard_id, project=self._project_id, epoch=self._epoch)
+
+    @property
+    def _is_common(self) -> bool:
+        return self._project_id == COMMON_PROJECT
+
+    async def run_pass(self, taken: TakenWork, span: DeferredSpan) -> None:
+        """Apply the taken load balancers, or everything. Raises the errors of devices and controllers, and
+        :class:`SessionLost`; what was not settled then is still unconfirmed.
+        """
+        self.trying = ()
+        self._guarded_before = self._guarded
+        if self._work.take_forget():
+            self._device.forget(self._project_id)
+        async with self._pass_limit.of(self._shard_id, changed=bool(self._work.unconfirmed)):
+            missing = await self._reconcile(taken, span)
+        if missing.services and not self.stopping:
+            await self._supply(missing)
+
+    async def _reconcile(self, taken: TakenWork, span: DeferredSpan) -> MissingCertificates:
+        """Apply the work; returns the load balancers left unchanged because devices lack certificates."""
+        services = await self._prepare(taken)
+        if self.stopping:
+            return NOTHING_MISSING
+        new = self._work.unconfirmed
+        span.concerns({s.change_id: s.load_balancer_id for s in services if s.load_balancer_id in new})
+        if not services and (not taken.complete or not self._guarded):
+            return NOTHING_MISSING
+        with self._writing():
+            return await self._write(services, complete=taken.complete)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        self.writes = True
+        try:
+            yield
+        finally:
+            self.writes = False
+
+    # -- definitions and guard
+
+    async def _prepare(self, taken: TakenWork) -> tuple[ServiceDefinition, ...]:
+        """Return the definitions to write now; the guard is held, and the lease was valid when this returned."""
+        while True:
+            services = self.trying = await self._fetch_fenced(None if taken.complete else taken.load_balancer_ids)
+            if not self._guarded:
+                with self._writing():
+                    # An empty partition is removed without a takeover, which would only create it again.
+                    if taken.complete and not services and await self._retire():
+                        self._work.partition_removed()
+                        return ()
+                    with tracer().span("take over"):
+                        await self._device.take_over(self._project_id, self._epoch, self._session.id)
+                self._guarded = True
+            found = {service.load_balancer_id for service in services}
+            self._reasons.forget(self._work.definitions_found(taken, found))
+            if not taken.complete:
+                services = await self._report_known(services)
+            # Else the takeover took so long that the lease ran short: the definitions may be outdated by now.
+            if not services or self._session.may_write():
+                return services
+
+    async def _fetch_fenced(
+        self, load_balancer_ids: tuple[LoadBalancerId, ...] | None
+    ) -> tuple[ServiceDefinition, ...]:
+        """Return the definitions to write now; they are fetched again if the lease ran short meanwhile."""
+        while True:
+            while not self._session.may_write():
+                if self.stopping:
+                    raise SessionLost("asked to end, and the lease allows no write")
+                await self._clock.sleep(FENCE_POLL_SECONDS)
+            inlined = self._received.take(load_balancer_ids or (), self._session.history)
+            with tracer().span("pull"):
+                services = await self._client.fetch(load_balancer_ids, inlined)
+            self._received.mark_known(service.load_balancer_id for service in services)
+            # Else another agent may have taken over during the fetch.
+            if self._session.may_write():
+                return services
+
+    async def _report_known(self, services: tuple[ServiceDefinition, ...]) -> tuple[ServiceDefinition, ...]:
+        """Report definitions that are already on the devices again, and return the others.
+
+        So a duplicate hint, or a sync that crossed a report, causes no work on devices.
+        """
+        known = {service.load_balancer_id: service for service in services if self._work.is_applied(service)}
+        await self._report(
+            tuple(Applied(load_balancer_id=lb, revision=s.revision, change_id=s.change_id) for lb, s in known.items())
+        )
+        return tuple(service for service in services if service.load_balancer_id not in known)
+
+    # -- devices
+
+    async def _write(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> MissingCertificates:
+        outcome = await self._apply(services, complete=complete)
+        # also if the answer to the report is lost
+        if self._work.written(services, complete=complete):
+            self._work.resync_by(self._clock.monotonic() + self._settings.retire_seconds)
+        if outcome.orphans:
+            outcome = await self._judge(services, outcome)
+        missing = lacking(services, outcome)
+        await self._settle(outcome, without(outcome.outcomes, missing.services))
+        if complete and not outcome.lagging and not outcome.left:
+            self._work.complete_succeeded()
+        if not services and not outcome.lagging and self._session.may_write():
+            await self._retire()
+        return missing
+
+    async def _apply(
+        self,
+        services: tuple[ServiceDefinition, ...],
+        *,
+        complete: bool = False,
+        certificates: dict[str, CertificateContent] | None = None,
+    ) -> PartitionOutcome:
+        batch = PartitionBatch(
+            project_id=self._project_id,
+            epoch=self._epoch,
+            session_id=self._session.id,
+            services=services,
+            complete=complete,
+            keeps_orphans=complete,
+            certificates=certificates or {},
+        )
+        new = (service.change_id for service in services if service.load_balancer_id in self._work.unconfirmed)
+        with writing(request_ids(new)), tracer().span("apply to devices"):
+            return await self._device.apply(batch)
+
+    async def _judge(self, services: tuple[ServiceDefinition, ...], outcome: PartitionOutcome) -> PartitionOutcome:
+        """Remove the orphans that controllers allow to remove; returns the outcome of the complete pass including
+        that.
+        """
+        verdict, left = await verdict_on(self._client, outcome.orphans)
+        if verdict.again_seconds is not None:
+            self._work.resync_by(self._clock.monotonic() + verdict.again_seconds)
+        removed = frozenset(verdict.remove) & frozenset(outcome.orphans)
+        # The lease may have run short during the call.
+        if removed and self._session.may_write():
+            gone = tuple(removal(one, self._project_id) for one in sorted(removed))
+            removal_outcome = await self._apply((*gone, *services), complete=True)
+            if self._is_common:  # load balancers may use the network still
+                left += refused(removal_outcome, removed)
+            outcome = after_removal(outcome, removal_outcome, removed)
+        else:
+            left += tuple(sorted(removed))
+        outcome = replace(outcome, left=outcome.left + left)
+        return outcome if self._is_common else with_orphans_named(outcome, verdict.kept)
+
+    async def _retire(self) -> bool:
+        """Remove the tenant's empty partition from the devices. Returns True if no reachable device has one any
+        more.
+        """
+        retirement = await self._device.retire(self._project_id, self._epoch, self._session.id)
+        if retirement.left:
+            return False
+        # The guard was removed with the partition: a new load balancer needs a takeover first.
+        self._guarded = False
+        if retirement.lagging:
+            self.note_unreachable(retirement.lagging)
+            self._work.complete_failed(self._clock.monotonic())
+        else:
+            self._work.complete_succeeded()
+        return True
+
+    async def _supply(self, missing: MissingCertificates) -> None:
+        """Fetch missing certificates and apply their load balancers. No other pass waits for the key manager
+        meanwhile.
+        """
+        self._work.not_applied(missing.services)
+        supply = await self._certificates.fetch(missing)
+        self._work.queued_again(supply.later, self._clock.monotonic())
+        self._note(supply.refused)
+        await self._client.report(supply.refused)
+        now = self._clock.monotonic()
+        for service in supply.unanswered:
+            self._work.retries.failed(service.load_balancer_id, now)
+        await self._report_waiting(supply.unanswered, supply.reason)
+        if not supply.ready:
+            return
+        self.trying = supply.ready
+        async with self._pass_limit.of(self._shard_id):
+            # The wait for contents and for a slot may have outlived the lease.
+            if not self._session.may_write():
+                self._work.queued_again(supply.ready, self._clock.monotonic())
+                return
+            with self._writing():
+                outcome = await self._apply(supply.ready, certificates=supply.contents)
+                await self._settle(outcome, outcome.outcomes)
+
+    # -- results
+
+    async def _settle(self, outcome: PartitionOutcome, outcomes: tuple[Applied, ...]) -> None:
+        """Record and report ``outcomes``, the outcomes of ``outcome`` that are final."""
+        self._note(outcomes)
+        self.note_unreachable(outcome.lagging)
+        if outcome.lagging:
+            self._log.warning("devices are not up to date", devices=outcome.lagging)
+            self._work.nothing_applied()
+        if outcome.lagging or outcome.left:
+            self._work.complete_failed(self._clock.monotonic())
+        with tracer().span("report"):
+            await self._report(outcomes)
+        REPAIRED.inc(len(outcome.repaired))
+        await self._client.report_repaired(outcome.repaired)
+
+    def _note(self, outcomes: tuple[Applied, ...]) -> None:
+        now = self._clock.monotonic()
+        for outcome in outcomes:
+            APPLIED.labels("refused" if outcome.error else "applied").inc()
+            if outcome.error:
+                self._log.warning(
+                    "load balancer refused",
+                    load_balancer=outcome.load_balancer_id,
+                    error=outcome.error,
+                    request_id=request_ids((outcome.change_id,)),
+                )
+            else:
+                if outcome.load_balancer_id in self._work.unconfirmed:
+                    self._log.info(
+                        "load balancer applied",
+                        load_balancer=outcome.load_balancer_id,
+                        revision=outcome.revision,
+                        request_id=request_ids((outcome.change_id,)),
+                    )
+                self._reasons.forget((outcome.load_balancer_id,))
+            self._work.settled(outcome, now)
+
+    async def _report(self, outcomes: tuple[Applied, ...]) -> None:
+        """Report outcomes. If the database has lost some of the load balancers, a complete pass finds out what is to
+        become of them: the definitions may have come with hints, or have been read before the loss.
+        """
+        if lost := self._work.served & await self._client.report(outcomes):
+            self._log.warning("load balancers are unknown to the database; looking at everything", count=len(lost))
+            self._work.resync_requested()
+
+    def note_unreachable(self, devices: tuple[str, ...]) -> None:
+        """Notify the agent of every change of the devices that are out of reach."""
+        if devices != self._unreachable:
+            self._unreachable = devices
+            self._on_device_trouble()
+
+    async def report_waiting(self, reason: str) -> None:
+        """Report why the load balancers of the pass stay PENDING: once per change and reason, not at every try."""
+        await self._report_waiting(self.trying, reason)
+
+    async def _report_waiting(self, services: tuple[ServiceDefinition, ...], reason: str) -> None:
+        waiting = self._reasons.unreported(services, reason, self._work.unconfirmed)
+        try:
+            await self._client.report(
+                tuple(
+                    Applied(
+                        load_balancer_id=service.load_balancer_id,
+                        revision=service.revision,
+                        change_id=service.change_id,
+                        error=reason,
+                        waiting=True,
+                    )
+                    for service in waiting
+                )
+            )
+        except SessionLost as error:
+            self.note_lost(error)
+        except (BusUnavailable, CallRefused) as error:
+            self._log.info("reason not reported", error=str(error))
+        else:
+            self._reasons.reported(waiting, reason)
+
+    def guard_lost(self) -> bool:
+        """Record that a device does not hold the guard; returns whether the devices held it before the pass."""
+        self._guarded = False
+        return self._guarded_before
+
+    def note_lost(self, error: SessionLost) -> None:
+        """Record that another agent may own the shard."""
+        self._log.info("shard lost", reason=str(error))
+        self.lost = True

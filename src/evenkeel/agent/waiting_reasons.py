@@ -1,0 +1,34 @@
+"""Reasons why load balancers of a shard stay PENDING, reported once per change and reason."""
+
+from collections.abc import Iterable, Set
+
+from evenkeel.agent.work_list import Identity, identity
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.kit.ids import LoadBalancerId
+
+
+class WaitingReasons:
+    """The reason last reported for each change that could not be tried."""
+
+    def __init__(self) -> None:
+        self._reported: dict[LoadBalancerId, tuple[Identity, str]] = {}
+
+    def unreported(
+        self, services: Iterable[ServiceDefinition], reason: str, unconfirmed: Set[LoadBalancerId]
+    ) -> tuple[ServiceDefinition, ...]:
+        """Return the definitions with a change that waits for this reason and for which it was not reported yet."""
+        return tuple(
+            service
+            for service in services
+            if service.load_balancer_id in unconfirmed
+            and self._reported.get(service.load_balancer_id) != (identity(service), reason)
+        )
+
+    def reported(self, services: Iterable[ServiceDefinition], reason: str) -> None:
+        """Record that a controller has taken the reason."""
+        self._reported.update((service.load_balancer_id, (identity(service), reason)) for service in services)
+
+    def forget(self, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
+        """Forget the reasons of load balancers whose changes do not wait any more."""
+        for load_balancer_id in load_balancer_ids:
+            self._reported.pop(load_balancer_id, None)
