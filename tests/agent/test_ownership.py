@@ -62,7 +62,7 @@ class Stub:
     def add_work(self, work: tuple[str, ...]) -> None:
         self.work += work
 
-    def hint(self, ids: tuple[str, ...], carried: m.InlinedDefinitions | None = None) -> None:
+    def hint(self, ids: tuple[str, ...], definitions: m.InlinedDefinitions | None = None) -> None:
         self.hinted += ids
 
     def invalidate(self, ids: tuple[str, ...], *, complete: bool) -> None:
@@ -300,21 +300,21 @@ async def test_a_release_that_was_not_taken_is_asked_about(bench: Bench) -> None
 
 async def test_hints_reach_the_worker_of_their_shard_and_nobody_else(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"), COMMON)
-    hint = m.WorkHint(shard_id="b", load_balancer_ids=("lb-1",))
-    assert bench.ownership.hint(hint)
-    assert bench.ownership.hint(replace(hint, look_again=True, complete=True))
-    assert bench.ownership.hint(m.WorkHint(shard_id="common", load_balancer_ids=()))
-    assert not bench.ownership.hint(m.WorkHint(shard_id="gone", load_balancer_ids=("lb-2",)))
+    assert bench.ownership.hint(m.ApplyHint(shard_id="b", load_balancer_ids=("lb-1",)))
+    assert bench.ownership.hint(m.RecheckHint(shard_id="b", load_balancer_ids=("lb-1",)))
+    assert bench.ownership.hint(m.ResyncHint(shard_id="b"))
+    assert bench.ownership.hint(m.ReportAgainHint(shard_id="common"))
+    assert not bench.ownership.hint(m.ApplyHint(shard_id="gone", load_balancer_ids=("lb-2",)))
     a, b, common = MADE
     assert (a.hinted, a.doubts) == ([], [])
-    assert (b.hinted, b.doubts) == (["lb-1"], [(("lb-1",), True)])
+    assert (b.hinted, b.doubts) == (["lb-1"], [(("lb-1",), False), ((), True)])
     assert common.said_again == 1
     await bench.ownership.end(graceful=False)
 
 
 async def test_all_shards_of_tenants_look_again_when_told_so(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"), COMMON)
-    assert bench.ownership.hint(m.WorkHint(shard_id="", load_balancer_ids=(), look_again=True))
+    assert bench.ownership.hint(m.ResyncAllHint())
     assert [worker.doubts for worker in MADE] == [[((), True)], [((), True)], []]
     await bench.ownership.end(graceful=False)
 
@@ -382,9 +382,9 @@ async def test_where_devices_are_attached_to_networks_the_common_shard_has_a_wri
     assert writer is not None and writer.work == ["net-1"]
     bench.apply(replace(COMMON, work=("net-2",)), revision=2)
     assert writer.work == ["net-1", "net-2"]
-    assert bench.ownership.hint(m.WorkHint(shard_id=COMMON.shard_id, load_balancer_ids=("net-3",)))
+    assert bench.ownership.hint(m.ApplyHint(shard_id=COMMON.shard_id, load_balancer_ids=("net-3",)))
     assert writer.hinted == ["net-3"] and observer.said_again == 0
-    bench.ownership.hint(m.WorkHint(shard_id=COMMON.shard_id, load_balancer_ids=()))
+    bench.ownership.hint(m.ReportAgainHint(shard_id=COMMON.shard_id))
     assert writer.hinted == ["net-3"] and observer.said_again == 1
     bench.ownership.request_full_resync()
     assert writer.doubts == [((), True)]

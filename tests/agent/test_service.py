@@ -248,7 +248,7 @@ async def test_a_hint_about_what_it_does_not_serve_makes_it_ask_what_is_its() ->
     async with running() as bench:
         await soon(lambda: bench.controllers.seen(m.ReportState))
         known = len(bench.controllers.seen(m.GetAssignments))
-        await bench.controllers.bus.send(QUEUE, m.WorkHint(shard_id="x", load_balancer_ids=("lb",)))  # type: ignore[arg-type]
+        await bench.controllers.bus.send(QUEUE, m.ApplyHint(shard_id="x", load_balancer_ids=("lb",)))  # type: ignore[arg-type]
         await soon(lambda: len(bench.controllers.seen(m.GetAssignments)) > known)
 
 

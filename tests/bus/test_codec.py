@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evenkeel.bus.codec import decode, decode_reply, encode
 from evenkeel.core.kit.errors import MessageRejected, MessageTooLarge
-from evenkeel.core.protocol.messages import AnyMessage, Done, Keepalive, ReportApplied, SessionState, WorkHint
+from evenkeel.core.protocol.messages import AnyMessage, ApplyHint, Done, Keepalive, ReportApplied, SessionState
 
 CALL = Keepalive(agent_id="a", session_id="s")
 
@@ -28,7 +28,7 @@ def test_the_envelope_is_as_documented() -> None:
     "message",
     [
         CALL,
-        WorkHint(shard_id="x", load_balancer_ids=("1", "2")),
+        ApplyHint(shard_id="x", load_balancer_ids=("1", "2")),
         SessionState(ttl_seconds=5.0, assignments_revision=3),
         ReportApplied(agent_id="a", shard_id="s", epoch=1, outcomes=()),
         Done(),

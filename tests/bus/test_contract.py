@@ -16,13 +16,13 @@ from evenkeel.core.ports import Subscription
 from evenkeel.core.protocol.messages import (
     AnyMessage,
     AnyReply,
+    ApplyHint,
     Assignment,
     Assignments,
     Done,
     GetAssignments,
     Keepalive,
     Refused,
-    WorkHint,
 )
 from tests.bus.children import child
 from tests.bus.transports import CALL, HINT, Transport, hint
@@ -43,7 +43,7 @@ class Recorder:
 
     def numbers(self) -> Counter[int]:
         """How often each numbered hint came."""
-        return Counter(int(message.shard_id) for message in self.got if isinstance(message, WorkHint))
+        return Counter(int(message.shard_id) for message in self.got if isinstance(message, ApplyHint))
 
 
 async def test_competing_consumers_work_on_each_message_once(transport: Transport) -> None:
@@ -111,7 +111,7 @@ async def test_a_message_whose_handler_always_fails_is_set_aside_and_others_go_o
     attempts: Counter[str] = Counter()
 
     async def fail_on_zero(message: AnyMessage) -> None:
-        assert isinstance(message, WorkHint)
+        assert isinstance(message, ApplyHint)
         attempts[message.shard_id] += 1
         if message.shard_id == "0":
             raise ValueError("never")
@@ -185,7 +185,7 @@ async def test_a_late_reply_is_dropped_and_the_next_call_is_answered(transport: 
 
 async def test_a_message_over_the_size_limit_is_refused_when_sent(transport: Transport) -> None:
     bus = await transport.bus(max_message_bytes=1000)
-    large = WorkHint(shard_id="x" * 1000, load_balancer_ids=())
+    large = ApplyHint(shard_id="x" * 1000, load_balancer_ids=())
     with pytest.raises(MessageTooLarge):
         await bus.send(transport.queue, large)
     with pytest.raises(MessageTooLarge):
@@ -217,8 +217,8 @@ async def test_a_reply_over_the_size_limit_comes_in_parts_to_whoever_takes_them(
 
 async def test_a_message_of_the_largest_size_arrives(transport: Transport) -> None:
     bus = await transport.bus(max_message_bytes=MAX_MESSAGE_BYTES)
-    overhead = len(encode(WorkHint(shard_id="", load_balancer_ids=()), message_id="0" * 32))
-    large = WorkHint(shard_id="x" * (MAX_MESSAGE_BYTES - overhead), load_balancer_ids=())
+    overhead = len(encode(ApplyHint(shard_id="", load_balancer_ids=()), message_id="0" * 32))
+    large = ApplyHint(shard_id="x" * (MAX_MESSAGE_BYTES - overhead), load_balancer_ids=())
     recorder = Recorder()
     await bus.consume(transport.queue, recorder, concurrency=1)
     await bus.send(transport.queue, large)
@@ -230,7 +230,7 @@ async def test_a_message_of_the_largest_size_arrives(transport: Transport) -> No
     [
         b"\x00not json",
         b'{"version":1,"id":"x","body":{"type":"of the future"}}',
-        b'{"version":9,"id":"x","body":{"type":"work_hint","shard_id":"s","load_balancer_ids":[]}}',
+        b'{"version":9,"id":"x","body":{"type":"apply_hint","shard_id":"s","load_balancer_ids":[]}}',
     ],
     ids=["garbage", "unknown-type", "version-far-ahead"],
 )
@@ -252,7 +252,7 @@ async def test_unknown_fields_of_a_newer_neighbour_are_ignored(transport: Transp
     bus = await transport.bus()
     recorder = Recorder()
     await bus.consume(transport.queue, recorder, concurrency=1)
-    body = '{"type":"work_hint","shard_id":"shard","load_balancer_ids":["lb-1"],"new":1}'
+    body = '{"type":"apply_hint","shard_id":"shard","load_balancer_ids":["lb-1"],"new":1}'
     await transport.put_raw(f'{{"version":1,"id":"x","priority":3,"body":{body}}}'.encode())
     await eventually(lambda: recorder.got == [HINT])
 

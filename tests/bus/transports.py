@@ -13,17 +13,17 @@ from evenkeel.bus.embedded.schema import now
 from evenkeel.bus.factory import open_bus
 from evenkeel.bus.memory import shared_hub
 from evenkeel.core.ports import Bus
-from evenkeel.core.protocol.messages import Keepalive, WorkHint
+from evenkeel.core.protocol.messages import ApplyHint, Keepalive
 
-HINT = WorkHint(shard_id="shard", load_balancer_ids=("lb-1",))
+HINT = ApplyHint(shard_id="shard", load_balancer_ids=("lb-1",))
 CALL = Keepalive(agent_id="agent", session_id="session")
 FILE_SECONDS = 120.0
 """How long a test waits for the queue file, which the buses have one after the other."""
 
 
-def hint(number: int) -> WorkHint:
+def hint(number: int) -> ApplyHint:
     """A message that can be told from others."""
-    return WorkHint(shard_id=str(number), load_balancer_ids=())
+    return ApplyHint(shard_id=str(number), load_balancer_ids=())
 
 
 class Transport:

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.controller.hints import SENDS_AT_ONCE, Hints
 from evenkeel.controller.inlined_definitions import InlinedDefinition
@@ -11,7 +12,14 @@ from evenkeel.core.control.shards import OwnershipTerm, ShardOwner
 from evenkeel.core.control.writes import Recheck
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import BusUnavailable
-from evenkeel.core.protocol.messages import InlinedDefinitions, WorkHint
+from evenkeel.core.protocol.messages import (
+    ApplyHint,
+    InlinedDefinitions,
+    RecheckHint,
+    ReportAgainHint,
+    ResyncAllHint,
+    ResyncHint,
+)
 from evenkeel.core.resources.model import Vip
 from tests.waiting import eventually
 
@@ -53,7 +61,7 @@ async def test_hints_for_one_shard_become_one_message_while_the_bus_is_slow(monk
     bus.open.set()
     await eventually(lambda: len(bus.sent) == 2)
     # settled: hints are sent whole
-    assert bus.sent[1] == WorkHint(shard_id="x", load_balancer_ids=("lb-0", "lb-1", "lb-2"))
+    assert bus.sent[1] == ApplyHint(shard_id="x", load_balancer_ids=("lb-0", "lb-1", "lb-2"))
     task.cancel()
 
 
@@ -81,7 +89,7 @@ async def test_a_definition_travels_unless_its_load_balancer_changed_before_the_
     await eventually(lambda: bus.sent)
     (hint,) = bus.sent
     assert hint.load_balancer_ids == ("lb-1", "lb-2")
-    assert hint.carried == InlinedDefinitions(
+    assert hint.inlined == InlinedDefinitions(
         session_id="s", epoch=3, history="h", services=(definition("lb-1").service,)
     )
     task.cancel()
@@ -116,7 +124,26 @@ async def test_looks_at_one_shard_become_one_hint_that_asks_for_the_most(monkeyp
     await eventually(lambda: len(bus.sent) == 2)
     # settled: hints are sent whole, in this order
     assert bus.sent == [
-        WorkHint(shard_id="x", load_balancer_ids=("lb-1", "lb-2"), look_again=True),
-        WorkHint(shard_id="x", load_balancer_ids=(), look_again=True, complete=True),
+        RecheckHint(shard_id="x", load_balancer_ids=("lb-1", "lb-2")),
+        ResyncHint(shard_id="x"),
     ]
+    task.cancel()
+
+
+@pytest.mark.parametrize(
+    ("recheck", "hint"),
+    [
+        (Recheck(owner=OWNER, load_balancer_ids=("lb-1",)), RecheckHint(shard_id="x", load_balancer_ids=("lb-1",))),
+        (Recheck(owner=OWNER, complete=True), ResyncHint(shard_id="x")),
+        (Recheck(owner=replace(OWNER, shard_id=""), complete=True), ResyncAllHint()),
+        (Recheck(owner=OWNER), ReportAgainHint(shard_id="x")),
+    ],
+)
+async def test_each_request_to_look_at_devices_again_has_a_message_of_its_own(recheck: Recheck, hint: Any) -> None:
+    bus: Any = SlowBus()
+    bus.open.set()
+    hints = Hints(bus)
+    hints.notify_recheck(recheck)
+    task = asyncio.create_task(hints.run())
+    await eventually(lambda: bus.sent == [hint])
     task.cancel()

@@ -64,7 +64,7 @@ def test_the_story_has_every_kind_of_effect() -> None:
         "commit SqlReports.record_applied",
         "commit SqlScheduling.place",
         "commit SqlScheduling.assign",
-        "send WorkHint",
+        "send ApplyHint",
         "send AssignmentsHint",
         "call ReportApplied",
         "call Register",

@@ -238,21 +238,23 @@ class Ownership:
 
     def hint(self, hint: m.WorkHint) -> bool:
         """Pass work to the shard's worker. False: the agent does not serve the shard."""
-        if hint.look_again and not hint.shard_id:
+        if isinstance(hint, m.ResyncAllHint):
             self.request_full_resync()
             return True
         entry = self._workers.get(hint.shard_id)
         if entry is None:
             return False
         worker = entry[0]
-        if isinstance(worker, CommonShardWorker) and not hint.load_balancer_ids:
-            worker.report_all_again()
-            return True
         writer = _writer(worker)
-        if writer is not None and hint.look_again:
-            writer.invalidate(hint.load_balancer_ids, complete=hint.complete)
-        elif writer is not None:
-            writer.hint(hint.load_balancer_ids, hint.carried)
+        match hint:
+            case m.ReportAgainHint() | m.ResyncHint() if isinstance(worker, CommonShardWorker):
+                worker.report_all_again()
+            case m.ResyncHint() if writer is not None:
+                writer.invalidate((), complete=True)
+            case m.RecheckHint() if writer is not None:
+                writer.invalidate(hint.load_balancer_ids, complete=False)
+            case m.ApplyHint() if writer is not None:
+                writer.hint(hint.load_balancer_ids, hint.inlined)
         return True
 
     def answer_inquiry(self, hint: m.PlanHint) -> None:

@@ -31,20 +31,20 @@ class ReceivedDefinitions:
         self._waiting: dict[LoadBalancerId, tuple[str, ServiceDefinition]] = {}
         """Unused definitions, each with the database history in which it was committed."""
 
-    def offer(self, carried: InlinedDefinitions | None, *, queued: Collection[LoadBalancerId]) -> None:
+    def offer(self, inlined: InlinedDefinitions | None, *, queued: Collection[LoadBalancerId]) -> None:
         """Keep the definitions that may be used.
 
         ``queued``: load balancers that already wait for a pass, for another reason; their definitions are requested.
         """
-        if carried is None or not self._usable(carried):
+        if inlined is None or not self._usable(inlined):
             return
-        for service in carried.services:
+        for service in inlined.services:
             id_ = service.load_balancer_id
             if id_ not in queued and not self._is_known(id_) and len(self._waiting) < WAITING_MAX:
-                self._waiting[id_] = carried.history, service
+                self._waiting[id_] = inlined.history, service
 
-    def _usable(self, carried: InlinedDefinitions) -> bool:
-        return self._first and (carried.session_id, carried.epoch) == (self._session_id, self._epoch)
+    def _usable(self, inlined: InlinedDefinitions) -> bool:
+        return self._first and (inlined.session_id, inlined.epoch) == (self._session_id, self._epoch)
 
     def _is_known(self, load_balancer_id: LoadBalancerId) -> bool:
         return load_balancer_id in self._seen

@@ -16,7 +16,17 @@ from evenkeel.core.kit.errors import BusUnavailable, EvenKeelError
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.kit.tracing import Origin, tracer
 from evenkeel.core.ports import Bus
-from evenkeel.core.protocol.messages import AssignmentsHint, PlanHint, WorkHint, agent_queue
+from evenkeel.core.protocol.messages import (
+    ApplyHint,
+    AssignmentsHint,
+    PlanHint,
+    RecheckHint,
+    ReportAgainHint,
+    ResyncAllHint,
+    ResyncHint,
+    WorkHint,
+    agent_queue,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -116,7 +126,7 @@ class Hints:
         origins, self._origins = self._origins, {}
         sends = [self._send(queue, AssignmentsHint(), origins.get(queue)) for queue in sorted(queues)]
         sends += [
-            self._send(queue, _work_hint(shard_id, ids), origins.get(queue)) for (queue, shard_id), ids in work.items()
+            self._send(queue, _apply_hint(shard_id, ids), origins.get(queue)) for (queue, shard_id), ids in work.items()
         ]
         sends += [self._send(queue, _recheck_hint(recheck)) for (queue, _), recheck in rechecks.items()]
         await asyncio.gather(*sends)
@@ -135,14 +145,16 @@ class Hints:
                 log.warning("hint dropped; the agent's next sync finds the work", queue=queue, error=str(error))
 
 
-def _work_hint(shard_id: ShardId, ids: Mapping[LoadBalancerId, InlinedDefinition | None]) -> WorkHint:
-    return WorkHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids)), carried=inlined_definitions(ids))
+def _apply_hint(shard_id: ShardId, ids: Mapping[LoadBalancerId, InlinedDefinition | None]) -> ApplyHint:
+    return ApplyHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids)), inlined=inlined_definitions(ids))
 
 
 def _recheck_hint(recheck: Recheck) -> WorkHint:
-    return WorkHint(
-        shard_id=recheck.owner.shard_id,
-        load_balancer_ids=recheck.load_balancer_ids,
-        look_again=True,
-        complete=recheck.complete,
-    )
+    shard_id = recheck.owner.shard_id
+    if not shard_id:
+        return ResyncAllHint()
+    if recheck.complete:
+        return ResyncHint(shard_id=shard_id)
+    if recheck.load_balancer_ids:
+        return RecheckHint(shard_id=shard_id, load_balancer_ids=recheck.load_balancer_ids)
+    return ReportAgainHint(shard_id=shard_id)

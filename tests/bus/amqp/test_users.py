@@ -123,10 +123,10 @@ async def test_an_agent_with_its_own_user_calls_hears_and_is_seen(scene: Scene) 
     for host, bus in zip(HOSTS, (first, second), strict=True):
         await bus.consume(queue_of(host), hearing(host), concurrency=1)  # type: ignore[arg-type]
         assert await bus.call(CALLBACK, register(host, host), timeout_seconds=60) == m.Done()
-        await controller.send(queue_of(host), m.WorkHint(shard_id=host, load_balancer_ids=()))
+        await controller.send(queue_of(host), m.ApplyHint(shard_id=host, load_balancer_ids=()))
     await eventually(lambda: all(len(seen) == 1 for seen in hints.values()))
     # settled: no host may get another hint
-    assert all(hints[host] == [m.WorkHint(shard_id=host, load_balancer_ids=())] for host in HOSTS)
+    assert all(hints[host] == [m.ApplyHint(shard_id=host, load_balancer_ids=())] for host in HOSTS)
 
     name = m.presence_name(str(uuid.uuid4()))
     announcement = await first.announce(name)

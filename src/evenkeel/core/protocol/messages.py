@@ -386,22 +386,45 @@ class ReportPlan(Message, tag="report_plan"):
 # -- controllers -> agent ----------
 
 
-class WorkHint(Message, tag="work_hint"):
+class ApplyHint(Message, tag="apply_hint"):
     """Hint that the definition of these load balancers, or of their children, changed. The agent's next sync makes up
     for lost hints.
     """
 
     shard_id: ShardId
-    """Id of the shard; empty, together with ``complete``: all shards that the agent serves."""
     load_balancer_ids: tuple[LoadBalancerId, ...]
-    look_again: bool = False
-    """True: no tenant changed anything, but the devices may hold the load balancers in another state than the agent
-    left them. For a group's common shard: observe all statuses and report them again.
-    """
-    complete: bool = False
-    """True, with ``look_again``: read everything in the shard."""
-    carried: "InlinedDefinitions | None" = None
+    inlined: "InlinedDefinitions | None" = None
     """Small definitions of some of the load balancers, so that the agent need not request these."""
+
+
+class RecheckHint(Message, tag="recheck_hint"):
+    """Hint that devices may hold these load balancers in another state than the agent left them, although no tenant
+    changed anything: the agent reads and applies them again.
+    """
+
+    shard_id: ShardId
+    load_balancer_ids: tuple[LoadBalancerId, ...]
+
+
+class ResyncHint(Message, tag="resync_hint"):
+    """Hint that devices may hold anything else in this shard than the agent left there: the agent compares the whole
+    shard. For a device group's common shard: as :class:`ReportAgainHint`.
+    """
+
+    shard_id: ShardId
+
+
+class ResyncAllHint(Message, tag="resync_all_hint"):
+    """Hint to compare all shards that the agent serves: whole devices may have lost or changed their state."""
+
+
+class ReportAgainHint(Message, tag="report_again_hint"):
+    """Hint to the observer of a device group to observe all statuses and report them again, because stored statuses
+    were overwritten.
+    """
+
+    shard_id: ShardId
+    """The device group's common shard."""
 
 
 class InlinedDefinitions(Wire):
@@ -611,6 +634,8 @@ Call = (
 )
 
 
+WorkHint = ApplyHint | RecheckHint | ResyncHint | ResyncAllHint | ReportAgainHint
+"""Hints about work, which the agent passes to the workers of its shards."""
 Hint = WorkHint | AssignmentsHint | PlanHint
 
 
