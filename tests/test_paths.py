@@ -34,6 +34,7 @@ ACROSS = {
     "system": "controllers and agents in one process, in virtual time",
     "tiers": "the runner of all tests",
     "ui": "the dashboard in a browser, over whole processes",
+    "upgrade": "processes of the last release and of this version in one installation",
     "virtual": "the loop, database and connections of tests in virtual time",
 }
 """Tests of no folder in particular."""

@@ -58,6 +58,7 @@ SLOW = {
         "clients in an environment of their own, hundreds of requests"
     ),
     "system": "controllers, agents and emulated devices, for minutes of virtual time",
+    "upgrade": "whole processes of two versions",
 }
 """What ``scripts/test --quick`` leaves out, and what makes it slow."""
 
@@ -115,7 +116,7 @@ PURE = (
 """Folders and files inside of :data:`SERVERS` that compute only."""
 
 
-ACCEPTANCE = ("acceptance", "demo", "fuzz", "packaging", "ui")
+ACCEPTANCE = ("acceptance", "demo", "fuzz", "packaging", "ui", "upgrade")
 """The only places of tests marked ``acceptance``."""
 
 WITHOUT_SERVERS = (
@@ -185,6 +186,19 @@ RELEASE = {
     "sim/test_replaced_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
     "sim/test_silent_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
     "sim/test_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
+    "upgrade/test_upgrade.py::test_an_upgrade_and_a_step_back_lose": ReleaseTests(
+        "ten processes replaced under load",
+        (
+            "tests/upgrade",
+            "src/evenkeel/core/protocol",
+            "src/evenkeel/core/devices",
+            "src/evenkeel/haproxyd/wire.py",
+            "src/evenkeel/store/migrations/versions",
+        ),
+    ),
+    "upgrade/test_upgrade.py::test_an_upgrade_and_a_step_back_with_servers": ReleaseTests(
+        "the same on PostgreSQL and RabbitMQ", ()
+    ),
 }
 """Files, folders or beginnings of node ids of tests that only ``scripts/test --release`` always runs."""
 
