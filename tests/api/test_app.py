@@ -1,6 +1,7 @@
 """What holds for every request: ids, limits, types, methods, errors."""
 
 import asyncio
+import itertools
 import json
 import re
 from collections.abc import AsyncIterator
@@ -200,6 +201,16 @@ async def test_ids_are_injected(store: Store, sink: Sink) -> None:
     async with Client.of(app) as client:
         assert (await client.load_balancer())["id"] == "the-id"
     assert (await store.tenants.get(LoadBalancer, "the-id", project_id=None)).name == "lb"
+
+
+async def test_every_path_allows_the_methods_of_its_own_operations(api: Client) -> None:
+    methods: dict[str, set[str]] = {}
+    for route_map in ROUTES:
+        for operation, prefix in itertools.product(route_map.operations, route_map.prefixes):
+            methods.setdefault((prefix + operation.path) or "/", {"OPTIONS"}).add(operation.method)
+    for path, allowed in methods.items():
+        answer = await api.http.options(re.sub(r"\{\w+\}", "x", path))
+        assert (answer.status_code, answer.headers["allow"]) == (204, ", ".join(sorted(allowed))), path
 
 
 def test_no_two_operations_have_one_path() -> None:

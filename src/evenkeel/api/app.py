@@ -1,7 +1,7 @@
-"""The application: Litestar handlers made from the route maps.
+"""The application: a Litestar handler made from the route maps.
 
-Each request gets an id, sent in ``x-openstack-request-id``. Handlers read the raw body and return bytes; Litestar
-routes requests and handles exceptions.
+Each request gets an id, sent in ``x-openstack-request-id``. The handler reads the raw body and returns bytes;
+Litestar routes requests and handles exceptions.
 """
 
 import time
@@ -38,7 +38,7 @@ from evenkeel.api.operators.discovery import DISCOVERY_ROUTES
 from evenkeel.api.operators.routes import OPERATOR_ROUTES
 from evenkeel.api.pages.files import page_handlers
 from evenkeel.api.policy.names import PUBLIC
-from evenkeel.api.policy.policy import Policy, open_policy
+from evenkeel.api.policy.policy import Policy, default_policy
 from evenkeel.api.responses.answers import Answer
 from evenkeel.api.responses.errors import Forbidden, Refusal
 from evenkeel.core.devices.capabilities import Capabilities
@@ -148,9 +148,9 @@ def create_app(
         activity=activity or NoActivity(),
     )
     routes = (*ROUTES, document_routes(ROUTES))
-    gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or open_policy(), rate_limit, routes)
+    gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or default_policy(), rate_limit, routes)
     application = Application(
-        route_handlers=[*_route_handlers(routes, services, gatekeeper, origins or OriginRule()), *page_handlers()],
+        route_handlers=[_route_handler(routes, services, gatekeeper, origins or OriginRule()), *page_handlers()],
         exception_handlers={Exception: _error_handler(ApiStyles({route_map.style for route_map in routes}))},
         openapi_config=None,
         logging_config=None,
@@ -174,43 +174,60 @@ def _error_handler(styles: ApiStyles) -> ErrorHandler:
     return answer_error
 
 
-def _route_handlers(
+def _route_handler(
     routes: Iterable[RouteMap], services: Services, gatekeeper: Gatekeeper, origins: OriginRule
-) -> Iterable[HTTPRouteHandler]:
-    """One Litestar handler per path, for all methods, so that every 405 lists the allowed methods."""
+) -> HTTPRouteHandler:
+    """Build one Litestar handler for all paths and methods, so that every 405 lists the allowed methods.
+
+    A handler for each path would cost a controller a third of a second at its start: Litestar examines every handler,
+    and all that it has already when it gets another one.
+    """
     in_error = services.changing_in_error()
-    paths: dict[str, dict[str, Endpoint]] = defaultdict(dict)
+    endpoints: dict[str, dict[str, Endpoint]] = defaultdict(dict)
     styles: dict[str, ApiStyle] = {}
     for route_map in routes:
         for operation in route_map.operations:
             used = in_error if route_map.style.changes_in_error else services
             endpoint = _endpoint(operation, route_map.style, used, gatekeeper, origins)
             for prefix in route_map.prefixes:
-                path = _litestar_path(prefix + operation.path)
-                paths[path][operation.method] = endpoint
+                path = (prefix + operation.path) or "/"
+                endpoints[path][operation.method] = endpoint
                 styles[path] = route_map.style
-    for path, endpoints in paths.items():
-        yield HTTPRouteHandler(path, http_method=METHODS, status_code=200, include_in_schema=False)(
-            _dispatch(path, endpoints, styles[path])
-        )
-
-
-def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle) -> Callable[..., Any]:
-    """Build the Litestar handler of a path. Its one argument is the request: nothing is injected or converted."""
-    route = path.replace(":str}", "}")
-    allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
+    served = {path: _Path(path, methods, styles[path]) for path, methods in endpoints.items()}
 
     async def dispatch(request: Request[Any, Any, Any]) -> ASGIApp:
-        scope = request.scope
-        endpoint = endpoints.get(scope["method"])
+        return await served[request.scope["path_template"]].answer(request)
+
+    litestar_paths = [path.replace("}", ":str}") for path in served]
+    return HTTPRouteHandler(litestar_paths, http_method=METHODS, status_code=200, include_in_schema=False)(dispatch)
+
+
+class _Path:
+    """A path with the endpoints of its methods. ``route``: the path with names of parameters, as logs and metrics
+    have it."""
+
+    def __init__(self, route: str, endpoints: Mapping[str, Endpoint], style: ApiStyle) -> None:
+        self._route = route
+        self._endpoints = endpoints
+        self._style = style
+        self._allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
+
+    async def answer(self, request: Request[Any, Any, Any]) -> ASGIApp:
+        """Answer a request to this path; nothing of it was parsed or converted before."""
+        scope: HTTPScope = request.scope
+        endpoint = self._endpoints.get(scope["method"])
         if endpoint is None:
-            return Answer(204, headers=allow) if scope["method"] == "OPTIONS" else style.not_allowed(allow)
-        with _traced(scope, route) as span:
-            request_log = RequestLog(scope, route)
+            return (
+                Answer(204, headers=self._allow)
+                if scope["method"] == "OPTIONS"
+                else self._style.not_allowed(self._allow)
+            )
+        with _traced(scope, self._route) as span:
+            request_log = RequestLog(scope, self._route)
             try:
                 answer = await endpoint(request, scope)
             except Exception as error:
-                answer = style.answer_to(error, scope["state"]["request_id"])
+                answer = self._style.answer_to(error, scope["state"]["request_id"])
                 request_log.end(answer.status, error)
             else:
                 request_log.end(answer.status)
@@ -218,8 +235,6 @@ def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle) -> Cal
             if answer.status >= 500:
                 span.fail(f"status {answer.status}")
         return answer
-
-    return dispatch
 
 
 def _traced(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
@@ -234,10 +249,6 @@ def _traced(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
         attributes={"http.request.method": method, "http.route": route},
         client=client.decode("latin-1"),
     )
-
-
-def _litestar_path(path: str) -> str:
-    return path.replace("}", ":str}") or "/"
 
 
 def _endpoint(

@@ -8,6 +8,7 @@ filter or refuse the request.
 Decisions are cached per (rule, caller); files are checked every few seconds, not for every request.
 """
 
+import functools
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -159,6 +160,12 @@ def open_policy(conf: cfg.ConfigOpts | None = None) -> Policy:
     except Exception as error:
         raise ValueError(f"oslo_policy.policy_file: {_words(error)}") from error
     return Policy(enforcer)
+
+
+@functools.cache
+def default_policy() -> Policy:
+    """Return the policy without files, which all applications of a process may share."""
+    return open_policy()
 
 
 def _check_files(conf: cfg.ConfigOpts, enforcer: Any) -> None:

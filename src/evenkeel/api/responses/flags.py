@@ -1,5 +1,6 @@
 """Booleans as texts in bodies and queries, in the spellings that Octavia and Neutron accept."""
 
+import functools
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -16,6 +17,7 @@ WSME, which parses bodies in Octavia.
 """
 
 
+@functools.cache
 def flag_names(kind: Any) -> frozenset[str]:
     """Return the names of the boolean attributes of a struct and of the structs in it."""
     names: set[str] = set()
@@ -57,7 +59,7 @@ class LaxDecoder(Generic[T]):
     def __init__(self, kind: type[T]) -> None:
         self._strict = msgspec.json.Decoder(kind).decode
         self._lax = msgspec.json.Decoder(kind, strict=False).decode
-        self._flags = flag_names(kind)
+        self._kind: Any = kind
 
     def decode(self, raw: bytes) -> T:
         """Decode a body. Raises :class:`msgspec.ValidationError`, like the decoders of msgspec."""
@@ -70,7 +72,8 @@ class LaxDecoder(Generic[T]):
             return self._lax(raw)
         except msgspec.ValidationError:
             body = msgspec.json.decode(raw)
-            if not with_flags(body, self._flags):
+            # found when first needed: for all bodies, this would take a controller a tenth of a second at its start
+            if not with_flags(body, flag_names(self._kind)):
                 raise
             return self._lax(msgspec.json.encode(body))
 
