@@ -10,9 +10,10 @@ from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import AgentId, ProjectId
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.core.resources.model import Listener, ListenerStatistics, SessionPersistence
+from evenkeel.core.resources.model import Listener, SessionPersistence
 from evenkeel.core.resources.pool_rooted import SharedMonitor
 from evenkeel.store.engine.database import Database
+from evenkeel.store.engine.operations import querying, reading, writing
 from evenkeel.store.lbaas_v1 import reads, shared_monitors, vips
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
@@ -62,13 +63,11 @@ class SqlLbaasV1:
     async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
         return await self._db.read(reads.list_rooted_pools(query, agent_id))
 
-    async def pool_statistics(self, pool_id: str) -> ListenerStatistics:
-        return await self._db.query(lambda connection: reads.read_pool_statistics(connection, pool_id))
+    pool_statistics = querying(reads.read_pool_statistics)
 
     # -- health monitors
 
-    async def providers_of_monitor(self, monitor_id: str) -> tuple[str, ...]:
-        return await self._db.query(lambda connection: reads.read_providers_of_monitor(connection, monitor_id))
+    providers_of_monitor = querying(reads.read_providers_of_monitor)
 
     async def add_shared_monitor(self, row: SharedMonitor) -> SharedMonitor:
         return await self._db.write(shared_monitors.add_shared_monitor(self._writes, row))
@@ -80,13 +79,9 @@ class SqlLbaasV1:
             shared_monitors.update_shared_monitor(self._writes, monitor_id, changes, project_id=project_id)
         )
 
-    async def delete_shared_monitor(self, monitor_id: str, *, project_id: ProjectId | None) -> None:
-        await self._db.write(
-            lambda connection: shared_monitors.delete_shared_monitor(connection, monitor_id, project_id)
-        )
+    delete_shared_monitor = writing(shared_monitors.delete_shared_monitor)
 
-    async def shared_monitors(self, query: ListQuery) -> Page:
-        return await self._db.read(lambda connection: reads.list_shared_monitors(connection, query))
+    shared_monitors = reading(reads.list_shared_monitors)
 
     async def associate_monitor(
         self, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None

@@ -1,6 +1,6 @@
 """Implements :class:`evenkeel.core.ports.AttachmentStore`."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -8,11 +8,10 @@ from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.backoff import Backoff
-from evenkeel.core.kit.ids import ShardId
-from evenkeel.core.networking.attachment import DueFacts, KnownSubnet, TakenAddress
-from evenkeel.core.networking.network import DeviceBinding
+from evenkeel.core.networking.attachment import KnownSubnet
 from evenkeel.core.networking.networks import MemberHost
 from evenkeel.store.engine.base import Database
+from evenkeel.store.engine.operations import querying, writing
 from evenkeel.store.networks import attaching, bindings, common, facts
 from evenkeel.store.options import StoreOptions
 
@@ -43,14 +42,11 @@ class SqlAttachments:
         await self.hosts_unanswered({network_id: hosts})
         return ()
 
-    async def hosts_unanswered(self, members: Mapping[str, Collection[str]]) -> None:
-        await self._db.write(lambda connection: facts.hosts_unanswered(connection, members))
+    hosts_unanswered = writing(facts.hosts_unanswered)
 
-    async def unanswered(self, network_ids: Collection[str]) -> None:
-        await self._db.write(lambda connection: facts.unanswered(connection, network_ids))
+    unanswered = writing(facts.unanswered)
 
-    async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
-        return await self._db.write(lambda connection: facts.take_due(connection, older_seconds, limit))
+    take_due_facts = writing(facts.take_due)
 
     async def release_leftovers(self, *, limit: int) -> int:
         shards = await self._db.read(lambda connection: attaching.shards_with_leftovers(connection, limit))
@@ -67,11 +63,8 @@ class SqlAttachments:
             return ()
         return await self._db.write(lambda connection: bindings.take(connection, due, backoff))
 
-    async def binding_of(self, claim_id: str) -> DeviceBinding | None:
-        return await self._db.query(lambda connection: bindings.binding_of(connection, claim_id))
+    binding_of = querying(bindings.binding_of)
 
-    async def bound(self, claim_id: str, host: str | None) -> None:
-        await self._db.write(lambda connection: bindings.bound(connection, claim_id, host))
+    bound = writing(bindings.bound)
 
-    async def store_address(self, shard_id: ShardId, taken: TakenAddress) -> bool:
-        return await self._db.write(lambda connection: attaching.store_address(connection, shard_id, taken))
+    store_address = writing(attaching.store_address)

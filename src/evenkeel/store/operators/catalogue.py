@@ -29,6 +29,7 @@ from evenkeel.core.resources.catalogue import (
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable
+from evenkeel.store.engine.operations import querying
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import Kind
@@ -74,53 +75,6 @@ _REFERENCE_TO: dict[Any, Column[Any]] = {
     FlavorProfile: _PROFILES[Flavor].reference,
     AvailabilityZoneProfile: _PROFILES[AvailabilityZone].reference,
 }
-
-
-class SqlCatalogue:
-    """Implements :class:`evenkeel.core.ports.CatalogueStore`."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    async def list_catalogue(self, kind: CatalogueKind, query: ListQuery) -> Page:
-        return await self._db.read(lambda connection: list_page(connection, KINDS[kind], query))
-
-    async def catalogue_entry(self, kind: CatalogueKind, key: str) -> Any:
-        return await self._db.query(lambda connection: _read(connection, kind, key))
-
-    async def add_catalogue_entry(self, entry: CatalogueEntry) -> Any:
-        kind = type(entry)
-        key = str(getattr(entry, KINDS[kind].key))
-
-        def op(connection: Connection) -> Any:
-            if kind in _PROFILES:
-                _hold_profile(connection, _PROFILES[kind], getattr(entry, _PROFILES[kind].reference.name))
-            connection.execute(insert(KINDS[kind].table).values(asdict(entry) | {"created_at": db_now()}))
-            _record(connection, KINDS[kind], key, "added", entry.name)
-            return _read(connection, kind, key)
-
-        try:
-            return await self._db.write(op)
-        except IntegrityError as error:
-            raise _name_taken(KINDS[kind], entry.name) from error
-
-    async def update_catalogue_entry(self, kind: CatalogueKind, key: str, changes: Mapping[str, Any]) -> Any:
-        try:
-            return await self._db.write(lambda connection: _update(connection, kind, key, changes))
-        except IntegrityError as error:
-            raise _name_taken(KINDS[kind], str(changes.get("name"))) from error
-
-    async def delete_catalogue_entry(self, kind: CatalogueKind, key: str) -> None:
-        stored = KINDS[kind]
-        try:
-            await self._db.write(lambda connection: _delete(connection, stored, key))
-        except IntegrityError as error:
-            raise _in_use(stored, key) from error
-
-    async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
-        parameters = {"key": storable(key)}
-        row = await self._db.query(lambda connection: connection.execute(_offer(kind), parameters).first())
-        return None if row is None else Offer(enabled=row[0], provider_name=row[1], data=row[2])
 
 
 def _read(connection: Connection, kind: Any, key: str) -> Any:
@@ -194,3 +148,49 @@ def _in_use(kind: Kind, key: str) -> Conflict:
 
 def _name_taken(kind: Kind, name: str) -> Conflict:
     return Conflict(f"A {kind.title.lower()} of {name} already exists.")
+
+
+class SqlCatalogue:
+    """Implements :class:`evenkeel.core.ports.CatalogueStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def list_catalogue(self, kind: CatalogueKind, query: ListQuery) -> Page:
+        return await self._db.read(lambda connection: list_page(connection, KINDS[kind], query))
+
+    catalogue_entry = querying(_read)
+
+    async def add_catalogue_entry(self, entry: CatalogueEntry) -> Any:
+        kind = type(entry)
+        key = str(getattr(entry, KINDS[kind].key))
+
+        def op(connection: Connection) -> Any:
+            if kind in _PROFILES:
+                _hold_profile(connection, _PROFILES[kind], getattr(entry, _PROFILES[kind].reference.name))
+            connection.execute(insert(KINDS[kind].table).values(asdict(entry) | {"created_at": db_now()}))
+            _record(connection, KINDS[kind], key, "added", entry.name)
+            return _read(connection, kind, key)
+
+        try:
+            return await self._db.write(op)
+        except IntegrityError as error:
+            raise _name_taken(KINDS[kind], entry.name) from error
+
+    async def update_catalogue_entry(self, kind: CatalogueKind, key: str, changes: Mapping[str, Any]) -> Any:
+        try:
+            return await self._db.write(lambda connection: _update(connection, kind, key, changes))
+        except IntegrityError as error:
+            raise _name_taken(KINDS[kind], str(changes.get("name"))) from error
+
+    async def delete_catalogue_entry(self, kind: CatalogueKind, key: str) -> None:
+        stored = KINDS[kind]
+        try:
+            await self._db.write(lambda connection: _delete(connection, stored, key))
+        except IntegrityError as error:
+            raise _in_use(stored, key) from error
+
+    async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
+        parameters = {"key": storable(key)}
+        row = await self._db.query(lambda connection: connection.execute(_offer(kind), parameters).first())
+        return None if row is None else Offer(enabled=row[0], provider_name=row[1], data=row[2])

@@ -13,7 +13,7 @@ _agent = schema.agent
 _services = msgspec.json.Decoder(tuple[EnhancedService, ...])
 
 
-def read_enhanced_services(connection: Connection, environment: str | None) -> tuple[AgentEnhancedServices, ...]:
+def read_enhanced_services(connection: Connection, environment: str | None = None) -> tuple[AgentEnhancedServices, ...]:
     """Enhanced services of agents by environment, group and host. One query."""
     statement = select(
         _agent.c.id, _agent.c.environment, _agent.c.group_number, _agent.c.host, _agent.c.enhanced_services

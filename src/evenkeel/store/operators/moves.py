@@ -124,7 +124,7 @@ def _were(count: int) -> str:
 # -- delete
 
 
-def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | None) -> None:
+def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | None = None) -> None:
     """Delete an agent.
 
     Raises :class:`NotFound`; :class:`Conflict` while it is alive, or home to load balancers that are not rebound.

@@ -89,7 +89,9 @@ def read_shard(connection: Connection, shard_id: ShardId) -> Shard:
     return shard_of(row)
 
 
-def read_shards(connection: Connection, environment: str | None, agent_id: AgentId | None) -> tuple[Shard, ...]:
+def read_shards(
+    connection: Connection, environment: str | None = None, agent_id: AgentId | None = None
+) -> tuple[Shard, ...]:
     """Shards by environment, group and tenant. One query.
 
     ``agent_id``: only shards for which the agent acts, or whose home it is.
@@ -129,7 +131,12 @@ def read_ids(connection: Connection, prefix: str, limit: int) -> Mapping[str, tu
 
 
 def read_events(
-    connection: Connection, after: int, limit: int, newest: bool, object_id: str | None, by: str | None
+    connection: Connection,
+    after: int = 0,
+    limit: int = 100,
+    newest: bool = False,
+    object_id: str | None = None,
+    by: str | None = None,
 ) -> tuple[Event, ...]:
     """Events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them. One query.
 

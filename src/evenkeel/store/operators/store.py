@@ -1,31 +1,28 @@
 """Implements :class:`evenkeel.core.ports.OperatorStore`: each method is a transaction."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control.agents import Agent, AgentEnhancedServices, AgentLife
-from evenkeel.core.control.environments import Environment, GroupReach
-from evenkeel.core.control.events import Event
+from evenkeel.core.control.agents import Agent
+from evenkeel.core.control.environments import Environment
 from evenkeel.core.control.histories import History
-from evenkeel.core.control.lists import ListQuery, LoadBalancerSummary, Page
-from evenkeel.core.control.orphans import OrphanedLoadBalancer, OrphanedPartition, OrphanSummary
-from evenkeel.core.control.overview import Owners, Revision, SeenController
-from evenkeel.core.control.shards import Shard, ShardCount, ShardOwner
+from evenkeel.core.control.lists import LoadBalancerSummary
+from evenkeel.core.control.orphans import OrphanSummary
+from evenkeel.core.control.overview import Owners
 from evenkeel.core.control.writes import Change
-from evenkeel.core.devices.plans import PlanAnswer
 from evenkeel.core.kit.countdowns import Countdowns
 from evenkeel.core.kit.errors import Conflict
-from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.kit.ids import AgentId, ShardId
 from evenkeel.core.networking.networks import DeclaredNetwork
 from evenkeel.core.resources.model import Subnet
-from evenkeel.core.tls.certificates import ReferencedCertificate, ReferenceQuery
-from evenkeel.core.tls.own_certificates import OwnCertificate
 from evenkeel.store.engine.database import Database
+from evenkeel.store.engine.operations import querying, reading, writing
 from evenkeel.store.networks import declared
-from evenkeel.store.operators import agents, environments, moves, overview, plans, reads, references, subnets
+from evenkeel.store.operators import agents as agents_sql
+from evenkeel.store.operators import environments as environments_sql
+from evenkeel.store.operators import moves, overview, plans, reads
+from evenkeel.store.operators import references as references_sql
+from evenkeel.store.operators import subnets as subnets_sql
 from evenkeel.store.operators.countdowns import read_countdowns
 from evenkeel.store.operators.counts import shared_counts, summary_of
 from evenkeel.store.operators.enhanced_services import read_enhanced_services
@@ -50,121 +47,82 @@ class SqlOperators:
 
     # -- environments
 
-    async def environments(self) -> tuple[Environment, ...]:
-        return await self._db.query(environments.read_environments)
+    environments = querying(environments_sql.read_environments)
 
     async def add_environment(self, environment: Environment) -> Environment:
         try:
-            return await self._db.write(lambda connection: environments.add_environment(connection, environment))
+            return await self._db.write(lambda connection: environments_sql.add_environment(connection, environment))
         except IntegrityError:
             # another process stored it meanwhile
-            return await self._db.write(lambda connection: environments.add_environment(connection, environment))
+            return await self._db.write(lambda connection: environments_sql.add_environment(connection, environment))
 
-    async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:
-        return await self._db.write(lambda connection: environments.update_environment(connection, name, changes))
+    update_environment = writing(environments_sql.update_environment)
 
-    async def resume_environment(self, name: str) -> Environment:
-        return await self._db.write(lambda connection: environments.resume_environment(connection, name))
+    resume_environment = writing(environments_sql.resume_environment)
 
-    async def delete_environment(self, name: str) -> None:
-        await self._db.write(lambda connection: environments.delete_environment(connection, name))
+    delete_environment = writing(environments_sql.delete_environment)
 
     # -- agents
 
     async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
         bound = (await self._counts.get()).content.by_home
-        return await self._db.read(lambda connection: agents.read_agents(connection, bound, environment))
+        return await self._db.read(lambda connection: agents_sql.read_agents(connection, bound, environment))
 
-    async def agent_lives(self) -> tuple[AgentLife, ...]:
-        return await self._db.query(agents.read_lives)
+    agent_lives = querying(agents_sql.read_lives)
 
-    async def enhanced_services(self, environment: str | None = None) -> tuple[AgentEnhancedServices, ...]:
-        return await self._db.query(lambda connection: read_enhanced_services(connection, environment))
+    enhanced_services = querying(read_enhanced_services)
 
-    async def agent(self, agent_id: AgentId) -> Agent:
-        return await self._db.read(lambda connection: agents.read_agent(connection, agent_id))
+    agent = reading(agents_sql.read_agent)
 
-    async def set_agent_admin_state(self, agent_id: AgentId, up: bool) -> Agent:
-        return await self._db.write(lambda connection: agents.set_admin_state(connection, agent_id, up))
+    set_agent_admin_state = writing(agents_sql.set_admin_state)
 
-    async def force_agent_down(self, agent_id: AgentId, down: bool) -> Agent:
-        return await self._db.write(lambda connection: agents.force_down(connection, agent_id, down))
+    force_agent_down = writing(agents_sql.force_down)
 
-    async def request_failback(self, agent_id: AgentId) -> Agent:
-        return await self._db.write(lambda connection: agents.request_failback(connection, agent_id))
+    request_failback = writing(agents_sql.request_failback)
 
-    async def rebind_agent(self, agent_id: AgentId, to_agent_id: str) -> int:
-        return await self._db.write(lambda connection: moves.rebind(connection, agent_id, to_agent_id))
+    rebind_agent = writing(moves.rebind)
 
-    async def rebind_shard(self, shard_id: ShardId, to_agent_id: str) -> Shard:
-        return await self._db.write(lambda connection: moves.rebind_shard(connection, shard_id, to_agent_id))
+    rebind_shard = writing(moves.rebind_shard)
 
-    async def delete_agent(self, agent_id: AgentId, *, rebind_to: str | None = None) -> None:
-        await self._db.write(lambda connection: moves.delete_agent(connection, agent_id, rebind_to))
+    delete_agent = writing(moves.delete_agent)
 
-    async def load_balancers_on_agent(self, agent_id: AgentId, query: ListQuery) -> Page:
-        return await self._db.read(lambda connection: reads.list_on_agent(connection, agent_id, query))
+    load_balancers_on_agent = reading(reads.list_on_agent)
 
     # -- shards and events
 
-    async def hosting(self, load_balancer_id: LoadBalancerId) -> Shard | None:
-        return await self._db.read(lambda connection: reads.read_hosting(connection, load_balancer_id))
+    hosting = reading(reads.read_hosting)
 
-    async def place_in_line(self, load_balancer_id: LoadBalancerId) -> int:
-        return await self._db.query(lambda connection: reads.read_place_in_line(connection, load_balancer_id))
+    place_in_line = querying(reads.read_place_in_line)
 
-    async def port_problem(self, load_balancer_id: LoadBalancerId) -> str:
-        return await self._db.query(lambda connection: read_problem(connection, load_balancer_id))
+    port_problem = querying(read_problem)
 
-    async def add_plan_inquiry(self, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
-        await self._db.write(lambda connection: plans.add_inquiry(connection, inquiry_id, shard_id, load_balancer_id))
+    add_plan_inquiry = writing(plans.add_inquiry)
 
-    async def plan_answer(self, inquiry_id: str) -> PlanAnswer | None:
-        return await self._db.query(lambda connection: plans.read_answer(connection, inquiry_id))
+    plan_answer = querying(plans.read_answer)
 
-    async def orphaned_partitions(self, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
-        return await self._db.read(lambda connection: read_orphans(connection, environment, group_number))
+    orphaned_partitions = reading(read_orphans)
 
-    async def orphaned_load_balancers(self, environment: str, group_number: int) -> tuple[OrphanedLoadBalancer, ...]:
-        return await self._db.read(lambda connection: read_orphaned(connection, environment, group_number))
+    orphaned_load_balancers = reading(read_orphaned)
 
-    async def remove_orphan(self, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
-        return await self._db.write(lambda connection: request_removal(connection, load_balancer_id))
+    remove_orphan = writing(request_removal)
 
-    async def known_load_balancers(self, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
-        return await self._db.read(lambda connection: reads.read_known(connection, ids))
+    known_load_balancers = reading(reads.read_known)
 
-    async def shard(self, shard_id: ShardId) -> Shard:
-        return await self._db.read(lambda connection: reads.read_shard(connection, shard_id))
+    shard = reading(reads.read_shard)
 
-    async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
-        return await self._db.read(lambda connection: reads.read_shards(connection, environment, agent_id))
+    shards = reading(reads.read_shards)
 
-    async def shard_counts(self) -> tuple[ShardCount, ...]:
-        return await self._db.read(reads.read_shard_counts)
+    shard_counts = reading(reads.read_shard_counts)
 
-    async def controllers(self) -> tuple[SeenController, ...]:
-        return await self._db.query(overview.read_controllers)
+    controllers = querying(overview.read_controllers)
 
     async def ownership(self, *, environment: str | None = None) -> Owners:
         bound = (await self._counts.get()).content.by_home
         return await self._db.read(lambda connection: overview.read_ownership(connection, bound, environment))
 
-    async def revisions(self, load_balancer_id: LoadBalancerId) -> tuple[Revision, ...]:
-        return await self._db.query(lambda connection: overview.read_revisions(connection, load_balancer_id))
+    revisions = querying(overview.read_revisions)
 
-    async def events(
-        self,
-        *,
-        after: int = 0,
-        limit: int = 100,
-        newest: bool = False,
-        object_id: str | None = None,
-        by: str | None = None,
-    ) -> tuple[Event, ...]:
-        return await self._db.read(
-            lambda connection: reads.read_events(connection, after, limit, newest, object_id, by)
-        )
+    events = reading(reads.read_events)
 
     async def record_act(
         self,
@@ -189,30 +147,24 @@ class SqlOperators:
 
         await self._db.write(record)
 
-    async def ids(self, prefix: str, *, limit: int) -> Mapping[str, tuple[str, ...]]:
-        return await self._db.read(lambda connection: reads.read_ids(connection, prefix, limit))
+    ids = reading(reads.read_ids)
 
-    async def out_of_reach(self) -> tuple[GroupReach, ...]:
-        return await self._db.read(read_out_of_reach)
+    out_of_reach = reading(read_out_of_reach)
 
     async def summary(self) -> LoadBalancerSummary:
         return summary_of(*await self._counts.get())
 
     # -- references to key managers
 
-    async def references(self, query: ReferenceQuery, *, limit: int) -> tuple[ReferencedCertificate, ...]:
-        return await self._db.query(lambda connection: references.read_references(connection, query, limit))
+    references = querying(references_sql.read_references)
 
-    async def own_certificates(self) -> tuple[OwnCertificate, ...]:
-        return await self._db.query(read_certificates)
+    own_certificates = querying(read_certificates)
 
-    async def refresh_references(self, reference: str | None) -> int:
-        return await self._db.write(lambda connection: references.refresh(connection, reference))
+    refresh_references = writing(references_sql.refresh)
 
     # -- the database's history
 
-    async def history(self) -> History:
-        return await self._db.read(histories.read_history)
+    history = reading(histories.read_history)
 
     async def new_history(self) -> History:
         deadline_seconds = self._options.pending_deadline_seconds
@@ -235,24 +187,21 @@ class SqlOperators:
 
     # -- subnets of the built-in network
 
-    async def subnets(self) -> tuple[Subnet, ...]:
-        return await self._db.read(subnets.read_subnets)
+    subnets = reading(subnets_sql.read_subnets)
 
     async def add_subnet(self, subnet: Subnet) -> Subnet:
-        stored = subnets.named(subnet)
+        stored = subnets_sql.named(subnet)
         try:
-            await self._db.write(lambda connection: subnets.add_subnet(connection, stored))
+            await self._db.write(lambda connection: subnets_sql.add_subnet(connection, stored))
         except IntegrityError as error:
             raise Conflict(f"Subnet {stored.id}: its id or its name {stored.name!r} exists already.") from error
         return stored
 
-    async def set_device_addresses(self, subnet: Subnet) -> None:
-        await self._db.write(lambda connection: subnets.set_device_addresses(connection, subnet))
+    set_device_addresses = writing(subnets_sql.set_device_addresses)
 
     # -- declared networks
 
-    async def networks(self) -> tuple[DeclaredNetwork, ...]:
-        return await self._db.query(declared.read_networks)
+    networks = querying(declared.read_networks)
 
     async def add_network(self, network: DeclaredNetwork) -> None:
         try:
@@ -266,11 +215,9 @@ class SqlOperators:
         except IntegrityError as error:
             raise _taken(network) from error
 
-    async def delete_network(self, network_id: str) -> None:
-        await self._db.write(lambda connection: declared.delete_network(connection, network_id))
+    delete_network = writing(declared.delete_network)
 
-    async def delete_subnet(self, subnet_id: str) -> None:
-        await self._db.write(lambda connection: subnets.delete_subnet(connection, subnet_id))
+    delete_subnet = writing(subnets_sql.delete_subnet)
 
 
 def _taken(network: DeclaredNetwork) -> Conflict:

@@ -12,26 +12,20 @@ from types import MappingProxyType
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.control.writes import Change
-from evenkeel.core.devices.adoption import FoundAddress, TakenNetworks
 from evenkeel.core.kit.errors import CallRefused
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.networking.attachment import DevicePort
-from evenkeel.core.networking.network import PortClaim
 from evenkeel.core.ports.ownership import ArrivedKeepalive, FoundServices
 from evenkeel.core.protocol.messages import (
     EPOCHS_USED_UP,
-    AdoptNetworks,
     Assignments,
     FormerShard,
     Register,
-    ReportState,
     SessionState,
-    WantedCertificate,
 )
-from evenkeel.core.tls.certificates import CertificateReader
 from evenkeel.store.engine.database import Database
+from evenkeel.store.engine.operations import reading, writing
 from evenkeel.store.networks.attaching import allocate
 from evenkeel.store.ownership import adoption, readers, services, sessions, shards
 from evenkeel.store.ownership.histories import Histories
@@ -106,8 +100,7 @@ class SqlOwnership:
         finally:
             self._beginning = False
 
-    async def record_state(self, call: ReportState) -> None:
-        await self._db.write(lambda connection: sessions.record_state(connection, call))
+    record_state = writing(sessions.record_state)
 
     async def end_session(self, agent_id: AgentId, session_id: SessionId) -> None:
         with suppress(ConcurrentUpdate):  # the session was replaced meanwhile: it has ended
@@ -177,32 +170,13 @@ class SqlOwnership:
             awaited = await self._db.read(lambda connection: due_networks(connection, shard_id, found.awaited))
         return FoundServices(page=found.page, needs=replace(found.needs, ports=lacking), awaited=awaited)
 
-    async def ports_to_adopt(self, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
-        return await self._db.read(lambda connection: adoption.ports_to_adopt(connection, call))
+    ports_to_adopt = reading(adoption.ports_to_adopt)
 
-    async def adopt_networks(self, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]) -> TakenNetworks:
-        return await self._db.write(lambda connection: adoption.adopt_networks(connection, call, ports))
+    adopt_networks = writing(adoption.adopt_networks)
 
-    async def certificate_reader(
-        self,
-        agent_id: AgentId,
-        session_id: SessionId,
-        shard_id: ShardId,
-        epoch: int,
-        wanted: Sequence[WantedCertificate],
-    ) -> CertificateReader:
-        return await self._db.read(
-            lambda connection: readers.read_certificate_reader(
-                connection, agent_id, session_id, shard_id, epoch, wanted
-            )
-        )
+    certificate_reader = reading(readers.read_certificate_reader)
 
-    async def release(
-        self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
-    ) -> ShardOwner | None:
-        return await self._db.write(
-            lambda connection: shards.release(connection, agent_id, session_id, shard_id, epoch)
-        )
+    release = writing(shards.release)
 
     async def raise_epoch(
         self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int

@@ -7,6 +7,7 @@ from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, DueCertificate
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.operations import writing
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.renewals import contents, expiry
@@ -35,8 +36,7 @@ class SqlRenewals:
     async def note_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
         return await self._db.write(lambda connection: contents.note_content(connection, due, found, self._options))
 
-    async def note_problem(self, due: DueCertificate, problem: str) -> None:
-        await self._db.write(lambda connection: contents.note_problem(connection, due, problem))
+    note_problem = writing(contents.note_problem)
 
     async def warn_of_expiry(self, *, limit: int) -> int:
         rows = await self._db.query(lambda connection: expiry.read_expiring(connection, limit))

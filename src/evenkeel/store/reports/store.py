@@ -4,19 +4,16 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from evenkeel.core.control.writes import Change, Recheck
+from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.tracing import tracer
 from evenkeel.core.protocol.messages import (
-    JudgeOrphans,
-    OrphanVerdict,
     ReportApplied,
-    ReportPlan,
     ReportReceipt,
-    ReportStatus,
 )
 from evenkeel.core.status.traffic import TrafficReading
 from evenkeel.metrics.controller import TIME_TO_ACTIVE
 from evenkeel.store.engine.database import Database
+from evenkeel.store.engine.operations import reading, writing
 from evenkeel.store.networks.attaching import release
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.networks import due_networks
@@ -67,25 +64,17 @@ class SqlReports:
             tell(change)
         return ReportReceipt(stale=waiting is None)
 
-    async def record_observed(self, report: ReportStatus) -> ReportReceipt:
-        return await self._db.write(lambda connection: observed.record_observed(connection, report))
+    record_observed = writing(observed.record_observed)
 
-    async def note_findings(self, report: ReportStatus) -> tuple[Recheck, ...]:
-        return await self._db.write(lambda connection: findings.note_findings(connection, report))
+    note_findings = writing(findings.note_findings)
 
-    async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
-        return await self._db.read(lambda connection: findings.read_expected(connection, report, limit))
+    expected = reading(findings.read_expected)
 
-    async def note_tenants(self, report: ReportStatus) -> None:
-        await self._db.write(lambda connection: orphans.note_tenants(connection, report))
+    note_tenants = writing(orphans.note_tenants)
 
-    async def judge_orphans(self, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
-        return await self._db.write(
-            lambda connection: orphaned_load_balancers.judge(connection, call, grace_seconds=grace_seconds, limit=limit)
-        )
+    judge_orphans = writing(orphaned_load_balancers.judge)
 
-    async def record_plan(self, report: ReportPlan) -> None:
-        await self._db.write(lambda connection: plans.record_plan(connection, report))
+    record_plan = writing(plans.record_plan)
 
     async def traffic(self, *, limit: int) -> TrafficReading:
         reading = await self._db.read(lambda connection: read_traffic(connection, limit))

@@ -22,7 +22,7 @@ _agent = schema.agent
 _shard = schema.shard
 
 
-def read_due_work(connection: Connection, settle_seconds: float, window_seconds: float, homes: bool) -> DueWork:
+def read_due_work(connection: Connection, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
     """Groups with a shard that needs a decision, and whether an agent fell silent. Two small queries, one by index."""
     agents = read_agents(connection, settle_seconds)
     now = time_of(connection, agents)
@@ -31,7 +31,7 @@ def read_due_work(connection: Connection, settle_seconds: float, window_seconds:
     rules, breakers = read_rules(connection, agents)
     due = connection.execute(_DUE_GROUPS[homes], looked_for(each.group for each in rules.values()))
     groups = tuple((row.environment, row.group_number) for row in due)
-    silence = has_news(connection, agents, breakers, window_seconds, homes=homes)
+    silence = has_news(connection, agents, breakers, breaker_window_seconds, homes=homes)
     return DueWork(now_seconds=now, groups=groups, silence=silence, reach=_reach_news(rules, now))
 
 

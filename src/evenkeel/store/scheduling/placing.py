@@ -323,7 +323,7 @@ def _assign_event(step: Assign, shard: Any, hosts: dict[str, str]) -> EventRow:
 
 
 def start_handover(
-    connection: Connection, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, rebind: bool
+    connection: Connection, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, rebind: bool = False
 ) -> ShardOwner | None:
     """Start a handover of the shard to ``agent_id``; returns the acting agent, which gets a hint, None if nothing
     changed.

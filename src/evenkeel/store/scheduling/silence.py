@@ -104,12 +104,12 @@ def _came_home(connection: Connection, agents: Sequence[SeenAgent]) -> list[str]
     return [agent_id for agent_id in asked if agent_id not in still]
 
 
-def note_silence(connection: Connection, window_seconds: float) -> None:
+def note_silence(connection: Connection, breaker_window_seconds: float) -> None:
     """Record agents that fell silent or came back, and open or close circuit breakers."""
     agents = read_agents(connection, 0.0)
     now = time_of(connection, agents)
     _, breakers = read_rules(connection, agents)
-    for name, reason in _verdicts(agents, breakers, now, window_seconds).items():
+    for name, reason in _verdicts(agents, breakers, now, breaker_window_seconds).items():
         _set_breaker(connection, name, reason)
     for agent in agents:
         if _is_news(agent):

@@ -97,7 +97,7 @@ def read_groups(
     environment: str,
     project_id: ProjectId,
     settle_seconds: float,
-    load_balancer_id: LoadBalancerId | None,
+    load_balancer_id: LoadBalancerId | None = None,
 ) -> tuple[GroupView, ...]:
     """The device groups of an environment as inputs of placement, by number."""
     held = exists().where(

@@ -6,16 +6,13 @@ import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control.agents import SessionRef
 from evenkeel.core.control.events import Event
-from evenkeel.core.control.overview import SeenController
-from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
 from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
-from evenkeel.core.placement import Assign, GroupSnapshot, GroupView, ended_handovers
-from evenkeel.core.tls.own_certificates import OwnCertificate
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId
+from evenkeel.core.placement import Assign, GroupSnapshot, ended_handovers
 from evenkeel.store.engine.database import Database
+from evenkeel.store.engine.operations import querying, reading, writing
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.shard_with_capacity import read_shard_with_capacity
@@ -47,26 +44,13 @@ class SqlScheduling:
         self._certificates_after = ""
         """Id of the certificate that was checked last."""
 
-    async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
-        return await self._db.read(lambda connection: snapshots.read_unplaced(connection, limit))
+    unplaced = reading(snapshots.read_unplaced)
 
     async def explain_unplaced(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
         if load_balancer_ids:
             await self._db.write(lambda connection: snapshots.explain_unplaced(connection, load_balancer_ids, reason))
 
-    async def groups(
-        self,
-        environment: str,
-        project_id: ProjectId,
-        *,
-        settle_seconds: float,
-        load_balancer_id: LoadBalancerId | None = None,
-    ) -> tuple[GroupView, ...]:
-        return await self._db.read(
-            lambda connection: snapshots.read_groups(
-                connection, environment, project_id, settle_seconds, load_balancer_id
-            )
-        )
+    groups = reading(snapshots.read_groups)
 
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
         def look(connection: Connection) -> GroupSnapshot:
@@ -78,8 +62,7 @@ class SqlScheduling:
         await self._db.write(lambda connection: snapshots.end_dead_handovers(connection, environment, group_number))
         return await self._db.read(look)
 
-    async def skewed_groups(self, *, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
-        return await self._db.read(lambda connection: snapshots.read_skewed(connection, settle_seconds))
+    skewed_groups = reading(snapshots.read_skewed)
 
     async def place(
         self,
@@ -100,12 +83,7 @@ class SqlScheduling:
         except (ConcurrentUpdate, IntegrityError):
             return None
 
-    async def shard_with_capacity(
-        self, environment: str, project_id: ProjectId, zone_group_number: int | None
-    ) -> ShardWithCapacity | None:
-        return await self._db.query(
-            lambda connection: read_shard_with_capacity(connection, environment, project_id, zone_group_number)
-        )
+    shard_with_capacity = querying(read_shard_with_capacity)
 
     async def join(
         self,
@@ -147,29 +125,17 @@ class SqlScheduling:
             log.error("shard not assigned", shard=steps[0].shard_id, agent=steps[0].agent_id, exc_info=error)
             return ()
 
-    async def start_handover(
-        self, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, *, rebind: bool = False
-    ) -> ShardOwner | None:
-        return await self._db.write(
-            lambda connection: placing.start_handover(connection, shard_id, seen_epoch, agent_id, rebind)
-        )
+    start_handover = writing(placing.start_handover)
 
-    async def change_indicator(self) -> ChangeIndicator:
-        return await self._db.query(read_change_indicator)
+    change_indicator = querying(read_change_indicator)
 
-    async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
-        return await self._db.read(
-            lambda connection: due_shards.read_due_work(connection, settle_seconds, breaker_window_seconds, homes)
-        )
+    read_due_work = reading(due_shards.read_due_work)
 
-    async def note_silence(self, *, breaker_window_seconds: float) -> None:
-        await self._db.write(lambda connection: silence.note_silence(connection, breaker_window_seconds))
+    note_silence = writing(silence.note_silence)
 
-    async def sessions(self) -> tuple[SessionRef, ...]:
-        return await self._db.query(silence.read_sessions)
+    sessions = querying(silence.read_sessions)
 
-    async def end_sessions(self, sessions: Sequence[SessionRef]) -> int:
-        return await self._db.write(lambda connection: silence.end_sessions(connection, sessions))
+    end_sessions = writing(silence.end_sessions)
 
     async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
         try:
@@ -219,14 +185,10 @@ class SqlScheduling:
         except IntegrityError:  # one is in use again; the next sweep leaves it out
             return 0
 
-    async def note_controller(self, seen: SeenController) -> None:
-        await self._db.write(lambda connection: controllers.note_controller(connection, seen))
+    note_controller = writing(controllers.note_controller)
 
-    async def note_certificates(self, seen: Sequence[OwnCertificate]) -> None:
-        await self._db.write(lambda connection: own_certificates.note_certificates(connection, seen))
+    note_certificates = writing(own_certificates.note_certificates)
 
-    async def forget_controller(self, controller_id: str) -> None:
-        await self._db.write(lambda connection: controllers.forget_controller(connection, controller_id))
+    forget_controller = writing(controllers.forget_controller)
 
-    async def trim_events(self, *, keep: int, limit: int) -> int:
-        return await self._db.write(lambda connection: sweeping.trim_events(connection, keep, limit))
+    trim_events = writing(sweeping.trim_events)

@@ -73,7 +73,7 @@ def list_objects(kind: Kind, query: ListQuery, parent_id: str | None) -> Op[Page
 
 
 def read_statistics(
-    connection: Connection, load_balancer_id: LoadBalancerId, listener_id: str | None
+    connection: Connection, load_balancer_id: LoadBalancerId, listener_id: str | None = None
 ) -> ListenerStatistics:
     """Totals of one listener or, summed, of the load balancer; zeros if nothing was counted yet. One query."""
     names = ListenerStatistics.__struct_fields__

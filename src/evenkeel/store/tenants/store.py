@@ -19,7 +19,6 @@ from evenkeel.core.resources.model import (
     L7Policy,
     L7Rule,
     Listener,
-    ListenerStatistics,
     LoadBalancerTree,
     Member,
     NewPool,
@@ -27,6 +26,7 @@ from evenkeel.core.resources.model import (
 )
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.database import Database, Op
+from evenkeel.store.engine.operations import reading
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.loading import load_trees
@@ -252,7 +252,4 @@ class SqlTenants:
             raise NotFound(LOAD_BALANCER.title, load_balancer_id)
         return tree
 
-    async def statistics(
-        self, load_balancer_id: LoadBalancerId, *, listener_id: str | None = None
-    ) -> ListenerStatistics:
-        return await self._db.read(lambda connection: reads.read_statistics(connection, load_balancer_id, listener_id))
+    statistics = reading(reads.read_statistics)

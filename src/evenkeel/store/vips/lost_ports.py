@@ -16,6 +16,7 @@ from evenkeel.core.networking.network import DuePort, VipPortId, octavia_port
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.operations import writing
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.networks.claims import AT_ONCE
 from evenkeel.store.records import schema
@@ -27,41 +28,6 @@ REASON_CHARACTERS = 255
 
 _search, _change, _claim = schema.port_search, schema.vip_port_change, schema.vip_claim
 _root = schema.load_balancer
-
-
-class SqlLostPorts:
-    """Implements :class:`evenkeel.core.ports.LostPortStore`."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    async def take_ports_to_look_for(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
-        due = (_search.c.reached != COMPLETE) | reached(_search.c.begun_at, ago_seconds=older_seconds)
-        statement = select(_search.c.reached, _search.c.begun_at, due.label("due")).where(_search.c.name == SEARCH)
-        found = await self._db.query(lambda connection: connection.execute(statement).first())
-        if found is None:
-            await self._db.write(_first)
-            return ()
-        if not found.due:
-            return ()
-        return await self._db.write(lambda connection: _take(connection, found, limit))
-
-    async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
-        return await self._db.write(lambda connection: _note(connection, ports)) if ports else ()
-
-    async def begin_making(self, load_balancer_id: LoadBalancerId) -> bool:
-        return await self._db.write(lambda connection: _begin(connection, load_balancer_id))
-
-    async def found_again(self, port: DuePort) -> None:
-        await self._db.write(lambda connection: _found(connection, port))
-
-    async def made_again(self, port: DuePort, port_id: str) -> bool:
-        return await self._db.write(lambda connection: _made(connection, port, port_id))
-
-    async def not_made(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
-        await self._db.write(
-            lambda connection: _record_failure(connection, load_balancer_id, reason[:REASON_CHARACTERS])
-        )
 
 
 def _first(connection: Connection) -> None:
@@ -212,3 +178,35 @@ def read_problem(connection: Connection, load_balancer_id: LoadBalancerId) -> st
         _change.c.load_balancer_id == load_balancer_id, _change.c.lost_port_id.is_not(None)
     )
     return connection.scalar(statement) or ""
+
+
+class SqlLostPorts:
+    """Implements :class:`evenkeel.core.ports.LostPortStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def take_ports_to_look_for(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
+        due = (_search.c.reached != COMPLETE) | reached(_search.c.begun_at, ago_seconds=older_seconds)
+        statement = select(_search.c.reached, _search.c.begun_at, due.label("due")).where(_search.c.name == SEARCH)
+        found = await self._db.query(lambda connection: connection.execute(statement).first())
+        if found is None:
+            await self._db.write(_first)
+            return ()
+        if not found.due:
+            return ()
+        return await self._db.write(lambda connection: _take(connection, found, limit))
+
+    async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
+        return await self._db.write(lambda connection: _note(connection, ports)) if ports else ()
+
+    begin_making = writing(_begin)
+
+    found_again = writing(_found)
+
+    made_again = writing(_made)
+
+    async def not_made(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
+        await self._db.write(
+            lambda connection: _record_failure(connection, load_balancer_id, reason[:REASON_CHARACTERS])
+        )
