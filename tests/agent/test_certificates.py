@@ -54,7 +54,7 @@ async def applied(bench: Bench, *load_balancers: str) -> None:
     await eventually(lambda: all(bench.controllers.applied(one) == 1 for one in load_balancers))
 
 
-async def test_what_a_device_holds_is_not_asked_for() -> None:
+async def test_certificate_on_the_device_is_not_requested() -> None:
     bench = bench_of({"lb-1": (named("a"),)})
     bench.device.held = {"of a"}
     async with running(bench):
@@ -62,7 +62,7 @@ async def test_what_a_device_holds_is_not_asked_for() -> None:
     assert bench.controllers.certificate_calls == []
 
 
-async def test_what_it_lacks_is_fetched_and_applied_with_its_content_and_with_nothing_else() -> None:
+async def test_only_missing_certificates_are_fetched_and_applied() -> None:
     bench = bench_of({"lb-1": (named("a"), named("b")), "lb-2": ()})
     bench.device.held = {"of b"}
     async with running(bench):
@@ -89,7 +89,7 @@ async def test_each_content_is_asked_for_once_in_calls_of_bounded_size() -> None
     assert len(bench.controllers.certificate_calls) == 2
 
 
-async def test_what_is_more_than_one_pass_takes_follows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_certificates_beyond_one_pass_follow_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "CONTENTS_PER_PASS", 3)
     bench = bench_of({f"lb-{n}": (named(f"a{n}"), named(f"b{n}")) for n in range(4)} | {"lb-9": (named("x"),)})
     async with running(bench):
@@ -149,7 +149,7 @@ async def test_others_are_reported_before_anything_is_fetched() -> None:
     assert len(told) == 1, "a reason that has not changed is told once"
 
 
-async def test_what_cannot_be_had_is_that_load_balancers_error_until_it_can() -> None:
+async def test_unreadable_certificate_is_the_error_of_its_load_balancers_only() -> None:
     bench = bench_of({"lb-1": (named("a"), named("b")), "lb-2": (named("b"),)})
     del bench.controllers.contents["of a"]
     async with running(bench):
@@ -235,7 +235,7 @@ async def test_nothing_is_written_if_the_lease_ran_short_meanwhile() -> None:
         await applied(bench, "lb-1")
 
 
-async def test_nobody_elses_pass_waits_for_the_key_manager() -> None:
+async def test_slow_key_manager_delays_no_other_pass() -> None:
     bench = bench_of({"lb-1": (named("a"),)})
     answer, asked, answered = bench.controllers.certificates, asyncio.Event(), asyncio.Event()
 

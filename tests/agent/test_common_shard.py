@@ -112,7 +112,7 @@ async def test_devices_that_all_went_are_told_once_and_their_return_too(bench: B
     await eventually(lambda: bench.told == ["trouble", "trouble", "back"] and bench.reported == again)
 
 
-async def test_what_got_no_answer_may_be_shown_and_is_put_right_though_it_is_again_as_before(bench: Bench) -> None:
+async def test_unanswered_report_is_corrected_though_the_status_is_as_before(bench: Bench) -> None:
     before, after = (
         ObservedStatistics(listener_id="listener", statistics=ListenerStatistics(active_connections=number))
         for number in (1, 2)
@@ -129,9 +129,7 @@ async def test_what_got_no_answer_may_be_shown_and_is_put_right_though_it_is_aga
     await eventually(lambda: bench.reported[-1] == load_balancer() and bench.controllers.statistics[-1] == before)
 
 
-async def test_what_was_overtaken_and_what_follows_it_are_told_again(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_overtaken_report_and_its_followers_are_sent_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(common_shard, "STATUSES_PER_REPORT", 1)
     bench.controllers.overtaken = True
     told = len(bench.reported)
@@ -143,7 +141,7 @@ async def test_what_was_overtaken_and_what_follows_it_are_told_again(
     assert not bench.worker.lost  # settled: it may never be lost, and the refusal came before
 
 
-async def test_what_got_no_answer_may_be_taken_late_and_is_told_once_more_then(bench: Bench) -> None:
+async def test_unanswered_report_is_sent_once_more(bench: Bench) -> None:
     up = bench.device.seen
     bench.controllers.answers_reports = False
     bench.device.seen = replace(up, devices=devices(second=False))  # type: ignore[type-var]
@@ -157,7 +155,7 @@ async def test_what_got_no_answer_may_be_taken_late_and_is_told_once_more_then(b
 
 
 @pytest.mark.parametrize("answers", [True, False])
-async def test_what_was_shown_as_absent_and_is_there_again_is_reported_again(bench: Bench, answers: bool) -> None:
+async def test_load_balancer_that_was_absent_and_is_back_is_reported_again(bench: Bench, answers: bool) -> None:
     """Controllers showed it and its children as ERROR, also where the report of that got no answer."""
     bench.controllers.expected = ("lb-1",)
 

@@ -103,7 +103,7 @@ def test_the_shard_that_was_left_last_is_told_for_a_while() -> None:
     assert memory.seen() == ConfirmedState(history="h2")
 
 
-def test_what_was_served_shortly_before_a_new_history_may_be_lost() -> None:
+def test_shards_served_shortly_before_a_new_history_count_as_lost() -> None:
     memory, clock = remembering()
     memory.left("long ago", 1, "s1")
     clock.now += SERVED_LATELY_SECONDS + 1

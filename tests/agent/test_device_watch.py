@@ -43,7 +43,7 @@ def watch(*checks: tuple[DeviceState, ...] | Exception) -> tuple[DeviceWatch, De
     return watched, devices, told
 
 
-async def test_it_waits_until_all_that_answer_are_fit_and_one_answers() -> None:
+async def test_watch_waits_until_one_device_answers_and_all_that_answer_are_fit() -> None:
     watched, devices, _ = watch((UNFIT, AWAY), (AWAY,), (FIT, AWAY))
     await watched.wait_until_fit()
     assert devices.asked == 3 and watched.states == (FIT, AWAY)
@@ -145,7 +145,7 @@ async def test_a_device_that_was_restored_is_told_by_whoever_does_not_observe() 
     assert renewed == [3]
 
 
-async def test_what_this_agent_saw_as_the_observer_is_no_news_to_it_later() -> None:
+async def test_restart_that_the_observer_saw_is_no_news_to_the_watch() -> None:
     before, after = (replace(FIT, incarnation=name) for name in ("before", "after"))
     devices: Any = Devices((before,), (after,))
     renewed: list[int] = []

@@ -29,7 +29,7 @@ class Rig:
         await self.watch.run(self.due.append)
 
 
-async def test_what_changed_is_reported_and_its_users_applied_again() -> None:
+async def test_changed_enhanced_service_is_reported_and_its_users_applied_again() -> None:
     due: Any = {"tenant": ("lb-1",)}
     rig = Rig(
         EnhancedServices(services=(WEB,)),

@@ -67,7 +67,7 @@ def test_devices_that_cannot_tell_what_they_hold_are_not_called_empty() -> None:
     assert looks.asked == 0
 
 
-def test_what_is_expected_and_missing_at_two_looks_is_absent_until_it_is_there() -> None:
+def test_expected_load_balancer_missing_in_two_observations_is_absent_until_it_is_back() -> None:
     looks = Looks("lb-1", "lb-2")
     looks.look({"lb-1": "x", "lb-2": "y"})
     assert not looks.look({"lb-2": "y"})
@@ -78,13 +78,13 @@ def test_what_is_expected_and_missing_at_two_looks_is_absent_until_it_is_there()
     assert not looks.look({"lb-1": "x", "lb-2": "y"})
 
 
-def test_what_was_missing_before_anybody_looked_is_found_too() -> None:
+def test_load_balancer_missing_before_the_first_observation_is_absent() -> None:
     looks = Looks("lb-1")
     assert not looks.look({})
     assert looks.look({}).absent == ("lb-1",)
 
 
-def test_what_comes_or_goes_between_two_looks_is_not_absent() -> None:
+def test_load_balancer_deleted_or_confirmed_between_observations_is_not_absent() -> None:
     looks = Looks("lb-1")
     looks.look({"lb-1": "x"})
     looks.look({})
@@ -97,7 +97,7 @@ def test_what_comes_or_goes_between_two_looks_is_not_absent() -> None:
     assert not looks.look({"lb-2": "x"})
 
 
-def test_what_stays_absent_is_told_again_at_growing_intervals() -> None:
+def test_lasting_absence_is_reported_at_growing_intervals() -> None:
     looks = Looks("lb-1")
     told = [looks.now for _ in range(60) if looks.look({}).absent]
     pauses = [after - before for before, after in pairwise(told)]
@@ -105,13 +105,13 @@ def test_what_stays_absent_is_told_again_at_growing_intervals() -> None:
     assert max(pauses) <= REPEAT.max_seconds + 5.0
 
 
-def test_what_the_controllers_show_as_absent_is_told_to_be_there_by_who_looks_next() -> None:
+def test_next_observer_reports_a_load_balancer_shown_as_absent_as_present() -> None:
     looks = Looks("lb-1")
     looks.shown_absent = {"lb-1"}
     assert looks.look({"lb-1": "x"}) == Findings(present=("lb-1",))
 
 
-def test_what_stays_absent_does_not_make_every_look_a_question() -> None:
+def test_lasting_absence_does_not_request_the_expected_at_every_observation() -> None:
     looks = Looks("lb-1", "lb-2")
     for _ in range(600):
         looks.look({"lb-2": "x"}, seconds=0.1)
@@ -143,7 +143,7 @@ def test_a_digest_that_changed_is_told_twice_and_a_new_one_is_no_change() -> Non
     assert not any(looks.look(held) for _ in range(20))
 
 
-def test_what_goes_on_changing_is_told_once_more_when_it_rests() -> None:
+def test_repeated_change_is_reported_once_more_when_it_ends() -> None:
     looks = Looks("lb-1")
     assert [bool(looks.look({"lb-1": str(number)})) for number in range(4)] == [False, True, True, True]
     told = [looks.now for _ in range(20) if looks.look({"lb-1": "3"}).changed]
@@ -178,7 +178,7 @@ def test_a_device_that_is_back_and_cannot_tell_may_hold_anything() -> None:
         assert looks.look({"lb-1": "x"}, devices=(device(incarnation=incarnation),)).renewed == renewed
 
 
-def test_what_a_device_lacks_at_two_looks_is_told() -> None:
+def test_load_balancer_missing_on_one_device_in_two_observations_is_reported() -> None:
     looks = Looks("lb-1")
     assert not looks.look({"lb-1": "x"}, lacking={"lb-1": "b"})
     assert looks.inventory.needs_expected_soon
@@ -209,7 +209,7 @@ def test_a_controller_that_cannot_say_what_is_expected_raises_no_alarm() -> None
         assert not inventory.findings()
 
 
-def test_what_is_held_and_not_expected_is_remembered_since_it_was_found() -> None:
+def test_unexpected_load_balancer_is_remembered_since_it_was_found() -> None:
     looks = Looks("lb-1")
     looks.look({"lb-1": "x", "orphan": "y"})
     first = looks.now

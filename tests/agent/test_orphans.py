@@ -48,7 +48,7 @@ async def test_without_an_answer_all_stay_and_the_controllers_are_asked_again(er
     assert await verdict(error) == (OrphanVerdict(kept={"lb-1": None, "lb-2": None}), ("lb-1", "lb-2"))
 
 
-async def test_who_lost_the_session_decides_nothing() -> None:
+async def test_orphans_are_not_judged_without_a_session() -> None:
     with pytest.raises(SessionLost):
         await verdict(SessionLost("it was replaced"))
 

@@ -197,7 +197,7 @@ async def test_a_shard_at_another_epoch_is_another_shard(bench: Bench) -> None:
     await bench.ownership.end(graceful=False)
 
 
-async def test_what_is_not_named_any_more_is_ended_and_remembered_as_left(bench: Bench) -> None:
+async def test_worker_of_an_unassigned_shard_ends_and_the_shard_is_remembered_as_left(bench: Bench) -> None:
     bench.apply(shard("a", 3), shard("b"))
     await asyncio.sleep(0)
     bench.apply(shard("b"))
@@ -218,7 +218,7 @@ async def test_only_a_complete_round_ends_what_it_does_not_name(bench: Bench) ->
     await bench.ownership.end(graceful=False)
 
 
-async def test_what_a_page_says_is_done_before_the_next_one(bench: Bench) -> None:
+async def test_page_of_assignments_is_applied_before_the_next_one(bench: Bench) -> None:
     bench.apply(shard("a", 1), shard("b"))
     bench.ownership.apply((shard("a", 2), shard("b", handover=True)))
     assert bench.serving == [("b", 1), ("a", 2)]
@@ -331,7 +331,7 @@ async def test_in_a_new_history_everything_is_looked_at_and_told_again(bench: Be
     await bench.ownership.end(graceful=False)
 
 
-async def test_what_it_tells_of_itself(bench: Bench) -> None:
+async def test_ownership_shows_queue_depth_and_observed_devices(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"), COMMON)
     assert bench.ownership.queue_depth == 4
     assert bench.ownership.observed_devices is None
@@ -351,7 +351,7 @@ async def test_a_graceful_end_lets_passes_end_and_drops_those_that_do_not(bench:
     assert bench.serving == []
 
 
-async def test_nobody_waits_for_reads_of_what_is_given_away(bench: Bench) -> None:
+async def test_handover_does_not_wait_for_reads(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"), COMMON)
     await asyncio.sleep(0)
     for worker in MADE:

@@ -91,7 +91,7 @@ async def test_a_load_balancer_that_is_gone_has_no_plan(scene: tuple[PlanService
 @pytest.mark.parametrize(
     ("failure", "told"), [(DeviceUnavailable("bigip-1", "no answer"), "no answer"), (KeyError("x"), "unexpected")]
 )
-async def test_what_goes_wrong_is_the_answer(
+async def test_failure_of_a_plan_is_its_answer(
     scene: tuple[PlanService, Device, Controllers], failure: Exception, told: str
 ) -> None:
     desk, device, controllers = scene
@@ -127,7 +127,7 @@ async def test_a_partition_is_adopted_after_its_plan_was_made(scene: tuple[PlanS
     assert all(batch.complete and not batch.services for batch in device.batches) and looked == ["again"]
 
 
-async def test_what_no_controller_expected_is_told_longest_first(
+async def test_unexpected_load_balancers_are_listed_longest_first(
     scene: tuple[PlanService, Device, Controllers],
 ) -> None:
     desk, _, controllers = scene
@@ -212,7 +212,7 @@ async def test_networks_are_reserved_before_the_devices_are_marked() -> None:
 
 
 @pytest.mark.parametrize("adopt", [False, True])
-async def test_what_devices_or_controllers_refuse_is_not_adopted(adopt: bool) -> None:
+async def test_adoption_that_devices_or_controllers_refuse_does_not_happen(adopt: bool) -> None:
     desk, device, controllers, log = adopting()
     device.refusal = "its tunnel ends elsewhere"
     assert "its tunnel ends elsewhere" in await ask(desk, controllers, adopt=adopt)

@@ -47,7 +47,7 @@ def test_one_that_the_worker_has_requested_meanwhile_is_not_taken() -> None:
     assert kept.take(("lb-1",), "h") == ()
 
 
-def test_what_waits_for_a_pass_already_may_be_newer() -> None:
+def test_definition_of_a_queued_load_balancer_is_not_taken() -> None:
     kept = of_first_worker()
     kept.offer(carried("lb-1"), queued={"lb-1"})
     assert kept.take(("lb-1",), "h") == ()

@@ -12,7 +12,7 @@ def test_waits_double_up_to_the_maximum() -> None:
     assert all(0.75 * base <= wait <= 1.25 * base for wait, base in zip(waits, [1, 2, 4, 4, 4], strict=True))
 
 
-def test_what_is_due_is_named_once_until_it_fails_again() -> None:
+def test_due_retry_is_taken_once_until_the_next_failure() -> None:
     retries = Retries(Backoff(initial_seconds=1.0, max_seconds=4.0, jitter=(0.75, 1.25)), random.Random(1))
     retries.failed("a", 0.0)
     assert retries.waiting("a", 0.1)

@@ -114,7 +114,7 @@ async def soon(condition: Callable[[], Any]) -> Any:
     return await eventually(condition)
 
 
-async def test_it_registers_asks_what_is_its_and_tells_its_state() -> None:
+async def test_agent_registers_requests_its_assignments_and_reports_its_state() -> None:
     async with running() as bench:
         await soon(lambda: bench.controllers.seen(m.ReportState))
         (registered,) = bench.controllers.seen(m.Register)
@@ -233,7 +233,7 @@ async def test_told_to_stop_while_no_controller_answers_it_returns() -> None:
         await asyncio.wait_for(bench.task, 60.0)
 
 
-async def test_it_outlives_an_outage_of_the_bus_in_one_session() -> None:
+async def test_agent_keeps_its_session_over_an_outage_of_the_bus() -> None:
     async with running() as bench:
         await soon(lambda: bench.controllers.seen(m.Keepalive))
         bench.hub.outage = True

@@ -70,7 +70,7 @@ class Opened:
         )
 
 
-async def test_it_registers_as_what_the_settings_and_the_device_say() -> None:
+async def test_session_registers_settings_and_device_facts() -> None:
     at = Opened(state(7))
     await at.session.open()
     (call,) = at.controllers.registered
@@ -80,7 +80,7 @@ async def test_it_registers_as_what_the_settings_and_the_device_say() -> None:
     assert (at.session.assignments_revision, at.session.history) == (7, "h1")
 
 
-async def test_it_waits_for_controllers_that_do_not_answer() -> None:
+async def test_session_waits_for_controllers_that_do_not_answer() -> None:
     at = Opened(BusUnavailable("no answer"), BusUnavailable("no answer"), state())
     began = at.clock.now
     await at.session.open()
@@ -88,7 +88,7 @@ async def test_it_waits_for_controllers_that_do_not_answer() -> None:
     assert at.clock.now == began + 2 * SETTINGS.keepalive_interval_seconds
 
 
-async def test_it_waits_for_the_session_of_a_dead_predecessor_to_end() -> None:
+async def test_session_waits_for_the_session_of_a_dead_predecessor_to_end() -> None:
     twin = CallRefused(DUPLICATE, "another session stands")
     at = Opened(twin, twin, twin, state(), duplicate_patience_seconds=3.0)
     await at.session.open()
@@ -103,7 +103,7 @@ async def test_a_live_twin_is_refused_when_patience_is_over() -> None:
     assert 3.0 < at.clock.now - began <= 3.0 + SETTINGS.keepalive_interval_seconds
 
 
-async def test_what_waiting_cannot_mend_is_refused_at_once() -> None:
+async def test_session_ends_at_once_on_a_permanent_refusal() -> None:
     at = Opened(CallRefused("unknown_environment", "no such environment"), state())
     with pytest.raises(CallRefused) as refused:
         await at.session.open()

@@ -79,7 +79,7 @@ async def test_a_definition_that_comes_with_the_hint_is_applied_without_a_reques
     assert bench.controllers.requested == [None, ("lb-4",)]  # settled: requests come before the reports
 
 
-async def test_what_the_database_lost_before_its_definition_arrived_is_looked_for_at_once(bench: Bench) -> None:
+async def test_load_balancer_lost_before_its_definition_arrived_causes_a_complete_pass(bench: Bench) -> None:
     await all_applied(bench)
     bench.controllers.revisions["lb-3"] = 1
     carried = bench.controllers.carried("lb-3")
@@ -152,7 +152,7 @@ async def test_a_revision_given_again_to_another_change_is_written(bench: Bench)
     await eventually(lambda: bench.controllers.reports[-1].change_id == "another-1")
 
 
-async def test_what_was_confirmed_is_told_with_its_shard_until_it_is_to_be_removed(bench: Bench) -> None:
+async def test_last_confirmed_change_names_its_shard_until_it_is_to_be_removed(bench: Bench) -> None:
     await all_applied(bench)
     seen = bench.session.database_history.seen
     told = seen()
@@ -246,7 +246,7 @@ async def test_trouble_with_a_device_is_told_when_it_begins_and_when_it_ends(ben
     assert bench.troubles == 4  # settled: trouble is told before the report
 
 
-async def test_what_could_not_be_tried_says_why_once_for_each_reason(bench: Bench) -> None:
+async def test_unavailable_device_is_reported_once_for_each_reason(bench: Bench) -> None:
     await all_applied(bench)
     reasons = ["device bigip-1: reboot"] * 3 + ["device bigip-1: no answer"] * 3
     bench.device.failures += [DeviceUnavailable("bigip-1", reason.split(": ")[1]) for reason in reversed(reasons)]
@@ -412,7 +412,7 @@ async def test_after_finish_no_write_begins() -> None:
     assert not bench.device.batches and not bench.controllers.applied("lb-1")
 
 
-async def test_what_is_in_doubt_is_forgotten_and_written_again(bench: Bench) -> None:
+async def test_invalidated_load_balancer_is_applied_again(bench: Bench) -> None:
     await all_applied(bench)
     bench.worker.invalidate(("lb-1",), complete=False)
     await eventually(lambda: len(bench.device.batches) == 2)
@@ -425,7 +425,7 @@ async def test_what_is_in_doubt_is_forgotten_and_written_again(bench: Bench) -> 
     bench.device.forgotten.clear()
 
 
-async def test_what_the_driver_makes_otherwise_now_is_written_again_at_once(bench: Bench) -> None:
+async def test_forced_load_balancer_is_applied_again_at_once(bench: Bench) -> None:
     """Also after a failure, and without reading the partition again."""
     await all_applied(bench)
     bench.device.bad.add("lb-1")
@@ -509,7 +509,7 @@ async def test_a_doubt_comes_before_the_retry_of_a_complete_pass_and_not_before_
     task.cancel()
 
 
-async def test_what_was_repaired_is_told(bench: Bench) -> None:
+async def test_repair_is_reported(bench: Bench) -> None:
     await all_applied(bench)
     repair = Repair(load_balancer_id="lb-1", device="a", found=("member gone; put back",))
     bench.device.repaired.append((repair,))

@@ -84,7 +84,7 @@ async def test_definitions_come_over_as_many_answers_as_it_takes(session: Any) -
     assert [call.after_id for call in controllers.asked] == ["", "b", "d"]
 
 
-async def test_what_was_given_already_is_not_asked_for_again(session: Any) -> None:
+async def test_received_definitions_are_not_requested_again(session: Any) -> None:
     controllers = Controllers("a", "b", "c")
     found = await client(controllers, session).fetch(("a", "b", "c"))
     assert [one.load_balancer_id for one in found] == ["a", "b", "c"]
@@ -114,7 +114,7 @@ async def test_reports_are_cut_by_number_and_by_bytes_and_reasons_by_length(sess
     assert {len(one.error) for report in controllers.reports for one in report.outcomes} == {REASON_CHARACTERS_MAX}
 
 
-async def test_what_was_repaired_is_told_and_confirms_nothing(session: Any) -> None:
+async def test_report_of_a_repair_confirms_nothing(session: Any) -> None:
     controllers = Controllers()
     await client(controllers, session).report_repaired((Repair(load_balancer_id="a", device="b", found=("x",)),))
     assert controllers.reports[0].repaired == (m.Repaired(load_balancer_id="a", device="b", found=("x",)),)

@@ -39,7 +39,7 @@ def test_news_is_sent(changes: dict[str, Any]) -> None:
     assert not after(REPORT).is_unchanged(replace(REPORT, **changes))
 
 
-def test_what_was_said_once_is_no_difference() -> None:
+def test_fields_that_are_sent_once_are_no_difference() -> None:
     assert after(replace(REPORT, moved_networks=("n",), enhanced_services=())).is_unchanged(REPORT)
 
 

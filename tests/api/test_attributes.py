@@ -108,7 +108,7 @@ def test_a_create_request_gives_attributes_of_the_class(request_: Any, kind: Any
 
 
 @pytest.mark.parametrize(("request_", "kind", "elsewhere"), NEW)
-def test_what_an_update_may_set_a_create_may_give(request_: Any, kind: Any, elsewhere: set[str]) -> None:
+def test_changeable_attributes_are_in_the_create_request(request_: Any, kind: Any, elsewhere: set[str]) -> None:
     assert CHANGEABLE[kind] <= names(request_)
 
 
@@ -128,7 +128,7 @@ def test_an_item_of_a_batch_has_what_an_update_may_set_and_what_names_it() -> No
     [cls for cls, _ in CHANGES] + of_module(v2_changes, NeutronChange) + of_module(v1, NeutronChange),
     ids=lambda cls: cls.__name__,
 )
-def test_what_a_change_request_does_not_have_is_told_from_null(request_: Any) -> None:
+def test_missing_attribute_of_a_change_request_differs_from_null(request_: Any) -> None:
     meant = {"session_persistence"} if request_ is v1.V1VipChange else set()  # absent means none, as ever in LBaaS v1
 
     assert {field.name for field in fields_of(request_).values() if field.default is not UNSET} == meant

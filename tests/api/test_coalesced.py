@@ -23,7 +23,7 @@ class Computation:
         return mine
 
 
-async def test_who_asks_while_it_runs_gets_the_next_one_together() -> None:
+async def test_requests_during_a_computation_share_the_next_one() -> None:
     shared: Coalesced[int] = Coalesced()
     computation = Computation()
     first = [asyncio.create_task(shared.get(computation)) for _ in range(5)]

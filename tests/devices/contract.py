@@ -321,7 +321,7 @@ class DeviceContract:
         outcome = await agent.apply(batch(gone(4), service()))
         assert not errors(outcome)
 
-    async def test_what_no_agent_made_is_never_touched(self, rig: Rig) -> None:
+    async def test_foreign_objects_are_never_touched(self, rig: Rig) -> None:
         agent = Owner(rig.agent())
         await agent.apply(batch(service()))
         await rig.add_foreign()

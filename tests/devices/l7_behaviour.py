@@ -296,7 +296,9 @@ class L7Behaviour:
             expected = 403 if matches else DEFAULT
             assert await self.got(site, target, *headers, f"X-Case: {number}") == expected, (one, target, headers)
 
-    async def test_what_is_down_matches_nothing(self, site: Site, members: tuple[Member, ...]) -> None:
+    async def test_policy_or_pool_that_is_admin_down_matches_nothing(
+        self, site: Site, members: tuple[Member, ...]
+    ) -> None:
         pools = tuple(
             pool_of(one, id=f"pool-{number}", admin_state_up=number != 3) for number, one in enumerate(members, start=1)
         )

@@ -152,7 +152,7 @@ def trees(draw: st.DrawFn) -> LoadBalancerTree:
 @pytest.mark.parametrize("device", DEVICES)
 @settings(deadline=None, max_examples=80, suppress_health_check=list(HealthCheck))
 @given(tree=trees())
-def test_what_the_table_takes_is_rendered(device: str, tree: LoadBalancerTree) -> None:
+def test_definition_that_the_table_accepts_is_rendered(device: str, tree: LoadBalancerTree) -> None:
     table, render = DEVICES[device]
     assume(not any(tree_problems(table, tree)))
     assert render(definition_of(tree)) == ""
@@ -161,7 +161,7 @@ def test_what_the_table_takes_is_rendered(device: str, tree: LoadBalancerTree) -
 @pytest.mark.parametrize("device", DEVICES)
 @settings(deadline=None, max_examples=80, suppress_health_check=list(HealthCheck))
 @given(tree=trees())
-def test_what_the_table_refuses_is_refused_by_the_renderer_too(device: str, tree: LoadBalancerTree) -> None:
+def test_definition_that_the_table_refuses_is_refused_by_the_renderer_too(device: str, tree: LoadBalancerTree) -> None:
     table, render = DEVICES[device]
     definition = definition_of(tree)
     assert not any(definition_problems(EVERYTHING, definition))

@@ -112,7 +112,7 @@ async def test_a_check_that_fails_unexpectedly_is_a_problem_of_that_device_alone
     assert (other.name, other.reachable) == ("b", True) and "AttributeError" in other.problem
 
 
-async def test_what_differs_is_degraded_from_the_second_look_on() -> None:
+async def test_difference_of_devices_degrades_from_the_second_observation_on() -> None:
     group = Group("x", HaType.PAIR, [Device("a", "lb"), Device("b")])
     first, second = await group.observe(), await group.observe()
     assert first.lacking == second.lacking == {"lb": "b"}

@@ -642,7 +642,7 @@ class TlsBehaviour:
         assert (await clients.ask()).shown == "renewed"
         assert (await clients.ask(name="shop.example.org")).shown == "shop"
 
-    async def test_what_lacks_its_contents_holds_up_nobody_else(
+    async def test_load_balancer_without_its_certificates_holds_up_no_other(
         self, site: Site, clients: Clients, plain: Member
     ) -> None:
         in_the_clear = listener(1, protocol_port=CLEAR_PORT)

@@ -57,7 +57,7 @@ async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
         await made.daemon.stop()
 
 
-async def test_it_answers_while_haproxys_start_and_says_where_when_they_did(
+async def test_daemon_answers_while_haproxys_start_and_announces_its_url_afterwards(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     urls: list[str] = []

@@ -164,7 +164,7 @@ async def test_a_frozen_agents_late_puts_are_refused(daemon: Daemon, members: tu
         assert (await old.refused("PUT", "/v1/partitions/p1", change()))[1].epoch == 2, "the guard is on disk"
 
 
-async def test_what_should_not_come_in_does_not(daemon: Daemon) -> None:
+async def test_wrong_password_and_unknown_fields_are_refused(daemon: Daemon) -> None:
     async with daemon.client(password="wrong") as client:
         assert (await client.refused("GET", "/v1"))[0] == 401
     async with daemon.client() as client:
@@ -179,7 +179,7 @@ async def test_what_should_not_come_in_does_not(daemon: Daemon) -> None:
     assert "wrong credentials" in log
 
 
-async def test_it_speaks_tls_only_with_a_certificate_that_can_be_verified(daemon: Daemon) -> None:
+async def test_daemon_serves_tls_only_with_a_verifiable_certificate(daemon: Daemon) -> None:
     url = daemon.endpoint_file.read_text().strip()
     async with aiohttp.ClientSession() as http:
         with pytest.raises(aiohttp.ClientConnectorCertificateError):

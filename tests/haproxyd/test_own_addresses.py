@@ -87,7 +87,7 @@ async def test_the_daemon_refuses_it_whoever_sends_it(api: str, folder: Path) ->
         daemon.clean_up()
 
 
-async def test_what_production_documents_warn_of_is_so(api: str, folder: Path) -> None:
+async def test_allowed_loopback_lets_a_tenant_reach_services_of_the_host(api: str, folder: Path) -> None:
     """Loopback is allowed: the tenant is admin, but does not reach the daemon itself."""
     daemon = Daemon(folder)
     try:

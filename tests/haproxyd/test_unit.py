@@ -32,13 +32,13 @@ def words_of(option: str) -> list[str]:
     return " ".join(re.findall(rf"^{option}=(.*)$", unit(), re.MULTILINE)).split()
 
 
-def test_it_keeps_what_workers_of_other_users_need():
+def test_unit_has_the_capabilities_that_workers_of_other_users_need():
     assert set(words_of("CapabilityBoundingSet")) == {"CAP_NET_BIND_SERVICE", "CAP_NET_RAW", *CAPABILITIES}
     assert words_of("User") == []
     assert "chroot" in words_of("SystemCallFilter")  # is in none of the sets
 
 
-def test_it_lets_haproxys_outlive_the_daemon_and_hides_the_authoritys_key():
+def test_unit_lets_haproxys_outlive_the_daemon_and_hides_the_cas_key():
     assert words_of("KillMode") == ["process"] and words_of("RuntimeDirectoryPreserve") == ["yes"]
     assert words_of("InaccessiblePaths") == ["-/etc/evenkeel/haproxyd/ca.key"]
     assert words_of("NoNewPrivileges") == ["yes"] and words_of("ProtectSystem") == ["strict"]

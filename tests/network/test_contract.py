@@ -49,7 +49,7 @@ async def test_an_address_that_cannot_be_a_vip_is_refused_with_the_reason(world:
     assert not world.claims.standing
 
 
-async def test_what_is_not_there_is_named(world: World) -> None:
+async def test_unknown_subnet_or_network_is_not_found_by_name(world: World) -> None:
     unknown = str(uuid4())
     with pytest.raises(NotFound, match=f"Subnet {unknown} not found"):
         await world.plan(subnet_id=unknown)
@@ -57,7 +57,7 @@ async def test_what_is_not_there_is_named(world: World) -> None:
         await world.plan(network_id=unknown)
 
 
-async def test_what_is_another_projects_is_not_there(world: World) -> None:
+async def test_subnet_of_another_project_is_not_found(world: World) -> None:
     with pytest.raises(NotFound, match="Subnet"):
         await world.plan(subnet_id=world.subnet_id, project_id=uuid4().hex)
     with pytest.raises(NotFound, match="Network"):

@@ -49,7 +49,7 @@ def test_the_builtin_network_is_the_default(tmp_path: Path) -> None:
         ("[network]\ndriver = neutron\n[neutron]\noperation_timeout = 0\n", r"\[neutron\] operation_timeout"),
     ],
 )
-def test_what_is_wrong_in_the_file_is_named_at_start(tmp_path: Path, text: str, told: str) -> None:
+def test_invalid_option_is_named_at_start(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         opened(tmp_path, text)
 

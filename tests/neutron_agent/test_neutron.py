@@ -141,7 +141,7 @@ async def test_ports_of_vips_are_bound_and_up(scene: Scene) -> None:
     assert scene.neutron.get_port(vip.id).binding_vif_type == "ovs"
 
 
-async def test_it_hears_of_networks_whose_ports_move(scene: Scene, computes: Callable[[], Compute]) -> None:
+async def test_agent_reports_networks_whose_ports_move(scene: Scene, computes: Callable[[], Compute]) -> None:
     first, second = computes(), computes()
     member = scene.port(first.host)
     first.start(member.id)

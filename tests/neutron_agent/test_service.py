@@ -91,7 +91,7 @@ async def scene() -> AsyncIterator[Scene]:
     assert made.bus.closed
 
 
-async def test_it_goes_on_after_failures(scene: Scene) -> None:
+async def test_agent_goes_on_after_failures_of_bus_and_devices(scene: Scene) -> None:
     scene.bus.failures, scene.devices.failures, scene.bus.deaf = 2, 2, 2
     scene.agent.start()
     once = [("vxlan", "192.0.2.1", "bigips"), ("vxlan", "192.0.2.2", "bigips-1")]
@@ -129,7 +129,7 @@ async def test_the_number_of_waiting_ports_is_limited(scene: Scene) -> None:
     assert scene.bus.asked[0] == f"port-{PORTS_MAX}"
 
 
-async def test_nobody_is_asked_for_ports_that_nobody_binds() -> None:
+async def test_ports_are_not_read_without_a_type_that_binds_them() -> None:
     scene = Scene(NeutronAgentSettings(host="h", transport_url="fake://", report_interval_seconds=0.01))
     scene.agent.serve(["port"])
     scene.agent.start()

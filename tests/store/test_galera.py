@@ -75,7 +75,7 @@ def conflicts(galera: SharedGalera) -> int:
     return sum(int(word) for answer in answers for word in answer if word.isdigit())
 
 
-async def test_what_one_node_has_committed_the_other_one_knows(stores: tuple[SqlStore, SqlStore]) -> None:
+async def test_commit_of_one_node_is_read_at_another_node(stores: tuple[SqlStore, SqlStore]) -> None:
     for number in range(ROUNDS):
         here, there = stores if number % 2 else stores[::-1]
         root = (await create(here, bare())).load_balancer

@@ -165,7 +165,7 @@ async def test_delete_and_failover_are_let_in_from_active_and_error_only(store: 
         await leave("delete")
 
 
-async def test_what_its_device_does_not_let_go_is_deleted_again(store: SqlStore) -> None:
+async def test_delete_that_the_device_refused_may_be_repeated(store: SqlStore) -> None:
     root = (await create(store)).load_balancer.id
     await confirm(store, root)
     first = await store.tenants.delete_load_balancer(root, cascade=True, project_id=None)
@@ -210,7 +210,7 @@ async def test_lbaas_changes_what_is_in_error_and_nothing_that_is_pending(store:
         await rename("y")
 
 
-async def test_what_is_not_there_is_not_found_and_not_immutable(store: SqlStore) -> None:
+async def test_unknown_object_is_not_found_rather_than_immutable(store: SqlStore) -> None:
     with pytest.raises(NotFound):
         await store.tenants.update_load_balancer("nobody", {"name": "x"}, project_id=None)
     with pytest.raises(NotFound):
@@ -242,7 +242,7 @@ async def test_of_many_writes_at_once_one_is_accepted_each_time_it_is_active(
         assert (await store.tenants.tree(root, project_id=None)).load_balancer.revision == turn + 2
 
 
-async def test_it_costs_no_further_statement(store: SqlStore, database_url: str) -> None:
+async def test_strict_immutability_costs_no_further_statement(store: SqlStore, database_url: str) -> None:
     root = (await create(store)).load_balancer.id
     lax = open_store(database_url)
     counts = []

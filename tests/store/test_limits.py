@@ -77,7 +77,7 @@ async def test_every_way_to_grow_is_bounded_and_a_refusal_leaves_nothing(narrow:
         await create(narrow, tree(members=LIMIT + 1))
 
 
-async def test_what_is_more_than_a_lowered_limit_may_shrink_and_be_changed(store: SqlStore, narrow: SqlStore) -> None:
+async def test_load_balancer_above_a_lowered_limit_may_shrink_and_be_changed(store: SqlStore, narrow: SqlStore) -> None:
     stored = await create(store, tree(members=LIMIT + 3))
     pool_id = stored.pools[0].id
     fewer = [member(number, pool_id=pool_id) for number in range(LIMIT + 2)]

@@ -93,7 +93,7 @@ async def _age(world: World) -> None:
         await world.db.write(lambda c, table=table: c.execute(update(table).values(updated_at=LONG_AGO)))
 
 
-async def test_it_is_set_with_every_status_and_stays_without(world: World) -> None:
+async def test_updated_at_changes_with_every_status_and_only_then(world: World) -> None:
     await world.agent("a1")
     load_balancer = await world.placed()
     below = await world.tree(load_balancer)

@@ -115,9 +115,7 @@ async def _is(value: bool) -> bool:
 
 
 @pytest.mark.parametrize("missed", [3, 2500])
-async def test_who_comes_back_gets_what_it_missed_once_from_memory_or_database(
-    feed: EventFeed, database: Database, missed: int
-) -> None:
+async def test_returning_listener_gets_missed_events_once(feed: EventFeed, database: Database, missed: int) -> None:
     database.commit(1)
     here = await joined(feed, None)
     database.commit(*range(2, missed + 2))

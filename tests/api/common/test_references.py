@@ -207,7 +207,7 @@ NOT_FOUND = "Could not retrieve certificate: ['{}'] ({})"
         ),
     ],
 )
-async def test_what_cannot_be_used_is_refused_naming_field_and_reference(
+async def test_unusable_reference_is_refused_naming_field_and_reference(
     api: Client, root: str, sink: Sink, store: SqlStore, attributes: dict[str, Any], text: str | None
 ) -> None:
     """Another project's is refused exactly as one that is not there."""
@@ -324,7 +324,7 @@ def listener_with(*references: str) -> ChangedUser:
 @pytest.mark.parametrize(
     ("year", "kind"), [(2025, CertificateNotYetValid), (2036, CertificateExpired), (2040, CertificateExpired)]
 )
-async def test_what_is_not_valid_now_is_refused(
+async def test_expired_or_future_certificate_is_refused(
     keys: CountingKeyManager, year: int, kind: type[CertificateExpired | CertificateNotYetValid]
 ) -> None:
     reader = ReferenceReader(keys, now=lambda: datetime(year, 2, 1, tzinfo=UTC))

@@ -76,7 +76,7 @@ async def test_bad_list_parameter_is_refused_in_the_other_error_body(api: Client
         ("sort_key=tags", "tags"),
     ],
 )
-async def test_what_a_list_does_not_have_is_refused_in_the_usual_error_body(api: Client, query: str, word: str) -> None:
+async def test_unknown_list_parameter_is_refused_in_the_usual_error_body(api: Client, query: str, word: str) -> None:
     answer = await api.get(f"/loadbalancers?{query}", 400)
     assert answer["faultcode"] == "Client" and word in answer["faultstring"]
 
@@ -101,7 +101,7 @@ def allowed(answer: dict[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", LISTS)
-async def test_what_is_told_to_be_allowed_is_allowed(api: Client, kind: str) -> None:
+async def test_keys_and_filters_that_an_error_lists_are_accepted(api: Client, kind: str) -> None:
     path = "/v2/octavia/amphorae" if kind == "amphorae" else f"/v2/lbaas/{kind}"
     keys = allowed((await api.http.get(f"{path}?sort=color")).json())
     names = allowed((await api.http.get(f"{path}?color=blue")).json())

@@ -57,7 +57,7 @@ async def test_a_verified_certificate_is_believed_if_it_has_the_gateways_name() 
 
 
 @pytest.mark.parametrize("missing", [{}, {"X-Project-Id": "p1", "X-Roles": "admin"}, {**ALICE, "X-User-Id": " "}])
-async def test_nobody_is_not_let_in(missing: dict[str, str]) -> None:
+async def test_request_without_a_user_header_is_unauthenticated(missing: dict[str, str]) -> None:
     with pytest.raises(Unauthenticated):
         await ask(missing, Peer(host="127.0.0.1"))
 

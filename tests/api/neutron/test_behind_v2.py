@@ -59,7 +59,7 @@ async def test_strict_immutability_is_told_in_neutrons_words(strict_store: Any, 
         await refused(api, "POST", "/pools", 409, "StateInvalid", {"pool": pool})
 
 
-async def test_what_the_device_type_cannot_do_is_refused(store: Any, sink: Any) -> None:
+async def test_unsupported_setting_is_refused_in_lbaas_v2(store: Any, sink: Any) -> None:
     tables = {"noop": replace(EVERYTHING, lb_algorithms=("ROUND_ROBIN",))}
     app = create_app(
         store=store, network=BuiltinNetwork(store.operators), driver=sink, default_provider="dev", capabilities=tables

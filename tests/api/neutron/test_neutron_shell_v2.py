@@ -157,7 +157,7 @@ def test_agent_is_drained_and_not_forgotten_while_it_lives(shell: Shell, ran: Ca
     assert refused.code == 1 and "alive" in refused.errors + refused.output
 
 
-def test_what_else_the_command_line_asks_of_neutron_is_answered(shell: Shell) -> None:
+def test_further_requests_of_the_neutron_command_line_are_answered(shell: Shell) -> None:
     assert "lbaasv2" in {row["alias"] for row in shell("ext-list")}
     assert SUBNET.name in [row["name"] for row in shell("subnet-list")]
     assert SUBNET.network_id in [row["id"] for row in shell("net-list")]

@@ -314,7 +314,7 @@ async def test_a_pool_with_a_vip_is_not_deleted(v1: V1) -> None:
     await v1.drop("pool", pool["id"])
 
 
-async def test_what_other_apis_made_is_shown(v1: V1, api: Client) -> None:
+async def test_objects_of_other_apis_are_shown_in_lbaas_v1(v1: V1, api: Client) -> None:
     root = (await api.post("/loadbalancers", bodies.populated()))["loadbalancer"]
     (listener,), (pool,) = root["listeners"], root["pools"]
 
@@ -474,7 +474,7 @@ async def test_a_wrong_change_changes_nothing(v1: V1) -> None:
     assert await v1.change("health_monitor", made["id"]) == made
 
 
-async def test_what_is_of_http_means_nothing_to_another_monitor(v1: V1) -> None:
+async def test_http_attributes_of_a_ping_monitor_are_refused(v1: V1) -> None:
     made = await v1.new("health_monitor", **{**MONITOR, "type": "PING", "url_path": None})
 
     assert (await v1.change("health_monitor", made["id"], 400, url_path="/up"))["type"] == "HTTPBadRequest"
@@ -491,7 +491,7 @@ async def test_a_monitor_whose_checks_overlap_is_changed_but_for_its_times(v1: V
     assert (await v1.change("health_monitor", made["id"], 400, delay=6))["type"] == "DelayOrTimeoutInvalid"
 
 
-async def test_nobody_gives_a_pool_the_monitor_of_another_project(v1: V1) -> None:
+async def test_monitor_of_another_project_is_not_found(v1: V1) -> None:
     foreign = await v1.new("health_monitor", **MONITOR, tenant_id="other")
     pool = await v1.pool(tenant_id="own")
 
@@ -549,7 +549,7 @@ async def with_table(store: Store, table: Capabilities) -> AsyncIterator[V1]:
         yield V1(api)
 
 
-async def test_what_the_devices_cannot_do_is_refused_by_name(store: Store) -> None:
+async def test_unsupported_setting_is_refused_by_name_in_lbaas_v1(store: Store) -> None:
     table = Capabilities(
         protocol_pairs={"HTTP": ("HTTP",)},
         lb_algorithms=("ROUND_ROBIN",),
@@ -639,7 +639,7 @@ async def test_a_big_ip_reads_cookies_of_tcp_vips(store: Store, table: Capabilit
                 assert f"{kind['type']} in a pool of protocol TCP" in made["message"]
 
 
-async def test_what_was_taken_for_a_refused_vip_is_given_back(store: Store) -> None:
+async def test_address_of_a_refused_vip_is_released(store: Store) -> None:
     network = RecordingNetwork(store.operators)
     app = create_app(store=store, network=network, driver=Sink(), default_provider="dev")
     async with Client.of(app) as api:

@@ -7,7 +7,7 @@ from tests.api.client import Client
 from tests.api.neutron.maker import NOBODY, Maker, refused
 
 
-async def test_what_is_not_there_is_told_by_its_kind(api: Client, v2: Maker) -> None:
+async def test_unknown_object_is_not_found_by_its_kind(api: Client, v2: Maker) -> None:
     for kind, path in (
         ("loadbalancer", "/loadbalancers"),
         ("listener", "/listeners"),

@@ -84,7 +84,7 @@ def test_members_without_monitor_or_drained_degrade_nothing(status: OperatingSta
         ("listeners", {"operating_status": OperatingStatus.OFFLINE}, {"load balancer"}),
     ],
 )
-def test_what_does_not_work_degrades_what_is_above_it(kind: str, values: Any, degraded: set[str]) -> None:
+def test_failed_object_degrades_its_parents(kind: str, values: Any, degraded: set[str]) -> None:
     shown = operating(with_part(kind, **values))
     assert {name for name, status in shown.items() if status == "DEGRADED"} == degraded
 
@@ -98,7 +98,7 @@ def test_what_does_not_work_degrades_what_is_above_it(kind: str, values: Any, de
         ("members", {"member"}),
     ],
 )
-def test_what_is_disabled_disables_what_is_below_it_and_degrades_nothing(kind: str, disabled: set[str]) -> None:
+def test_disabled_object_disables_its_children_and_degrades_nothing(kind: str, disabled: set[str]) -> None:
     shown = operating(with_part(kind, admin_state_up=False, operating_status=OperatingStatus.OFFLINE))
     assert {name for name, status in shown.items() if status == "DISABLED"} == disabled
     assert "DEGRADED" not in shown.values()

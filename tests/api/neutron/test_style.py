@@ -78,7 +78,7 @@ async def test_empty_change_is_answered_with_the_object(api: Client) -> None:
         ("POST", PATH, {**JSON, "Content-Length": "99999999"}, 413, "HTTPRequestEntityTooLarge"),
     ],
 )
-async def test_what_no_handler_sees_is_refused_in_neutrons_body(
+async def test_early_refusals_have_neutrons_error_body(
     api: Client, method: str, path: str, headers: dict[str, str], status: int, kind: str
 ) -> None:
     answer = await api.http.request(method, path, headers=headers)

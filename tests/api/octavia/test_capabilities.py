@@ -165,7 +165,7 @@ def holds(shown: dict[str, Any], case: Case) -> bool:
 
 @pytest.mark.parametrize("provider", ["dev", "hap", "odd"])
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
-async def test_what_the_device_type_can_do_is_stored_and_shown(api: Client, provider: str, case: Case) -> None:
+async def test_supported_attribute_is_stored_and_shown(api: Client, provider: str, case: Case) -> None:
     there = await made(api, provider)
     if case.kind == "healthmonitor":
         await api.delete(f"/healthmonitors/{there.monitor}")
@@ -185,7 +185,7 @@ async def test_what_the_device_type_can_do_is_stored_and_shown(api: Client, prov
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
-async def test_what_it_cannot_do_is_refused_by_name_and_changes_no_row(
+async def test_unsupported_attribute_is_refused_by_name_and_changes_no_row(
     api: Client, store: SqlStore, case: Case
 ) -> None:
     there = await made(api, "few")
@@ -207,7 +207,7 @@ async def test_what_it_cannot_do_is_refused_by_name_and_changes_no_row(
 
 
 @pytest.mark.parametrize("attribute", ["timeout_member_connect", "connection_limit", "insert_headers"])
-async def test_what_is_set_to_what_it_can_do_passes(api: Client, attribute: str) -> None:
+async def test_supported_value_is_accepted(api: Client, attribute: str) -> None:
     there = await made(api, "few")
     value = {"timeout_member_connect": 5000, "connection_limit": 5, "insert_headers": {"X-Forwarded-For": "true"}}
     body = {attribute: value[attribute], "allowed_cidrs": [], "timeout_tcp_inspect": 0}
@@ -220,7 +220,7 @@ HOLES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("words", HOLES)
-async def test_what_a_device_would_refuse_later_is_refused_at_once(api: Client, words: str) -> None:
+async def test_value_that_a_device_would_refuse_is_refused_at_the_request(api: Client, words: str) -> None:
     there = await made(api, "few")
     case = Case("listener", HOLES[words], words)
     for method, (path, body) in {"POST": creating(case, there), "PUT": changing(case, there)}.items():
@@ -294,7 +294,7 @@ async def test_cidrs_are_of_the_vips_family(api: Client) -> None:
     await api.post("/loadbalancers", nested)
 
 
-async def test_what_other_projects_have_is_not_told(store: SqlStore, sink: Sink, api: Client) -> None:
+async def test_refusal_names_nothing_of_other_projects(store: SqlStore, sink: Sink, api: Client) -> None:
     class Member:
         async def identify(self, headers: Any, scope: object) -> Caller:
             return Caller(project_id=headers[b"x-project-id"].decode(), roles=("member",))
@@ -383,7 +383,7 @@ OF_ONE = {("hap", "PROMETHEUS"), ("big", "UDP"), ("big", "SCTP"), ("big", "UDP p
         if name not in OF_EVERY_DEVICE and (provider, name) not in OF_ONE
     ],
 )
-async def test_what_a_device_cannot_do_is_refused_by_name(
+async def test_attribute_that_noop_alone_supports_is_refused_by_name(
     api: Client, store: SqlStore, provider: str, name: str
 ) -> None:
     case = OF_NOOP[name]

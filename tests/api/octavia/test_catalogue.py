@@ -141,7 +141,7 @@ async def test_flavors_are_filtered_ordered_and_paged(api: Client) -> None:
         ("flavors", "flavor", {"flavor_profile_id": "nope"}, 400, "flavor_profile_id"),
     ],
 )
-async def test_what_a_profile_cannot_say_is_named(
+async def test_invalid_profile_data_is_refused_by_name(
     api: Client, path: str, name: str, body: dict[str, Any], status: int, word: str
 ) -> None:
     whole = {"name": "x", **({} if path == "flavors" else {"provider_name": "dev"}), **body}
@@ -180,7 +180,7 @@ async def test_a_load_balancer_has_its_flavor_and_zone(api: Client, store: Store
     assert "flavor_id" in put["faultstring"]
 
 
-async def test_what_cannot_be_chosen_is_refused(api: Client) -> None:
+async def test_disabled_or_foreign_flavor_or_zone_is_refused(api: Client) -> None:
     off = await flavor(api, enabled=False)
     strict = await flavor(api, provider="strict")
     await zone(api, "off", enabled=False)

@@ -16,7 +16,7 @@ async def test_a_connection_limit_may_be_text(api: Client) -> None:
 
 
 @pytest.mark.parametrize("limit", ["", "many", "-2", "7 ", "9" * 40, 2**31, -2, 1.5, True])
-async def test_what_is_no_limit_is_refused_by_name(api: Client, limit: Any) -> None:
+async def test_invalid_connection_limit_is_refused_by_name(api: Client, limit: Any) -> None:
     root = await api.load_balancer()
     body = {"loadbalancer_id": root["id"], "protocol": "HTTP", "protocol_port": 80, "connection_limit": limit}
     answer = await api.post("/listeners", {"listener": body}, 400)

@@ -59,7 +59,7 @@ async def test_of_fifty_writes_at_once_to_an_active_one_exactly_one_is_accepted(
         assert (shown["name"], shown["provisioning_status"]) == (accepted["name"], "PENDING_UPDATE")
 
 
-async def test_what_its_device_does_not_let_go_may_be_deleted_again(api: Client, store: Store, sink: Sink) -> None:
+async def test_delete_that_the_device_refused_may_be_repeated(api: Client, store: Store, sink: Sink) -> None:
     agent = InstantAgent(store)
     await agent.register()
     path = f"/loadbalancers/{(await api.load_balancer())['id']}"

@@ -324,7 +324,7 @@ async def test_policies_go_with_their_listener(api: Client, root: dict[str, Any]
         ),
     ],
 )
-async def test_what_the_device_type_cannot_do_is_refused_by_name(
+async def test_unsupported_l7_setting_is_refused_by_name(
     store: Store, sink: Sink, table: Any, rule: dict[str, Any], words: list[str]
 ) -> None:
     app = create_app(

@@ -75,7 +75,7 @@ async def test_a_policy_brings_its_pool_and_takes_its_place(api: Client, root: d
         ({"l7policies": [{**TO_POOL, "redirect_pool": POOL | {"protocol": "UDP"}}]}, ["'UDP'"]),
     ],
 )
-async def test_what_does_not_fit_is_refused_and_nothing_is_made(
+async def test_inconsistent_new_pool_is_refused_and_nothing_is_created(
     api: Client, root: dict[str, Any], attributes: dict[str, Any], words: list[str]
 ) -> None:
     text = (await api.post("/listeners", listener(root, **attributes), 400))["faultstring"]

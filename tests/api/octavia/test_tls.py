@@ -85,7 +85,7 @@ async def test_listener_without_tls_has_none_of_it(api: Client, root: dict[str, 
     assert of(await api.listener(root["id"], **NOTHING), NOTHING) == NOTHING
 
 
-async def test_what_ends_tls_gets_octavias_defaults(api: Client, root: dict[str, Any]) -> None:
+async def test_terminated_https_listener_gets_octavias_defaults(api: Client, root: dict[str, Any]) -> None:
     shown = await api.listener(root["id"], **TLS)
     assert of(shown, NOTHING) == NOTHING | {"default_tls_container_ref": REF} | SETTINGS
     by_name = await api.listener(
@@ -165,7 +165,7 @@ async def test_tls_is_refused_where_it_does_not_end(api: Client, root: dict[str,
         ({"sni_container_refs": ["x", ""]}, ["sni_container_refs", "minimum"]),
     ],
 )
-async def test_what_does_not_fit_together_is_refused_on_create_and_change(
+async def test_inconsistent_tls_attributes_are_refused_on_create_and_change(
     api: Client, root: dict[str, Any], attributes: dict[str, Any], words: list[str]
 ) -> None:
     body = {"loadbalancer_id": root["id"], **TLS, **attributes}
@@ -249,7 +249,7 @@ async def test_headers_about_certificates_are_inserted_where_tls_ends(api: Clien
     assert "X-SSL-Issuer" in await change(api, plain, 400, insert_headers={"X-SSL-Issuer": "true"})
 
 
-async def test_what_ends_tls_has_policies_that_look_at_certificates(api: Client, root: dict[str, Any]) -> None:
+async def test_terminated_https_listener_has_policies_about_certificates(api: Client, root: dict[str, Any]) -> None:
     listener = await api.listener(root["id"], **TLS)
     policy = {"listener_id": listener["id"], "action": "REJECT"}
     rules = [
@@ -353,7 +353,7 @@ async def strict(store: Store, sink: Sink) -> AsyncIterator[Client]:
 
 
 @pytest.mark.parametrize(("attributes", "text"), REFUSED)
-async def test_what_the_operator_forbids_is_refused_wherever_it_is_asked_for(
+async def test_forbidden_tls_version_or_cipher_is_refused_everywhere(
     strict: Client, attributes: dict[str, Any], text: str
 ) -> None:
     root = (await strict.load_balancer())["id"]
@@ -382,7 +382,7 @@ async def test_defaults_leave_out_what_the_operator_forbids(strict: Client) -> N
     assert shown["tls_versions"] == ["TLSv1.2", "TLSv1.3"]
 
 
-async def test_what_was_made_before_it_was_forbidden_stays_and_may_be_changed(api: Client, strict: Client) -> None:
+async def test_listener_from_before_a_prohibition_stays_and_may_be_changed(api: Client, strict: Client) -> None:
     root = (await api.load_balancer())["id"]
     listener = await api.listener(root, **TLS, tls_versions=["TLSv1.1", "TLSv1.2"], tls_ciphers="AES128-SHA")
     changed = await change(strict, listener, hsts_max_age=5)

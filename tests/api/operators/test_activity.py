@@ -89,7 +89,7 @@ async def test_totals_and_points_are_shown(store: Store, sink: Any) -> None:
     assert (empty["load_balancers"], empty["connections"], empty["request_seconds"]) == (0, None, None)
 
 
-async def test_it_reads_nothing_from_the_database(api: Client, store: SqlStore) -> None:
+async def test_activity_reads_nothing_from_the_database(api: Client, store: SqlStore) -> None:
     with statements_of(store.database) as seen:
         shown = (await api.get(f"{BASE}/activity"))["activity"]
     assert seen == [] and shown["points"] == [] and shown["reason"]

@@ -39,7 +39,7 @@ async def test_drain_shows_its_progress_to_the_end(api: Client, store: Store, pa
     assert said == ["agent_drained", "agent_undrained"]
 
 
-async def test_what_cannot_leave_says_why(api: Client, store: Store, pair: dict[str, Any]) -> None:
+async def test_drained_agent_shows_why_its_shards_cannot_move(api: Client, store: Store, pair: dict[str, Any]) -> None:
     await api.put(f"{BASE}/agents/a-2/drain", None)
     shown = (await put(api, "drain"))["agent"]
     assert "no other agent of device group dev/1 can take them" in shown["waiting_reason"]
@@ -47,9 +47,7 @@ async def test_what_cannot_leave_says_why(api: Client, store: Store, pair: dict[
     assert (await api.get(A1))["agent"]["waiting_reason"] == ""
 
 
-async def test_what_is_bound_to_its_host_says_so_until_that_is_declared_dead(
-    api: Client, store: Store, join: Join
-) -> None:
+async def test_shards_bound_to_their_host_wait_until_it_is_declared_dead(api: Client, store: Store, join: Join) -> None:
     for agent_id in ("a-1", "a-2"):
         await join(agent_id, reschedule=RescheduleMode.RELOCATE)
     assert "mode relocate" in (await put(api, "drain"))["agent"]["waiting_reason"]

@@ -105,7 +105,7 @@ async def test_every_kind_and_form_is_taken(api: Client) -> None:
         ({"passphrase": {"word": CANARY}}, "field/attribute passphrase. Value: '(hidden)'"),
     ],
 )
-async def test_what_cannot_be_kept_is_told_and_quotes_no_key(api: Client, fields: dict[str, Any], told: str) -> None:
+async def test_refused_certificate_has_a_reason_without_the_key(api: Client, fields: dict[str, Any], told: str) -> None:
     answer = await api.http.post(BASE, json=body(**fields))
 
     assert answer.status_code == 400
@@ -127,7 +127,7 @@ async def test_no_answer_holds_a_key(api: Client) -> None:
     assert all(CANARY not in text and "PRIVATE KEY" not in text for text in texts)
 
 
-async def test_what_is_unreadable_is_unavailable(api: Client, tmp_path: Path) -> None:
+async def test_damaged_certificate_file_is_unavailable(api: Client, tmp_path: Path) -> None:
     await api.http.post(BASE, json=body())
     damage(tmp_path)
 

@@ -66,7 +66,7 @@ async def test_files_that_could_not_be_read_have_no_name(api: Client, agents: St
     assert web["agreed"]
 
 
-async def test_what_nobody_has_is_not_found(api: Client, agents: Store) -> None:
+async def test_unknown_enhanced_service_is_not_found(api: Client, agents: Store) -> None:
     assert await listed(api) == []
     for name in ("web", "a%20b", "x" * 80):
         await api.get(f"{BASE}/environments/dev/enhanced_services/{name}", 404)

@@ -11,7 +11,7 @@ from tests.api.client import Client
 from tests.api.operators.conftest import BASE
 
 
-async def test_who_may_write_to_which_devices(api: Client, store: Store, pair: dict[str, Any]) -> None:
+async def test_topology_shows_agents_devices_and_shards(api: Client, store: Store, pair: dict[str, Any]) -> None:
     for agent_id, reachable in (("a-1", True), ("a-2", False)):
         device = DeviceState(name="10.0.0.1", reachable=reachable, version="17.1", failover_state="active")
         state = ReportState(

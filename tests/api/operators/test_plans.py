@@ -71,7 +71,9 @@ async def test_the_agents_answer_is_shown(api: Client, store: Store, sink: Sink)
     assert second == {"device": "b", "operations": [], "more": 0, "left": [], "problem": "away"}
 
 
-async def test_who_cannot_answer_is_named(api: Client, store: Store, sink: Sink) -> None:
+async def test_plan_without_an_agent_that_can_answer_is_refused_with_the_reason(
+    api: Client, store: Store, sink: Sink
+) -> None:
     unplaced = (await api.load_balancer(project_id="p2"))["id"]
     assert "No agent" in (await api.post(f"{BASE}/{unplaced}/plan", None, status=409))["faultstring"]
     lb = await placed(api, store)
@@ -85,9 +87,7 @@ async def test_who_cannot_answer_is_named(api: Client, store: Store, sink: Sink)
     await api.post(f"{BASE}/{nobody}/plan", None, status=404)
 
 
-async def test_who_does_not_answer_is_not_waited_for_for_ever(
-    api: Client, store: Store, sink: Sink, monkeypatch: Any
-) -> None:
+async def test_plan_without_an_answer_times_out(api: Client, store: Store, sink: Sink, monkeypatch: Any) -> None:
     monkeypatch.setattr("evenkeel.api.operators.plans.LOOKS", 2)
     lb = await placed(api, store)
 

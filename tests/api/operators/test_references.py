@@ -108,7 +108,7 @@ async def test_references_are_listed_those_that_expire_first_first(scene: Scene)
 
 
 @pytest.mark.parametrize("query", ["?expiring_days=-1", "?expiring_days=soon", "?unreadable=perhaps", "?days=1"])
-async def test_what_is_no_query_is_refused(scene: Scene, query: str) -> None:
+async def test_invalid_query_of_references_is_refused(scene: Scene, query: str) -> None:
     assert (await scene.api.http.get(f"{BASE}/references{query}")).status_code == 400
 
 

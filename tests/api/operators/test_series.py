@@ -68,7 +68,7 @@ async def test_one_that_is_not_there_is_not_found(api: Client) -> None:
     assert "Load Balancer" in fault["faultstring"]
 
 
-async def test_it_takes_one_statement(api: Client, store: SqlStore) -> None:
+async def test_series_takes_one_statement(api: Client, store: SqlStore) -> None:
     id_ = (await api.load_balancer())["id"]
     with statements_of(store.database) as seen:
         await api.get(f"{BASE}/loadbalancers/{id_}/series")

@@ -70,7 +70,7 @@ def test_reserved_addresses_are_written_one_way() -> None:
     assert subnet.reserved == ("2001:db8::1", "2001:db8::5-2001:db8::9")
 
 
-async def test_nobody_gets_a_reserved_address(api: Client) -> None:
+async def test_reserved_address_is_never_allocated(api: Client) -> None:
     """Not by asking, whoever asks; and not by chance."""
     wanted = {"cidr": "192.0.2.0/28", "name": "small", "reserved": ["192.0.2.2", "192.0.2.4-192.0.2.14"]}
     subnet = (await api.post("/evenkeel/v1/subnets", {"subnet": wanted}))["subnet"]

@@ -46,7 +46,7 @@ async def test_a_browser_takes_nothing_from_elsewhere(http: httpx.AsyncClient, p
     assert answer.headers["x-openstack-request-id"]
 
 
-async def test_what_a_browser_has_is_not_sent_again(http: httpx.AsyncClient) -> None:
+async def test_unchanged_file_is_answered_with_304(http: httpx.AsyncClient) -> None:
     first = await http.get("/ui/app.js")
     again = await http.get("/ui/app.js", headers={"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")

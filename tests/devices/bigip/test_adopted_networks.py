@@ -149,7 +149,7 @@ async def test_addresses_that_are_not_ours_to_have_are_replaced(scene: Scene, mi
     assert not await there(scene.rig)
 
 
-async def test_what_an_operator_made_stays_as_it_is(scene: Scene) -> None:
+async def test_operators_network_objects_stay_in_an_adopted_partition(scene: Scene) -> None:
     rig, f5 = scene.rig, scene.f5
     place = {"address": f"10.1.0.77%{NUMBER}/24", "vlan": f"/{PARTITION}/vlan-101"}
     await f5.call("net/self", "by-hand", **place)
@@ -189,7 +189,7 @@ async def test_what_an_operator_made_stays_as_it_is(scene: Scene) -> None:
         ),
     ],
 )
-async def test_what_cannot_be_adopted_is_refused_with_the_reason(
+async def test_partition_whose_networks_cannot_be_adopted_is_refused_with_the_reason(
     scene: Scene, kind: str, name: str, body: dict[str, Any], reason: str
 ) -> None:
     await scene.f5.call(kind, name, **body)

@@ -101,7 +101,9 @@ async def named(scene: AdoptionScene, kind: str) -> dict[str, Any]:
     return await scene.rig.hands.items(kind)
 
 
-async def test_it_is_refused_before_and_changed_in_place_after_an_adoption(scene: AdoptionScene) -> None:
+async def test_foreign_partition_is_refused_before_and_changed_in_place_after_its_adoption(
+    scene: AdoptionScene,
+) -> None:
     agent, complete = scene.owner(), batch(scene.wanted, complete=True)
     before = {kind: await named(scene, kind) for kind in ("ltm/virtual", "ltm/pool", "ltm/virtual-address")}
     for _ in range(2):
@@ -136,7 +138,7 @@ async def test_it_is_refused_before_and_changed_in_place_after_an_adoption(scene
     assert not (await agent.plan(complete))[0].operations
 
 
-async def test_nobody_else_adopts_it_afterwards(scene: AdoptionScene) -> None:
+async def test_adopted_partition_is_refused_to_other_device_groups(scene: AdoptionScene) -> None:
     await scene.owner().adopt(PROJECT)
     other = scene.rig.agent(group_number=2)
     with pytest.raises(DeviceRejected, match="belongs to device group dev/1"):

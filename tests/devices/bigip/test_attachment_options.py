@@ -80,7 +80,7 @@ def test_devices_may_have_interfaces_of_their_own() -> None:
         ({"icontrol_hostname": "10.0.0.1"}, "both devices of a pair must be named"),
     ],
 )
-def test_what_cannot_be_is_refused_with_the_options_name(changes: dict[str, str], reason: str) -> None:
+def test_impossible_attachment_option_is_refused_by_name(changes: dict[str, str], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         parsed(f5_global_routed_mode="False", **changes)
 

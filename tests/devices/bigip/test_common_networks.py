@@ -321,7 +321,7 @@ async def test_without_snat_a_wildcard_virtual_server_forwards_what_members_send
         assert not await rig.hands.items("ltm/virtual-address")
 
 
-async def test_so_it_does_in_networks_that_projects_share() -> None:
+async def test_forwarding_virtual_server_is_made_in_a_shared_network() -> None:
     async with bigip("bigip-1") as rig:
         (device,) = hosts_of(rig)
         owner = rig.owner(**GATEWAY)

@@ -97,7 +97,7 @@ async def world(pair: BigIpRig) -> Tenants:
     return made
 
 
-async def test_what_one_environment_does_leaves_the_partitions_of_the_others_as_they_are(world: Tenants) -> None:
+async def test_changes_of_one_environment_leave_partitions_of_others_unchanged(world: Tenants) -> None:
     before = await world.content()
     assert all(before.values())
     for number, tenant in enumerate(world.all):

@@ -187,7 +187,7 @@ async def test_a_device_that_lost_its_configuration_gets_it_back(rig: BigIpRig) 
     assert await rig.content() == content
 
 
-async def test_what_was_written_is_saved(rig: BigIpRig) -> None:
+async def test_written_changes_are_saved(rig: BigIpRig) -> None:
     agent = rig.owner(save_interval="0.01")
     await agent.apply(batch(service()))
 
@@ -257,7 +257,7 @@ async def test_an_object_that_bears_another_environments_mark_is_a_problem_and_s
     assert outcome.writes == 0
 
 
-async def test_what_the_device_type_cannot_do_is_said_and_costs_nothing_else(rig: BigIpRig) -> None:
+async def test_unsupported_monitor_is_the_error_of_its_load_balancer_only(rig: BigIpRig) -> None:
     agent = rig.owner()
     await agent.apply(batch(service(2)))
     odd = service(pools=(pool(monitor=monitor(type="SCTP")),))

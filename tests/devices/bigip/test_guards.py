@@ -113,7 +113,7 @@ async def test_two_guards_of_one_epoch_are_stale_for_both_owners(rig: BigIpRig) 
 
 
 @pytest.mark.parametrize("epoch", [3, 4])
-async def test_what_an_earlier_version_left_is_taken_over(rig: BigIpRig, epoch: int) -> None:
+async def test_guards_and_marks_of_an_earlier_version_are_taken_over(rig: BigIpRig, epoch: int) -> None:
     """Guards without a session, marks without a group, no claim on the device."""
     await rig.owner().apply(batch(service(), service(2), epoch=3))
     content = await rig.content()
@@ -210,7 +210,7 @@ async def test_a_partition_that_another_group_made_is_refused_also_without_guard
     assert not await guards(rig.hands)
 
 
-async def test_what_bears_another_groups_mark_is_no_orphan(rig: BigIpRig) -> None:
+async def test_object_with_another_groups_mark_is_no_orphan(rig: BigIpRig) -> None:
     agent = rig.owner()
     await agent.apply(batch(service(), service(2), complete=True))
     other = {"description": "evenkeel:dev/2:pool:lb-2:pool-2"}

@@ -66,7 +66,7 @@ async def test_order_is_kept_and_one_change_is_one_write(rig: BigIpRig) -> None:
     assert await rules(rig) == [("policy-2", "/b"), ("policy-1", "/a"), ("default", "")]
 
 
-async def test_what_was_changed_by_hand_is_put_right(rig: BigIpRig) -> None:
+async def test_manual_change_of_an_l7_policy_is_repaired(rig: BigIpRig) -> None:
     agent = rig.owner()
     by_policy = judged(to_pool(1, "/a"))
     await agent.apply(batch(by_policy))

@@ -59,7 +59,7 @@ def held(seen: Observation) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("edit", EDITS)
-async def test_what_is_changed_by_hand_is_seen_told_and_put_right(rig: BigIpRig, edit: str) -> None:
+async def test_manual_change_is_observed_reported_and_repaired(rig: BigIpRig, edit: str) -> None:
     agent, observer = rig.owner(), rig.agent()
     method, path, body, told = EDITS[edit]
     await agent.apply(batch(service(), service(2), complete=True))
@@ -93,7 +93,7 @@ async def test_a_digest_stays_while_nobody_changes_anything(pair: BigIpRig) -> N
     assert held(seen) == before and not seen.lacking
 
 
-async def test_what_is_changed_for_its_tenant_is_no_repair(rig: BigIpRig) -> None:
+async def test_change_of_the_tenant_is_not_reported_as_a_repair(rig: BigIpRig) -> None:
     agent = rig.owner()
     outcomes = [
         await agent.apply(batch(service(change_id="a"), complete=True)),
@@ -107,7 +107,7 @@ async def test_what_is_changed_for_its_tenant_is_no_repair(rig: BigIpRig) -> Non
     assert held(await agent.observe())["lb-1"] != before["lb-1"]
 
 
-async def test_what_is_no_longer_there_is_no_longer_remembered(rig: BigIpRig) -> None:
+async def test_memory_of_a_removed_load_balancer_is_dropped(rig: BigIpRig) -> None:
     agent = rig.agent()
     await agent.take_over(service().project_id, 1, session_of(1))
     await agent.apply(batch(service(), service(2), service(3), complete=True))
@@ -119,7 +119,7 @@ async def test_what_is_no_longer_there_is_no_longer_remembered(rig: BigIpRig) ->
     assert set(left) == {"lb-3"}
 
 
-async def test_what_one_device_of_a_pair_lacks_is_named_at_the_next_look(pair: BigIpRig) -> None:
+async def test_object_missing_on_one_device_of_a_pair_is_named_by_the_next_observation(pair: BigIpRig) -> None:
     agent = pair.owner()
     await agent.apply(batch(service(), service(2), complete=True))
     seen = await agent.observe()
@@ -167,7 +167,7 @@ async def test_a_look_forgets_nothing_of_what_is_as_it_should_be(rig: BigIpRig) 
     assert rig.counts()["reads"] == 0
 
 
-async def test_what_two_versions_marked_is_in_step(pair: BigIpRig) -> None:
+async def test_devices_with_marks_of_two_versions_are_in_sync(pair: BigIpRig) -> None:
     agent = pair.owner()
     await agent.apply(batch(service(), complete=True))
     former = {"description": "evenkeel:dev:pool:lb-1:pool-1"}
@@ -252,7 +252,7 @@ async def test_saving_changes_no_incarnation(rig: BigIpRig) -> None:
         assert incarnations(await rig.agent().observe()) == before
 
 
-async def test_what_was_planned_for_a_device_before_it_lost_everything_is_not_written_there(rig: BigIpRig) -> None:
+async def test_plan_made_before_a_device_was_wiped_is_not_written(rig: BigIpRig) -> None:
     """The owner did not look: its guard is gone, so one change does not make a partition of one load balancer."""
     agent = rig.agent()
     await agent.take_over(service().project_id, 1, session_of(1))

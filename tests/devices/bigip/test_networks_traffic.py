@@ -176,7 +176,7 @@ async def test_global_routed_mode_uses_what_operators_made(site: WiredSite) -> N
         assert {peer for server in servers for peer in server.peers} == {"10.3.0.2"}
 
 
-async def test_what_f5s_agent_attached_is_adopted_under_traffic(site: WiredSite) -> None:
+async def test_networks_of_f5s_agent_are_adopted_under_traffic(site: WiredSite) -> None:
     """Requests are answered before, meanwhile and afterwards, by the same members with the same source address."""
     client = site.host("client", "10.1.0.50/24", vlan=101)
     servers = [await site.server(address, f"{address}/24", vlan=101) for address in MEMBERS]

@@ -75,7 +75,7 @@ def test_one_changes_into_another_and_back_in_one_transaction(one: Services, oth
 
 @few
 @given(wanted=tls_tenants | tenants, chosen=st.lists(st.sampled_from(sorted(EDITS)), unique=True, min_size=1))
-def test_what_somebody_changed_or_removed_is_put_right(wanted: Services, chosen: list[str]) -> None:
+def test_random_manual_changes_are_repaired(wanted: Services, chosen: list[str]) -> None:
     async def body(rig: BigIpRig) -> None:
         await applied(rig, wanted)
         before = await rig.content()

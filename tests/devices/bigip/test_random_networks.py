@@ -68,7 +68,7 @@ async def apply(owner: Owner, *services: ServiceDefinition, complete: bool = Fal
 
 @few
 @given(history=steps)
-def test_what_changes_leave_is_what_the_rest_would_have_made(history: list[tuple[int, Places | None]]) -> None:
+def test_random_history_leaves_the_networks_that_its_end_state_needs(history: list[tuple[int, Places | None]]) -> None:
     async def run() -> None:
         async with bigip("bigip-1") as rig, bigip("bigip-1") as new:
             for each in (rig, new):

@@ -43,7 +43,7 @@ async def test_each_device_of_a_pair_is_saved(pair: BigIpRig) -> None:
     assert saves(pair) == saves(pair, "bigip-2") == 1
 
 
-async def test_what_a_dead_agent_did_not_save_is_saved_after_the_takeover(rig: BigIpRig) -> None:
+async def test_unsaved_changes_of_a_dead_agent_are_saved_after_the_takeover(rig: BigIpRig) -> None:
     await rig.owner(save_interval="0").apply(batch(service(), epoch=1))
     heir = rig.owner(save_interval="0.01")
     await heir.take_over(PROJECT, 2, session_of(2))

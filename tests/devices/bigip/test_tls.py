@@ -94,7 +94,7 @@ async def test_everything_about_tls_is_made_in_one_transaction_and_a_second_pass
     assert await rig.content() == {}
 
 
-async def test_what_a_device_lacks_is_asked_for_and_others_go_on(rig: BigIpRig) -> None:
+async def test_missing_certificate_is_requested_while_other_load_balancers_go_on(rig: BigIpRig) -> None:
     agent = rig.owner()
     outcome = await agent.apply(batch(tls_service(names={"ref-a": A}), service(2), complete=True))
     assert outcome.lacking == (A.sha256,) and set(errors(outcome)) == {"lb-1"}
@@ -227,7 +227,7 @@ async def test_an_answer_that_repeats_what_was_uploaded_is_not_told(
     assert "-----BEGIN" not in told + repr(capfd.readouterr())
 
 
-async def test_what_a_dead_agent_uploaded_is_removed_before_the_next_owner_uploads(rig: BigIpRig) -> None:
+async def test_uploads_of_a_dead_agent_are_removed_before_the_next_owner_uploads(rig: BigIpRig) -> None:
     await rig.owner().apply(bringing(A, services=(tls_service(names={"ref-a": A}),), complete=True))
     kept = rig.emulator.devices["bigip-1"].uploads.files
     for name in (f"{upload_prefix(PARTITION)}dead", "evenkeel-000000000000-other", "somebody.iso"):

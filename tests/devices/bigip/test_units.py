@@ -148,7 +148,7 @@ def test_forms_that_mean_the_same(name: str, wanted: Any, seen: Any, equal: bool
         (200, "", DeviceUnavailable),
     ],
 )
-def test_what_an_answer_means(status: int, body: Any, kind: type[Exception]) -> None:
+def test_failed_answer_becomes_the_error_of_its_status(status: int, body: Any, kind: type[Exception]) -> None:
     content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
     assert type(failure("d", status, content)) is kind
 
@@ -236,7 +236,7 @@ def test_a_password_is_never_shown() -> None:
 # -- requirements
 
 
-def test_what_a_device_must_be() -> None:
+def test_version_and_modules_of_a_device_meet_the_requirements() -> None:
     assert not version_problems("16.1.2") and not version_problems("13.0.0")
     assert "11.6.1" in version_problems("11.6.1")[0] and "unknown" in version_problems("")[0]
     assert not module_problems([{"name": "ltm", "level": "nominal"}])

@@ -129,7 +129,7 @@ VARIANTS: dict[str, ServiceDefinition] = {
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-async def test_what_was_made_needs_no_second_write(rig: BigIpRig, name: str) -> None:
+async def test_second_pass_over_a_variant_writes_nothing(rig: BigIpRig, name: str) -> None:
     made = await rig.owner().apply(batch(VARIANTS[name], complete=True))
     assert not made.outcomes[0].error
     assert (await rig.owner().apply(batch(VARIANTS[name], complete=True))).writes == 0

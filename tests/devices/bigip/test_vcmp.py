@@ -146,7 +146,7 @@ async def test_a_vlan_that_does_not_appear_is_the_load_balancers_problem_and_tri
     assert await errors_of(owner, on_vlan(chassis.single)) == [""]
 
 
-async def test_what_operators_made_at_the_host_stays_theirs(chassis: Chassis) -> None:
+async def test_operators_vlan_at_the_vcmp_host_stays_theirs(chassis: Chassis) -> None:
     hand_made = {"name": "by-hand", "partition": "Common", "tag": 101}
     await chassis.hands["host-1"].call("POST", "net/vlan", hand_made)
     owner = own(chassis.single, chassis)
@@ -179,7 +179,7 @@ async def test_a_device_that_is_no_guest_of_any_host_is_said(chassis: Chassis) -
     assert "no vCMP host has a guest with management address" in refused
 
 
-async def test_what_a_dead_agent_left_and_what_others_lost_is_put_right(
+async def test_vlans_of_a_dead_agent_are_removed_and_lost_assignments_restored(
     chassis: Chassis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner = own(chassis.single, chassis)

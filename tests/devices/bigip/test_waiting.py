@@ -24,7 +24,7 @@ async def test_all_have_ended_when_the_first_failure_is_raised() -> None:
     assert done.is_set()
 
 
-async def test_what_was_given_up_ends_and_its_failure_is_nobodys_complaint() -> None:
+async def test_abandoned_task_ends_and_its_failure_is_not_reported() -> None:
     complaints: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))
     failed, endless = asyncio.create_task(fail()), asyncio.create_task(asyncio.Event().wait())

@@ -86,7 +86,7 @@ async def test_answers_that_are_errors(daemon: FakeDaemon, answer: Answer, error
     await client.close()
 
 
-async def test_what_a_daemon_cannot_do_for_no_partition_in_particular_is_its_own_trouble(daemon: FakeDaemon) -> None:
+async def test_failure_without_a_partition_makes_the_daemon_unavailable(daemon: FakeDaemon) -> None:
     client = daemon.client()
     daemon.answer = refusal("failed", 500)
     with pytest.raises(DeviceUnavailable, match="because") as found:
@@ -104,7 +104,7 @@ async def test_silence_ends(daemon: FakeDaemon) -> None:
     await client.close()
 
 
-async def test_nobody_there() -> None:
+async def test_refused_connection_makes_the_daemon_unavailable() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]

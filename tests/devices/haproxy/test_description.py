@@ -55,7 +55,7 @@ def test_contents_of_files_are_compared_by_identity_and_not_shown() -> None:
     assert {one.name: one.wanted for one in step.attributes} == {"kind": "certificate", "sha256": "b" * 64}
 
 
-def test_what_is_deleted_or_in_no_complete_batch_goes_and_what_cannot_be_rendered_stays() -> None:
+def test_deleted_load_balancer_is_removed_and_one_that_cannot_be_rendered_stays() -> None:
     held = config(render(service(2)))
     assert {verb for verb, _, _ in operations(render(gone(2)), held)} == {"delete"}
     assert operations(render(gone()), held) == []

@@ -94,7 +94,7 @@ async def test_a_partition_in_trouble_says_why_and_leaves_the_device_trusted(
     assert "out of reach" not in str(logs)
 
 
-async def test_what_is_to_go_is_tried_for_itself_too(daemon: FakeDaemon, group: Device) -> None:
+async def test_removals_of_a_refused_batch_are_tried_one_by_one(daemon: FakeDaemon, group: Device) -> None:
     refusing(daemon, "lb-2")
     outcome = await group.apply(batch(service(), gone(2), gone(3)))
     assert list(errors(outcome)) == ["lb-2"]
@@ -136,14 +136,16 @@ async def test_a_partition_too_large_for_one_request_is_put_there_in_pieces_and_
     assert held == {f"lb-{number}" for number in range(1, 8)}
 
 
-async def test_what_cannot_be_rendered_is_not_sent_and_its_reason_told(daemon: FakeDaemon, group: Device) -> None:
+async def test_load_balancer_that_cannot_be_rendered_is_not_sent_and_its_reason_reported(
+    daemon: FakeDaemon, group: Device
+) -> None:
     refusing(daemon)
     outcome = await group.apply(batch(service(listeners=(BAD,)), service(2)))
     assert list(errors(outcome)) == ["lb-1"] and "connection_limit 0" in errors(outcome)["lb-1"]
     assert b"lb-1" not in daemon.asked[-1][2]
 
 
-async def test_what_cannot_be_rendered_stays_as_it_is_also_in_a_complete_batch(rig: HaproxyRig) -> None:
+async def test_load_balancer_that_cannot_be_rendered_stays_unchanged_in_a_complete_batch(rig: HaproxyRig) -> None:
     agent = rig.owner()
     await agent.apply(batch(service(), service(2), service(7), complete=True))
     before = await rig.content()

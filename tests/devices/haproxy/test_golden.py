@@ -21,7 +21,7 @@ IDS = re.compile(r"\b(?:lb|listener|pool|member|policy)-(?=\d)")
 
 
 @pytest.mark.parametrize("name", FEATURES)
-def test_it_is_as_reviewed(name: str) -> None:
+def test_rendered_configuration_equals_the_reviewed_file(name: str) -> None:
     assert page(rendered(FEATURES[name])) == (GOLDEN / f"{name}.cfg").read_text()
 
 

@@ -222,7 +222,7 @@ def test_a_literal_has_no_variables_and_an_argument_stays_one(text: str) -> None
 @example(text="::")
 @example(text="TLS_")
 @example(text="a:TLS_")
-def test_it_is_refused_by_name_or_changes_nothing_but_its_word(place: str, text: str) -> None:
+def test_hostile_text_is_refused_by_name_or_changes_only_its_own_word(place: str, text: str) -> None:
     found = render(with_(place, text), CONTENTS)
     if found.load_balancer is None:
         assert found.problem and len(found.problem) < 10_000
@@ -241,7 +241,7 @@ def test_it_is_refused_by_name_or_changes_nothing_but_its_word(place: str, text:
 @pytest.mark.parametrize("place", UNUSED)
 @settings(deadline=None)
 @given(text=texts)
-def test_what_users_call_things_is_not_on_the_device(place: str, text: str) -> None:
+def test_names_and_descriptions_of_users_are_not_on_the_device(place: str, text: str) -> None:
     assert page(rendered(with_(place, text))) == page(rendered(with_(place, "harmless")))
 
 

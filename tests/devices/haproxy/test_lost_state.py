@@ -101,7 +101,7 @@ async def test_a_restart_costs_one_request_that_changes_nothing(rig: HaproxyRig)
     assert rig.box.running.partitions.get(PARTITION).worker_pid == worker
 
 
-async def test_what_one_of_two_lost_is_named(pair: HaproxyRig) -> None:
+async def test_load_balancer_missing_on_one_of_two_hosts_is_named(pair: HaproxyRig) -> None:
     agent, (first, second) = pair.owner(), pair.boxes
     await agent.apply(batch(service(), complete=True))
     seen = await agent.observe()
@@ -116,7 +116,7 @@ async def test_what_one_of_two_lost_is_named(pair: HaproxyRig) -> None:
     assert [await serves(box, 1) for box in (first, second)] == [True, True]
 
 
-async def test_what_is_taken_away_under_a_running_daemon_comes_back_by_itself(rig: HaproxyRig) -> None:
+async def test_files_removed_under_a_running_daemon_are_restored(rig: HaproxyRig) -> None:
     agent = rig.owner()
     await agent.apply(batch(service(), complete=True))
     content, before = await rig.content(), await life(agent)
@@ -185,7 +185,7 @@ async def test_two_device_groups_cannot_have_one_daemon(rig: HaproxyRig) -> None
     assert "belong to dev/1; this is prod/1" in (await stolen.check())[0].problem
 
 
-async def test_what_was_changed_by_hand_is_put_right_by_the_look_that_finds_it(rig: HaproxyRig) -> None:
+async def test_manual_change_is_repaired_by_the_observation_that_finds_it(rig: HaproxyRig) -> None:
     agent = rig.owner()
     await agent.apply(batch(service(), complete=True))
     content = await rig.content()
@@ -209,7 +209,7 @@ async def test_what_was_changed_by_hand_is_put_right_by_the_look_that_finds_it(r
     assert (await agent.apply(batch(service(), complete=True))).writes == 0
 
 
-async def test_what_the_daemon_repaired_is_told_once(rig: HaproxyRig) -> None:
+async def test_repair_of_the_daemon_is_reported_once(rig: HaproxyRig) -> None:
     agent = rig.agent()
     await agent.take_over(PROJECT, 1, session_of(1))
     everything = batch(service(), service(2), complete=True)

@@ -12,7 +12,7 @@ def parsed(**changes: str) -> HaproxyOptions:
     return parse_options({**GOOD, **changes}, environment="dev", group_number=1, host="host-1")
 
 
-def test_what_is_not_set_is_usual() -> None:
+def test_unset_options_have_their_defaults() -> None:
     options = parsed(haproxyd_url="https://lb1")
     assert options.hosts == ("lb1:9443",) and options.verify_tls and options.prefix == "dev"
 

@@ -109,7 +109,7 @@ async def test_two_daemons_of_one_name_cannot_be_a_pair(rig: HaproxyRig) -> None
     assert all("reports the name 'one' too" in state.problem for state in states)
 
 
-async def test_those_that_hold_different_things_for_longer_are_not_in_step(pair: HaproxyRig) -> None:
+async def test_hosts_with_different_content_in_two_observations_are_out_of_sync(pair: HaproxyRig) -> None:
     def unchecked(members: int) -> ServiceDefinition:
         return one_pool(members=members, monitor=None)
 

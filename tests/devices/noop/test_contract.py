@@ -77,14 +77,14 @@ async def test_an_address_is_taken_as_long_as_its_load_balancer_has_it_whoever_c
     assert await error() == ""
 
 
-async def test_it_carries_no_traffic_and_reports_none() -> None:
+async def test_noop_reports_no_statuses_and_no_statistics() -> None:
     group = open_group({}, environment="dev", group_number=1, host="h")
     await Owner(group).apply(batch(service()))
     seen = await group.observe()
     assert not seen.statuses and not seen.statistics and seen.devices
 
 
-async def test_it_says_that_what_it_holds_is_not_online_for_that() -> None:
+async def test_noop_declares_that_it_carries_no_traffic() -> None:
     assert not open_group({}, environment="dev", group_number=1, host="h").facts.carries_traffic
 
 
@@ -102,7 +102,7 @@ def test_options_are_refused_by_name() -> None:
         open_group({"colour": "blue"}, environment="dev", group_number=1, host="h")
 
 
-async def test_it_counts_tenants_and_nodes_and_tells_figures_that_were_set() -> None:
+async def test_noop_capacity_is_counted_or_as_set() -> None:
     memory = NoopMemory()
     group = NoopGroup(memory)
     await Owner(group).apply(batch(service(members=3)))

@@ -193,7 +193,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "password", "named"), [("a:b", PASSWORD, "name"), ("", PASSWORD, "name"), ("a", "short", "password")]
 )
-def test_what_may_not_be_added_is_refused_by_name(tmp_path: Path, name: str, password: str, named: str) -> None:
+def test_invalid_name_or_password_is_refused_by_name(tmp_path: Path, name: str, password: str, named: str) -> None:
     with pytest.raises(ValueError, match=f"^{named}: "):
         add_agent(tmp_path / "credentials", name, password)
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ def add(journal: WriteJournal, epoch: int, **more) -> None:
     journal.add(partition="p", agent="a", epoch=epoch, accepted=True, how="runtime", **more)
 
 
-def test_it_keeps_the_newest_in_order() -> None:
+def test_journal_keeps_the_newest_entries_in_order() -> None:
     journal = WriteJournal(now=lambda: 1.0)
     for epoch in range(ENTRIES_MAX + 5):
         add(journal, epoch)
@@ -18,7 +18,7 @@ def test_it_keeps_the_newest_in_order() -> None:
     assert journal.after(entries[-2].number).entries == (entries[-1],)
 
 
-def test_it_names_a_bounded_number_of_load_balancers() -> None:
+def test_journal_entry_names_a_bounded_number_of_load_balancers() -> None:
     journal = WriteJournal()
     add(journal, 1, load_balancer_ids=[str(number) for number in range(1000)])
     assert len(journal.after(0).entries[0].load_balancer_ids) == LOAD_BALANCERS_NAMED_MAX

@@ -225,7 +225,7 @@ async def test_a_change_that_the_device_does_not_understand_is_invalid(world: Wo
     assert (status, refusal.code, refusal.reason) == (400, "invalid", "load_balancers[0].id: 'a b' is not a name")
 
 
-async def test_what_nobody_foresaw_is_a_refusal_without_details(world: World) -> None:
+async def test_unexpected_error_is_a_refusal_without_details(world: World) -> None:
     world.device.error = RuntimeError("-----BEGIN PRIVATE KEY-----")
     status, refusal = await world.refused("PUT", "/v1/partitions/p1", CHANGE)
     assert (status, refusal.code) == (500, "failed")
@@ -234,7 +234,7 @@ async def test_what_nobody_foresaw_is_a_refusal_without_details(world: World) ->
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/v1/partitions/p2"), ("GET", "/v2"), ("DELETE", "/v1")])
-async def test_what_is_not_there_is_not_found(world: World, method: str, path: str) -> None:
+async def test_unknown_path_or_partition_is_not_found(world: World, method: str, path: str) -> None:
     status, refusal = await world.refused(method, path)
     assert (status, refusal.code) == (404, "not_found")
 

@@ -20,7 +20,7 @@ CHANGE = wire.PartitionChange(
 )
 
 
-def test_what_is_written_is_read() -> None:
+def test_encoded_change_is_decoded_unchanged() -> None:
     assert read(msgspec.json.encode(CHANGE), wire.PartitionChange) == CHANGE
 
 
@@ -46,6 +46,6 @@ def test_a_field_that_is_not_understood_is_named(body: object, named: str) -> No
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b'{"epoch": 1}}'])
-def test_what_is_not_json_is_refused(body: bytes) -> None:
+def test_body_that_is_no_json_is_refused(body: bytes) -> None:
     with pytest.raises(BodyRefused, match="body"):
         read(body, wire.PartitionChange)

@@ -20,7 +20,7 @@ def kept(tmp_path: Path) -> CertificateContents:
     return CertificateContents(tmp_path)
 
 
-def test_what_is_written_has_no_content_and_is_read_again_by_the_next_daemon(kept: CertificateContents) -> None:
+def test_contents_are_kept_apart_and_read_by_the_next_daemon(kept: CertificateContents) -> None:
     one = balancer("SECRET", "OTHER", "SECRET")
     written = kept.keep(one)
     assert {len(file.content) for file in written.files} == {37}
@@ -38,12 +38,12 @@ def test_line_ends_stay_as_they_are(kept: CertificateContents) -> None:
     assert CertificateContents(kept.folder).restore(kept.keep(one)) == one
 
 
-def test_what_is_no_certificates_stays_as_it_is(kept: CertificateContents) -> None:
+def test_content_of_a_ca_file_stays_in_place(kept: CertificateContents) -> None:
     one = balancer("everybody may see it", kind="ca")
     assert kept.keep(one) == one == kept.restore(one)
 
 
-def test_what_was_lost_is_empty(kept: CertificateContents) -> None:
+def test_lost_content_is_restored_as_empty(kept: CertificateContents) -> None:
     written = kept.keep(balancer("SECRET"))
     for path in kept.folder.iterdir():
         path.unlink()
@@ -51,7 +51,7 @@ def test_what_was_lost_is_empty(kept: CertificateContents) -> None:
     assert kept.keep(balancer("")) == balancer("")
 
 
-def test_what_was_damaged_is_lost(kept: CertificateContents) -> None:
+def test_damaged_content_counts_as_lost(kept: CertificateContents) -> None:
     written = kept.keep(balancer("SECRET", "OTHER"))
     for path in kept.folder.iterdir():
         path.write_text(path.read_text().replace("SECRET", "SECRE"))
@@ -69,7 +69,7 @@ def test_a_content_that_looks_like_a_word_is_a_content(kept: CertificateContents
     assert CertificateContents(kept.folder).restore(kept.keep(one)) == one
 
 
-def test_what_nobody_names_any_more_is_removed_and_only_that(kept: CertificateContents) -> None:
+def test_only_unreferenced_contents_are_removed(kept: CertificateContents) -> None:
     kept.keep(balancer("SECRET", "OTHER"))
     (kept.folder / ".half.new").write_text("SECRET")
     kept.remove_others([balancer("OTHER")])

@@ -33,7 +33,7 @@ def test_a_new_one_holds_nothing(book):
     assert book.read() == {}
 
 
-def test_what_was_appended_is_read_again_and_the_last_word_counts(book):
+def test_log_is_read_with_the_last_entry_of_each_load_balancer(book):
     book.append([lb(1), lb(2)], [])
     book.append([lb(1, revision=2)], ["lb-2", "never there"])
     assert book.read() == {"lb-1": lb(1, revision=2)}

@@ -34,7 +34,7 @@ def test_memory_is_told_from_disks_also_where_nothing_is_yet(memory: Path, disk:
     assert is_in_memory(disk / "link")
 
 
-def test_what_cannot_be_known_is_not_taken_for_memory(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directory_of_unknown_file_system_counts_as_on_disk(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keys_dir, "_MOUNTS", memory / "none")
     assert not is_in_memory(memory)
 
@@ -59,7 +59,7 @@ def test_two_daemons_have_two_folders_and_one_has_the_same_again(memory: Path) -
     assert of("one") == of("one") != of("two")
 
 
-def test_it_is_the_daemons_users_alone(memory: Path) -> None:
+def test_keys_directory_is_accessible_to_its_user_only(memory: Path) -> None:
     folder = memory / "a" / "keys"
     prepare(folder)
     folder.chmod(0o755)

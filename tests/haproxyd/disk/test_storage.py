@@ -18,14 +18,14 @@ def storage(tmp_path):
     return made
 
 
-def test_what_was_written_is_read_again(storage):
+def test_written_guard_is_read_back(storage):
     assert storage.read_guard() is None
     guard = GuardFile(epoch=7, peers=(wire.HaproxyPeer(name="x", address="10.0.0.1", port=1),))
     storage.write_guard(guard)
     assert storage.read_guard() == guard
 
 
-def test_nobody_else_may_read_it(storage):
+def test_files_are_accessible_to_their_user_only(storage):
     storage.change_log.append([LB], [])
     write_file(storage.directory / "held.json", b"{}", sync=True)
     storage.write_files(storage.files_dir, {"c.pem": "secret"}, {})

@@ -28,5 +28,5 @@ from evenkeel.haproxyd.haproxy.alerts import alerts
         ),
     ],
 )
-def test_what_is_of_use_is_left(line, passed_on):
+def test_useful_part_of_an_alert_is_kept(line, passed_on):
     assert alerts(line).removesuffix(" allows") == passed_on.removesuffix(" allows")

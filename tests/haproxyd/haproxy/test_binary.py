@@ -44,7 +44,7 @@ def test_says_what_a_release_can_do(text, release, cookies, answers):
         ("3.5-dev3", ["haproxy -c"]),
     ],
 )
-async def test_what_is_done_otherwise_with_a_release_is_told(version, told, tmp_path):
+async def test_note_names_the_differences_of_a_release(version, told, tmp_path):
     finder = BinaryFinder(script(tmp_path, f"HAProxy version {version} 2026/10/14"))
     assert finder.note == ""
     await finder.find()

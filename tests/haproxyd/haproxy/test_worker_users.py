@@ -340,7 +340,7 @@ def settings(folder: Path, **changes) -> DaemonSettings:
     ],
 )
 @as_root
-def test_what_cannot_be_had_is_refused(tmp_path, changes, reason):
+def test_impossible_worker_user_is_refused(tmp_path, changes, reason):
     with pytest.raises(ValueError, match=reason):
         WorkerUsers(settings(tmp_path, **changes))
 

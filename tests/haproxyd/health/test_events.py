@@ -13,7 +13,7 @@ def news(server: str = "s", **more) -> PartitionEvent:
     return PartitionEvent(partition="p", backend="b", server=server, **more)
 
 
-async def test_who_waits_is_woken_by_the_next_event() -> None:
+async def test_waiting_reader_is_woken_by_the_next_event() -> None:
     ring = EventRing()
     waiting = asyncio.create_task(ring.after(ring.newest, 60.0))
     await asyncio.sleep(0)
@@ -31,7 +31,7 @@ async def test_nothing_happened_is_an_empty_answer() -> None:
     assert (events.newest, events.missed) == (ring.newest, False)
 
 
-async def test_what_is_no_longer_kept_is_told_as_missed() -> None:
+async def test_dropped_events_are_reported_as_missed() -> None:
     ring = EventRing()
     start = ring.newest
     for _ in range(EVENTS_MAX):

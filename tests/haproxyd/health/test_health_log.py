@@ -111,7 +111,7 @@ def settings() -> Iterator[DaemonSettings]:
     shutil.rmtree(made)
 
 
-async def test_nobody_but_the_daemon_may_write_where_workers_are_its_own_user(settings: DaemonSettings) -> None:
+async def test_health_socket_is_the_daemons_where_workers_are_its_own_user(settings: DaemonSettings) -> None:
     log = HealthLogListener(settings.health_log_socket, lambda _: None)
     with loose_umask():
         run_dir.prepare(settings)

@@ -66,7 +66,7 @@ def test_a_state_is_one_of_those_that_there_are() -> None:
         assert line in found
 
 
-def test_what_is_not_counted_is_left_out() -> None:
+def test_metrics_without_a_value_are_left_out() -> None:
     found = lines()
     assert not [line for line in found if "http_requests_total" in line and '"two"' in line]
     assert not [line for line in found if "response_time_average" in line and '"other"' in line]

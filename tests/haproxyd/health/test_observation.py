@@ -215,7 +215,7 @@ async def test_an_observation_claims_no_event_that_came_during_it() -> None:
     assert (await world.observer.observe()).event == 9
 
 
-async def test_what_was_changed_by_hand_is_told_unless_somebody_is_at_work() -> None:
+async def test_manual_change_is_found_unless_a_change_is_in_progress() -> None:
     world = World("p1")
     keeper = world.keepers["p1"]
     await world.observe()

@@ -264,7 +264,7 @@ async def test_a_new_daemon_goes_on_from_the_earlier_verdict(quick: None) -> Non
 
 
 @pytest.mark.parametrize(("op", "admin"), [(0, 1), (2, 1)])
-async def test_what_was_in_maintenance_is_judged_anew(quick: None, op: int, admin: int) -> None:
+async def test_server_back_from_maintenance_is_checked_anew(quick: None, op: int, admin: int) -> None:
     keeper = held(op, admin)
 
     async def send(address: str, timeout_seconds: float) -> bool:

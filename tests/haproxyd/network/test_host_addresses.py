@@ -15,7 +15,7 @@ from evenkeel.haproxyd.network.host_addresses import own_addresses
         ("255.255.255.255", "broadcast"),
     ],
 )
-def test_what_leads_here_is_told(address: str, kind: str) -> None:
+def test_own_address_is_recognised_with_its_kind(address: str, kind: str) -> None:
     assert kind in own_addresses([address])[address]
 
 

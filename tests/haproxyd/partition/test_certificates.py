@@ -122,7 +122,7 @@ async def test_certificates_come_and_go_without_a_reload(site: World) -> None:
 
 
 @pytest.mark.parametrize("order", ["bac", "acb", "abc"])
-async def test_what_a_reload_would_order_otherwise_is_a_reload(site: World, order: str) -> None:
+async def test_certificate_that_a_reload_would_order_otherwise_needs_a_reload(site: World, order: str) -> None:
     a = await site.member("a")
     vip = free_vip()
     files = {name: file(f"{name}.pem", certificate(f"{name}.test")) for name in "abc"}
@@ -224,7 +224,7 @@ async def test_authorities_and_revocation_lists_of_clients_change_and_connection
     assert (await site.put("p", last)).how == "nothing"
 
 
-async def test_what_is_shown_to_members_and_believed_of_them_changes(site: World) -> None:
+async def test_client_certificate_and_ca_for_members_are_renewed(site: World) -> None:
     a = await site.member("a")
     inner, outer = free_vip(), free_vip()
     old, new = (certificate("in.test", serial=number, ca=True) for number in (1, 2))

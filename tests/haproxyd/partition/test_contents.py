@@ -17,7 +17,7 @@ def balancer(*files: wire.File) -> wire.LoadBalancerConfig:
 
 
 @pytest.mark.parametrize("kind", ["certificate", "ca", "crl"])
-def test_what_is_held_of_the_same_name_kind_and_identity_is_meant(kind: str) -> None:
+def test_file_without_content_means_the_held_one_of_equal_name_kind_and_identity(kind: str) -> None:
     held = balancer(file("SECRET", "abc", kind))
     assert with_held_contents(balancer(file("", "abc", kind)), held) == held
     for other in (file("", "abd", kind), file("", "abc", kind, name="d.pem")):

@@ -180,7 +180,7 @@ async def started_unrecorded(site, disk) -> str:
     return vip
 
 
-async def test_what_could_not_be_recorded_is_not_believed_and_recorded_later(disk) -> None:
+async def test_start_that_could_not_be_recorded_is_verified_and_recorded_later(disk) -> None:
     async with world(state_dir=disk.path, restart_max_seconds=0.2) as site:
         vip = await started_unrecorded(site, disk)
         await eventually(lambda: serves(site, vip))

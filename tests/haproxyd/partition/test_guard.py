@@ -44,7 +44,7 @@ def change_of(epoch: int, session_id: str = "first", state_id: str = LIFE) -> wi
     return wire.PartitionChange(epoch=epoch, session_id=session_id, state_id=state_id)
 
 
-async def test_it_is_its_owners_also_after_a_restart(storage: PartitionStorage) -> None:
+async def test_guard_keeps_its_owner_after_a_restart(storage: PartitionStorage) -> None:
     await opened(storage).move(guard_of(5, owner="dev/1"))
     guard = opened(storage)
     assert (guard.epoch, guard.session_id, guard.owner) == (5, "first", "dev/1")
@@ -70,7 +70,7 @@ async def test_nothing_is_admitted_under_a_guard_that_is_not_the_senders(storage
     assert refusal.value.seen_epoch == 2
 
 
-async def test_who_moved_it_in_another_life_of_the_daemon_moves_it_again(storage: PartitionStorage) -> None:
+async def test_guard_moved_before_a_restart_must_be_moved_again(storage: PartitionStorage) -> None:
     guard = opened(storage)
     await guard.move(guard_of(2))
     for life in ("", "life-0"):
@@ -78,7 +78,7 @@ async def test_who_moved_it_in_another_life_of_the_daemon_moves_it_again(storage
             guard.admit(change_of(2, state_id=life), LIFE)
 
 
-async def test_it_is_not_raised_by_more_than_a_jump(storage: PartitionStorage) -> None:
+async def test_guard_is_not_raised_by_more_than_the_allowed_jump(storage: PartitionStorage) -> None:
     guard = opened(storage)
     for seen_epoch in (0, EPOCH_JUMP_MAX):  # the first owner's too: nobody can begin near the end
         for far in (seen_epoch + EPOCH_JUMP_MAX + 1, EPOCH_MAX):
@@ -163,7 +163,7 @@ async def test_every_life_is_another_one_of_the_same_installation(daemon: Partit
     assert again.identity.is_current() and not daemon.identity.is_current()
 
 
-async def test_what_is_given_up_may_be_another_groups(daemon: PartitionManager) -> None:
+async def test_disowned_partitions_may_be_taken_by_another_group(daemon: PartitionManager) -> None:
     for name in ("dev_a", "dev_b", "dev_x_a"):
         await daemon.guard(name, guard_of(3, owner="dev/1"))
     assert remove_owner(daemon._settings, "dev") == {"dev_a": "dev/1", "dev_b": "dev/1"}

@@ -96,7 +96,7 @@ async def test_a_haproxy_that_has_what_the_daemon_lost_goes_on_until_it_is_sent(
         assert (await shown(vip), await get(plain), site.partitions.get("p").problem) == (("a.test", 1), "b", "")
 
 
-async def test_what_the_daemon_lost_is_left_out_when_nobody_sends_it():
+async def test_load_balancer_whose_keys_were_lost_is_left_out_until_they_are_sent():
     async with world(owner_wait_seconds=0.2) as site:
         a = await site.member("a")
         vip, plain = free_vip(), free_vip()
@@ -166,7 +166,7 @@ async def test_keys_that_are_taken_away_under_the_daemon_are_put_back():
         assert (receipt.how, errors(receipt), await shown(vip)) == ("reload", {}, ("a.test", 1))
 
 
-async def test_what_nobody_names_any_more_is_removed_and_only_that():
+async def test_only_unreferenced_keys_are_removed():
     async with world() as site:
         a = await site.member("a")
         vips = free_vip(), free_vip()

@@ -10,7 +10,7 @@ TEXTS = st.text(st.characters(min_codepoint=0x20, exclude_characters="\x7f", exc
 
 
 @given(st.lists(TEXTS, max_size=6))
-def test_what_a_driver_quotes_is_read_as_it_was(texts: list[str]) -> None:
+def test_quoted_words_are_read_back_unchanged(texts: list[str]) -> None:
     assert words_of_line(line(*texts)) == tuple(texts)
 
 

@@ -204,7 +204,7 @@ async def test_an_older_copy_that_a_daemon_begins_with_is_carried_out_only_if_no
         await eventually(older)
 
 
-async def test_what_cannot_be_put_right_is_not_tried_again_at_once() -> None:
+async def test_repair_without_effect_is_not_repeated_at_once() -> None:
     async with world() as site:
         await site.put("p", load_balancer("lb", free_vip(), await site.member("a")))
         supervisor = site.partitions.get("p")

@@ -11,7 +11,7 @@ def test_texts_are_told_once_without_repetitions_and_of_what_is_still_held() -> 
     assert report.take({"lb-1", "gone"}) == {}
 
 
-def test_what_all_need_is_told_of_each() -> None:
+def test_repair_of_the_partition_is_reported_for_each_load_balancer() -> None:
     report = RepairReport()
     report.add_to_all("held.log is gone", ("lb-1", "lb-2"))
     text = ("held.log is gone; repaired",)

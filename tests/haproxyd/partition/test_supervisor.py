@@ -63,7 +63,7 @@ async def test_the_guard_refuses_whoever_is_older_and_outlives_the_daemon():
         assert site.partitions.get("p").epoch == 9
 
 
-async def test_what_waits_while_the_guard_moves_on_is_refused():
+async def test_change_that_waits_while_the_guard_moves_is_refused():
     async with world() as site:
         a = await site.member("a")
         waiting = [
@@ -212,7 +212,7 @@ async def test_a_runtime_maintenance_does_not_outlive_the_wish_through_a_reload(
         assert await seen_states(site.partitions.get("p")) == {"a": (1, 0), "b": (3, 0)}
 
 
-async def test_what_is_set_at_runtime_survives_a_reload():
+async def test_runtime_settings_survive_a_reload():
     async with world() as site:
         a, b = await site.member("a"), await site.member("b")
         vip = free_vip()
@@ -284,7 +284,7 @@ async def test_private_keys_are_not_shown():
         (load_balancer("l b", "127.1.1.1"), "frontend name is 'l b_f'"),
     ],
 )
-async def test_what_is_not_allowed_is_refused_by_name(wanted, words):
+async def test_forbidden_configuration_is_refused_by_name(wanted, words):
     async with world() as site:
         wanted = wire.LoadBalancerConfig(id="lb", revision=1, frontends=wanted.frontends, backends=wanted.backends)
         assert words in errors(await site.put("p", wanted))["lb"]

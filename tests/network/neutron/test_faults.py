@@ -238,5 +238,5 @@ async def test_a_port_for_devices_that_may_have_been_made_is_given_up(case: Make
     assert list(it.device_ports.standing) == it.device_ports.abandoned
 
 
-async def test_what_this_neutron_does_not_have_is_not_there(case: Make) -> None:
+async def test_extension_that_neutron_lacks_is_an_empty_list(case: Make) -> None:
     assert await case({}).driver.look_up("policies", {}, project_id="p1") == ()

@@ -203,7 +203,7 @@ async def test_an_address_in_use_is_409_and_names_it(site: Site, world: World, a
     assert addresses() == ["10.77.0.30"]
 
 
-async def test_what_is_unknown_is_400_in_octavias_words(site: Site, world: World) -> None:
+async def test_unknown_subnet_network_or_port_is_400_as_in_octavia(site: Site, world: World) -> None:
     unknown = "0c4d4b4e-0000-4000-8000-000000000000"
     for field, kind in (("vip_subnet_id", "Subnet"), ("vip_network_id", "Network"), ("vip_port_id", "Port")):
         asked = {"loadbalancer": {field: unknown, "project_id": world.project_id}}
@@ -227,7 +227,9 @@ async def test_a_port_of_the_tenants_stays_when_the_load_balancer_goes(
     assert [lb["vip_address"]] == addresses()
 
 
-async def test_what_the_command_line_looks_up_is_neutrons(site: Site, world: World, neutron: Connection) -> None:
+async def test_look_ups_of_the_command_line_are_answered_from_neutron(
+    site: Site, world: World, neutron: Connection
+) -> None:
     headers = {"X-Project-Id": world.project_id}
     (subnet,) = (await site.api.get(f"/v2.0/subnets?id={world.subnet_id}", headers=headers))["subnets"]
     assert subnet["cidr"] == "10.77.0.0/24"

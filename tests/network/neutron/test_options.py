@@ -148,7 +148,7 @@ async def test_a_port_is_changed_to_what_is_wanted_and_back_to_neutrons_own(neut
     await world.driver.set_options(UNKNOWN, wanted(PortOptions(qos_policy_id=gold)))
 
 
-async def test_what_was_read_before_another_change_has_not_the_last_word(neutron: Connection, world: World) -> None:
+async def test_older_port_options_do_not_overwrite_newer_ones(neutron: Connection, world: World) -> None:
     old, new = group(neutron, world.project_id, "old"), group(neutron, world.project_id, "new")
     plan = await world.plan(subnet_id=world.subnet_id)
     asked: list[str] = []

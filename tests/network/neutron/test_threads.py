@@ -19,7 +19,7 @@ def gate() -> Iterator[threading.Event]:
     event.set()
 
 
-async def test_what_takes_too_long_is_unavailable(gate: threading.Event) -> None:
+async def test_call_beyond_the_timeout_is_unavailable(gate: threading.Event) -> None:
     calls = NeutronCalls(timeout_seconds=0.05, threads=1, waiting_max=0)
     with pytest.raises(NetworkUnavailable, match=r"within 0\.05 s"):
         await calls.run(lambda: gate.wait(60))

@@ -69,7 +69,7 @@ async def test_many_may_begin_with_a_new_file_at_once(tmp_path: Path) -> None:
         await asyncio.gather(*(database.close() for database in databases))
 
 
-async def test_what_was_acknowledged_survives_a_power_cut(tmp_path: Path) -> None:
+async def test_acknowledged_commit_survives_a_power_cut(tmp_path: Path) -> None:
     """Every commit is on the disk before it is answered: FULL is 2."""
     database = open_database(f"sqlite:///{tmp_path}/x.db")
     look = partial(Connection.scalar, statement=text("PRAGMA synchronous"))
@@ -98,7 +98,7 @@ async def test_the_file_is_for_its_owner_alone_also_if_it_was_not(tmp_path: Path
 
 
 @pytest.mark.services
-async def test_nobody_there_is_told_at_once() -> None:
+async def test_unreachable_postgresql_is_unavailable_at_once() -> None:
     store = open_store("postgresql://nobody@127.0.0.1:1/nothing")
     with pytest.raises(StoreUnavailable):
         await store.ping()

@@ -392,7 +392,7 @@ async def test_errors_say_neither_passwords_nor_what_tenants_sent(mariadb_databa
         assert "secret" not in told
 
 
-async def test_nobody_there_is_told_at_once() -> None:
+async def test_unreachable_mariadb_is_unavailable_at_once() -> None:
     store = open_store("mysql://nobody:nothing@127.0.0.1:1/nothing")
     with pytest.raises(StoreUnavailable):
         await store.ping()
@@ -407,7 +407,7 @@ async def test_nobody_there_is_told_at_once() -> None:
 @pytest.mark.parametrize(
     "url", ["mysql://u:p@h/name", "mariadb://u:p@h:3307/name", "mysql+pymysql://u:p@h/name?charset=utf8&ssl_ca=/x"]
 )
-async def test_what_openstack_calls_a_database_is_understood(url: str) -> None:
+async def test_openstacks_database_urls_are_understood(url: str) -> None:
     database = open_database(url)
     assert {engine.dialect.driver for engine in database.sync_engines()} == {"asyncmy"}
     await database.close()

@@ -6,7 +6,7 @@ import pytest
 from evenkeel.store.engine.ordered_thread import OrderedThread
 
 
-async def test_what_may_wait_least_goes_first_and_everything_has_its_turn() -> None:
+async def test_most_urgent_work_runs_first_and_all_work_runs() -> None:
     thread = OrderedThread("x")
     begun, go_on = threading.Event(), threading.Event()
     order: list[str] = []

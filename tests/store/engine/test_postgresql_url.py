@@ -22,13 +22,13 @@ from tests.services.postgres import PostgreSQL
         ("target_session_attrs=master", "target_session_attrs='master': allowed are any,"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(query: str, told: str) -> None:
+def test_unsupported_url_option_is_refused_by_name(query: str, told: str) -> None:
     with pytest.raises(ValueError, match=r"^database\.connection: ") as refusal:
         open_database(f"postgresql://u:s3cret@db/evenkeel?{query}")
     assert told in str(refusal.value) and "s3cret" not in str(refusal.value)
 
 
-def test_what_is_no_url_or_no_certificate(tmp_path: Path) -> None:
+def test_invalid_url_or_certificate_is_refused_without_the_password(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^database\.connection: not a URL") as refusal:
         open_database("u:s3cret@db")
     assert "s3cret" not in str(refusal.value)

@@ -38,7 +38,7 @@ def look(connection: Connection) -> int:
     return connection.scalar(text("SELECT 1")) or 0
 
 
-async def test_what_is_urgent_does_not_wait_for_what_is_not(store: SqlStore) -> None:
+async def test_urgent_write_does_not_wait_for_ordinary_writes(store: SqlStore) -> None:
     """Reports held all connections, and keepalives waited until sessions had expired."""
     database = store.database
     async with held(database, 3 * POOL_SIZE):
@@ -49,7 +49,7 @@ async def test_what_is_urgent_does_not_wait_for_what_is_not(store: SqlStore) -> 
         assert await ordinary == 1
 
 
-async def test_what_is_urgent_does_not_wait_for_reads_either(store: SqlStore) -> None:
+async def test_urgent_write_does_not_wait_for_reads(store: SqlStore) -> None:
     """Agents that fetched everything at once held all connections."""
     database = store.database
     async with held(database, 4 * POOL_SIZE, reading=True):

@@ -186,7 +186,7 @@ async def test_one_that_a_pool_has_is_not_deleted(store: SqlStore) -> None:
         await store.lbaas_v1.delete_shared_monitor(made.id, project_id=PROJECT)
 
 
-async def test_it_is_free_once_its_pool_is_deleted(store: SqlStore) -> None:
+async def test_shared_monitor_can_be_deleted_once_its_pool_is_deleted(store: SqlStore) -> None:
     made = await store.lbaas_v1.add_shared_monitor(shared())
     stored = await with_pool(store)
     await associate(store, stored.pools[0].id, made.id)
@@ -213,7 +213,7 @@ async def test_another_project_sees_nothing(store: SqlStore) -> None:
         await associate(store, pool_id, foreign.id)
 
 
-async def test_nobody_gives_a_pool_the_monitor_of_another_project(store: SqlStore) -> None:
+async def test_monitor_of_another_project_is_refused(store: SqlStore) -> None:
     pool_id = (await with_pool(store)).pools[0].id
     foreign = await store.lbaas_v1.add_shared_monitor(shared(project_id="other"))
 

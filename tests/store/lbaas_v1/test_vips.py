@@ -180,7 +180,7 @@ async def test_the_address_is_free_once_the_device_has_let_go_of_it(store: SqlSt
     assert not definition_of(await store.tenants.tree(made.load_balancer_id, project_id=None)).deleted
 
 
-async def test_what_was_never_placed_gives_its_address_up_at_once(store: SqlStore) -> None:
+async def test_vip_that_was_never_placed_frees_its_address_at_once(store: SqlStore) -> None:
     made = await make_pool(store)
     listener_id = (await make_vip(store, made.id, address="10.0.0.9")).resources[0].id
 

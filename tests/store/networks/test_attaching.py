@@ -111,7 +111,7 @@ async def test_with_several_route_domains_they_are_apart_and_the_rest_is_in_the_
         (None, "is not declared"),
     ],
 )
-async def test_what_devices_cannot_be_attached_to_is_a_problem_of_that_load_balancer(
+async def test_network_that_devices_cannot_join_is_a_problem_of_its_load_balancer_only(
     world: World, changes: dict[str, object] | None, reason: str
 ) -> None:
     await world.agent("a1", network_layout=LAYOUT)
@@ -171,7 +171,7 @@ async def test_exhausted_addresses_are_a_problem_until_there_are_more(world: Wor
         await world.operator.set_device_addresses(small)
 
 
-async def test_what_nobody_uses_is_released_when_devices_have_confirmed(world: World) -> None:
+async def test_unused_addresses_are_released_when_devices_have_confirmed(world: World) -> None:
     await world.agent("a1", network_layout=LAYOUT)
     await declare(world, 1, 2)
     first, second = await load_balancer(world, 1), await load_balancer(world, 1, members=(2,))

@@ -176,7 +176,7 @@ async def test_a_vip_is_either_stored_or_given_back(store: SqlStore, other_store
     assert sorted(outcomes) == sorted(names)
 
 
-async def test_what_was_not_given_back_is_due_again_later_and_later(store: SqlStore) -> None:
+async def test_claim_that_could_not_be_released_is_due_at_growing_intervals(store: SqlStore) -> None:
     await store.claims.claim_vip(claim(), grace_seconds=-1.0)
     for attempt, pause in enumerate((60, 120, 240, *[300] * 8), start=1):
         before = await store.database.query(_now)

@@ -93,7 +93,7 @@ async def test_load_balancers_of_two_projects_wait_for_the_network_and_share_it(
     assert await counts(world) == [2, 1, 3]
 
 
-async def test_it_leaves_the_devices_with_its_last_user_and_is_released_when_they_confirm(world: World) -> None:
+async def test_shared_network_is_removed_with_its_last_user_and_released_when_devices_confirm(world: World) -> None:
     await world.agent("a1", network_layout=LAYOUT)
     await shared(world, 1)
     first, second = await load_balancer(world, 1), await load_balancer(world, 1, "p2")
@@ -256,7 +256,7 @@ async def test_exhausted_addresses_are_a_problem(world: World) -> None:
     assert await counts(world) == [0, 0, 0]
 
 
-async def test_what_a_dead_process_left_is_given_up(world: World) -> None:
+async def test_shared_network_without_users_after_a_crash_is_given_up(world: World) -> None:
     await world.agent("a1", network_layout=LAYOUT)
     await shared(world, 1)
     id_ = await load_balancer(world, 1)
@@ -271,7 +271,7 @@ async def test_what_a_dead_process_left_is_given_up(world: World) -> None:
     assert await counts(world) == [0, 0, 0]
 
 
-async def test_what_only_another_groups_load_balancers_use_is_given_up(world: World) -> None:
+async def test_shared_network_used_only_by_another_group_is_given_up(world: World) -> None:
     await world.agent("a1", network_layout=LAYOUT)
     await world.agent("b1", group_number=2, network_layout=LAYOUT)
     await shared(world, 1)

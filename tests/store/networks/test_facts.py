@@ -189,7 +189,7 @@ async def test_changed_facts_and_moved_members_make_load_balancers_due(world: Wo
     assert (change.load_balancer_id, change.revision) == (id_, 3)
 
 
-async def test_what_is_due_is_taken_once_and_what_nobody_uses_is_forgotten(world: World) -> None:
+async def test_due_facts_are_taken_once_and_unused_facts_deleted(world: World) -> None:
     await world.agent("a1", network_layout=LAYOUT)
     await load_balancer(world, 1, members=(1,))
     store = world.store.attachments
@@ -234,7 +234,7 @@ async def test_networks_whose_ports_moved_are_read_soon_but_not_all_the_time(wor
     assert await moved("a1", "net-1") == set()
 
 
-async def test_what_the_network_service_did_not_tell_is_asked_again_soon(world: World) -> None:
+async def test_facts_that_the_network_service_lacked_are_read_again_soon(world: World) -> None:
     await world.agent("a1", network_layout=LAYOUT)
     id_ = await load_balancer(world, 1, members=(1,))
     store = world.store.attachments
@@ -256,7 +256,7 @@ async def test_what_the_network_service_did_not_tell_is_asked_again_soon(world: 
         assert len(await store.store_hosts("net-1", found, late=late)) == late
 
 
-async def test_who_learns_first_where_a_member_is_that_was_not_known_makes_it_a_change(world: World) -> None:
+async def test_host_of_a_member_that_becomes_known_is_a_change_once(world: World) -> None:
     await world.agent("a1", network_layout=LAYOUT)
     id_ = await load_balancer(world, 1, members=(1,))
     store = world.store.attachments

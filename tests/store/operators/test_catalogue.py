@@ -166,7 +166,7 @@ async def test_a_new_one_joins_the_tenants_shard_in_its_zone_at_once(store: SqlS
     assert here.load_balancer.shard_id == anywhere.load_balancer.shard_id == "shard-1"
 
 
-async def test_those_waiting_for_their_zone_do_not_hide_others(store: SqlStore) -> None:
+async def test_load_balancers_that_wait_for_their_zone_do_not_hide_others(store: SqlStore) -> None:
     await add_agent(store)
     await create(store, bare(zone_group_number=2))
     can_go = await create(store, bare())

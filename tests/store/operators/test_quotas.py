@@ -127,7 +127,7 @@ async def test_every_kind_of_child_has_its_quota(store: SqlStore) -> None:
     assert await live(store, Pool) == 1
 
 
-async def test_what_is_deleted_makes_room_at_once(store: SqlStore) -> None:
+async def test_deleted_load_balancer_frees_its_quota_at_once(store: SqlStore) -> None:
     await placed(store)
     await store.quotas.set_quotas(PROJECT, {"loadbalancer": 1})
     stored = await create(store, bare())

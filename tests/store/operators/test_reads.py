@@ -66,7 +66,7 @@ async def test_an_agent_is_alive_while_its_session_stands(
     assert (await store.operators.agent(AGENT)).alive is alive
 
 
-async def test_what_an_agent_reported_is_read_back(store: SqlStore) -> None:
+async def test_reported_state_of_an_agent_is_read_back(store: SqlStore) -> None:
     await add_agent(
         store,
         endpoints='["10.0.0.1"]',

@@ -216,7 +216,7 @@ async def test_networks_that_projects_share_are_refused(world: World) -> None:
         await adopt(world, 5)
 
 
-async def test_what_is_not_attached_or_not_so_is_refused(world: World) -> None:
+async def test_adoption_of_networks_that_do_not_match_is_refused(world: World) -> None:
     await world.agent("a1", network_layout=LAYOUT)
     await load_balancer(world, 1)
     with pytest.raises(Conflict, match="no load balancer of project p1 is attached"):

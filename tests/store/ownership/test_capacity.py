@@ -61,7 +61,7 @@ async def place(world: World, project_id: str, *, addresses: int = 0) -> str | N
     return root.id if owner else None
 
 
-async def test_what_is_placed_counts_until_a_later_measurement_includes_it(world: World) -> None:
+async def test_placement_counts_until_a_later_measurement_includes_it(world: World) -> None:
     await world.agent("a1")
     await report(world, {"tenant_count": (0, 2), "node_count": (10, 100)})
     assert await score(world) == 0.1
@@ -192,7 +192,7 @@ async def test_lower_figures_make_room(world: World) -> None:
     assert await world.store.scheduling.place(waiting, "east", "p1", 1, "a1") is not None
 
 
-async def test_those_that_have_room_are_offered_before_those_that_have_none(world: World) -> None:
+async def test_load_balancers_with_a_free_group_are_placed_before_those_without(world: World) -> None:
     await world.agent("a1")
     await world.environment("west")
     await world.agent("b1", environment="west", host="elsewhere")
@@ -291,7 +291,7 @@ async def test_two_controllers_never_overfill_a_group(world: World, shared: bool
     assert Counter(row.project_id != "" for row in await world.rows(schema.shard)) == {True: 10, False: 1}
 
 
-async def test_what_placing_and_reporting_cost(world: World) -> None:
+async def test_statements_of_placing_and_reporting_do_not_grow_with_addresses(world: World) -> None:
     await world.agent("a1")
     costs = {}
     for name, figures in (("free", {}), ("limited", {"tenant_count": (0.0, 100.0), "node_count": (0.0, 1e6)})):

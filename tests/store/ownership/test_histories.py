@@ -82,7 +82,7 @@ async def test_a_keepalive_that_the_database_does_not_know_begins_a_new_history(
     assert "agent host-of-a1 (a1): keepalive" in event.text
 
 
-async def test_what_is_confirmed_anew_is_active_without_an_event(old: World) -> None:
+async def test_confirmation_in_a_new_history_makes_active_without_an_event(old: World) -> None:
     lb, shard_id = await served(old)
     said = len(await old.events("load_balancer_active"))
     history = (await old.operator.new_history()).id
@@ -186,7 +186,7 @@ async def test_an_agent_whose_row_is_lost_tells_so(old: World) -> None:
     assert opened.history != history
 
 
-async def test_nobody_but_the_first_waits_until_a_new_history_has_begun(
+async def test_only_the_first_agent_waits_while_a_new_history_begins(
     old: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All agents find out at once, and beginning locks all that was ACTIVE: their keepalives must not expire for it."""
@@ -339,7 +339,7 @@ async def test_a_shard_that_is_known_stays_with_its_owner(old: World) -> None:
     assert (row.acting_agent_id, row.epoch) == ("a1", 1)
 
 
-async def test_nobody_makes_shards_at_other_times_or_in_anothers_name(old: World) -> None:
+async def test_former_shard_is_restored_only_in_a_new_history_and_for_its_agent(old: World) -> None:
     lost = (FormerShard(project_id="p9", epoch=7),)
     await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
     await old.operator.new_history()

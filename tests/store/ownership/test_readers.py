@@ -35,7 +35,7 @@ async def reader(world: World, shard_id: str, *asked: WantedCertificate, **chang
     return await world.store.ownership.certificate_reader(shard_id=shard_id, wanted=asked, **(values | changes))
 
 
-async def test_what_a_load_balancer_of_the_shard_refers_to(world: World) -> None:
+async def test_certificate_of_a_load_balancer_of_the_shard_is_readable(world: World) -> None:
     shard_id, _ = await scene(world)
     found = await reader(world, shard_id, wanted(), wanted())
     expected = ReadableCertificate(
@@ -60,7 +60,7 @@ async def test_nothing_else(world: World) -> None:
     assert (await reader(world, shard_id, *asked)).readable == ()
 
 
-async def test_who_does_not_own_the_shard_learns_nothing(world: World) -> None:
+async def test_certificates_are_refused_to_all_but_the_owner_of_the_shard(world: World) -> None:
     shard_id, _ = await scene(world)
     await world.agent("a2", sealing_key=KEY)
     strangers: list[dict[str, Any]] = [

@@ -292,7 +292,7 @@ def is_mariadb(store: SqlStore) -> bool:
     return store.database.sync_engines()[0].dialect.name in MARIADB
 
 
-async def test_what_operators_look_for_in_all_projects_is_found_by_an_index(store: SqlStore) -> None:
+async def test_filters_over_all_projects_use_an_index(store: SqlStore) -> None:
     await fill(store)
     marker = (await store.tenants.list(LoadBalancer, ListQuery(limit=1))).items[0].id
     filters = {"name": "name-7", "vip_address": "10.0.1.1", "provisioning_status": "ERROR", "operating_status": "ERROR"}

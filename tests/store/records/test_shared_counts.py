@@ -85,7 +85,7 @@ async def test_of_many_that_find_it_old_one_counts_again(
     assert {each.content for each in found} <= {1, 2}
 
 
-async def test_what_is_too_old_is_given_to_nobody(store: SqlStore, other_store: SqlStore, asked: Questions) -> None:
+async def test_count_that_is_too_old_is_not_returned(store: SqlStore, other_store: SqlStore, asked: Questions) -> None:
     await of(store, asked).get()
     await change(store, counted_at=db_now() - 2 * LONG, claimed_until=db_now() + 5.0)
     waiting = asyncio.create_task(of(other_store, asked).get())
@@ -130,14 +130,14 @@ async def test_when_they_have_become_few_the_row_goes(store: SqlStore, asked: Qu
     assert await rows(store) == 0
 
 
-async def test_it_is_as_old_as_when_the_count_began(store: SqlStore, asked: Questions) -> None:
+async def test_age_of_a_count_begins_before_counting(store: SqlStore, asked: Questions) -> None:
     before = await store.database.read(lambda connection: connection.scalar(select(db_now())))
     await of(store, asked).get()
     counted_at = await store.database.read(lambda connection: connection.scalar(select(_table.c.counted_at)))
     assert counted_at is not None and counted_at >= before - 1.0
 
 
-async def test_what_another_version_kept_is_not_understood_and_counted_again(store: SqlStore, asked: Questions) -> None:
+async def test_unreadable_content_is_counted_again(store: SqlStore, asked: Questions) -> None:
     await of(store, asked).get()
     for content in ('{"a": 1}', "?"):
         await change(store, content=content)

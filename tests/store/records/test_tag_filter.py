@@ -72,7 +72,7 @@ async def test_tags_that_many_have_and_those_that_few_have_select_alike(
 
 
 @pytest.mark.parametrize("wanted", [{"every": ("a", "b")}, {"some": ("a", "b")}])
-async def test_what_few_have_is_found_by_an_index(store: SqlStore, wanted: dict[str, Any]) -> None:
+async def test_rare_tag_is_found_by_an_index(store: SqlStore, wanted: dict[str, Any]) -> None:
     for tags in (("a", "b"), ("b",), ()):
         await create(store, bare(tags=tags))
 

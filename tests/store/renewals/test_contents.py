@@ -45,7 +45,7 @@ async def one_due(world: World) -> DueCertificate:
     return due
 
 
-async def test_what_is_due_is_taken_once_until_the_next_time(world: World) -> None:
+async def test_due_certificate_is_taken_once_until_the_next_time(world: World) -> None:
     id_ = await world.certificate(await world.load_balancer(), "ref-1")
     due = await one_due(world)
     assert due == DueCertificate(id=id_, project_id=ProjectId("p1"), reference="ref-1", kind=CERTIFICATE)
@@ -64,7 +64,7 @@ async def test_controllers_share_the_work(world: World) -> None:
     assert sorted(references) == sorted(f"ref-{number}" for number in range(10))
 
 
-async def test_what_is_due_for_the_longest_time_comes_first(world: World) -> None:
+async def test_longest_due_certificate_comes_first(world: World) -> None:
     load_balancer = await world.load_balancer()
     for number in range(5):
         id_ = await world.certificate(load_balancer, f"ref-{number}", owner_id=f"listener-{number}")
@@ -72,7 +72,7 @@ async def test_what_is_due_for_the_longest_time_comes_first(world: World) -> Non
     assert {due.reference for due in await world.store.renewals.take_due(limit=2)} == {"ref-4", "ref-3"}
 
 
-async def test_what_nobody_uses_is_not_read(world: World) -> None:
+async def test_unused_certificate_is_not_read(world: World) -> None:
     await world.certificate(await world.load_balancer(), "ref-1")
     await world.db.write(lambda connection: connection.execute(schema.certificate_use.delete()))
     assert await world.store.renewals.take_due(limit=10) == ()
@@ -84,7 +84,7 @@ async def test_a_clock_that_was_set_back_delays_nothing_for_long(world: World) -
     assert (await one_due(world)).id == id_
 
 
-async def test_what_is_asked_for_is_due_at_once(world: World) -> None:
+async def test_requested_refresh_is_due_at_once(world: World) -> None:
     await world.certificate(await world.load_balancer(), "ref-1")
     await one_due(world)
     await world.store.renewals.check_now(ProjectId("p1"), "ref-1", CERTIFICATE)
@@ -152,7 +152,7 @@ async def test_a_row_that_went_meanwhile_is_no_error(world: World) -> None:
     assert await events(world) == []
 
 
-async def test_what_cannot_be_read_any_more_changes_nothing_and_is_told_once(world: World) -> None:
+async def test_unreadable_certificate_changes_nothing_and_is_reported_once(world: World) -> None:
     load_balancer = await world.load_balancer()
     id_ = await world.certificate(load_balancer, "ref-1")
     due = await one_due(world)

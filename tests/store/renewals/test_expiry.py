@@ -38,7 +38,9 @@ async def test_each_moment_is_told_once(world: World) -> None:
 
 
 @pytest.mark.parametrize(("days", "expected"), [(3.0, "expiring 7 d"), (-100.0, "expired")])
-async def test_what_is_found_late_is_told_once_as_it_is(world: World, days: float, expected: str) -> None:
+async def test_expiry_that_is_found_late_is_reported_once_at_its_stage(
+    world: World, days: float, expected: str
+) -> None:
     await ending_in(world, await world.certificate(await world.load_balancer(), "ref-1"), days)
     assert await told(world) == [expected]
     assert await told(world) == []
@@ -54,7 +56,7 @@ async def test_a_renewed_certificate_is_told_of_anew(world: World) -> None:
     assert await told(world) == ["expiring 7 d"]
 
 
-async def test_what_nobody_uses_or_has_no_end_is_not_told_of(world: World) -> None:
+async def test_unused_certificate_or_one_without_expiry_is_not_reported(world: World) -> None:
     id_ = await world.certificate(await world.load_balancer(), "ref-1")
     assert await told(world) == []
     await ending_in(world, id_, 5.0)

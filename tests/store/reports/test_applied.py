@@ -105,7 +105,7 @@ async def test_confirmed_newest_revision_is_active(world: World) -> None:
     assert (event.load_balancer_id, event.agent_id, event.environment) == (load_balancer.id, "a1", "east")
 
 
-async def test_what_a_device_without_traffic_holds_keeps_octavias_no_op_statuses(world: World) -> None:
+async def test_objects_on_a_device_without_traffic_keep_octavias_no_op_statuses(world: World) -> None:
     load_balancer, below = await with_tree(world)
     await world.add(
         Pool(id="unwatched", protocol="HTTP", lb_algorithm="ROUND_ROBIN", **_of(load_balancer)),
@@ -192,7 +192,7 @@ async def test_first_operating_statuses_follow_the_administrative_state(world: W
         assert (await world.row(table, id_)).operating_status == expected
 
 
-async def test_what_was_observed_is_not_guessed_again(world: World) -> None:
+async def test_observed_status_is_not_replaced_by_an_assumed_one(world: World) -> None:
     load_balancer, below = await with_tree(world)
     await world.change(schema.pool, below["pool"], operating_status="ERROR")
     await world.change(schema.load_balancer, load_balancer.id, operating_status="DEGRADED")
@@ -483,7 +483,7 @@ async def test_number_of_statements_does_not_depend_on_size(world: World, backen
     assert counts == ([few, few] if backend == "postgresql" else [10, 10])
 
 
-async def test_what_was_repaired_is_an_event_of_its_load_balancer(world: World) -> None:
+async def test_repair_is_an_event_of_its_load_balancer(world: World) -> None:
     await world.agent("a1")
     load_balancer = await world.placed()
     shard = await world.shard_of("p1")

@@ -33,7 +33,7 @@ async def confirmed(world: World, **changes: Any) -> str:
     return load_balancer.id
 
 
-async def test_what_devices_confirmed_and_are_to_keep_is_expected_page_by_page(world: World) -> None:
+async def test_expected_load_balancers_are_the_confirmed_ones_page_by_page(world: World) -> None:
     await world.agent("a1")
     ids = sorted([await confirmed(world) for _ in range(3)])
     deleted, leaving, bare, returning = [await confirmed(world) for _ in range(4)]
@@ -87,7 +87,7 @@ async def test_an_absent_load_balancer_is_an_error_with_all_below_it_until_it_is
     assert id_ in told[0].text and "east/1" in told[0].text
 
 
-async def test_what_is_being_made_or_removed_is_not_absent(world: World) -> None:
+async def test_load_balancer_being_created_or_deleted_is_not_absent(world: World) -> None:
     await world.agent("a1")
     new = (await world.placed()).id
     leaving = await confirmed(world)
@@ -96,7 +96,7 @@ async def test_what_is_being_made_or_removed_is_not_absent(world: World) -> None
     assert not await world.events("load_balancer_absent")
 
 
-async def test_what_changed_is_for_its_owner_to_look_at_unless_a_change_is_under_way(world: World) -> None:
+async def test_changed_load_balancer_is_hinted_to_its_owner_unless_a_change_is_pending(world: World) -> None:
     await world.agent("a1")
     await world.agent("a2")
     first, second, third = [await confirmed(world) for _ in range(3)]

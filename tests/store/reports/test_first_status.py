@@ -93,7 +93,7 @@ def test_members(connection: Connection, pool_id: str) -> None:
     ("table", "make"),
     [(schema.health_monitor, monitor), (schema.l7policy, l7policy), (schema.l7rule, l7rule)],
 )
-def test_what_nobody_observes(connection: Connection, table: Table, make: Any) -> None:
+def test_status_of_objects_that_no_device_observes(connection: Connection, table: Table, make: Any) -> None:
     children = cases(make)
     written = stored(connection, table, children, carries_traffic=True)
     for child in children:

@@ -237,7 +237,7 @@ async def test_a_late_report_of_somebody_who_is_no_owner_any_more_is_stale(world
     assert (await world.store.reports.record_observed(late)).stale
 
 
-async def test_what_is_found_late_is_not_noted_either(world: World) -> None:
+async def test_findings_of_an_overtaken_report_are_ignored(world: World) -> None:
     await world.agent("a1")
     load_balancer = await world.placed()
     await world.change(schema.load_balancer, load_balancer.id, applied_revision=1)

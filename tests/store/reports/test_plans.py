@@ -45,7 +45,7 @@ async def test_the_owners_answer_is_kept(scene: tuple[World, str]) -> None:
     assert await world.operator.plan_answer("q1") == PlanAnswer(devices=DEVICES, problem="x" * 1000)
 
 
-async def test_nobody_else_answers(scene: tuple[World, str]) -> None:
+async def test_plan_is_accepted_only_from_the_owner_of_the_shard(scene: tuple[World, str]) -> None:
     world, shard_id = scene
     for changes in (
         {"agent": "a2"},

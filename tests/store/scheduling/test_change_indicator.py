@@ -37,7 +37,7 @@ async def test_while_nothing_happens_it_stays_the_same_and_takes_one_statement(w
     assert (after.calm, after.marks) == (True, before.marks)
 
 
-async def test_it_counts_the_agents_that_have_missed_keepalives(world: World) -> None:
+async def test_indicator_counts_agents_with_missed_keepalives(world: World) -> None:
     before = await calm(world)
     await world.change(schema.agent, "a1", session_expires_at=db_now() + 200.0, session_ttl_seconds=5_000.0)
     after = await world.store.scheduling.change_indicator()
@@ -73,14 +73,16 @@ RESTLESS: dict[str, Callable[[World], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("what", RESTLESS)
-async def test_it_is_restless_while_time_alone_or_a_waiting_object_leads_to_a_decision(world: World, what: str) -> None:
+async def test_indicator_is_not_calm_while_time_or_a_waiting_object_leads_to_a_decision(
+    world: World, what: str
+) -> None:
     await calm(world)
     await RESTLESS[what](world)
     assert not (await world.store.scheduling.change_indicator()).calm
 
 
 @pytest.mark.parametrize("column", ["forced_down", "failback_asked", "admin_state_up"])
-async def test_what_operators_say_of_an_agent_is_a_mark(world: World, column: str) -> None:
+async def test_operators_settings_of_an_agent_change_the_marks(world: World, column: str) -> None:
     before = await calm(world)
     await world.change(schema.agent, "a1", **{column: column != "admin_state_up"})
     assert (await world.store.scheduling.change_indicator()).marks != before.marks

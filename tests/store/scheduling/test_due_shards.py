@@ -92,7 +92,7 @@ async def test_an_operators_decision_stands(world: World) -> None:
     assert await halted(world) == ""
 
 
-async def test_what_was_asked_home_is_ticked_off_when_it_is_there(world: World) -> None:
+async def test_failback_request_ends_when_the_shards_are_home(world: World) -> None:
     await world.agent("a2")
     await world.agent("a1")
     owner = await world.tenant()

@@ -158,7 +158,7 @@ async def test_shards_that_cannot_move_do_not_hide_others(world: World) -> None:
     assert await acting(world, "last") == "a2"
 
 
-async def test_what_is_bound_to_a_deleted_agents_host_gets_another_home(world: World) -> None:
+async def test_shard_bound_to_a_deleted_agent_gets_another_home(world: World) -> None:
     await world.agent("a1", reschedule=RescheduleMode.NEVER)
     await world.store.ownership.end_session("a1", "session-of-a1")
     await world.operator.delete_agent("a1")

@@ -90,7 +90,7 @@ async def test_the_port_of_its_vip_is_to_be_bound(world: World) -> None:
     assert (change.load_balancer_id, change.binding) == (waiting.id, True)
 
 
-async def test_who_serves_the_shard_by_then_is_told(world: World) -> None:
+async def test_joined_load_balancer_is_hinted_to_the_present_owner(world: World) -> None:
     await world.agent("a1")
     await world.agent("a2")
     await world.tenant()

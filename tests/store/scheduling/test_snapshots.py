@@ -61,7 +61,7 @@ async def test_unplaced_are_listed_oldest_first(world: World) -> None:
     assert await world.store.scheduling.unplaced(limit=1) == ((early.id, "east", "p2"),)
 
 
-async def test_those_waiting_for_a_dead_environment_do_not_hide_others(world: World) -> None:
+async def test_load_balancers_of_a_dead_environment_do_not_hide_others(world: World) -> None:
     await world.environment("west")
     await world.agent("a1")
     await world.load_balancer(provider="west", created_at=1.0)
@@ -361,7 +361,7 @@ async def test_a_host_declared_dead_loses_its_shards_at_once(world: World) -> No
     assert await assign_one(world.store, owner.shard_id, 1, "a2") is not None
 
 
-async def test_what_is_rebuilt_elsewhere_has_its_home_there(world: World) -> None:
+async def test_shard_that_is_rebuilt_elsewhere_has_its_home_there(world: World) -> None:
     await world.agent("a1")
     await world.agent("a2")
     owner = await world.tenant()

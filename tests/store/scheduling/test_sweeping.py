@@ -47,7 +47,7 @@ async def test_overdue_one_keeps_the_reason_why_it_waited(world: World) -> None:
     assert row.status_reason == "not confirmed by its device within 100 s; still being retried: device b: no connection"
 
 
-async def test_those_in_time_active_or_unplaced_are_left(world: World) -> None:
+async def test_sweeper_leaves_objects_in_time_active_or_unplaced(world: World) -> None:
     await world.agent("a1")
     await world.placed()
     confirmed = await world.placed()
@@ -59,7 +59,7 @@ async def test_those_in_time_active_or_unplaced_are_left(world: World) -> None:
     assert len(seen.sent) == 1
 
 
-async def test_what_is_not_pending_is_not_read(world: World) -> None:
+async def test_sweeper_reads_pending_objects_only(world: World) -> None:
     if world.db.sync_engines()[0].dialect.name != "postgresql":
         pytest.skip("its plans name conditions of indexes")
 
@@ -132,7 +132,7 @@ async def test_owners_of_what_waits_for_long_are_found_with_their_observer(world
     assert await hosts_of_waiting(world) == sorted(hosts[id_] for id_ in owners | observers)
 
 
-async def test_what_is_confirmed_or_not_placed_waits_for_no_agent(world: World) -> None:
+async def test_confirmed_or_unplaced_load_balancer_waits_for_no_agent(world: World) -> None:
     await world.agent("a1")
     confirmed = await world.placed()
     await world.report(applied(confirmed.id))

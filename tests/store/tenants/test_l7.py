@@ -128,7 +128,7 @@ async def test_other_listeners_keep_their_places(store: SqlStore) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"), [({"redirect_pool_id": "nope"}, "Pool nope"), ({"listener_id": "x"}, "listener_id")]
 )
-async def test_what_a_policy_cannot_become_is_refused(
+async def test_impossible_change_of_a_policy_is_refused(
     store: SqlStore, stored: LoadBalancerTree, changes: dict[str, Any], words: str
 ) -> None:
     with pytest.raises((NotFound, Invalid), match=words):
@@ -226,7 +226,9 @@ async def test_a_member_touches_the_listeners_whose_policies_send_to_its_pool(st
     assert pending(await store.tenants.tree(root.load_balancer.id, project_id=None)) == {"Member", "Pool", "Listener"}
 
 
-async def test_what_the_device_refuses_is_error_and_heals(store: SqlStore, stored: LoadBalancerTree) -> None:
+async def test_rule_that_the_device_refuses_is_in_error_until_it_is_corrected(
+    store: SqlStore, stored: LoadBalancerTree
+) -> None:
     root, rule = stored.load_balancer.id, stored.l7rules[0]
     change = await store.tenants.update_child(L7Rule, rule.id, {"value": "/x"}, project_id=None)
     await report(store, root, change.revision, "no")
@@ -236,7 +238,9 @@ async def test_what_the_device_refuses_is_error_and_heals(store: SqlStore, store
 
 
 @pytest.mark.parametrize("kind", [Listener, L7Policy])
-async def test_what_is_below_goes_with_it(store: SqlStore, stored: LoadBalancerTree, kind: Any) -> None:
+async def test_policies_and_rules_are_deleted_with_their_parent(
+    store: SqlStore, stored: LoadBalancerTree, kind: Any
+) -> None:
     row: Any = stored.listeners[0] if kind is Listener else stored.l7policies[0]
     change = await store.tenants.delete_child(kind, row.id, project_id=None)
     now = await store.tenants.tree(stored.load_balancer.id, project_id=None)

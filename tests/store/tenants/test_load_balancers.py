@@ -27,7 +27,7 @@ async def test_an_update_raises_the_revision_and_answers_what_is_there_now(store
     assert change.owner.shard_id == SHARD
 
 
-async def test_what_was_never_applied_stays_pending_create(store: SqlStore) -> None:
+async def test_change_before_the_first_confirmation_stays_pending_create(store: SqlStore) -> None:
     await placed(store)
     root = (await create(store, bare())).load_balancer
 
@@ -69,7 +69,7 @@ async def test_why_it_waits_for_a_place_survives_an_update(store: SqlStore) -> N
     assert await column(store, schema.load_balancer, root.id, "pending_deadline") is None
 
 
-async def test_what_is_fixed_cannot_be_updated(store: SqlStore) -> None:
+async def test_fixed_attribute_of_a_load_balancer_cannot_be_updated(store: SqlStore) -> None:
     root = (await create(store, bare())).load_balancer
 
     with pytest.raises(Invalid, match="provider"):

@@ -19,7 +19,7 @@ from tests.store.conftest import statements_of
         (HealthMonitor, "Health Monitor"),
     ],
 )
-async def test_what_is_not_there_is_named(store: SqlStore, kind: type[object], title: str) -> None:
+async def test_unknown_object_is_not_found_by_its_kind_and_id(store: SqlStore, kind: type[object], title: str) -> None:
     with pytest.raises(NotFound, match=rf"^{title} nope not found\.$"):
         await store.tenants.get(kind, "nope", project_id=None)
 
@@ -55,7 +55,7 @@ async def test_another_project_sees_nothing(store: SqlStore) -> None:
 
 
 @pytest.mark.parametrize("kind", [LoadBalancer, Listener, Pool, Member, HealthMonitor])
-async def test_what_serves_an_object_is_one_query_away(store: SqlStore, kind: type[object]) -> None:
+async def test_load_balancer_of_an_object_is_found_by_one_query(store: SqlStore, kind: type[object]) -> None:
     it = await create(store)
     await create(store)
     rows = (it.load_balancer, *it.listeners, *it.pools, *it.members, *it.health_monitors)
@@ -100,7 +100,7 @@ async def test_statistics_are_summed(store: SqlStore) -> None:
     assert (one.bytes_in, one.bytes_out) == (1, 2)
 
 
-async def test_what_was_never_counted_is_zero(store: SqlStore) -> None:
+async def test_statistics_without_a_report_are_zero(store: SqlStore) -> None:
     stored = await create(store)
 
     assert await store.tenants.statistics(stored.load_balancer.id) == ListenerStatistics()

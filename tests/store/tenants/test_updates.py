@@ -66,7 +66,7 @@ async def test_an_update_changes_the_object_and_touches_its_parents(
     assert changed(await store.tenants.tree(stored.load_balancer.id, project_id=None)) == pending | {"LoadBalancer"}
 
 
-async def test_what_is_fixed_cannot_be_updated(store: SqlStore, stored: LoadBalancerTree) -> None:
+async def test_fixed_attribute_of_a_listener_cannot_be_updated(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(Invalid, match="protocol_port"):
         await store.tenants.update_child(Listener, stored.listeners[0].id, {"protocol_port": 1}, project_id=None)
 

@@ -95,9 +95,7 @@ async def test_a_new_load_balancer_on_a_port_that_is_there_is_told_of_too(store:
     assert port is not None and port.options.security_group_ids == ("web",)
 
 
-async def test_what_its_controller_did_not_tell_is_taken_by_one_of_the_others(
-    store: SqlStore, other_store: SqlStore
-) -> None:
+async def test_port_change_of_a_dead_controller_is_taken_by_another(store: SqlStore, other_store: SqlStore) -> None:
     root = (await create(store)).load_balancer
     before, _ = await now_and_due(store)
     await changed(store, root.id, vip_sg_ids=("a",))
@@ -113,7 +111,7 @@ async def test_what_its_controller_did_not_tell_is_taken_by_one_of_the_others(
     assert await take(other_store) == (root.id,)
 
 
-async def test_it_goes_with_its_load_balancer(store: SqlStore) -> None:
+async def test_port_change_is_deleted_with_its_load_balancer(store: SqlStore) -> None:
     root = (await create(store)).load_balancer
     await changed(store, root.id, vip_sg_ids=("a",))
     await store.tenants.delete_load_balancer(root.id, cascade=True, project_id=None)

@@ -85,7 +85,7 @@ async def test_a_tree_uses_what_its_parts_refer_to(store: SqlStore) -> None:
     assert "www.example.org" in kept.facts
 
 
-async def test_what_was_taken_unread_has_no_rows(store: SqlStore) -> None:
+async def test_unread_reference_has_no_rows(store: SqlStore) -> None:
     await store.tenants.create_load_balancer(with_tls(), None)
     assert await uses(store) == set() and await rows(store) == {}
 
@@ -197,7 +197,7 @@ async def test_a_load_balancer_has_only_so_many(store: SqlStore, database_url: s
         await narrow.close()
 
 
-async def test_what_has_no_references_costs_no_statement(store: SqlStore) -> None:
+async def test_objects_without_references_cost_no_statement(store: SqlStore) -> None:
     with statements_of(store.database) as seen:
         made = await create(store)
         await store.tenants.update_child(Listener, made.listeners[0].id, {"name": "other"}, project_id=None)

@@ -108,7 +108,7 @@ def test_one_that_is_changed_faster_than_its_device_is_written_gets_on() -> None
         assert len(state.earlier_changes) < 100, "what is confirmed is forgotten"
 
 
-def test_what_is_older_than_the_row_remembers_proves_nothing() -> None:
+def test_report_of_a_forgotten_change_is_ignored() -> None:
     state = NEW
     for number in range(1, EARLIER_CHARACTERS_MAX // 10):
         state = raised(state, number)
@@ -125,7 +125,7 @@ def test_an_agent_of_the_version_before_says_no_change() -> None:
     ("revision", "change_id", "expected"),
     [(5, change(5), False), (5, change(6), True), (6, change(6), True), (4, change(9), False), (6, "", False)],
 )
-def test_what_the_database_had_confirmed_and_does_not_know_proves_that_it_lost_commits(
+def test_unknown_change_at_a_confirmed_revision_proves_lost_commits(
     revision: int, change_id: str, expected: bool
 ) -> None:
     outcome = Applied(load_balancer_id="lb", revision=revision, change_id=change_id)
@@ -158,7 +158,7 @@ async def test_every_change_leaves_its_mark_in_the_statement_that_raises_the_rev
     assert await world.db.read(definition) == (3, row.change_id)
 
 
-async def test_what_a_row_remembers_is_bounded(world: World) -> None:
+async def test_remembered_changes_of_a_row_are_bounded(world: World) -> None:
     await world.agent("a1")
     lb = await world.placed(change_id=change(1))
     table = schema.load_balancer

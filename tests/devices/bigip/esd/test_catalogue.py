@@ -53,7 +53,7 @@ async def test_a_change_of_files_makes_its_users_due(tmp_path: Path) -> None:
     assert rig.catalogue.news().due == {}
 
 
-async def test_who_no_longer_uses_it_is_not_due(tmp_path: Path) -> None:
+async def test_load_balancer_that_no_longer_uses_a_changed_service_is_not_due(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     rig.write(web={})
     await rig.catalogue.definitions_for((user(1, "web"), user(2, "web")))

@@ -20,7 +20,7 @@ def test_objects_on_every_device_make_it_usable() -> None:
     assert found.types["lbaas_persist"] == "ltm/persistence/hash"
 
 
-def test_what_one_device_lacks_is_named() -> None:
+def test_object_missing_on_one_device_is_a_problem_that_names_device_and_object() -> None:
     found = verified(WEB, {"one": GOOD, "two": {**GOOD, "ltm/rule": frozenset()}})
     assert found.problem == (
         "a.json: enhanced service 'web': lbaas_irule: '/Common/r': device two has no ltm/rule of that name; "

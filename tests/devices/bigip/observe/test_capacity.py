@@ -75,7 +75,7 @@ async def test_objects_are_counted_as_they_come_and_go(rig: BigIpRig) -> None:
     assert (await agent.capacity(COUNTS))["tenant_count"] == 0
 
 
-async def test_what_others_put_on_the_device_counts_too(rig: BigIpRig) -> None:
+async def test_objects_of_other_programs_count_in_the_capacity(rig: BigIpRig) -> None:
     await rig.hands.call("POST", "auth/partition", {"name": "foreign"})
     for kind, body in (
         ("ltm/virtual-address", {"name": "v", "partition": "foreign", "address": "10.66.0.1"}),

@@ -89,12 +89,12 @@ def test_a_certificate_without_intermediates_has_no_chain() -> None:
     assert not planned(observed, tls_service(names={"ref-a": BARE}), brought=()).operations
 
 
-def test_what_the_device_holds_need_not_be_brought() -> None:
+def test_certificate_on_the_device_is_not_uploaded_again() -> None:
     definition = tls_service(names={"ref-a": A})
     assert not planned(made(definition), definition, brought=()).operations
 
 
-def test_what_is_lacking_is_named_and_the_load_balancer_left_as_it_is() -> None:
+def test_load_balancer_with_missing_certificate_stays_unchanged_and_names_it() -> None:
     observed = made(tls_service(names={"ref-a": A}), service(2))
     renewed = tls_service(names={"ref-a": B}, revision=2)
     (waiting, other) = rendered(observed, renewed, service(2, members=4), brought=())
@@ -114,7 +114,7 @@ def test_a_half_that_is_missing_is_brought_again() -> None:
     assert (step.verb, step.key.type) == (Verb.CREATE, KEY_FILE)
 
 
-def test_what_waits_for_the_rest_keeps_what_is_there() -> None:
+def test_files_stay_while_another_certificate_of_the_load_balancer_is_missing() -> None:
     observed = made(tls_service(names={"ref-a": A}))
     definition = tls_service(
         names={"ref-a": B, "ref-b": C}, listeners=(tls_listener(sni_container_refs=("ref-b",)),), revision=2
@@ -205,7 +205,7 @@ tenants = st.tuples(definitions(1), definitions(2), definitions(3))
 
 @settings(max_examples=40, deadline=None)
 @given(before=tenants, wanted=tenants, held=st.booleans(), complete=st.booleans())
-def test_what_is_referred_to_is_there_and_nothing_else(
+def test_files_exist_before_they_are_referred_to_and_only_those(
     before: tuple[ServiceDefinition, ...], wanted: tuple[ServiceDefinition, ...], held: bool, complete: bool
 ) -> None:
     observed = made(*before)

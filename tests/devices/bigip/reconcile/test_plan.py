@@ -142,7 +142,7 @@ def foreign(kind: str, name: str, description: str) -> ObservedObject:
     )
 
 
-def test_what_has_no_mark_or_anothers_is_no_orphan() -> None:
+def test_object_without_our_mark_is_no_orphan() -> None:
     strangers = [
         foreign("ltm/pool", "dev_pool-9", ""),
         foreign("ltm/pool", "dev_pool-8", "evenkeel:dev_a:pool:lb-8:pool-8"),

@@ -59,7 +59,7 @@ def owner(item: ObservedObject) -> str:
 
 @many
 @given(before=tenants, wanted=tenants, complete=st.booleans())
-def test_what_is_wanted_is_there_afterwards_attribute_by_attribute(
+def test_plan_makes_each_wanted_object_equal_in_every_attribute(
     before: Services, wanted: Services, complete: bool
 ) -> None:
     observed = in_its_own_words(made(*before))
@@ -75,7 +75,9 @@ def test_what_is_wanted_is_there_afterwards_attribute_by_attribute(
 
 @many
 @given(before=tenants, others=strangers(), wanted=tenants, complete=st.booleans())
-def test_what_others_own_is_never_touched(before: Services, others: Observed, wanted: Services, complete: bool) -> None:
+def test_plan_never_touches_objects_of_others(
+    before: Services, others: Observed, wanted: Services, complete: bool
+) -> None:
     observed = {**made(*before), **others}
     todo = planned(observed, *wanted, complete=complete)
     result = after(observed, todo.operations)

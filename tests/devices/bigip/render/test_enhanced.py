@@ -93,7 +93,7 @@ def test_both_tcp_profiles_have_their_sides() -> None:
 @pytest.mark.parametrize(
     "tags", [{"ctcp": "tcp-wan"}, {"stcp": "tcp-lan"}, {"irule": ["r"]}, {"policy": ["p"]}, {"cssl_profile": "c"}]
 )
-def test_what_reads_the_stream_makes_fast_l4_a_full_proxy(tags: dict[str, Any]) -> None:
+def test_enhanced_service_that_reads_the_stream_replaces_fast_l4(tags: dict[str, Any]) -> None:
     assert "/Common/fastL4" in profiles(**TCP)
     assert "/Common/fastL4" not in profiles(esd(**tags), **TCP)
 
@@ -232,7 +232,9 @@ TERMINATED: dict[str, Any] = {"protocol": "TERMINATED_HTTPS"}
         ({"fallback_persist": "source_addr"}, {}, "it needs session persistence"),
     ],
 )
-def test_what_contradicts_the_listener_is_a_problem(tags: dict[str, Any], changes: dict[str, Any], said: str) -> None:
+def test_enhanced_service_that_contradicts_the_listener_is_a_problem(
+    tags: dict[str, Any], changes: dict[str, Any], said: str
+) -> None:
     found = rendered(esd(**tags), **changes)
     assert found.objects == ()
     assert found.problem.startswith("listener listener-1: enhanced service 'web': ")

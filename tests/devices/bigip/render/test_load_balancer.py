@@ -111,7 +111,7 @@ def test_equal_definitions_render_equal_and_names_of_users_stay_off_the_device()
 
 
 @pytest.mark.parametrize("protocol", ["TCP", "HTTPS"])
-def test_what_is_not_http_passes_through(protocol: str) -> None:
+def test_listener_without_http_uses_fast_l4(protocol: str) -> None:
     definition = service(listeners=(listener(protocol=protocol),), pools=(pool(protocol=protocol),))
     assert profile_names(definition) == ["/Common/fastL4"]
 
@@ -153,7 +153,7 @@ def test_a_limit_of_no_connections_disables_the_virtual_server() -> None:
     assert virtual(service(listeners=(listener(connection_limit=-1),)))["connectionLimit"] == 0
 
 
-def test_what_is_administratively_down() -> None:
+def test_admin_down_disables_the_objects_on_the_device() -> None:
     assert attributes(service(admin_state_up=False), "ltm/virtual-address dev_lb-1")["enabled"] == "no"
     for definition in (
         service(admin_state_up=False),
@@ -273,7 +273,9 @@ def test_other_timeouts_make_a_transport_profile(client: int, server: int, secon
         (service(vip=Vip(address="x", subnet_id="s", network_id="n", port_id="p")), "vip_address"),
     ],
 )
-def test_what_cannot_be_done_names_field_and_value(definition: ServiceDefinition, words: str) -> None:
+def test_impossible_definition_is_a_problem_that_names_field_and_value(
+    definition: ServiceDefinition, words: str
+) -> None:
     rendered = render(definition, NAMES)
     assert words in rendered.problem and not rendered.objects
 

@@ -159,7 +159,7 @@ def test_no_name_of_a_cookie_becomes_code(one: str, other: str, type_: str) -> N
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a;b", 'a"b', "a[b]", "a{b}", "a\\b", "a\nb", "é", "x" * 256])
-def test_what_is_no_name_of_a_cookie_is_refused(name: str) -> None:
+def test_invalid_cookie_name_is_refused(name: str) -> None:
     assert "cookie_name" in render(of_pool(session_persistence=sticky("APP_COOKIE", cookie_name=name)), NAMES).problem
 
 

@@ -25,6 +25,6 @@ def test_members_get_a_header_first(protocol: str, version: str, header: str) ->
 
 
 @pytest.mark.parametrize("kind", ["HTTP", "TCP", "TLS-HELLO"])
-def test_so_do_checks(kind: str) -> None:
+def test_checks_of_a_proxy_pool_send_the_proxy_header(kind: str) -> None:
     assert "PROXY UNKNOWN" in attributes("TCP", "PROXY", kind)
     assert r"\\x0d\\x0a\\x0d\\x0a\\x00" in attributes("TCP", "PROXYV2", kind)

@@ -101,7 +101,7 @@ def test_a_usual_listener_where_tls_ends() -> None:
     ]
 
 
-def test_what_must_be_on_the_device() -> None:
+def test_needs_are_all_certificates_that_the_definition_refers_to() -> None:
     definition = tls_service(
         names=KNOWN,
         listeners=(
@@ -365,6 +365,6 @@ def test_a_monitor_of_type_https_where_members_are_spoken_to_in_the_clear() -> N
         (tls_service(names=KNOWN, listeners=(tls_listener(default_pool_id=None, id="l"),)), ""),
     ],
 )
-def test_what_cannot_be_done_is_named(definition: ServiceDefinition, reason: str) -> None:
+def test_impossible_tls_setting_is_a_problem_with_the_reason(definition: ServiceDefinition, reason: str) -> None:
     assert reason in render(definition, NAMES).problem
     assert bool(reason) == bool(render(definition, NAMES).problem)

@@ -30,7 +30,7 @@ def test_servers_answer_with_a_handshake(tmp_path: Path, version: ssl.TLSVersion
     assert answer(tmp_path, version).startswith(expected)
 
 
-def test_it_is_written_in_the_notation_of_monitors() -> None:
+def test_client_hello_is_written_in_the_notation_of_monitors() -> None:
     text = notation(client_hello())
     assert re.fullmatch(r"(\\x[0-9a-f]{2})+", text) and text.startswith("\\x16\\x03\\x01")
     assert len(client_hello()) == 5 + int.from_bytes(client_hello()[3:5]) and len(text) < 1_000

@@ -49,7 +49,7 @@ async def guards_and_floors(rig: BigIpRig, device: str) -> tuple[list[str], list
     return [name for name in guards if "guard_" in name], [name for name in floors if "floor_dev_" in name]
 
 
-async def test_it_goes_from_every_device_and_former_owners_stay_refused_on_each(synced: BigIpRig) -> None:
+async def test_empty_partition_is_removed_from_every_device_and_former_owners_stay_refused(synced: BigIpRig) -> None:
     stale, agent = synced.owner(**QUICK), synced.owner(**QUICK)
     await stale.apply(batch(service(), epoch=1, complete=True))
     assert await emptied(agent, 2) == Retirement()
@@ -99,7 +99,7 @@ async def emptied_until_refused(agent: Owner) -> bool:
         return True
 
 
-async def test_it_stays_while_a_device_is_away_and_goes_when_that_is_back(synced: BigIpRig) -> None:
+async def test_empty_partition_stays_until_all_devices_are_back(synced: BigIpRig) -> None:
     agent = synced.owner(**QUICK)
     await agent.apply(batch(service(), complete=True))
     peer = max(synced.emulator.devices.values(), key=lambda device: device.url).name  # the first one is written

@@ -191,7 +191,7 @@ async def test_a_strangers_edit_is_not_pushed_over_or_along_unless_forced(synced
     assert devices[copy].objects("ltm/pool", "Common") == ["/Common/strangers"]
 
 
-async def test_what_an_agent_that_died_did_not_push_is_pushed_by_the_next_one(synced: BigIpRig) -> None:
+async def test_unpushed_changes_of_a_dead_agent_are_pushed_by_the_next_owner(synced: BigIpRig) -> None:
     agent = synced.owner(**{**QUICK, "sync_timeout": "0.1"})
     fault = synced.emulator.faults.add(Fault(kind="mcpd_lost", method="POST", path="/mgmt/tm/cm$"))
     with pytest.raises(DeviceUnavailable):

@@ -91,7 +91,7 @@ def test_a_pool_without_a_member_that_works_is_in_error() -> None:
     assert found["p1"] == found["lb"] == "ERROR"
 
 
-def test_what_is_meant_to_be_down_is_offline_and_degrades_nothing() -> None:
+def test_listener_or_pool_that_is_meant_to_be_down_is_offline_and_degrades_nothing() -> None:
     note = Note(listeners_down=("l2",), pools_idle=("p2",))
     idle = backend(server("m2", up=False), name="p2")
     found = statuses(together(partition(frontend(), backend(server()), idle, note=note)))

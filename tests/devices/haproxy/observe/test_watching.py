@@ -70,7 +70,7 @@ def questions(daemon: FakeDaemon) -> list[str]:
     ],
     ids=["an event of ours", "some are no longer kept", "another life of the daemon"],
 )
-async def test_it_returns(daemon: FakeDaemon, group: Device, news: wire.DaemonEvents) -> None:
+async def test_watch_returns_at_an_event(daemon: FakeDaemon, group: Device, news: wire.DaemonEvents) -> None:
     script(daemon, news)
     await group.observe()
     async with asyncio.timeout(60):
@@ -78,7 +78,7 @@ async def test_it_returns(daemon: FakeDaemon, group: Device, news: wire.DaemonEv
     assert questions(daemon) == ["/v1/events?after=10&wait=25"]
 
 
-async def test_it_goes_on_waiting_while_nothing_of_ours_happens(daemon: FakeDaemon, group: Device) -> None:
+async def test_watch_goes_on_while_events_concern_other_environments(daemon: FakeDaemon, group: Device) -> None:
     script(daemon, wire.DaemonEvents(newest=10), wire.DaemonEvents(newest=12, events=(event(12, "dev_a_p"),)))
     await group.observe()
     waiting = asyncio.create_task(group.changed())

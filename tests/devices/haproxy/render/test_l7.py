@@ -48,7 +48,7 @@ DEFAULT, SHOP, IMAGES = "member-1-1", "member-1-2", "member-1-3"
         (policy(1, *(rule(number) for number in range(51))), ["51", "50"]),
     ],
 )
-def test_what_is_not_possible_is_refused_by_name(wanted: ServiceL7Policy, words: list[str]) -> None:
+def test_impossible_rule_is_refused_by_name(wanted: ServiceL7Policy, words: list[str]) -> None:
     problem = render(judged(wanted)).problem
     for word in words:
         assert word in problem

@@ -73,7 +73,7 @@ def on_monitor(**changes: Any) -> ServiceDefinition:
         (on_monitor(expected_codes="2xx"), "expected_codes '2xx'"),
     ],
 )
-def test_what_is_not_possible_is_refused_by_name(definition: ServiceDefinition, text: str) -> None:
+def test_impossible_definition_is_refused_by_name(definition: ServiceDefinition, text: str) -> None:
     found = render(definition)
     assert found.load_balancer is None and text in found.problem
 

@@ -64,7 +64,7 @@ VERIFIED: dict[str, Any] = {
         (reencrypted(alpn_protocols=("h3",)), ["pool pool-1", "alpn_protocols", "h3"]),
     ],
 )
-def test_what_is_not_possible_is_refused_by_name(wanted: ServiceDefinition, words: list[str]) -> None:
+def test_impossible_tls_setting_is_refused_by_name(wanted: ServiceDefinition, words: list[str]) -> None:
     problem = render(wanted, CONTENTS).problem
     for word in words:
         assert word in problem
@@ -97,7 +97,7 @@ def test_a_renewed_certificate_changes_contents_and_identities_alone() -> None:
     assert [one.kind for one, other in zip(before.files, after.files, strict=True) if one != other] == ["certificate"]
 
 
-def test_what_is_not_used_is_not_asked_for() -> None:
+def test_unused_certificate_reference_is_not_requested() -> None:
     down = service(
         listeners=(tls_listener(admin_state_up=False),),
         pools=(tls_pool(tls_enabled=False, tls_container_ref="own", ca_tls_container_ref="members"),),

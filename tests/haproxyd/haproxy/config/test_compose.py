@@ -122,7 +122,7 @@ async def test_culprits_are_found_among_many():
     assert len(asked) < 30
 
 
-async def test_those_bad_only_together_are_all_named():
+async def test_load_balancers_that_clash_together_are_all_named():
     async def check(names):
         return "clash" if len(names) == 2 else ""
 

@@ -16,5 +16,5 @@ def test_names_are_those_of_the_first_certificate_in_lower_case() -> None:
     "content",
     ["", "no PEM", "-----BEGIN CERTIFICATE-----\n????\n-----END CERTIFICATE-----", certificate("a.test")[:200]],
 )
-def test_what_cannot_be_read_has_none(content: str) -> None:
+def test_unreadable_certificate_has_no_names(content: str) -> None:
     assert shown_for(content) == frozenset()

@@ -121,7 +121,7 @@ def test_a_server_that_was_added_is_taken_out_and_deleted() -> None:
     assert (found.command.text, drift.to_delete) == ("set server a-b/s2 state maint", {("a-b", "s2")})
 
 
-def test_what_is_not_there_needs_a_reload() -> None:
+def test_missing_server_needs_a_reload() -> None:
     with pytest.raises(NeedsReload, match="server b-b/s1 is not there") as reason:
         server_drift(config("a", "b"), server_states(HEAD + row("a-b", "s1")))
     assert reason.value.load_balancer_id == "b"

@@ -48,7 +48,7 @@ def test_a_payload_has_no_empty_line_that_would_end_it(text):
 
 
 @pytest.mark.parametrize("text", ["show info;show stat", "show\ninfo", "show info <<", "", " show info", "a\\ b"])
-def test_what_could_become_two_commands_does_not_go_in(text):
+def test_text_that_could_become_two_commands_is_refused(text):
     with pytest.raises(ValueError, match="not a command"):
         request_of(text)
 
@@ -95,7 +95,7 @@ async def test_an_answer_that_is_none_says_so(tmp_path, answer, reason):
             await cli.command("show servers state")
 
 
-async def test_nobody_there_says_so(tmp_path):
+async def test_missing_socket_is_haproxy_down(tmp_path):
     with pytest.raises(HaproxyDown, match="does not answer"):
         await MasterCli(tmp_path / "m", timeout_seconds=20, answer_bytes_max=1000).command("show info")
 

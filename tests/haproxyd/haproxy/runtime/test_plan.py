@@ -44,7 +44,7 @@ def texts(after, **how):
     return [command.text for command in result.commands]
 
 
-def test_what_is_so_already_takes_nothing():
+def test_unchanged_load_balancer_needs_no_command():
     assert planned(LB) == planned(change(LB, revision=2))
     assert not planned(LB).commands and not planned(LB).reason
 
@@ -192,7 +192,7 @@ def test_authorities_and_lists_change_where_haproxy_survives_it(kind, word):
         assert bool(planned(with_file("b\n"), before=with_file("a\n"), binary=binary).reason) == (binary is not NEW)
 
 
-def test_what_is_sent_is_in_no_text():
+def test_secrets_of_commands_are_in_no_text():
     (rotated, _) = planned(change(LB, files=(LB.files[0], change(LB.files[1], content="SECRET-KEY\n")))).commands
     assert "SECRET" not in repr(rotated)
     assert "SECRET" not in rotated.shown("Unknown command: 'SECRET-KEY'\n")

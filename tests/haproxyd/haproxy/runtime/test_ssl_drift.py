@@ -36,7 +36,7 @@ def test_every_file_is_asked_for_and_read_again() -> None:
     assert seen.fingerprints == {"a.pem": fingerprints(A)}
 
 
-def test_what_is_as_it_should_be_is_not_found() -> None:
+def test_matching_certificates_are_no_drift() -> None:
     assert ssl_drift(BOTH, shown("a.pem", A) + shown("b.pem", B) + LIST) == ()
     assert ssl_drift(config(file("a.pem", "no PEM")), LIST + shown("a.pem", B) + shown("b.pem", B)) == ()
     chain = config(file("a.pem", A + without_key(B)), file("b.pem", B))
@@ -58,7 +58,7 @@ def test_another_certificate_is_found_and_undone() -> None:
         (shown("a.pem", A) + shown("b.pem", B) + LIST.replace("\n\n", "\nc.pem\n\n"), "list l.list was changed"),
     ],
 )
-def test_what_is_missing_needs_a_reload(text: str, reason: str) -> None:
+def test_missing_certificate_needs_a_reload(text: str, reason: str) -> None:
     with pytest.raises(NeedsReload, match=reason) as raised:
         ssl_drift(BOTH, text)
     assert raised.value.load_balancer_id == "lb"

@@ -85,7 +85,7 @@ def test_a_file_has_one_whole_line_of_20_columns_for_each_server_in_service_befo
 
 
 @given(backends, st.lists(rows, max_size=6))
-def test_what_a_configuration_says_is_written_as_it_says_it(backend: wire.Backend, rows: list[Row]) -> None:
+def test_configured_columns_of_the_state_file_are_the_configurations(backend: wire.Backend, rows: list[Row]) -> None:
     by_name = {server.name: server for server in backend.servers}
     for row in table(kept_states(config(backend), shown(*rows))):
         server = by_name[row["srv_name"]]

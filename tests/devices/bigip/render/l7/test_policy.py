@@ -94,7 +94,7 @@ def test_one_policy_with_a_rule_for_each_and_one_for_the_rest() -> None:
         (to_pool(1), {"pools": (pool(1), pool(2, tls_enabled=True))}),
     ],
 )
-def test_what_a_policy_cannot_say_is_an_irule(one: ServiceL7Policy, changes: dict[str, Any]) -> None:
+def test_rule_that_no_ltm_policy_expresses_becomes_an_irule(one: ServiceL7Policy, changes: dict[str, Any]) -> None:
     found = objects(judged(to_pool(9, rule(value="/sayable")), one, **changes))
     assert POLICY not in found
     assert {record["name"] for record in found[DATA_GROUP].attributes["records"]} >= {"1.rules", "2.rules"}
@@ -129,7 +129,7 @@ def test_nothing_that_can_match_is_nothing() -> None:
         (policy(1, *(rule(number) for number in range(51))), ["51", "50"]),
     ],
 )
-def test_what_is_not_possible_is_refused_by_name(one: ServiceL7Policy, words: list[str]) -> None:
+def test_impossible_rule_is_refused_by_name(one: ServiceL7Policy, words: list[str]) -> None:
     found = problem(judged(one))
     for word in words:
         assert word in found

@@ -38,7 +38,9 @@ def matches(expression: str, text: str) -> bool:
         (r"}|]x", "}", "x"),
     ],
 )
-def test_what_both_flavours_have(expression: str, matching: str, other: str) -> None:
+def test_expression_of_both_flavours_matches_alike_in_python_and_tcl(
+    expression: str, matching: str, other: str
+) -> None:
     assert re.search(expression, matching)
     assert not re.search(expression, other)
     assert matches(expression, matching)
@@ -81,7 +83,7 @@ def test_classes_by_name() -> None:
         (r"\x4", "two hexadecimal"),
     ],
 )
-def test_what_differs_is_refused(expression: str, reason: str) -> None:
+def test_expression_that_tcl_reads_otherwise_is_refused(expression: str, reason: str) -> None:
     with pytest.raises(NotPossible, match=reason):
         tcl_regex(expression)
 

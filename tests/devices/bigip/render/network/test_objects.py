@@ -231,7 +231,7 @@ async def test_a_member_that_leaves_a_network_takes_it_along_and_brings_it_back(
         assert "net/vlan vlan-102" in seen[0][0] and "net/vlan vlan-102" not in seen[1][0]
 
 
-async def test_what_a_device_cannot_do_concerns_one_load_balancer_only() -> None:
+async def test_impossible_network_is_the_error_of_its_load_balancer_only() -> None:
     async with bigip("bigip-1") as rig:
         owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
         await rig.hands.call("POST", "net/vlan", {"name": "hand-made", "tag": 104})
@@ -347,7 +347,7 @@ async def cost(rig: BigIpRig, *work: Awaitable[Any]) -> dict[str, int]:
     return {device: sum(counted[device][kind] for kind in ("reads", "writes", "stats")) for device in counted}
 
 
-async def test_what_it_costs_each_device_of_a_pair() -> None:
+async def test_first_load_balancer_in_a_network_takes_25_requests_for_each_device_of_a_pair() -> None:
     """From nothing, with listener, pool, monitor and three members: 25 requests at most; a second one 7."""
     async with bigip("bigip-1", "bigip-2", ha="pair", ha_type="pair") as rig:
         for number, device in enumerate(rig.emulator.devices, 1):
