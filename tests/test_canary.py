@@ -73,6 +73,6 @@ def test_a_daemons_folder_of_keys_in_memory_is_not_searched() -> None:
     assert canary.take_findings() == [f"the planted private key is in {folder / 'other' / 'key'}"]
 
 
-def test_what_a_test_printed_is_searched() -> None:
+def test_output_of_a_test_is_searched() -> None:
     canary.search_texts("a test", ["harmless", f"{written(Encoding.PEM, FORMS[0])!r}"])
     assert canary.take_findings() == ["the planted private key is in the output of a test"]

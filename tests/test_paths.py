@@ -151,7 +151,7 @@ def _folders_of_code() -> Iterator[tuple[str, Path]]:
 
 
 @pytest.mark.parametrize("exempt", [*ELSEWHERE.items(), *WITH_NEIGHBOURS.items()], ids=lambda one: one[0])
-def test_what_is_exempt_is_there_needs_it_and_its_test_exists(exempt: tuple[str, tuple[str, str]]) -> None:
+def test_exempt_path_exists_needs_it_and_its_test_exists(exempt: tuple[str, tuple[str, str]]) -> None:
     path, (test, reason) = exempt
     assert at(test).is_file() and reason
     assert path in all_modules() or (path in folders_with_logic() and not has_tests(path))

@@ -199,9 +199,7 @@ def guards(found: dict[str, Any]) -> list[str]:
     return [name.rpartition(" ")[2] for name in found if "evenkeel_guard_" in name]
 
 
-async def test_what_was_changed_by_hand_is_put_right_and_what_is_somebody_elses_stays(
-    cluster: Cluster, tenant: Tenant
-) -> None:
+async def test_manual_changes_are_repaired_and_foreign_objects_stay(cluster: Cluster, tenant: Tenant) -> None:
     first, second = cluster.emulator.devices
     where = partition(tenant)
     wanted = await content(cluster, first, where)

@@ -84,7 +84,7 @@ class Shop:
         return await self.held() == set(self.ids) and set((await self.shown()).values()) == {("ACTIVE", "ONLINE")}
 
 
-async def test_what_a_daemon_lost_is_put_again_at_once(cluster: Cluster, tmp_path: Path) -> None:
+async def test_lost_or_older_state_of_a_daemon_is_restored_at_once(cluster: Cluster, tmp_path: Path) -> None:
     async with session() as http:
         shop = Shop(cluster, Tenant(http, cluster.controllers, "shop"))
         await shop.open()

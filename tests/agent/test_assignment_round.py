@@ -30,7 +30,7 @@ def test_the_last_page_may_be_empty() -> None:
     assert assigned.take(page(after="b")) and assigned.complete
 
 
-def test_what_changed_since_the_first_page_may_be_missing() -> None:
+def test_round_keeps_the_revision_of_its_first_page() -> None:
     assigned = begun(revision=7)
     assert assigned.take(page("d", after="b", revision=9))
     assert assigned.complete and assigned.revision == 7

@@ -46,7 +46,7 @@ async def test_figures_stand_beside_their_limits() -> None:
     assert device.asked == [("tenant_count", "ssltps")]
 
 
-async def test_it_is_measured_once_an_interval() -> None:
+async def test_capacity_is_measured_once_an_interval() -> None:
     gauge, device, memory, clock = scene(POLICY)
     await gauge.measure()
     memory.figures["tenant_count"] = 8.0

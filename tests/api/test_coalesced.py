@@ -40,7 +40,7 @@ async def test_requests_during_a_computation_share_the_next_one() -> None:
     assert await shared.get(computation) == 4
 
 
-async def test_who_waits_for_a_computation_gets_its_failure_too_and_it_is_not_kept() -> None:
+async def test_failed_computation_fails_for_all_waiting_and_is_not_kept() -> None:
     now = 0.0
     kept: Recent[int] = Recent(5.0, now_seconds=lambda: now)
     computation = Computation()

@@ -38,7 +38,9 @@ async def test_a_network_is_declared_changed_and_deleted(api: Client) -> None:
         ({"unknown": 1}, "unknown"),
     ],
 )
-async def test_what_cannot_be_is_refused_with_field_and_value(api: Client, changes: dict[str, Any], field: str) -> None:
+async def test_invalid_network_is_refused_with_field_and_value(
+    api: Client, changes: dict[str, Any], field: str
+) -> None:
     assert field in (await api.post(NETWORKS, {"network": {**VLAN, **changes}}, 400))["faultstring"]
     assert not (await api.get(NETWORKS))["networks"]
 

@@ -81,7 +81,7 @@ def test_figures_of_capacity_are_numbers_that_can_be_compared() -> None:
         (report_of(value="1e999", limit="1"), "malformed"),
     ],
 )
-def test_what_cannot_be_understood_is_rejected_with_a_reason(raw: bytes, reason: str) -> None:
+def test_unreadable_message_is_rejected_with_a_reason(raw: bytes, reason: str) -> None:
     with pytest.raises(MessageRejected, match=reason) as failure:
         decode(raw)
     assert "secret" not in str(failure.value)

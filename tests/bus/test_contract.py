@@ -234,7 +234,7 @@ async def test_a_message_of_the_largest_size_arrives(transport: Transport) -> No
     ],
     ids=["garbage", "unknown-type", "version-far-ahead"],
 )
-async def test_what_cannot_be_understood_is_set_aside_at_once(transport: Transport, raw: bytes) -> None:
+async def test_unreadable_message_is_dead_lettered_at_once(transport: Transport, raw: bytes) -> None:
     bus = await transport.bus()
     recorder = Recorder()
     await bus.consume(transport.queue, recorder, concurrency=1)

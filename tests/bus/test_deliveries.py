@@ -30,7 +30,7 @@ async def test_a_reply_goes_to_who_asked() -> None:
     assert await _work(_done) == DeliveryOutcome(reply_to="r", replies=(encode(Done(), message_id="m"),))
 
 
-async def test_nobody_is_answered_who_did_not_ask() -> None:
+async def test_message_without_reply_address_gets_no_answer() -> None:
     assert await _work(_done, raw=encode(CALL, message_id="m")) == DeliveryOutcome()
 
 
@@ -62,7 +62,7 @@ async def test_a_handler_that_takes_too_long_is_a_failure(monkeypatch: pytest.Mo
     assert (await _work(hang)).retry_seconds is not None
 
 
-async def test_what_is_logged_holds_no_body() -> None:
+async def test_logs_of_deliveries_contain_no_body() -> None:
     with structlog.testing.capture_logs() as lines:
         await _work(_fail)
         await _work(_fail, deliveries=MAX_DELIVERIES)

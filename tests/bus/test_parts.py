@@ -52,7 +52,7 @@ async def test_parts_of_two_answers_to_one_call_are_not_mixed() -> None:
     assert future.result() == answer(2)
 
 
-async def test_what_nobody_waits_for_is_not_kept() -> None:
+async def test_parts_of_an_abandoned_call_are_dropped() -> None:
     calls = PendingCalls()
     calls.open("c")
     first, *rest = parts_of(answer(1))

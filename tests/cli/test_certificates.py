@@ -41,7 +41,7 @@ def test_certificates_are_listed_shown_and_deleted(stub: Stub, evenkeel: Run) ->
 
 
 @pytest.mark.parametrize("reference", ["www", "p1/www", "directory://p1", "directory:///www", "directory://p1/"])
-def test_what_is_no_reference_is_refused(stub: Stub, evenkeel: Run, reference: str) -> None:
+def test_invalid_reference_is_refused(stub: Stub, evenkeel: Run, reference: str) -> None:
     ran = evenkeel("certificate", "show", reference)
 
     assert ran.code == 2
@@ -60,7 +60,7 @@ def test_files_that_cannot_be_sent_are_refused(stub: Stub, evenkeel: Run, tmp_pa
     assert stub.asked == []
 
 
-def test_those_that_expire_are_listed_whatever_the_key_manager(stub: Stub, evenkeel: Run) -> None:
+def test_expiring_certificates_are_listed_for_all_key_managers(stub: Stub, evenkeel: Run) -> None:
     row = {"reference": "ref-1", "project_id": "p1", "subject": "CN=www", "not_after": "2027-01-01T00:00:00"}
     stub.on("GET", "/references?expiring_days=30", {"references": [row]})
     stub.on("GET", "/references?expiring_days=7&project_id=p1", {"references": []})

@@ -253,7 +253,7 @@ def test_a_bad_endpoint_ends_with_2(evenkeel: Run) -> None:
     assert evenkeel("status", endpoint="somewhere").code == 2
 
 
-def test_nobody_there_ends_with_3(evenkeel: Run) -> None:
+def test_unreachable_endpoint_ends_with_exit_code_3(evenkeel: Run) -> None:
     ran = evenkeel("status", endpoint="http://127.0.0.1:1")
     assert ran.code == 3
     assert "Connection refused" in ran.err

@@ -22,7 +22,7 @@ def on(stub: Stub, *services: dict[str, Any], query: str = "") -> None:
     stub.on("GET", f"/enhanced_services{query}", {"enhanced_services": list(services)})
 
 
-def test_they_are_listed(stub: Stub, evenkeel: Run) -> None:
+def test_enhanced_services_are_listed(stub: Stub, evenkeel: Run) -> None:
     on(stub, service(agent("h-1"), agent("h-2", "no such tag"), agreed=False), query="?environment=dev")
     ran = evenkeel("esd", "list", "--environment", "dev", "-f", "json")
     assert ran.code == 0
@@ -55,7 +55,7 @@ def test_one_of_several_environments_has_to_be_named(stub: Stub, evenkeel: Run) 
     assert "no agent has an enhanced service 'gone'" in evenkeel("esd", "show", "gone").err
 
 
-def test_what_agents_have_is_checked(stub: Stub, evenkeel: Run) -> None:
+def test_check_without_a_directory_checks_the_agents(stub: Stub, evenkeel: Run) -> None:
     on(stub, service(agent("h-1")))
     assert (evenkeel("esd", "check").code, evenkeel("esd", "check").out) == (0, "no problems\n")
     on(stub, service(agent("h-1"), agent("h-2", x=[]), agreed=False), service(agent("h-1", "not JSON"), name=""))

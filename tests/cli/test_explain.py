@@ -100,7 +100,7 @@ def test_a_load_balancer_is_explained(stub: Stub, evenkeel: Run) -> None:
     assert ran.code == 1 and "no live agent serves it" in ran.err
 
 
-def test_its_place_in_line_and_the_next_try_are_shown(stub: Stub, evenkeel: Run) -> None:
+def test_explain_shows_the_queue_position_and_the_next_try(stub: Stub, evenkeel: Run) -> None:
     refused = FINE | {"provisioning_status": "ERROR", "status_reason": "device big-1: refused", "ahead": 4}
     stub.on("GET", f"/loadbalancers/{ID}/agent", {"hosting": refused})
     shown = json.loads(evenkeel("explain", ID, "-f", "json").out)

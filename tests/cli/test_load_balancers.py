@@ -20,7 +20,7 @@ WEB: dict[str, Any] = {
 }
 
 
-def test_those_of_all_projects_are_listed_with_filters_on_the_server(stub: Stub, evenkeel: Run) -> None:
+def test_list_of_all_projects_is_filtered_by_the_server(stub: Stub, evenkeel: Run) -> None:
     path = "/loadbalancers?project_id=p&provisioning_status=ACTIVE&limit=1000"
     stub.on("GET", path, {"loadbalancers": [WEB]}, base="/v2/lbaas")
     ran = evenkeel("loadbalancer", "list", "--project", "p", "--status", "ACTIVE", "-f", "json")

@@ -16,7 +16,7 @@ def planned(*devices: dict[str, Any]) -> dict[str, Any]:
     return {"plan": {"load_balancer_id": LB, "agent_id": "a", "host": "h", "devices": every}}
 
 
-def test_what_is_and_what_would_be_is_shown_for_each_device(stub: Stub, evenkeel: Run) -> None:
+def test_plan_shows_present_and_wanted_values_of_each_device(stub: Stub, evenkeel: Run) -> None:
     made = {**STEP, "verb": "create", "attributes": [{"name": "slot", "present": "", "wanted": "7"}]}
     gone = {**STEP, "verb": "delete", "name": "/dev_p1/old", "attributes": []}
     stub.on(

@@ -40,7 +40,7 @@ def test_ids_are_whole_where_they_are_asked_for(evenkeel: Run, words: tuple[str,
     assert SHARD in evenkeel("shard", "list", *words).out
 
 
-def test_those_that_nobody_serves(evenkeel: Run) -> None:
+def test_unserved_shards_are_listed(evenkeel: Run) -> None:
     assert evenkeel("shard", "list", "--unserved", "-f", "value", "-c", "id").out.split() == [OTHER]
 
 

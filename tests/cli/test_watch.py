@@ -8,7 +8,7 @@ from tests.cli.stub import Stub
 STATUS = {"message_broker": "connected", "halted": [], "devices": [], "countdowns": [], "problems": []}
 
 
-def test_it_shows_again_until_it_is_interrupted(stub: Stub, evenkeel: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watch_repeats_until_it_is_interrupted(stub: Stub, evenkeel: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.on("GET", "/status", {"status": STATUS})
     pauses: list[float] = []
 
@@ -22,7 +22,7 @@ def test_it_shows_again_until_it_is_interrupted(stub: Stub, evenkeel: Run, monke
     assert (ran.code, ran.out.split(), pauses) == (0, ["connected"] * 3, [1.0] * 3)
 
 
-def test_it_goes_on_while_no_controller_answers(stub: Stub, evenkeel: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watch_goes_on_while_no_controller_answers(stub: Stub, evenkeel: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.on("GET", "/agents", {"faultcode": "Server", "faultstring": "database"}, status=503)
 
     def sleep(_: float) -> None:

@@ -28,7 +28,7 @@ def test_there_is_one_for_each_process() -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
-def test_it_starts_a_command_and_waits_until_that_is_ready(unit: Path) -> None:
+def test_unit_starts_its_command_and_waits_until_it_is_ready(unit: Path) -> None:
     command, *arguments = value(unit, "ExecStart").split()
     assert Path(command).name == unit.stem and unit.stem in PROJECT["project"]["scripts"]
     assert arguments == ["--config-file", f"/etc/evenkeel/{unit.stem.removeprefix('evenkeel-')}.ini"]

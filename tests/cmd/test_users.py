@@ -113,7 +113,7 @@ def test_comments_and_other_users_stay(tmp_path: Path, monkeypatch: pytest.Monke
         (("list",), "No such file"),
     ],
 )
-def test_what_is_not_allowed_is_told_and_writes_nothing(
+def test_refused_user_command_writes_nothing(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

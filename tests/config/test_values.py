@@ -41,7 +41,7 @@ def test_values_come_as_text_or_in_their_types(given: dict[str, object]) -> None
     assert checked_values(DECLARED, given) == {**DEFAULTS, **wanted}
 
 
-def test_what_is_not_given_is_the_default() -> None:
+def test_missing_value_is_the_default() -> None:
     assert checked_values(DECLARED, {}) == DEFAULTS
     assert checked_values(DECLARED, {"name": None}) == DEFAULTS
 
@@ -83,7 +83,7 @@ def test_a_password_file_stands_for_the_password(tmp_path: Path) -> None:
             checked_values(DECLARED, given)
 
 
-def test_what_is_allowed_is_said_for_people() -> None:
+def test_allowed_values_are_described() -> None:
     assert [allowed_values(option) for option in DECLARED] == [
         "",
         "plain, odd",

@@ -50,7 +50,7 @@ async def test_an_answer_holds_what_fits_in_bytes_and_at_least_one() -> None:
 
 
 @pytest.mark.parametrize("takes_parts", [True, False])
-async def test_what_an_agent_cannot_take_is_said_and_the_others_are_sent(takes_parts: bool) -> None:
+async def test_oversized_definition_is_replaced_by_its_reason_and_others_are_sent(takes_parts: bool) -> None:
     services = [service("a", 2), service("b", 2000), service("c", 2)]
     reply = await answered(services, takes_parts=takes_parts, max_message_bytes=65536)
     if takes_parts:
@@ -123,7 +123,7 @@ async def test_a_fault_of_the_database_is_left_to_redelivery() -> None:
         await callbacks(StoreUnavailable("down")).handle(KEEPALIVE)
 
 
-async def test_what_is_not_for_controllers_is_refused() -> None:
+async def test_message_for_agents_is_refused() -> None:
     reply = await callbacks(None).handle(m.AssignmentsHint())
     assert isinstance(reply, m.Refused)
 
@@ -154,7 +154,7 @@ async def test_an_epoch_that_can_be_nobodys_is_refused_before_anything_is_asked(
     assert reply.reason.startswith(field) and "9007199254740992" in reply.reason
 
 
-async def test_what_no_database_could_store_is_refused_and_not_delivered_again() -> None:
+async def test_call_that_cannot_be_stored_is_refused_and_not_redelivered() -> None:
     reply = await callbacks(Invalid("a text holds a character that cannot be stored")).handle(KEEPALIVE)
     assert isinstance(reply, m.Refused) and reply.code == "invalid"
 

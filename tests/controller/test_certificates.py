@@ -125,7 +125,7 @@ def callback(database: Database, manager: Manager | None, **settings: Any) -> Ce
     return CertificateCallback(store, store, manager, ControllerSettings(**settings))
 
 
-async def test_what_the_shard_refers_to_is_read_in_its_projects_name_and_sealed_for_the_session() -> None:
+async def test_certificates_of_the_shard_are_read_for_its_project_and_sealed_for_the_session() -> None:
     manager = Manager()
     kinds = (
         wanted("ref-a"),
@@ -141,7 +141,7 @@ async def test_what_the_shard_refers_to_is_read_in_its_projects_name_and_sealed_
     assert opened[2].revocation_list == "x" * 100_000
 
 
-async def test_what_is_given_is_logged_without_its_content() -> None:
+async def test_given_certificate_is_logged_without_its_content() -> None:
     with capture_logs() as logs:
         await callback(Database("ref-a"), Manager()).answer(call(wanted("ref-a")))
     (line,) = logs
@@ -150,14 +150,14 @@ async def test_what_is_given_is_logged_without_its_content() -> None:
     assert "the key itself" not in str(logs)
 
 
-async def test_what_no_load_balancer_of_the_shard_refers_to_is_not_even_read() -> None:
+async def test_certificate_without_a_load_balancer_of_the_shard_is_not_read() -> None:
     manager = Manager()
     answer = await callback(Database("ref-a"), manager).answer(call(wanted("ref-a"), wanted("ref-b")))
     assert answer.sealed.keys() == {"of ref-a"} and manager.asked == [("ref-a", "t")]
     assert answer.problems == {"of ref-b": "ref-b: load balancer lb-1 does not refer to it"}
 
 
-async def test_who_does_not_own_the_shard_is_given_nothing() -> None:
+async def test_certificates_are_not_read_for_a_session_without_the_shard() -> None:
     database, manager = Database("ref-a"), Manager()
     database.lost = True
     with pytest.raises(SessionLost):
@@ -234,13 +234,13 @@ async def test_only_so_many_calls_and_reads_are_under_way() -> None:
     assert len((await made.answer(call(wanted("ref-a")))).sealed) == 1
 
 
-async def test_what_is_asked_for_beyond_the_limit_is_not_answered() -> None:
+async def test_certificates_beyond_the_limit_of_a_call_are_not_answered() -> None:
     many = [wanted(f"r{n}") for n in range(m.CERTIFICATES_PER_CALL + 30)]
     answer = await callback(Database(), Manager()).answer(call(*many))
     assert len(answer.problems) == m.CERTIFICATES_PER_CALL
 
 
-async def test_what_does_not_fit_the_answer_is_said() -> None:
+async def test_certificate_that_does_not_fit_the_answer_is_a_problem() -> None:
     lists = [wanted(name, kind=CertificateKind.REVOCATION_LIST) for name in SIX[:3]]
     made = callback(Database(*SIX[:3]), Manager(), max_message_bytes=300_000)
     answer = await made.answer(call(*lists, takes_parts=False))

@@ -150,7 +150,7 @@ async def test_subnets_that_are_not_there_are_asked_for_once_in_a_call() -> None
 
 
 @pytest.mark.parametrize("error", [NetworkUnavailable("Neutron is away"), Conflict("no free address")])
-async def test_what_the_network_service_refuses_is_the_problem_of_those_who_need_it(error: Exception) -> None:
+async def test_refusal_of_the_network_service_is_the_problem_of_its_load_balancers(error: Exception) -> None:
     store, service = Store(Needs(ports={"lb-1": (port(0),)})), Service()
     service.error = error
     await made(store, service).read(CALL, limit=10)

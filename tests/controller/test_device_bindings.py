@@ -58,14 +58,14 @@ async def test_ports_are_bound_to_the_newest_host() -> None:
     assert ports.hosts == {"port-a": "host-1", "port-b": "host-2"} and not store.hosts
 
 
-async def test_what_is_to_be_bound_nowhere_is_forgotten() -> None:
+async def test_port_without_a_host_is_not_bound() -> None:
     store, ports = Store(), Ports()
     store.hosts["a"] = None
     await look(store, ports)
     assert not ports.hosts and not store.hosts
 
 
-async def test_it_is_tried_again_until_it_worked() -> None:
+async def test_binding_is_retried_until_it_succeeds() -> None:
     store, ports = Store(a="host-1"), Ports()
     ports.error = Conflict("no")
     await look(store, ports)

@@ -74,7 +74,7 @@ async def test_a_new_one_is_placed_and_one_that_waits_for_its_shard_is_not() -> 
 
 
 @pytest.mark.parametrize("problem", [StoreUnavailable("away"), RuntimeError("a bug")])
-async def test_what_goes_wrong_after_the_commit_is_not_the_tenants_business(problem: Exception) -> None:
+async def test_failure_after_the_commit_does_not_reach_the_tenant(problem: Exception) -> None:
     around = Neighbours()
     around.problem = problem
     await driver(around).accepted(change(placed=False, tree=TREE))

@@ -41,7 +41,7 @@ def test_children_are_in_the_order_in_which_they_are_read() -> None:
     assert definition(tree).service == definition_of(replace(tree, listeners=(listener(1), listener(2))))
 
 
-def test_what_only_the_database_knows_stays_there() -> None:
+def test_definition_with_certificates_or_without_vip_is_not_inlined() -> None:
     tree = LoadBalancerTree(load_balancer=ROOT)
     assert inlined_definition(change(tree, None)) is None
     assert inlined_definition(change(replace(tree, load_balancer=replace(ROOT, vip=None)))) is None

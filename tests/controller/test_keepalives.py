@@ -56,7 +56,7 @@ def call(agent_id: str) -> Keepalive:
     return Keepalive(agent_id=agent_id, session_id="s")
 
 
-async def test_those_that_arrive_together_are_answered_together() -> None:
+async def test_keepalives_that_arrive_together_are_one_round() -> None:
     store = Store()
     subject = rounds(store)
     answers = await asyncio.gather(*(subject.answer(call(f"a{number}")) for number in range(ROUND_MAX + 7)))

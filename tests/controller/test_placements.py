@@ -110,7 +110,7 @@ async def test_a_shard_that_nobody_serves_is_joined_and_nobody_is_told() -> None
     assert (around.joined, around.told) == ([["a"]], [])
 
 
-async def test_what_could_not_join_is_decided() -> None:
+async def test_load_balancer_that_could_not_join_is_placed_by_a_decision() -> None:
     around = Around()
     around.shards["lab", "t", None] = SHARD
     around.lost = {"b"}
@@ -141,7 +141,7 @@ async def test_after_a_takeover_the_new_owner_is_told_and_asks_for_the_definitio
     assert around.told == [("a", False)]
 
 
-async def test_who_waits_at_the_end_is_told_so() -> None:
+async def test_waiting_placements_are_cancelled_at_the_end() -> None:
     around: Any = Around()
     around.shards["lab", "t", None] = SHARD
     around.go_on.clear()

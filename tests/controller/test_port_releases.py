@@ -51,13 +51,13 @@ async def look(store: Any, ports: Any) -> None:
     await PortReleases(store, ports).look()
 
 
-async def test_what_is_due_is_given_back_and_forgotten() -> None:
+async def test_due_claim_deletes_its_port_and_is_removed() -> None:
     store, ports = Store(due("a"), due("b", port_id="p")), Ports("a", "b", "other")
     await look(store, ports)
     assert (store.due, ports.names) == ([], {"other"})
 
 
-async def test_it_is_tried_again_until_the_network_service_answers() -> None:
+async def test_release_is_retried_until_the_network_service_answers() -> None:
     store, ports = Store(due()), Ports("lb")
     ports.down = True
     with pytest.raises(NetworkUnavailable):

@@ -62,7 +62,7 @@ def renewals(database: Database, manager: Manager) -> tuple[Renewals, Driver]:
     return Renewals(store, manager, driver), driver
 
 
-async def test_what_is_due_is_read_and_what_follows_is_announced() -> None:
+async def test_due_references_are_read_and_their_changes_announced() -> None:
     database, manager = Database("same", "new"), Manager()
     made, driver = renewals(database, manager)
     await made.look()
@@ -77,7 +77,7 @@ async def test_all_that_is_due_is_read_at_once_some_at_a_time() -> None:
     assert len(database.found) == 3 * DUE_PER_PAGE + 1 and manager.most <= 4
 
 
-async def test_what_cannot_be_read_is_noted_and_the_others_are_read() -> None:
+async def test_unreadable_reference_is_noted_and_others_are_read() -> None:
     database, manager = Database("gone", "there"), Manager()
     manager.failures["gone"] = CertificateNotFound("gone")
     made, driver = renewals(database, manager)

@@ -48,7 +48,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("patient")
-async def test_what_arrives_during_a_transaction_is_the_next_one() -> None:
+async def test_reports_during_a_transaction_are_the_next_one() -> None:
     reports = Reports()
     reports.open.clear()
     at = rounds(reports)
@@ -64,7 +64,7 @@ async def test_what_arrives_during_a_transaction_is_the_next_one() -> None:
 
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("problem", [Invalid("a NUL"), ZeroDivisionError()], ids=["refused", "unexpected"])
-async def test_what_cannot_be_recorded_costs_its_own_report_only(problem: Exception) -> None:
+async def test_report_that_cannot_be_recorded_costs_no_other(problem: Exception) -> None:
     reports = Reports()
     reports.problems["x1"] = problem
     at = rounds(reports)

@@ -172,7 +172,7 @@ async def test_a_tenants_group_keeps_it_though_none_of_its_agents_is_up() -> Non
     assert at.store.placed == [("lb-1", "t", 1, None)]
 
 
-async def test_what_holds_for_everybody_is_looked_up_once_and_written_on_all() -> None:
+async def test_common_blocker_is_computed_once_and_written_on_all() -> None:
     at = Bench()
     at.store.waiting = [(f"lb-{n}", "lab", f"t{n}") for n in range(4)]
     at.store.views = {"t0": [OPEN], **{f"t{n}": [FULL] for n in (1, 2, 3)}}
@@ -309,7 +309,7 @@ async def test_homes_stay_by_option() -> None:
     assert at.store.handovers == []
 
 
-async def test_who_observes_a_group_of_other_reach_looks_again() -> None:
+async def test_observer_of_a_group_with_changed_reach_checks_again() -> None:
     at = Bench()
     at.store.due = DueWork(now_seconds=0.0, reach=(("lab", 1),))
     await at.scheduler.tick()

@@ -82,7 +82,7 @@ class Network:
         self.has.setdefault(port_id, []).append(options.qos_policy_id)
 
 
-async def test_what_was_accepted_here_is_told_at_once() -> None:
+async def test_accepted_port_change_is_sent_at_once() -> None:
     store, network = Store(due("gold")), Network()
     ports = VipPortUpdates(store, store, network)
     ports.changed("lb")
@@ -91,7 +91,7 @@ async def test_what_was_accepted_here_is_told_at_once() -> None:
     assert (network.has, store.ports) == ({"port-lb": ["gold"]}, {})
 
 
-async def test_what_others_left_is_told_too() -> None:
+async def test_port_changes_of_other_controllers_are_sent_too() -> None:
     store, network = Store(due("a", name="x"), due("b", name="y")), Network()
     store.found = ("x", "y", "gone")
     await VipPortUpdates(store, store, network).look()
@@ -108,7 +108,7 @@ async def test_a_change_that_comes_meanwhile_is_told_after_it() -> None:
 
 
 @pytest.mark.parametrize("error", [NetworkUnavailable("down"), Conflict("no such policy")])
-async def test_what_could_not_be_told_is_told_later(error: Exception) -> None:
+async def test_failed_port_change_is_sent_later(error: Exception) -> None:
     store, network = Store(due("gold")), Network()
     network.error = error
     ports = VipPortUpdates(store, store, network)

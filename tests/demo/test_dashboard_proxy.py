@@ -52,7 +52,7 @@ async def stage(tmp_path: Path, controllers: list[str]) -> AsyncIterator[Stage]:
     cluster.close()
 
 
-async def test_it_answers_before_there_is_a_controller(stage: Stage) -> None:
+async def test_proxy_answers_before_a_controller_runs(stage: Stage) -> None:
     assert urlsplit(stage.proxy.url).hostname == "127.0.0.1"
     status, text = await stage.ask("/ui/")
     assert (status, "starting" in text) == (503, True)
@@ -96,12 +96,12 @@ async def test_controls_need_the_token_and_the_address(stage: Stage) -> None:
         ([], "action"),
     ],
 )
-async def test_what_is_not_offered_is_refused(stage: Stage, body: Any, told: str) -> None:
+async def test_control_that_is_not_offered_is_refused(stage: Stage, body: Any, told: str) -> None:
     stage.controls.offered = True
     status, text = await stage.control(body)
     assert (status, told in text) == (409, True)
 
 
-async def test_they_are_not_offered_while_the_story_is_told(stage: Stage) -> None:
+async def test_controls_are_refused_while_the_scenario_runs(stage: Stage) -> None:
     status, text = await stage.control({"action": "kill", "host": "host-1"})
     assert (status, "scenario" in text) == (409, True)

@@ -56,7 +56,7 @@ async def test_closing_ends_the_haproxys_of_the_directory_and_no_others(
     assert not removed.exists()
 
 
-async def test_they_end_with_a_starter_that_was_killed(
+async def test_processes_end_with_a_starter_that_was_killed(
     tmp_path: Path, lookalikes: list[subprocess.Popen[bytes]]
 ) -> None:
     lookalikes.append(lookalike(tmp_path))

@@ -24,7 +24,7 @@ def test_a_second_demo_is_refused_while_the_first_runs(tmp_path: Path) -> None:
         pass
 
 
-def test_somebody_elses_directory_is_left_alone(tmp_path: Path) -> None:
+def test_foreign_directory_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").touch()
     with pytest.raises(DirectoryInUse, match="not made by the demo"), fresh_home(tmp_path):
         pass

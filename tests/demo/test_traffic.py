@@ -68,7 +68,7 @@ async def test_a_connection_closed_without_an_answer_is_a_failure() -> None:
     assert counts.first_failure
 
 
-async def test_nobody_there_is_a_failure() -> None:
+async def test_refused_connection_is_a_failed_request() -> None:
     with socket.socket() as nobody:  # the port is taken, so that nobody else listens on it meanwhile
         nobody.bind(("127.0.0.1", 0))
         port = nobody.getsockname()[1]
@@ -85,7 +85,7 @@ async def test_a_status_other_than_200_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize("head", ["", "SSH-2.0-x", "HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\nContent-Length: x"])
-def test_what_is_not_an_answer_with_a_length_is_refused(head: str) -> None:
+def test_answer_without_a_length_is_refused(head: str) -> None:
     with pytest.raises(RequestFailed, match="not an HTTP answer"):
         parsed_head(head)
 

@@ -42,7 +42,7 @@ def test_two_that_claim_one_shard_are_found() -> None:
     assert found == ["b reports that it serves shard s at epoch 1, which is not its own"]
 
 
-def test_what_is_not_active_is_named() -> None:
+def test_objects_that_are_not_active_are_named() -> None:
     rows = [
         {"id": "1", "name": "web", "provisioning_status": "ACTIVE"},
         {"id": "2", "name": "", "provisioning_status": "ERROR"},

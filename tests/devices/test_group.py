@@ -138,7 +138,7 @@ async def test_a_partitions_trouble_is_no_doubt_in_its_device(error: DeviceUnava
     assert (device.reach.doubt is error) is doubted
 
 
-async def test_somebody_newer_outweighs_a_lost_guard_and_a_lost_guard_everything_else() -> None:
+async def test_newer_owner_outweighs_a_lost_guard_and_a_lost_guard_other_errors() -> None:
     newer, older, lost = StaleOwner("p", 9), StaleOwner("p", 3), GuardLost("a", "p", 1)
     for errors, expected in (((lost, older, newer), newer), ((ValueError(), lost), lost)):
         devices = [Device(str(number), error=error) for number, error in enumerate(errors)]

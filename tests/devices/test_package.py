@@ -108,7 +108,7 @@ class TestJsonFile(DeviceContract):
         return JsonFileRig(tmp_path)
 
 
-async def test_its_options_come_from_a_section_of_its_own_and_count(installed: Path, tmp_path: Path) -> None:
+async def test_options_of_a_package_come_from_its_section_and_take_effect(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "seal").write_text("s3al\n")
     text = f"[jsonfile]\ndirectory = {tmp_path}\nprefix = mine\nseal_password_file = {tmp_path}/seal\n"
     assert driver_options(read(tmp_path, text)) == {

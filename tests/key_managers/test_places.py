@@ -39,7 +39,7 @@ def test_a_reference_leads_back_to_its_place(project_id: str, name: str) -> None
         ),
     ],
 )
-def test_what_could_lead_elsewhere_is_no_place(project_id: str, name: str) -> None:
+def test_name_that_could_lead_elsewhere_is_no_place(project_id: str, name: str) -> None:
     assert place_of("vault", f"vault://{project_id}/{name}") is None
     with pytest.raises(Invalid, match=r"field/attribute (project_id|name)\. "):
         checked_place("vault", project_id, name)

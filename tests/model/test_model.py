@@ -57,6 +57,6 @@ def test_a_takeover_that_can_get_stuck_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sought", SOUGHT)
-def test_what_the_locks_are_for_does_come_up(tmp_path: Path, sought: str) -> None:
+def test_situations_that_the_locks_are_for_are_reached(tmp_path: Path, sought: str) -> None:
     found = spin.search(tmp_path, (*EPOCHS, sought), liveness=False)
     assert "assertion violated 0" in found.text or "assertion violated (0)" in found.text

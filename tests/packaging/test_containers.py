@@ -71,7 +71,7 @@ def test_the_emulators_image_runs_it_with_its_own_libraries_only() -> None:
     assert "aiohttp==" in locked and "sqlalchemy" not in locked.lower()
 
 
-def test_what_images_take_from_the_package_is_in_the_package() -> None:
+def test_files_that_images_take_are_in_the_package() -> None:
     text = (CONTAINERS / "Containerfile").read_text()
     shared = (PACKAGING.parent / "pyproject.toml").read_text()
     for name in set(re.findall(r"share/evenkeel/containers/([\w.-]+)", text)):

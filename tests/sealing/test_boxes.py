@@ -36,7 +36,7 @@ CONTENTS = st.builds(
 
 
 @given(CONTENTS)
-def test_what_is_sealed_is_what_is_opened(content: CertificateContent) -> None:
+def test_opened_box_has_the_sealed_content(content: CertificateContent) -> None:
     box = seal(content, OURS.public_key, FOR)
     assert OURS.open(box, FOR) == content
     assert box != seal(content, OURS.public_key, FOR)
@@ -49,7 +49,7 @@ def test_the_largest_contents_fit() -> None:
     assert OURS.open(seal(largest, OURS.public_key, FOR), FOR) == largest
 
 
-def test_what_is_larger_than_a_box_is_not_sealed_and_not_opened() -> None:
+def test_oversized_box_is_neither_sealed_nor_opened() -> None:
     vast = msgspec.structs.replace(CONTENT, revocation_list="x" * BOX_BYTES_MAX)
     with pytest.raises(SealingError, match="a box takes 2097152"):
         seal(vast, OURS.public_key, FOR)
@@ -70,7 +70,7 @@ def test_another_process_does_not_open_it() -> None:
     ("field", "value"),
     [("agent_id", "b"), ("session_id", "s2"), ("shard_id", "y"), ("epoch", 4), ("sha256", "cd" * 32)],
 )
-def test_it_opens_for_no_other_purpose(field: str, value: object) -> None:
+def test_box_opens_for_no_other_purpose(field: str, value: object) -> None:
     with pytest.raises(SealingError):
         OURS.open(BOX, msgspec.structs.replace(FOR, **{field: value}))
 

@@ -102,7 +102,7 @@ async def test_silent_connections_keep_no_agent_out(tmp_path: Path, files: Certi
         assert world.held <= 20
 
 
-async def test_what_nobody_has_logged_in_on_ends_in_time(tmp_path: Path, files: CertificateFiles) -> None:
+async def test_unauthenticated_connection_is_closed_in_time(tmp_path: Path, files: CertificateFiles) -> None:
     async with daemon(tmp_path, files, header_seconds=2.0, login_seconds=3.0) as world:
         silent, _ = await world.connect(tls=False)
         half, writer = await world.connect()

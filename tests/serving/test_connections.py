@@ -37,7 +37,7 @@ def test_the_stranger_who_came_first_goes_for_the_newcomer_and_who_is_known_stay
     assert world.admit("10.0.0.7")
 
 
-def test_who_logged_in_lately_is_not_closed_for_who_never_did() -> None:
+def test_address_with_a_recent_login_is_not_closed_for_a_stranger() -> None:
     world = World(2)
     once = world.admit("10.0.0.1", known=True)
     assert once is not None

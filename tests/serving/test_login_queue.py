@@ -65,7 +65,7 @@ async def test_a_newcomer_takes_the_last_place_of_who_has_most() -> None:
     assert [await outcome(task) for task in flood].count("too many") == 2
 
 
-async def test_who_sent_a_wrong_one_waits_apart_for_a_while() -> None:
+async def test_address_with_a_wrong_password_waits_in_a_separate_queue() -> None:
     now = 0.0
     gate, checks = Gate(), LoginQueue(monotonic=lambda: now)
     wrong = gate.ask(checks, "wrong", "2001:db8::1")

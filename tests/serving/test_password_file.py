@@ -60,7 +60,7 @@ def test_a_file_that_others_may_read_is_not_read(path: Path, mode: int) -> None:
 
 
 @pytest.mark.parametrize(("raw", "told"), [(b"\xff", "not UTF-8"), (b"#" * (FILE_BYTES_MAX + 1), "larger than")])
-def test_what_is_no_text_of_bounded_size_is_refused(path: Path, raw: bytes, told: str) -> None:
+def test_file_that_is_no_text_of_bounded_size_is_refused(path: Path, raw: bytes, told: str) -> None:
     path.write_bytes(raw)
     with pytest.raises(Invalid, match=told):
         read_private(path)

@@ -22,7 +22,7 @@ def test_another_salt_makes_another_key() -> None:
 
 
 @pytest.mark.parametrize("password", ["", "x\0y", "x" * 1025])
-def test_what_can_be_no_password_is_refused_without_telling_it(password: str) -> None:
+def test_impossible_password_is_refused_without_quoting_it(password: str) -> None:
     with pytest.raises(Invalid) as caught:
         hash_password(password, SALT)
     assert "xx" not in str(caught.value)
@@ -42,7 +42,7 @@ def test_a_hash_that_is_written_is_read_as_it_was(
     assert parse_hash(format_hash(stored)) == stored
 
 
-def test_who_is_unknown_is_refused_whatever_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_user_is_refused_whatever_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(password_hash, "derive_key", lambda password, parameters: parameters.key)
     assert not matches(b"x", None)
     assert matches(b"x", PasswordHash(salt=SALT, key=bytes(32)))

@@ -13,7 +13,7 @@ from evenkeel.serving.peers import host_of, is_in, networks
         ("unknown", "unknown"),
     ],
 )
-def test_who_counts_as_the_same(address: str, host: str) -> None:
+def test_addresses_of_one_host_count_together(address: str, host: str) -> None:
     assert host_of(address) == host
 
 

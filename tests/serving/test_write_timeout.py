@@ -28,7 +28,7 @@ def watched(transport: Any) -> tuple[WriteTimeout, list[str]]:
     return WriteTimeout(transport, 0.01, lambda: stalled.append("stalled")), stalled
 
 
-async def test_who_reads_nothing_is_cut_off_and_counted_once() -> None:
+async def test_client_that_reads_nothing_is_disconnected_and_counted_once() -> None:
     transport = Transport(waiting=10)
     writes, stalled = watched(transport)
     writes.watch()
@@ -36,7 +36,7 @@ async def test_who_reads_nothing_is_cut_off_and_counted_once() -> None:
     await eventually(lambda: transport.aborted and stalled == ["stalled"])
 
 
-async def test_who_reads_slowly_is_waited_for_until_all_is_read() -> None:
+async def test_slow_reader_is_waited_for_until_all_is_read() -> None:
     transport = Transport(waiting=10, reads=1)
     writes, stalled = watched(transport)
     writes.watch()

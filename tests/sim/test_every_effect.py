@@ -27,7 +27,7 @@ of them; the others are those of the plain story."""
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_so_it_does_with_networks_that_projects_share(way: str) -> None:
+def test_crash_at_every_effect_on_shared_networks_converges(way: str) -> None:
     effects = effects_of_story(shared=True)
     numbers = [number for number, effect in enumerate(effects) if any(part in effect for part in OF_NETWORKS)]
     assert len(numbers) > 10

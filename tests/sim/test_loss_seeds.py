@@ -15,7 +15,7 @@ CHUNK = 10
 
 
 @pytest.mark.parametrize("first", range(1, BUDGET + 1, CHUNK))
-def test_what_is_left_of_the_database_is_what_devices_come_to_hold(first: int) -> None:
+def test_devices_follow_the_remaining_database(first: int) -> None:
     check_losses(first)
 
 
@@ -34,5 +34,5 @@ def test_a_network_stays_for_the_partition_of_a_tenant_of_whom_nobody_can_know()
     clean_runs("", [1218])
 
 
-def test_what_the_database_lost_before_its_agent_reported_it_leaves_the_devices() -> None:
+def test_load_balancer_lost_before_its_report_leaves_the_devices() -> None:
     clean_runs("", [8455])

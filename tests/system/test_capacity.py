@@ -48,7 +48,7 @@ async def test_a_full_group_takes_no_more_until_one_goes(world: World) -> None:
     await eventually(lambda: settled(world, left, room=3))
 
 
-async def test_those_that_waited_for_the_first_agent_do_not_overfill_its_group(world: World) -> None:
+async def test_load_balancers_that_waited_for_the_first_agent_do_not_overfill_its_group(world: World) -> None:
     await world.start(agents=0)
     made = [await world.create(f"tenant-{number}") for number in range(8)]
     await world.start_agent("h0")

@@ -111,7 +111,7 @@ def files_with_the_key(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and canary.is_in(path.read_bytes())]
 
 
-async def test_what_devices_hold_is_served_on_while_the_key_manager_is_away(world: World) -> None:
+async def test_certificates_on_devices_serve_while_the_key_manager_is_unavailable(world: World) -> None:
     await world.start(agents=2)
     load_balancer_id = await served(world, "a")
     manager, host = manager_of(world), await world.acting(load_balancer_id)
@@ -127,7 +127,7 @@ async def moved(world: World, load_balancer_id: str, host: str) -> bool:
     return await world.acting(load_balancer_id) not in ("", host)
 
 
-async def test_what_cannot_be_read_any_more_costs_its_load_balancer_only_where_a_device_lacks_it(world: World) -> None:
+async def test_unreadable_certificate_is_an_error_only_where_a_device_lacks_it(world: World) -> None:
     await world.start()
     load_balancer_id = await served(world, "a")
     other = await world.create("a")
@@ -209,7 +209,7 @@ async def attacker(world: World) -> Attacker:
     return Attacker(world, load_balancer_id)
 
 
-async def test_who_asks_as_the_owner_gets_a_box_that_only_the_owner_opens(attacker: Attacker) -> None:
+async def test_attacker_in_the_owners_name_gets_a_box_that_only_the_owner_opens(attacker: Attacker) -> None:
     """Whoever may send in an agent's name has its answer, and nothing of it."""
     call = await attacker.call(await attacker.world.acting(attacker.load_balancer_id))
     answer = await attacker.ask(call)
@@ -224,7 +224,7 @@ async def test_another_agent_is_given_nothing_of_a_shard_that_it_does_not_serve(
     assert isinstance(answer, m.Refused) and answer.code == m.SESSION_LOST
 
 
-async def test_who_has_lost_the_shard_is_given_nothing(attacker: Attacker) -> None:
+async def test_former_owner_gets_no_certificates(attacker: Attacker) -> None:
     world = attacker.world
     owner = await world.acting(attacker.load_balancer_id)
     before = await attacker.call(owner)
@@ -242,7 +242,7 @@ async def test_an_old_epoch_or_an_invented_session_is_given_nothing(attacker: At
         assert isinstance(answer, m.Refused) and answer.code == m.SESSION_LOST
 
 
-async def test_what_no_load_balancer_of_the_shard_refers_to_is_given_to_nobody(attacker: Attacker) -> None:
+async def test_certificate_without_a_load_balancer_of_the_shard_is_not_given(attacker: Attacker) -> None:
     world = attacker.world
     owner = await world.acting(attacker.load_balancer_id)
     unused = await manager_of(world).add("a", "unused", Issued("unused", INTERMEDIATE, ec_key()))

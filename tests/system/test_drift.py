@@ -73,7 +73,7 @@ async def none_absent(world: World, made: dict[str, str]) -> bool:
     return not any([(await world.root(lb)).operating_reason for lb in made.values()])
 
 
-async def test_what_is_changed_by_hand_is_put_right_whoever_owns_it(world: World) -> None:
+async def test_manual_change_is_repaired_whichever_agent_owns_it(world: World) -> None:
     made = await serving(world)
     for tenant, load_balancer_id in made.items():
         holds = world.memory.partitions[tenant].holds
@@ -98,7 +98,7 @@ async def test_a_device_that_was_restored_is_put_right_also_where_nothing_seems_
     await eventually(told)  # each agent finds it by itself, also before the observer tells of it
 
 
-async def test_what_is_made_changed_and_deleted_is_never_called_absent(world: World) -> None:
+async def test_created_changed_and_deleted_load_balancers_are_never_reported_absent(world: World) -> None:
     for number in range(5):
         made = await serving(world)
         for load_balancer_id in made.values():

@@ -27,7 +27,7 @@ async def fail_over(world: World, load_balancer_id: str) -> None:
     await world.controllers["c0"].driver.failed_over(change)
 
 
-async def test_its_shard_is_handed_to_another_agent_and_stays_there(world: World) -> None:
+async def test_failed_over_shard_is_handed_to_another_agent_and_stays_there(world: World) -> None:
     await world.start(agents=2)
     it = await world.create("a")
     await eventually(lambda: world.active(it))
@@ -63,7 +63,7 @@ async def test_without_another_agent_the_device_is_brought_up_to_date_again(worl
     assert (await world.root(it)).revision == 2  # settled: nobody else changes it
 
 
-async def test_what_is_on_a_device_without_traffic_stays_offline(world: World) -> None:
+async def test_load_balancer_on_a_device_without_traffic_stays_offline(world: World) -> None:
     await world.start(agents=1)
     it = await world.create("a")
     await eventually(lambda: world.active(it))

@@ -125,7 +125,7 @@ async def test_a_device_out_of_reach_delays_and_heals_even_past_the_deadline(tmp
         await world.close()
 
 
-async def test_what_is_deleted_goes_from_device_and_database(world: World) -> None:
+async def test_deleted_load_balancer_leaves_device_and_database(world: World) -> None:
     await world.start()
     load_balancer_id = await world.create("a")
     await eventually(lambda: world.active(load_balancer_id))

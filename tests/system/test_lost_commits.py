@@ -110,7 +110,7 @@ async def rows(world: World, table: Any) -> list[Any]:
     return await world.store.database.read(lambda connection: list(connection.execute(select(table))))
 
 
-async def test_what_was_lost_is_taken_off_the_device_and_not_active_until_then(world: World) -> None:
+async def test_lost_change_is_removed_from_the_device_before_the_load_balancer_is_active(world: World) -> None:
     await started(world)
     lb = await world.create("a")
     await world.rename(lb, "kept")
@@ -192,7 +192,7 @@ async def test_nothing_goes_by_itself_without_a_grace_time(world: World) -> None
     assert lost in world.on_device("a")  # settled: it may never go
 
 
-async def test_what_was_deleted_goes_at_once_where_a_device_still_has_it(world: World) -> None:
+async def test_deleted_load_balancer_on_a_device_is_removed_at_once(world: World) -> None:
     await started(world)
     kept, deleted = await world.create("a"), await world.create("a")
     for each in (kept, deleted):

@@ -50,7 +50,7 @@ async def test_a_question_is_answered_by_whoever_serves_the_load_balancer(world:
             await eventually(lambda: world.active(lb))
 
 
-async def test_what_devices_hold_and_no_database_knows_is_found_by_the_observer(world: World) -> None:
+async def test_orphan_on_a_device_is_found_by_the_observer(world: World) -> None:
     world.controller_settings = replace(world.controller_settings, **UNHURRIED)
     await world.start(agents=1)
     lb = await world.create("a")

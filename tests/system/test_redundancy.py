@@ -143,7 +143,7 @@ async def test_changes_wait_for_an_agent_whose_devices_are_bound_to_its_host(wor
     assert await world.acting(load_balancer_id) == home  # settled: nobody else may act
 
 
-async def test_what_is_bound_to_a_host_is_rebuilt_elsewhere_once_that_is_declared_dead(world: World) -> None:
+async def test_shard_bound_to_a_host_is_rebuilt_elsewhere_once_it_is_declared_dead(world: World) -> None:
     world.reschedule = RescheduleMode.RELOCATE
     await world.start()
     load_balancer_id, home = await served(world)

@@ -90,7 +90,7 @@ async def delete(world: PairWorld, load_balancer_id: Any) -> None:
 
 
 @pytest.mark.parametrize("sync_mode", ["replicate", "sync"])
-async def test_it_goes_with_the_last_load_balancer_and_comes_back_with_another_agent(
+async def test_partition_is_removed_with_the_last_load_balancer_and_made_again_by_another_agent(
     world: PairWorld, sync_mode: str
 ) -> None:
     world.sync_mode = sync_mode

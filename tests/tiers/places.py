@@ -178,7 +178,12 @@ RELEASE = {
     ),
     **{
         f"sim/test_every_effect.py::{test}": ReleaseTests("a crash at every effect", _CUTS)
-        for test in ("test_whatever_effect_is_cut", "test_so_it_does", "test_no_write_lands", "test_without_the_floor")
+        for test in (
+            "test_whatever_effect_is_cut",
+            "test_crash_at_every_effect_on_shared",
+            "test_no_write_lands",
+            "test_without_the_floor",
+        )
     },
     "sim/test_planted_bugs.py::test_more_": ReleaseTests("a search for seeds, in release runs only", ()),
     "sim/test_loss_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),

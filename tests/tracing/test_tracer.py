@@ -166,7 +166,7 @@ def test_a_clients_trace_is_linked_and_never_joined(traced: Traced) -> None:
     "header",
     ["", "00", "x" * 10_000, "00-" + "0" * 32 + "-" + "0" * 16 + "-01", CLIENTS.upper(), CLIENTS + "-more", "ä"],
 )
-def test_what_is_no_trace_context_is_ignored(header: str, traced: Traced) -> None:
+def test_invalid_trace_context_is_ignored(header: str, traced: Traced) -> None:
     assert parsed(header) is None
     with traced.tracer.request(change(), "POST /x", client=header), traced.tracer.received(header, "write"):
         pass

@@ -231,7 +231,7 @@ def test_resuming_an_environment_whose_agents_fell_silent(world: World, open_pag
             world.cluster.kill(name, signal.SIGCONT)
 
 
-def test_what_the_devices_hold_is_compared_with_what_is_desired(world: World, open_page: Open) -> None:
+def test_content_of_devices_is_compared_with_the_desired_one(world: World, open_page: Open) -> None:
     window = open_page(world)
     window.go(f"loadbalancers/{world.load_balancer_id}")
     button = window.page.get_by_role("button", name="Compare with the devices")

@@ -39,7 +39,7 @@ async def test_all_that_is_written_arrives_in_order(size: int) -> None:
         writer.close()
 
 
-async def test_nobody_listens_on_a_port_before_and_after_its_server() -> None:
+async def test_port_refuses_connections_before_and_after_its_server() -> None:
     async with serving(echo) as port:
         pass
     for closed in (port, port + 1):
@@ -64,7 +64,7 @@ async def test_an_aborted_connection_is_reset_at_the_other_end() -> None:
         writer.close()
 
 
-async def test_what_is_not_read_waits() -> None:
+async def test_unread_data_waits() -> None:
     async with serving(echo) as port:
         reader, writer = await asyncio.open_connection(HOST, port)
         transport = writer.transport

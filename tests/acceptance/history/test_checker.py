@@ -215,7 +215,7 @@ def test_a_batch_in_doubt_may_remove_what_was_added_after_it(story: Story) -> No
 # -- the end
 
 
-def test_what_is_not_active_at_the_end_is_stuck(story: Story) -> None:
+def test_load_balancer_that_is_not_active_at_the_end_is_stuck(story: Story) -> None:
     verdict = story.ends(final(member(FIRST), status="PENDING_UPDATE"))
     assert list(verdict.broken) == ["stuck"]
 

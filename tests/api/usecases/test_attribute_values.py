@@ -25,19 +25,19 @@ def test_a_create_asks_for_what_it_gives_and_leaves_the_rest_to_the_class() -> N
     assert create_values(body, Listener) == {"name": "web", "timeout_client_data": 7}
 
 
-def test_what_is_false_or_zero_is_given() -> None:
+def test_false_and_zero_are_given_values() -> None:
     body = read(ListenerNew, **NEW, admin_state_up=False, timeout_tcp_inspect=0, name="")
 
     assert create_values(body, Listener) == {"admin_state_up": False, "timeout_tcp_inspect": 0, "name": ""}
 
 
-def test_what_the_caller_looks_after_is_left_to_it() -> None:
+def test_attributes_that_the_caller_handles_are_left_out() -> None:
     body = read(ListenerNew, **NEW, name="web", allowed_cidrs=["::/0"])
 
     assert create_values(body, Listener, "allowed_cidrs") == {"name": "web"}
 
 
-def test_what_says_which_object_it_is_is_none_of_it() -> None:
+def test_identifying_attributes_are_left_out() -> None:
     body = read(MemberNew, address="10.0.0.1", protocol_port=80, project_id="p", weight=3, request_sriov=True)
 
     assert create_values(body, Member) == {"weight": 3}

@@ -88,7 +88,7 @@ async def test_a_tag_of_the_listener_comes_first(api: Client, listeners: Listene
 
 
 @pytest.mark.parametrize("name", ["unknown", "broken", "", "Web"])
-async def test_what_no_agent_offers_is_refused_with_what_is(api: Client, name: str) -> None:
+async def test_unknown_enhanced_service_is_refused_with_the_offered_names(api: Client, name: str) -> None:
     root = await made(api)
     tags = [f"esd:{name}"]
     listener = {"loadbalancer_id": root["id"], "protocol": "HTTP", "protocol_port": 81, "tags": tags}
@@ -102,7 +102,9 @@ async def test_what_no_agent_offers_is_refused_with_what_is(api: Client, name: s
         assert "Allowed: esd:other, esd:web." in refused["faultstring"]
 
 
-async def test_what_is_not_offered_any_more_may_stay(api: Client, store: Store, listeners: Listeners) -> None:
+async def test_enhanced_service_that_is_no_longer_offered_may_stay(
+    api: Client, store: Store, listeners: Listeners
+) -> None:
     root = await made(api, tags=["esd:web"])
     said: Any = {"agent_id": "a", "session_id": "s"}
     await store.ownership.record_state(ReportState(**said, enhanced_services=()))

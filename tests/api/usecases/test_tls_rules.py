@@ -85,7 +85,7 @@ def test_a_pool_is_taken_exactly_if_all_of_it_fits_together(row: Pool) -> None:
 
 
 @given(listeners | pools)
-def test_what_speaks_tls_says_how_and_nothing_else_is_touched(row: Any) -> None:
+def test_defaults_are_set_where_tls_is_used_and_nowhere_else(row: Any) -> None:
     after = settled_tls(row, ANY_TLS)
     assert settled_tls(after, ANY_TLS) == after
     for name, nothing in SETTINGS.items():

@@ -36,7 +36,9 @@ def refusals(monkeypatch: pytest.MonkeyPatch) -> list[Node]:
     return tried
 
 
-async def test_it_ends_though_the_library_turns_the_cancellation_into_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connection_ends_though_the_library_turns_cancellation_into_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     tried: list[Node] = []
     connecting = asyncio.Event()
 
@@ -76,7 +78,7 @@ async def test_after_an_outage_a_connection_waits_for_the_one_that_sends(monkeyp
     await connection.close()
 
 
-async def test_it_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_secondary_connection_waits_for_the_main_one_for_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = refusals(monkeypatch)
 
     async def never() -> None:

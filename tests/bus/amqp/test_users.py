@@ -149,7 +149,7 @@ async def test_an_agent_with_its_own_user_leaves_a_will(scene: Scene) -> None:
     await eventually(lambda: notice in scene.heard)
 
 
-async def test_nobody_is_believed_who_speaks_for_another_agent_or_place(scene: Scene) -> None:
+async def test_call_in_the_name_of_another_agent_or_place_is_refused(scene: Scene) -> None:
     await scene.controller()
     agent = await scene.agent("host.1")
     for forged in (keepalive("host-2"), register("host.1", "host-2"), register("host-2", "host-2")):

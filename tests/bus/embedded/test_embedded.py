@@ -191,7 +191,7 @@ async def test_a_file_of_a_newer_version_is_refused(embedded: Embedded) -> None:
 
 
 @pytest.mark.parametrize("spoil", [lambda path: path.write_text("no database" * 100), lambda path: path.mkdir()])
-async def test_what_is_no_queue_file_is_refused(embedded: Embedded, spoil: Callable[[Path], object]) -> None:
+async def test_file_that_is_no_queue_is_refused(embedded: Embedded, spoil: Callable[[Path], object]) -> None:
     spoil(embedded.path)
     with pytest.raises(BusUnavailable):
         await embedded.bus()
@@ -231,7 +231,7 @@ async def test_a_name_whose_socket_was_removed_is_bound_again(
     await eventually(present)
 
 
-async def test_what_killed_processes_left_is_swept_away_and_nothing_else(
+async def test_sockets_of_killed_processes_are_removed_and_only_those(
     embedded: Embedded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with child("tests.bus.presence_process", embedded.url, "n"):

@@ -148,7 +148,9 @@ def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(
     assert [file.name for file in folder.iterdir()] == [".icontrol_password.new"]
 
 
-def test_what_is_no_file_is_not_replaced_by_force(evenkeel: Run, files: tuple[str, ...], tmp_path: Path) -> None:
+def test_directory_in_place_of_a_file_is_not_replaced_by_force(
+    evenkeel: Run, files: tuple[str, ...], tmp_path: Path
+) -> None:
     (tmp_path / "new" / "icontrol_password").mkdir(parents=True)
     ran = evenkeel(*files, "--force")
     assert ran.code == 2 and "icontrol_password: not a regular file" in ran.err
@@ -172,7 +174,7 @@ def test_files_that_were_renamed_before_a_failure_are_named(
     assert [file.name for file in (tmp_path / "new").iterdir()] == ["controller.ini"]
 
 
-def test_what_needs_somebody_is_a_problem(evenkeel: Run, tmp_path: Path) -> None:
+def test_option_without_an_equivalent_is_a_problem(evenkeel: Run, tmp_path: Path) -> None:
     file = tmp_path / "agent.ini"
     file.write_text(
         "[DEFAULT]\nenvironment_prefix = a b\nl3_binding_driver = a.B\nf5_ha_type = scalen\n"

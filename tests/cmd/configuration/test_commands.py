@@ -92,7 +92,7 @@ def test_everything_that_is_wrong_is_told_at_once_with_file_and_line(
     assert "s3cret" not in "".join(lines)
 
 
-def test_what_several_options_name_is_told_at_once(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_problems_of_several_options_are_reported_together(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(
         "[DEFAULT]\nhost = lb-1\ntransport_url = ampq://u:s3cret@mq/\ncapacity_policy = throughput\n"
         "[bigip]\nicontrol_hostname = a b,c\nicontrol_password_file = /not/there\n"
@@ -151,7 +151,7 @@ def test_a_daemons_configuration(file: Path, tmp_path: Path, capsys: pytest.Capt
     assert evenkeel("config", "check", "haproxyd", "--config-file", file) == 0
 
 
-def test_what_is_in_effect_and_where_it_comes_from(
+def test_show_lists_values_in_effect_with_their_origin(
     file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file.write_text(AGENT)

@@ -51,7 +51,7 @@ def read(folder: Path, text: str, groups: OptionGroups = AGENT, *more: str) -> c
         ("[bigip]\nrequest-timeout = 3\n", "[bigip] request-timeout: no such option, did you mean request_timeout?"),
     ],
 )
-def test_what_nothing_reads_is_refused_with_what_was_meant(tmp_path: Path, text: str, told: str) -> None:
+def test_unknown_option_is_refused_with_the_most_similar_one(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(ValueError) as refusal:
         read(tmp_path, text)
     line = 1 if "no such section" in told else 2
@@ -205,6 +205,6 @@ def ini_blocks() -> list[tuple[str, str]]:
 
 @LIBRARIES
 @pytest.mark.parametrize("block", [pytest.param(text, id=name) for name, text in ini_blocks()])
-def test_what_the_documentation_shows_is_read(tmp_path: Path, block: str) -> None:
+def test_ini_blocks_of_the_documentation_are_read(tmp_path: Path, block: str) -> None:
     for groups in (CONTROLLER, AGENT, HAPROXYD):
         read(tmp_path, block, groups)

@@ -99,7 +99,7 @@ async def test_with_mutual_tls_only_the_gateway_speaks_for_others(tmp_path: Path
                 await status(url, ALICE, stranger)
 
 
-async def test_what_proxies_say_of_the_client_makes_nobody_trusted_or_distrusted(tmp_path: Path) -> None:
+async def test_forwarded_address_changes_no_trust_in_headers(tmp_path: Path) -> None:
     async with serving(tmp_path, "[identity]\nkind = trusted_headers\n") as (address, _):
         url = f"http://{address}/v2/lbaas/pools"
         assert await status(url, ALICE) == 200

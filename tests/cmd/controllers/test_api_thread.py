@@ -29,7 +29,7 @@ async def test_a_loop_that_is_held_up_holds_up_no_other() -> None:
         await beside
 
 
-async def test_what_it_raises_is_raised_and_logs_tell_which_process() -> None:
+async def test_error_of_the_api_thread_is_raised_and_its_logs_name_the_process() -> None:
     contexts = []
 
     async def main(stop: asyncio.Event) -> None:

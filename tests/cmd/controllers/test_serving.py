@@ -104,7 +104,7 @@ TOO_MUCH = [
 """Bytes, the status of the answer, and what it tells."""
 
 
-async def test_what_is_too_much_or_no_request_is_refused_at_once(world: World) -> None:
+async def test_oversized_or_invalid_request_is_refused_at_once(world: World) -> None:
     for data, status, told in TOO_MUCH:
         answered = await refused(world, data)
         assert answered[0] == status and told in answered[1], data[:100]

@@ -47,7 +47,7 @@ def test_devices_that_are_not_attached_to_networks_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("given", "host"), [("", "bigips"), ("other", "other")])
-def test_it_has_the_host_to_which_ports_are_bound_unless_told_another(given: str, host: str) -> None:
+def test_neutron_agents_host_is_the_port_binding_host_by_default(given: str, host: str) -> None:
     assert opened(Attached(), transport_url="fake://", host=given)._settings.host == host
 
 

@@ -22,7 +22,7 @@ def test_the_rules_are_those_of_the_options(tmp_path: Path) -> None:
     assert found == TlsRules(minimum_version="TLSv1.2", prohibited_ciphers=frozenset({"RC4-MD5", "AES128-SHA"}))
 
 
-def test_what_cannot_be_is_refused_by_name(tmp_path: Path) -> None:
+def test_impossible_tls_option_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"minimum_tls_version.*TLSv2"):
         rules_of(tmp_path, "minimum_tls_version = TLSv2")
     with pytest.raises(ValueError, match="tls_cipher_prohibit_list: it prohibits all"):

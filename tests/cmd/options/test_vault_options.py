@@ -30,7 +30,7 @@ def opened(tmp_path: Path, *lines: str) -> OpenedKeyManager:
         ("vault_url = https://vault:8200", "auth_method = kubernetes", "token_file = /run/token", "token_role = r"),
     ],
 )
-def test_what_can_work_is_opened(tmp_path: Path, lines: tuple[str, ...]) -> None:
+def test_valid_vault_options_open_a_key_manager(tmp_path: Path, lines: tuple[str, ...]) -> None:
     manager = opened(tmp_path, *lines)
 
     assert isinstance(manager.key_manager, VaultKeyManager)
@@ -55,6 +55,6 @@ def test_what_can_work_is_opened(tmp_path: Path, lines: tuple[str, ...]) -> None
         ((*ROLE, "ssl_ca_crt_file = /nonexistent"), "vault.ssl_ca_crt_file: there is no file"),
     ],
 )
-def test_what_cannot_work_is_refused(tmp_path: Path, lines: tuple[str, ...], told: str) -> None:
+def test_invalid_vault_options_are_refused(tmp_path: Path, lines: tuple[str, ...], told: str) -> None:
     with pytest.raises(ValueError, match=f"^{told}"):
         opened(tmp_path, *lines)

@@ -91,7 +91,7 @@ def test_the_same_reason_is_logged_once_a_minute_with_the_number_of_the_others()
     assert log.takes("warning", event="lost", error="no answer in 1.5 s", shard="a") == 0
 
 
-def test_what_has_no_reason_is_folded_only_if_it_is_the_same_and_information_never() -> None:
+def test_warnings_without_a_reason_are_folded_only_if_equal_and_information_never() -> None:
     log = Log()
     assert log.takes("warning", event="guard lost", device="a") == 0
     assert log.takes("warning", event="guard lost", device="b") == 0

@@ -37,7 +37,7 @@ class Reloaded:
         return [dict(entry) for entry in logs]
 
 
-def test_what_can_change_takes_effect_and_the_rest_is_named(tmp_path: Path) -> None:
+def test_reload_applies_changeable_options_and_names_the_rest(tmp_path: Path) -> None:
     process = Reloaded(tmp_path)
     (told,) = process.reload(TEXT.replace("host = h\n", "host = i\ndebug = true\n").replace("s3cret", "other"))
     assert process.taken == [True]
@@ -47,7 +47,7 @@ def test_what_can_change_takes_effect_and_the_rest_is_named(tmp_path: Path) -> N
     assert (told["changed"], told["needs_restart"]) == ([], ["bigip.icontrol_password", "host"])
 
 
-def test_what_is_wrong_changes_nothing(tmp_path: Path) -> None:
+def test_reload_of_an_invalid_file_changes_nothing(tmp_path: Path) -> None:
     process = Reloaded(tmp_path)
     (told,) = process.reload(TEXT + "save_interval = never\n")
     assert told["log_level"] == "error" and f"{process.file}:6: [bigip] save_interval: 'never'" in str(told["reason"])

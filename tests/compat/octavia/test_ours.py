@@ -41,7 +41,7 @@ def test_the_table_is_of_these_requests() -> None:
     assert len(plain) >= REQUESTS_AT_LEAST
 
 
-def test_what_differs_is_listed_with_its_reason() -> None:
+def test_differences_are_rows_of_the_page() -> None:
     listed = [row.split("|")[1].strip() for row in DIFFERENCES.read_text().splitlines() if row.startswith("|")]
     named = {line.on_purpose for lines in STORIES.values() for line in lines if line.on_purpose}
     assert named <= set(listed), f"not in {DIFFERENCES}: {sorted(named - set(listed))}"

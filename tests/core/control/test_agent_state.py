@@ -104,11 +104,11 @@ def test_shards_that_can_move_have_no_reason_to_wait(values: dict[str, Any]) -> 
         ({"forced_down": True, "reschedule": RescheduleMode.NEVER}, "mode never"),
     ],
 )
-def test_what_cannot_move_says_why(values: dict[str, Any], reason: str) -> None:
+def test_waiting_shards_have_a_reason(values: dict[str, Any], reason: str) -> None:
     assert reason in why_waiting(agent(**values, acting_shards=1))
 
 
-def test_what_is_bound_to_its_host_moves_once_that_is_declared_dead() -> None:
+def test_shards_bound_to_a_host_declared_dead_do_not_wait() -> None:
     assert why_waiting(agent(forced_down=True, reschedule=RescheduleMode.RELOCATE, acting_shards=1)) == ""
 
 
@@ -127,6 +127,6 @@ def test_what_is_bound_to_its_host_moves_once_that_is_declared_dead() -> None:
         (SILENT, "the agent is silent"),
     ],
 )
-def test_what_does_not_come_home_says_why(values: dict[str, Any], reason: str) -> None:
+def test_away_shards_have_a_reason(values: dict[str, Any], reason: str) -> None:
     said = why_away(agent(**{"away_shards": 1} | values))
     assert reason in said and bool(reason) == bool(said)

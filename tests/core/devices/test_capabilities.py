@@ -113,9 +113,7 @@ TOO_MUCH: list[tuple[LoadBalancerTree, str]] = [
 
 
 @pytest.mark.parametrize(("wanted", "words"), TOO_MUCH, ids=[words for _, words in TOO_MUCH])
-def test_what_is_not_possible_is_told_with_field_value_and_what_is_allowed(
-    wanted: LoadBalancerTree, words: str
-) -> None:
+def test_unsupported_setting_names_field_value_and_what_is_allowed(wanted: LoadBalancerTree, words: str) -> None:
     (problem,) = tree_problems(LITTLE, wanted)
     assert words in problem
     assert list(tree_problems(EVERYTHING, wanted)) == []
@@ -132,7 +130,7 @@ def test_a_renderer_is_told_the_object_too() -> None:
     assert list(definition_problems(EVERYTHING, definition_of(wanted))) == []
 
 
-def test_what_is_possible_passes() -> None:
+def test_supported_settings_have_no_problem() -> None:
     wanted = tree(
         listeners=(
             listener(default_pool_id="p", connection_limit=7, insert_headers={"X-Forwarded-Port": "true"}),

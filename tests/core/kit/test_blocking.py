@@ -11,7 +11,7 @@ def calls(**bounds: float) -> BlockingCalls:
     return BlockingCalls("Neutron", unavailable=NetworkUnavailable, **{"timeout_seconds": 20.0, **bounds})  # type: ignore[arg-type]
 
 
-async def test_what_it_returns_or_raises_comes_from_a_thread() -> None:
+async def test_blocking_call_runs_in_a_thread_with_its_result_or_error() -> None:
     def refuse() -> None:
         raise NotFound("Port", "p")
 

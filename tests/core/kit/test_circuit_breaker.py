@@ -17,7 +17,7 @@ def at(breaker: BreakerState, agents: list[AgentHeartbeat], now: float = 100.0) 
     return breaker_change(breaker, agents, now=now, window_seconds=30.0)
 
 
-def test_it_opens_when_more_than_the_share_fall_silent_at_once() -> None:
+def test_breaker_opens_when_more_than_the_share_fall_silent_at_once() -> None:
     assert at(CLOSED, heartbeats(99.0, 98.0, 97.0, None)) == "3 of 4 agents fell silent at once"
     assert at(CLOSED, heartbeats(99.0, 98.0, 97.0, None, None, None)) is None
 
@@ -38,12 +38,12 @@ def test_agents_that_died_long_ago_do_not_count() -> None:
     assert at(CLOSED, heartbeats(10.0, 20.0, 99.0, None)) is None
 
 
-def test_it_stays_open_while_those_agents_are_silent_and_closes_when_enough_are_back() -> None:
+def test_breaker_closes_only_when_enough_agents_are_back() -> None:
     assert at(OPEN, heartbeats(99.0, 98.0, 97.0, None), now=5000.0) is None
     assert at(OPEN, heartbeats(None, 98.0, 97.0, None), now=5000.0) == ""
 
 
-def test_what_an_operator_decided_does_not_open_it_again() -> None:
+def test_breaker_that_an_operator_closed_does_not_open_for_the_same_silence() -> None:
     resumed = BreakerState(share=0.5, agents=3, resumed_at=105.0)
     assert at(resumed, heartbeats(99.0, 98.0, 97.0, None), now=106.0) is None
     assert at(resumed, heartbeats(107.0, 108.0, 109.0, None), now=110.0) is not None

@@ -18,13 +18,13 @@ def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
-def test_what_is_made_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_new_file_is_accessible_to_its_owner_only(tmp_path: Path) -> None:
     file = tmp_path / "new" / "x.db"
     assert make_private(str(file)) == ()
     assert (mode(file), mode(file.parent)) == (0o600, 0o700)
 
 
-def test_what_was_open_to_others_is_closed_and_told(tmp_path: Path) -> None:
+def test_file_open_to_others_is_closed_and_reported(tmp_path: Path) -> None:
     file, beside = tmp_path / "x.db", tmp_path / "x.db-wal"
     file.write_bytes(b"")
     beside.write_bytes(b"")

@@ -58,14 +58,14 @@ OTHERS = ("10.0.0.1", "192.0.2.7", "203.0.113.9", "100.64.0.1", "2001:db8::7", "
 
 
 @pytest.mark.parametrize(("address", "words"), OWN.items())
-def test_what_leads_a_device_to_itself_is_refused(address: str, words: str) -> None:
+def test_address_that_leads_a_device_to_itself_is_refused(address: str, words: str) -> None:
     assert words in RULES.member_problem(address)
     assert words in RULES.vip_problem(address)
 
 
 @pytest.mark.parametrize("address", NONE)
 @pytest.mark.parametrize("rules", [RULES, LOOSE])
-def test_what_is_no_address_is_refused(address: str, rules: AddressRules) -> None:
+def test_text_that_is_no_address_is_refused(address: str, rules: AddressRules) -> None:
     assert rules.member_problem(address) == rules.vip_problem(address) == "it is no IPv4 or IPv6 address"
 
 

@@ -72,7 +72,7 @@ def carried_out(before: GroupSnapshot, move: Handover) -> GroupSnapshot:
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=6))
-def test_it_ends_and_moves_no_shard_in_vain(homed: list[int]) -> None:
+def test_balancing_ends_and_moves_no_shard_in_vain(homed: list[int]) -> None:
     now, moves = group(*homed), 0
     while plan := plan_balance(now):
         (move,) = plan

@@ -26,13 +26,13 @@ def test_while_halted_only_homes_that_act_take_what_nobody_serves() -> None:
     )
 
 
-def test_what_is_bound_to_its_host_is_not_looked_for_elsewhere() -> None:
+def test_shards_bound_to_their_host_are_no_candidates_elsewhere() -> None:
     forced = replace(GROUP, agents=(agent("up"), agent("dead", live=False), agent("declared", dead_host=True)))
     assert candidates(replace(forced, reschedule=RescheduleMode.NEVER)).takeable == ("up",)
     relocate = candidates(replace(forced, reschedule=RescheduleMode.RELOCATE))
     assert (relocate.takeable, relocate.leaving, relocate.movable) == (("up", "declared"), (), ())
 
 
-def test_nobody_returns_without_failback() -> None:
+def test_no_agent_is_returning_without_failback() -> None:
     assert candidates(replace(GROUP, failback=FailbackMode.NEVER)).returning == ()
     assert candidates(replace(GROUP, failback=FailbackMode.MANUAL)).returning == ()

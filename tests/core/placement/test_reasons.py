@@ -18,7 +18,7 @@ def test_shards_of_a_dead_agent_that_go_to_their_living_home_do_not_wait() -> No
     assert halted.waiting("x") is PlacementBlocker.HALTED
 
 
-def test_what_is_bound_to_a_silent_home_waits_for_it_also_when_its_agent_was_declared_dead() -> None:
+def test_shard_bound_to_a_silent_home_waits_for_it_also_after_its_agent_was_declared_dead() -> None:
     dead = agent("x", dead_host=True)
     group = GroupSnapshot(
         shards=(shard(home="s", acting="x"),),
@@ -43,6 +43,6 @@ def test_a_handover_under_way_is_no_obstacle_unless_its_receiver_is_gone() -> No
     assert PlacementReasons(gone).waiting("h") is PlacementBlocker.NO_SUCCESSOR
 
 
-def test_what_time_alone_mends_is_not_told() -> None:
+def test_wait_that_time_alone_ends_has_no_reason() -> None:
     group = GroupSnapshot(shards=(shard(acting="a"),), agents=(agent("h", settled=False), agent("a")))
     assert PlacementReasons(group).away("h") is None

@@ -65,7 +65,7 @@ def test_an_agent_is_fresh_for_one_and_a_half_lives_of_its_session() -> None:
     assert not view(session_started_at=None).fresh
 
 
-def test_what_never_was_and_what_is_to_come_was_long_ago() -> None:
+def test_missing_or_future_time_counts_as_long_ago() -> None:
     assert view(reachable_since=NOW + 1.0).reachable_since == 0.0
     assert view(reachable_since=NOW - 1.0).reachable_since == NOW - 1.0
     assert view(reported_at=None).reported_at == 0.0

@@ -164,12 +164,12 @@ def test_nothing_moves_when_no_agent_reaches_the_devices() -> None:
     assert fit_agents([agent("new"), agent("old", reaches=2)]) == [agent("new"), agent("old", reaches=2)]
 
 
-def test_what_another_said_before_this_one_lost_sight_does_not_count() -> None:
+def test_report_of_another_agent_before_this_one_lost_reach_does_not_count() -> None:
     lost_sight = agent("h", reaches=0, reachable_since=20.5, reported_at=21.0)
     assert fit_agents([lost_sight, agent("a", reaches=2)]) == [lost_sight, agent("a", reaches=2)]
 
 
-def test_what_another_may_have_seen_before_this_one_lost_sight_does_not_count() -> None:
+def test_observation_of_another_agent_before_this_one_lost_reach_does_not_count() -> None:
     lost_sight, late = (
         agent("h", reaches=1, reachable_since=20.0, reported_at=28.0),
         agent("a", reaches=2, reported_at=23.0),
@@ -211,7 +211,7 @@ def test_a_drained_home_serves_what_nobody_else_can_take() -> None:
     assert takers(replace(group, agents=(drained, agent("a")))) == ["a"]
 
 
-def test_what_was_bound_to_a_deleted_agent_gets_another_home() -> None:
+def test_shard_bound_to_a_deleted_agent_is_assigned_another_home() -> None:
     group = GroupSnapshot(shards=(shard(),), agents=(agent("a"),), reschedule=RescheduleMode.NEVER)
     assert [(step.agent_id, step.rebind) for step in assign_unserved(group, first)] == [("a", True)]
 
@@ -225,7 +225,7 @@ def test_while_halted_only_home_takes_what_nobody_serves() -> None:
     assert plan_handback(group, at_once=9) == []
 
 
-def test_what_is_bound_to_its_host_waits_for_it() -> None:
+def test_shard_bound_to_its_host_waits_for_it() -> None:
     for mode in (RescheduleMode.NEVER, RescheduleMode.RELOCATE):
         away = GroupSnapshot(shards=(shard(acting="h"),), agents=(agent("h", live=False), agent("a")), reschedule=mode)
         assert takers(away) == []

@@ -76,7 +76,7 @@ SECOND, CENTURY = timedelta(seconds=1), timedelta(days=36500)
         (("crl",), NOT_BEFORE - CENTURY, ""),
     ],
 )
-async def test_what_has_expired_is_read_and_refused_by_who_asks_for_it(
+async def test_expired_certificate_is_read_and_refused_by_the_validity_check(
     manager: KeyManager, names: tuple[str, ...], now: datetime, told: str
 ) -> None:
     for name in names:
@@ -86,7 +86,7 @@ async def test_what_has_expired_is_read_and_refused_by_who_asks_for_it(
 
 
 @pytest.mark.parametrize("kind", CertificateKind)
-async def test_what_is_of_another_kind_is_not_there(manager: KeyManager, kind: CertificateKind) -> None:
+async def test_certificate_of_another_kind_is_not_found(manager: KeyManager, kind: CertificateKind) -> None:
     others = [name for name, (its, _) in CONTENTS.items() if its is not kind]
     for name in others:
         with pytest.raises(CertificateNotFound):

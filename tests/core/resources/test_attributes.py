@@ -32,7 +32,7 @@ def test_the_tables_name_attributes_of_the_class(kind: type[Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_an_update_may_set_is_shown_and_no_link(kind: type[Any]) -> None:
+def test_changeable_attribute_is_visible_and_no_link(kind: type[Any]) -> None:
     assert not CHANGEABLE[kind] & HIDDEN[kind]
     assert not CHANGEABLE[kind] & set(LINKS[kind])
 

@@ -90,12 +90,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", TAKEN)
-def test_what_costs_little_is_taken(text: str) -> None:
+def test_cheap_pattern_is_accepted(text: str) -> None:
     check_pattern(text)
 
 
 @pytest.mark.parametrize(("text", "words"), REFUSED.items())
-def test_what_may_cost_much_or_is_read_differently_is_refused(text: str, words: str) -> None:
+def test_expensive_or_ambiguous_pattern_is_refused(text: str, words: str) -> None:
     with pytest.raises(PatternRefused) as refused:
         check_pattern(text)
     assert words in str(refused.value)

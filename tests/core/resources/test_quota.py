@@ -13,7 +13,7 @@ counts = st.dictionaries(st.sampled_from(sorted(TITLES)), st.integers(0, 6))
 
 
 @given(quotas=st.builds(Quotas, **dict.fromkeys(TITLES, limits)), used=counts, wanted=counts)
-def test_what_is_not_exceeded_stays_within_every_limit(
+def test_exceeded_quotas_are_exactly_those_above_their_limit(
     quotas: Quotas, used: dict[str, int], wanted: dict[str, int]
 ) -> None:
     met = exceeded(quotas, used, wanted)

@@ -32,7 +32,7 @@ def test_a_change_that_the_database_does_not_know_any_more_contradicts_it() -> N
     assert not contradiction(5, "c5") and not contradiction(4, "another") and not contradiction(9, "")
 
 
-def test_what_is_confirmed_is_remembered_no_longer_than_needed() -> None:
+def test_confirmed_changes_are_forgotten() -> None:
     assert since(EARLIER, 4) == "4:bbbbbbbb "
     assert since(EARLIER, 3) == EARLIER
     assert since("a:b 7 " + EARLIER, 9) == ""

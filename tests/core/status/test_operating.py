@@ -16,12 +16,12 @@ S = OperatingStatus
 
 
 @pytest.mark.parametrize("was", S)
-def test_what_was_seen_once_stays_as_it_was_seen(was: OperatingStatus) -> None:
+def test_observed_status_stays_at_a_confirmation(was: OperatingStatus) -> None:
     assert first_status(was, new=False, enabled=True, carries_traffic=True) is was
     assert first_member_status(was, new=False, enabled=True, monitored=False) is was
 
 
-def test_what_a_device_confirms_first_is_online_if_it_can_be() -> None:
+def test_first_confirmation_makes_online_if_enabled() -> None:
     assert first_status(S.OFFLINE, new=True, enabled=True, carries_traffic=True) is S.ONLINE
     assert first_status(S.OFFLINE, new=True, enabled=False, carries_traffic=True) is S.OFFLINE
     assert first_status(S.OFFLINE, new=True, enabled=True, carries_traffic=False) is S.OFFLINE
@@ -35,7 +35,7 @@ def test_a_new_member_waits_for_its_monitor_or_says_that_there_is_none(was: Oper
     assert first_member_status(was, new=True, enabled=False, monitored=False) is S.OFFLINE
 
 
-def test_what_nobody_observes_works_as_soon_as_it_is_enabled() -> None:
+def test_unobserved_object_is_online_if_enabled() -> None:
     assert (unobserved_status(enabled=True), unobserved_status(enabled=False)) == (S.ONLINE, S.OFFLINE)
 
 
@@ -46,7 +46,7 @@ def test_below_a_load_balancer_out_of_reach_nothing_says_that_it_works() -> None
         assert below(was, S.ERROR) is (was if was in kept else S.ERROR)
 
 
-def test_what_may_still_serve_is_degraded_and_comes_back_as_it_was() -> None:
+def test_unwatched_online_is_degraded_and_restored() -> None:
     for was, now in UNWATCHED.items():
         assert WATCHED_AGAIN[now] is was
     assert set(UNWATCHED) == {S.ONLINE}

@@ -88,7 +88,7 @@ def test_confirming_the_newest_revision_always_heals(history: list[Applied | str
     assert apply_report(healed, Applied(load_balancer_id="lb", revision=healed.revision)) is None
 
 
-def test_what_waits_says_why_and_stays_pending() -> None:
+def test_waiting_outcome_stays_pending_with_the_reason() -> None:
     was = accepted(NEW)
     waiting = Applied(load_balancer_id=was.id, revision=was.revision, error="device b: no connection", waiting=True)
     told = apply_report(was, waiting)
@@ -142,7 +142,7 @@ def test_the_end_does_not_depend_on_the_order_or_repetition_of_reports(
 
 
 @given(st.lists(outcomes, max_size=12))
-def test_what_was_said_of_an_older_revision_never_undoes_a_confirmation(late: list[Applied]) -> None:
+def test_outcome_of_an_older_revision_never_undoes_a_confirmation(late: list[Applied]) -> None:
     state = replace(NEW, revision=8, applied_revision=8, provisioning_status=ProvisioningStatus.ACTIVE)
     state = replace(state, operating_status=OperatingStatus.ONLINE, pending_deadline=None)
     for outcome in late:

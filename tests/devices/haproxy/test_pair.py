@@ -81,7 +81,7 @@ async def test_a_missing_one_is_seen_and_the_other_one_observed(pair: HaproxyRig
     assert seen.statuses
 
 
-async def test_they_know_each_other_after_the_first_batch(pair: HaproxyRig) -> None:
+async def test_peers_know_each_other_after_the_first_batch(pair: HaproxyRig) -> None:
     agent = pair.owner()
     await agent.apply(batch(one_pool(session_persistence=sticky("SOURCE_IP"))))
     shown = [box.running.partitions.show(PARTITION) for box in pair.boxes]

@@ -86,7 +86,7 @@ async def test_authorities_and_revocation_lists(barbican: Barbican, manager: Key
         await manager.authority(authority, P1, revocation_list=strange)
 
 
-async def test_what_a_project_may_not_read_is_not_found(barbican: Barbican, manager: KeyManager) -> None:
+async def test_reference_of_another_project_is_not_found(barbican: Barbican, manager: KeyManager) -> None:
     for reference in (barbican.secret("p1", LEAF.pkcs12()), container(barbican, LEAF.key_pem())):
         await manager.certificate(reference, P1)
         with pytest.raises(CertificateNotFound) as caught:
@@ -94,7 +94,7 @@ async def test_what_a_project_may_not_read_is_not_found(barbican: Barbican, mana
         assert str(caught.value) == f"Could not retrieve certificate: ['{reference}']"
 
 
-async def test_what_there_is_not_is_not_found(barbican: Barbican, manager: KeyManager) -> None:
+async def test_unknown_reference_is_not_found(barbican: Barbican, manager: KeyManager) -> None:
     key = barbican.secret("p1", LEAF.key_pem(), "text/plain")
     for reference in (
         f"{barbican.url}/v1/secrets/{uuid.uuid4()}",
@@ -119,9 +119,7 @@ async def test_the_host_in_a_reference_is_never_asked(barbican: Barbican, manage
     assert await manager.certificate(reference, P1) == BUNDLE
 
 
-async def test_what_cannot_be_used_is_told_with_the_reference_that_was_given(
-    barbican: Barbican, manager: KeyManager
-) -> None:
+async def test_unusable_content_is_refused_with_its_reference(barbican: Barbican, manager: KeyManager) -> None:
     for kind, reference in (
         (Pkcs12Unreadable, barbican.secret("p1", b"rubbish")),
         (PassphraseNeeded, container(barbican, LEAF.key_pem(b"pw"))),

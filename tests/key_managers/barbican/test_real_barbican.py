@@ -118,14 +118,14 @@ async def test_authorities_and_revocation_lists_are_read(url: str, manager: Barb
     assert (await manager.authority(authority, P1, revocation_list=revoked)).revocation_list is not None
 
 
-async def test_what_there_is_not_is_not_found(url: str, manager: BarbicanKeyManager) -> None:
+async def test_unknown_or_empty_reference_is_not_found(url: str, manager: BarbicanKeyManager) -> None:
     empty = made(f"{url}/v1/secrets", {"name": "without a payload"}, "secret_ref")
     for reference in (empty, f"{url}/v1/secrets/{uuid.uuid4()}", f"{url}/v1/containers/{uuid.uuid4()}"):
         with pytest.raises(CertificateNotFound):
             await manager.certificate(reference, P1)
 
 
-async def test_what_does_not_fit_together_is_told_with_its_reference(url: str, manager: BarbicanKeyManager) -> None:
+async def test_inconsistent_content_is_refused_with_its_reference(url: str, manager: BarbicanKeyManager) -> None:
     for kind, reference in (
         (PassphraseNeeded, container(url, certificate=text(url, LEAF.pem), private_key=text(url, LEAF.key_pem(b"pw")))),
         (PrivateKeyMismatch, container(url, certificate=text(url, LEAF.pem), private_key=text(url, ROOT.key_pem()))),

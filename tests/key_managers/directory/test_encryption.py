@@ -17,7 +17,7 @@ def key_file(path: Path, *keys: bytes, mode: int = 0o600) -> Path:
     return path
 
 
-def test_what_is_encrypted_is_decrypted_where_it_was_put_and_nowhere_else() -> None:
+def test_content_is_decrypted_only_at_its_own_place() -> None:
     encryption = Encryption([ONE])
     sealed = encryption.encrypted(b"canary", "here")
 

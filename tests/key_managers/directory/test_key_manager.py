@@ -47,7 +47,7 @@ def new(content: bytes = LEAF.pem + INTERMEDIATE.pem + LEAF.key_pem(), **fields:
         new(LEAF.pkcs12(INTERMEDIATE, passphrase=b"pw"), passphrase=Secret(b"pw")),
     ],
 )
-async def test_what_was_added_is_read_by_its_project(manager: DirectoryKeyManager, material: NewCertificate) -> None:
+async def test_added_certificate_is_read_by_its_project(manager: DirectoryKeyManager, material: NewCertificate) -> None:
     shown = await manager.add(material, replace=False)
 
     assert await manager.certificate(REF, "p1") == BUNDLE
@@ -65,7 +65,7 @@ async def test_what_was_added_is_read_by_its_project(manager: DirectoryKeyManage
         "https://keys/v1/secrets/www", "directory://p1/www\n", "directory://p1/www.sealed",
     ],
 )  # fmt: skip
-async def test_what_there_is_not_or_another_projects_is_not_found(manager: DirectoryKeyManager, reference: str) -> None:
+async def test_unknown_or_foreign_reference_is_not_found(manager: DirectoryKeyManager, reference: str) -> None:
     await manager.add(new(), replace=False)
 
     with pytest.raises(CertificateNotFound):
@@ -101,7 +101,7 @@ async def test_a_name_that_is_taken_is_refused_unless_it_is_to_be_replaced(manag
     assert (await manager.certificate(REF, "p1")).intermediates == ()
 
 
-async def test_what_cannot_be_used_is_refused_and_what_was_there_stays(manager: DirectoryKeyManager) -> None:
+async def test_unusable_replacement_is_refused_and_the_old_content_stays(manager: DirectoryKeyManager) -> None:
     await manager.add(new(), replace=False)
     with pytest.raises(PrivateKeyMismatch, match="directory://p1/www"):
         await manager.add(new(LEAF.pem, private_key=Secret(STRANGER.key_pem())), replace=True)
@@ -112,7 +112,7 @@ async def test_what_cannot_be_used_is_refused_and_what_was_there_stays(manager: 
     assert await manager.certificate(REF, "p1") == BUNDLE
 
 
-async def test_what_is_deleted_is_gone(manager: DirectoryKeyManager) -> None:
+async def test_deleted_certificate_is_not_found(manager: DirectoryKeyManager) -> None:
     await manager.add(new(), replace=False)
     await manager.delete("p1", "www")
 

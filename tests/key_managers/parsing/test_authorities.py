@@ -73,7 +73,7 @@ def test_a_certificate_with_a_key_has_another_identity_than_as_an_authority() ->
         (CertificateTooLarge, ROOT.pem, b"x" * (REVOCATION_LIST_BYTES_MAX + 1), CRL),
     ],
 )
-def test_what_cannot_be_used_is_told_by_name(
+def test_unusable_ca_is_refused_by_its_field(
     kind: type[CertificateError], authority: bytes, revoked: bytes | None, named: str
 ) -> None:
     with pytest.raises(CertificateError) as caught:

@@ -121,7 +121,7 @@ def test_keys_are_taken_in_every_usual_form(form: PrivateFormat, passphrase: byt
         ),
     ],
 )
-def test_what_does_not_fit_together_is_told_by_name(
+def test_inconsistent_bundle_is_refused_by_its_field(
     kind: type[CertificateError], certificate: bytes, key: bytes, more: dict[str, object]
 ) -> None:
     with pytest.raises(CertificateError) as caught:

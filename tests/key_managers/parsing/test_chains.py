@@ -55,7 +55,7 @@ def giant(bits: int) -> bytes:
     ],
     ids=lambda leaf: leaf.name,
 )
-def test_what_is_taken_is_loaded_by_openssl_as_devices_do(leaf: Issued, tmp_path: Path) -> None:
+def test_accepted_chain_is_loaded_by_openssl(leaf: Issued, tmp_path: Path) -> None:
     chain = b"".join(issuer.pem for issuer in leaf.issuers)
 
     bundle = certificate_bundle(REF, leaf.pem, Secret(leaf.key_pem()), intermediates=chain)

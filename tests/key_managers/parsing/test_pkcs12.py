@@ -21,7 +21,7 @@ SAME = certificate_bundle(REF, LEAF.pem + INTERMEDIATE.pem + ROOT.pem, Secret(LE
 
 
 @pytest.mark.parametrize("passphrase", [None, b"pw"])
-def test_it_is_the_same_as_of_pem_in_whatever_order_its_certificates_are(passphrase: bytes | None) -> None:
+def test_pkcs12_gives_the_bundle_of_pem_in_any_order(passphrase: bytes | None) -> None:
     content = LEAF.pkcs12(ROOT, INTERMEDIATE, passphrase=passphrase)
 
     assert pkcs12_bundle(REF, content, passphrase and Secret(passphrase)) == SAME
@@ -40,7 +40,7 @@ def test_it_is_the_same_as_of_pem_in_whatever_order_its_certificates_are(passphr
         (CertificateTooLarge, LEAF.pkcs12(), b"p" * 1025),
     ],
 )
-def test_what_cannot_be_used_is_told_by_name(
+def test_unusable_pkcs12_is_refused_by_its_field(
     kind: type[CertificateError], content: bytes, passphrase: bytes | None
 ) -> None:
     with pytest.raises(CertificateError) as caught:
@@ -68,7 +68,7 @@ def test_a_file_that_asks_for_endless_work_is_given_up() -> None:
     assert time.monotonic() - started < 60.0  # nor in hours
 
 
-def test_it_costs_the_processors_no_more_than_a_limit() -> None:
+def test_decryption_of_pkcs12_is_limited_in_cpu_time() -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with pytest.raises(Pkcs12Unreadable, match="It takes too much work to decrypt"):
         pkcs12_bundle(REF, endless(), Secret(b"pw"), timeout_seconds=300.0)

@@ -123,7 +123,9 @@ def test_only_texts_of_a_secret_are_taken(folders: SecretFolders) -> None:
         (200, b'{"data": {"data": "canary"}}'),
     ],
 )
-def test_what_is_no_answer_is_unavailable(vault: AnyVault, folders: SecretFolders, status: int, body: bytes) -> None:
+def test_invalid_answer_of_vault_is_unavailable(
+    vault: AnyVault, folders: SecretFolders, status: int, body: bytes
+) -> None:
     vault.status, vault.body = status, body
 
     with pytest.raises(KeyManagerUnavailable) as caught:
@@ -170,7 +172,7 @@ def test_a_token_for_ever_is_kept(vault: AnyVault, folders: SecretFolders, clock
     assert vault.logins == 1
 
 
-def test_what_the_policy_forbids_is_asked_once_and_a_bad_token_twice(vault: AnyVault, folders: SecretFolders) -> None:
+def test_forbidden_read_is_sent_once_and_one_with_a_bad_token_twice(vault: AnyVault, folders: SecretFolders) -> None:
     vault.status = 403
     with pytest.raises(CertificateNotFound):
         folders.fields("vault://p1/www", P1)

@@ -167,7 +167,7 @@ async def test_another_projects_and_what_there_is_not_are_not_found(vault: Vault
         assert str(caught.value) == f"Could not retrieve certificate: ['{reference}']"
 
 
-async def test_what_the_policy_forbids_is_not_found(vault: Vault, manager: KeyManager) -> None:
+async def test_reference_that_the_policy_forbids_is_not_found(vault: Vault, manager: KeyManager) -> None:
     reference = vault.put("forbidden", "www", **IN_PEM)
 
     with pytest.raises(CertificateNotFound):
@@ -188,7 +188,7 @@ async def test_what_the_policy_forbids_is_not_found(vault: Vault, manager: KeyMa
         (CertificateTooLarge, {**IN_PEM, "intermediates": "x" * 900_000}, "There may be 65536 bytes"),
     ],
 )
-async def test_what_cannot_be_used_is_told_with_its_reference(
+async def test_unusable_secret_is_refused_with_its_reference(
     vault: Vault, manager: KeyManager, kind: type[CertificateError], fields: dict[str, object], told: str
 ) -> None:
     reference = vault.put("p1", "bad", **fields)

@@ -279,7 +279,7 @@ async def test_a_pool_changes_with_its_monitor_or_not_at_all(store: SqlStore) ->
     assert (stored.name, stored.health_monitor_id, await live(store, root_id)) == ("alone", None, [])
 
 
-async def test_its_type_is_fixed(store: SqlStore) -> None:
+async def test_type_of_a_shared_monitor_is_fixed(store: SqlStore) -> None:
     made = await store.lbaas_v1.add_shared_monitor(shared())
 
     with pytest.raises(Invalid, match="type"):

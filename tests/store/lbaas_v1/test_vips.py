@@ -212,7 +212,7 @@ async def test_without_a_vip_there_is_nothing_to_listen_on(store: SqlStore) -> N
         await store.tenants.add_listener(listener(load_balancer_id=made.load_balancer_id), project_id=PROJECT)
 
 
-async def test_its_vips_bring_their_own_ports(store: SqlStore) -> None:
+async def test_port_attributes_of_a_pool_without_vip_are_refused(store: SqlStore) -> None:
     made = await make_pool(store)
 
     with pytest.raises(Conflict, match="vip_qos_policy_id"):

@@ -35,7 +35,7 @@ async def test_a_change_replaces_them_and_others_leave_them(store: SqlStore) -> 
     assert await rows(store) == {(other.id, "a"), (other.id, "b")}
 
 
-async def test_they_go_with_the_load_balancer(store: SqlStore) -> None:
+async def test_tags_are_deleted_with_the_load_balancer(store: SqlStore) -> None:
     made = (await create(store, bare(tags=("a",)))).load_balancer
     await store.tenants.delete_load_balancer(made.id, cascade=True, project_id=None)
     assert await rows(store) == set()

@@ -91,7 +91,7 @@ async def test_a_fresh_group_awaits_its_initial_sync(clients: dict[str, Client])
     assert await status(clients["c"]) == "Not All Devices Synced"
 
 
-async def test_what_was_changed_on_two_devices_is_a_conflict(clients: dict[str, Client]) -> None:
+async def test_changes_on_two_devices_are_a_conflict(clients: dict[str, Client]) -> None:
     a, b = clients["a"], clients["b"]
     await sync(a)
     await add(a, "p")

@@ -76,7 +76,7 @@ def test_accepted_rules(rule: str) -> None:
     examine(rule)
 
 
-def test_what_is_known_at_load_is_known_when_a_rule_runs(records: PersistRecords) -> None:
+def test_commands_known_at_load_are_known_at_run(records: PersistRecords) -> None:
     commands = DeviceCommands(Flow(client=("", 0), local=("", 0), virtual=""), records=records)
     assert set(COMMANDS) - {"proc"} == set(commands.table) | set(TCL)
 

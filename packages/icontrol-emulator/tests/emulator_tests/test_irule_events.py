@@ -111,7 +111,7 @@ async def test_persistence_by_what_a_response_says(device: Client, backend: Star
     assert {(await fetch(VIP, port, Cookie="s=k"))[1] for _ in range(4)} == {first}
 
 
-async def test_what_connections_share(device: Client, backend: Start) -> None:
+async def test_static_variables_and_tables_are_shared_by_connections(device: Client, backend: Start) -> None:
     text = """
     proc twice { n } { return [expr {$n * 2}] }
     when RULE_INIT { set static::limit [expr {1 + 1}] }

@@ -147,7 +147,7 @@ def test_errors(script: str) -> None:
         'when A { set x "a }',
     ],
 )
-def test_what_is_no_rule(rule: str) -> None:
+def test_text_that_is_no_rule_is_a_syntax_fault(rule: str) -> None:
     with pytest.raises(SyntaxFault):
         handlers(rule)
 

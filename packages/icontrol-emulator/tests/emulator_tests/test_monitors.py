@@ -33,7 +33,7 @@ async def becomes(device: Client, member: str, state: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["tcp", "tcp-half-open", "udp"])
-async def test_nobody_listens(device: Client, kind: str) -> None:
+async def test_member_without_a_listener_is_down(device: Client, kind: str) -> None:
     await monitor(device, kind)
     member = await monitored(device, f"127.0.0.1:{free_port()}")
     await becomes(device, member, "down")
@@ -42,7 +42,7 @@ async def test_nobody_listens(device: Client, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["tcp", "tcp-half-open", "http"])
-async def test_somebody_listens(device: Client, backend: Start, kind: str) -> None:
+async def test_member_with_a_listener_is_up(device: Client, backend: Start, kind: str) -> None:
     server = await backend("a")
     await monitor(device, kind, **({"send": "GET /monitor HTTP/1.1\\r\\n"} if kind == "http" else {}))
     await becomes(device, await monitored(device, f"127.0.0.1:{server.port}"), "up")
@@ -76,7 +76,7 @@ async def test_an_echo(device: Client) -> None:
 
 
 @pytest.mark.parametrize("kind", ["mysql", "ldap", "external", "http2", "scripted"])
-async def test_what_is_not_probed_is_unknown_and_gets_traffic(device: Client, backend: Start, kind: str) -> None:
+async def test_unprobed_member_is_unknown_and_gets_traffic(device: Client, backend: Start, kind: str) -> None:
     server = await backend("a")
     port = await site(device, [server], ["tcp"])
     await device.patch("ltm/pool/~P~p", {"monitor": f"/Common/{kind}"})

@@ -152,7 +152,7 @@ async def test_refused_lists_of_rules(device: Client) -> None:
     assert (negative.status, negative.message) == (400, 'invalid property value "ordinal":"-1"')
 
 
-async def test_what_is_in_use_stays(device: Client, backend: Start) -> None:
+async def test_pool_in_use_by_a_policy_cannot_be_deleted(device: Client, backend: Start) -> None:
     await pool(device, await backend("b"))
     await publish(device, [rule([path("/x")], [TO_Q])])
     refused = await device.send("DELETE", "ltm/pool/~P~q")

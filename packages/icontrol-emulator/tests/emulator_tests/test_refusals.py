@@ -148,7 +148,7 @@ async def test_a_refusal_changes_nothing(site: Client) -> None:
         ("ltm/pool/~P~<br>/members", {"name": "10.1.0.9:80"}),
     ],
 )
-async def test_what_looks_like_html(site: Client, path: str, body: dict[str, Any]) -> None:
+async def test_request_that_looks_like_html_is_refused(site: Client, path: str, body: dict[str, Any]) -> None:
     assert await refused(site, "POST", path, body) == (400, 26214401, "HTML Tag-like Content in the Request URL/Body")
 
 

@@ -23,7 +23,7 @@ async def test_a_device_that_carried_nothing_says_so(device: Client) -> None:
     assert len(counted) == 69 and set(counted.values()) == {0}
 
 
-async def test_it_counts_what_clients_and_servers_got(device: Client, backend: Start) -> None:
+async def test_traffic_of_clients_and_servers_is_counted(device: Client, backend: Start) -> None:
     port = await site(device, [await backend("a")], ["http"])
     await fetch(VIP, port)
 

@@ -415,7 +415,7 @@ async def test_a_first_message_in_small_pieces(device: Client, backend: Start) -
 
 
 @pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff" + bytes(70_000), b""])
-async def test_what_is_no_tls_ends_the_connection(device: Client, backend: Start, sent: bytes) -> None:
+async def test_data_that_is_no_tls_ends_the_connection(device: Client, backend: Start, sent: bytes) -> None:
     path = await client_ssl(device, "site", trustme.CA().issue_cert("a.test"))
     port = await https(device, [await backend("a")], ["http", path])
     reader, writer = await asyncio.open_connection(VIP, port)

@@ -165,7 +165,7 @@ async def test_workers_end_when_their_parent_is_gone(tmp_path: Path) -> None:
         await eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
 
 
-async def test_what_is_wrong_is_refused_once(tmp_path: Path) -> None:
+async def test_invalid_configuration_is_refused_once_by_the_parent(tmp_path: Path) -> None:
     controller = Controller(tmp_path)
     controller.config.write_text(
         controller.config.read_text().replace("[DEFAULT]", "[DEFAULT]\ndefault_provider = elsewhere")

@@ -1,0 +1,19 @@
+"""Names of tests state subject, condition and outcome."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+WITHOUT_SUBJECT = re.compile(r"test_(?:what|it|its|so|nobody|somebody|those|they|who|whose|which)_")
+
+
+def test_names_of_tests_begin_with_their_subject() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for folder in ("tests", "packages")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and WITHOUT_SUBJECT.match(node.name)
+    ]
+    assert found == []
