@@ -52,12 +52,6 @@ def test_a_revision_that_goes_back_to_that_of_the_first_page_does_too() -> None:
     assert not assigned.take(page("d", after="c", revision=8))
 
 
-def test_a_controller_that_knows_no_pages_answers_with_all() -> None:
-    assigned = begun()
-    assert assigned.take(page("b", "c", "d", history="", revision=8))
-    assert assigned.complete and list(assigned.epochs) == ["b", "c", "d"] and assigned.revision == 8
-
-
 def test_a_page_that_was_not_asked_for_is_refused() -> None:
     assigned = begun()
     assert not assigned.take(page("c", "d", after="c"))

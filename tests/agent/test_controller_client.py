@@ -10,7 +10,7 @@ from evenkeel.agent.controller_client import LANE_REST_KEEPALIVES, ControllerCli
 from evenkeel.core.kit.errors import BusUnavailable, CallTimeout, SessionLost
 from evenkeel.core.protocol import messages as m
 
-SHARED, OWN, LIGHT = m.callback_queue("e"), m.keepalive_queue("e"), m.transient_keepalive_queue("e")
+SHARED, OWN = m.callback_queue("e"), m.transient_keepalive_queue("e")
 STATUS = m.ReportStatus(agent_id="a", session_id="s", shard_id="x", epoch=1)
 KEEPALIVE = m.Keepalive(agent_id="a", session_id="s")
 REGISTER = m.Register(
@@ -21,9 +21,8 @@ REGISTER = m.Register(
 class Bus:
     """Answers by the queues that are consumed."""
 
-    def __init__(self, *, new: bool) -> None:
-        self.new = new
-        self.consumed = {SHARED, OWN} if new else {SHARED}
+    def __init__(self) -> None:
+        self.consumed = {SHARED, OWN}
         self.asked: list[str] = []
         self.sent: list[m.Call] = []
         self.answer: m.AnyReply | None = None
@@ -38,7 +37,7 @@ class Bus:
             raise BusUnavailable("no connection")
         if queue not in self.consumed:
             raise CallTimeout("no answer")
-        return self.answer or m.SessionState(ttl_seconds=5.0, assignments_revision=1, takes_keepalives=self.new)
+        return self.answer or m.SessionState(ttl_seconds=5.0, assignments_revision=1)
 
 
 async def renew(controllers: ControllerClient, times: int = 1) -> None:
@@ -47,38 +46,16 @@ async def renew(controllers: ControllerClient, times: int = 1) -> None:
 
 
 async def test_controllers_that_consume_it_get_keepalives_by_their_own_queue() -> None:
-    bus = Bus(new=True)
+    bus = Bus()
     controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
     await controllers.register(REGISTER)
     await renew(controllers, 3)
     assert bus.asked == [SHARED, OWN, OWN, OWN]
 
 
-async def test_of_the_queues_that_controllers_announce_the_lightest_is_used() -> None:
-    bus = Bus(new=True)
-    bus.consumed.add(LIGHT)
-    controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
-    bus.answer = m.SessionState(
-        ttl_seconds=5.0, assignments_revision=1, takes_keepalives=True, takes_light_keepalives=True
-    )
-    await controllers.register(REGISTER)
-    await renew(controllers)
-    bus.answer = None  # a controller of the version before has answered
-    await renew(controllers, 2)
-    assert bus.asked == [SHARED, LIGHT, LIGHT, OWN]
-
-
-async def test_older_controllers_get_them_by_the_shared_one() -> None:
-    bus = Bus(new=False)
-    controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
-    await controllers.register(REGISTER)
-    await renew(controllers, 3)
-    assert set(bus.asked) == {SHARED}
-
-
 async def test_an_answer_that_does_not_come_is_asked_for_by_the_shared_queue_at_once() -> None:
     """The new controllers were stopped again, or the agent's user may not send to the other queue."""
-    bus = Bus(new=True)
+    bus = Bus()
     controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
     await controllers.register(REGISTER)
     bus.consumed = {SHARED}
@@ -92,7 +69,7 @@ async def test_an_answer_that_does_not_come_is_asked_for_by_the_shared_queue_at_
 
 
 async def test_a_queue_without_answers_is_tried_more_and_more_rarely() -> None:
-    bus = Bus(new=True)
+    bus = Bus()
     controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
     await controllers.register(REGISTER)
     bus.consumed = {SHARED}
@@ -111,7 +88,7 @@ async def test_a_queue_without_answers_is_tried_more_and_more_rarely() -> None:
 
 async def test_a_keepalive_that_could_not_be_sent_is_sent_by_the_same_queue() -> None:
     """After a restart of the broker all agents come back at once: they do not load the shared queue."""
-    bus = Bus(new=True)
+    bus = Bus()
     controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
     await controllers.register(REGISTER)
     bus.connected_after = 3
@@ -124,7 +101,7 @@ async def test_a_keepalive_that_could_not_be_sent_is_sent_by_the_same_queue() ->
 
 
 async def test_keepalives_under_way_together_rest_once() -> None:
-    bus = Bus(new=True)
+    bus = Bus()
     controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
     await controllers.register(REGISTER)
     bus.consumed = set()
@@ -137,7 +114,7 @@ async def test_keepalives_under_way_together_rest_once() -> None:
 
 
 async def test_a_refusal_is_one_whatever_the_queue() -> None:
-    bus = Bus(new=True)
+    bus = Bus()
     controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
     await controllers.register(REGISTER)
     bus.answer = m.Refused(code=m.SESSION_LOST, reason="over")
@@ -150,7 +127,7 @@ async def test_a_refusal_is_one_whatever_the_queue() -> None:
 
 
 async def test_reports_of_statuses_are_numbered_in_the_order_they_are_made() -> None:
-    bus = Bus(new=True)
+    bus = Bus()
     controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
     bus.answer = m.ReportReceipt()
     for _ in range(2):

@@ -16,18 +16,18 @@ class Client:
 
     shard_id = "x"
 
-    def __init__(self, answer: OrphanVerdict | Exception | None) -> None:
+    def __init__(self, answer: OrphanVerdict | Exception) -> None:
         self.answer = answer
         self.asked: list[tuple[str, ...]] = []
 
-    async def judge_orphans(self, load_balancer_ids: tuple[str, ...]) -> OrphanVerdict | None:
+    async def judge_orphans(self, load_balancer_ids: tuple[str, ...]) -> OrphanVerdict:
         self.asked.append(load_balancer_ids)
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
 
 
-async def verdict(answer: OrphanVerdict | Exception | None) -> tuple[OrphanVerdict, tuple[str, ...]]:
+async def verdict(answer: OrphanVerdict | Exception) -> tuple[OrphanVerdict, tuple[str, ...]]:
     client: Any = Client(answer)
     found = await verdict_on(client, ("lb-1", "lb-2"))
     assert client.asked == [("lb-1", "lb-2")]
@@ -37,10 +37,6 @@ async def verdict(answer: OrphanVerdict | Exception | None) -> tuple[OrphanVerdi
 async def test_the_controllers_decide() -> None:
     said = OrphanVerdict(remove=("lb-1",), kept={"lb-2": 5.0}, again_seconds=5.0)
     assert await verdict(said) == (said, ())
-
-
-async def test_controllers_of_the_previous_version_are_not_asked_again() -> None:
-    assert await verdict(None) == (OrphanVerdict(kept={"lb-1": None, "lb-2": None}), ())
 
 
 @pytest.mark.parametrize("error", [BusUnavailable("no answer"), CallRefused("unknown", "no such call")])

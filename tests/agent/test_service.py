@@ -38,14 +38,14 @@ class Controllers:
         self.calls: list[m.AnyMessage] = []
         self.refuses: dict[type[m.AnyMessage], m.Refused] = {}
         self.ttl_seconds = 30.0
-        self.repeats_hints = False
         self.assignments = m.Assignments(revision=1, shards=(), history="h1")
         self.pages: dict[str, m.Assignments] = {}
         """By where they begin."""
 
     async def start(self) -> None:
         await self.bus.start()
-        await self.bus.consume(m.callback_queue(QUICK.environment), self._handle, concurrency=4)
+        for queue in (m.callback_queue(QUICK.environment), m.transient_keepalive_queue(QUICK.environment)):
+            await self.bus.consume(queue, self._handle, concurrency=4)
 
     async def _handle(self, call: m.AnyMessage) -> m.AnyReply:
         self.calls.append(call)
@@ -57,7 +57,6 @@ class Controllers:
                     ttl_seconds=self.ttl_seconds,
                     assignments_revision=1,
                     history="h1",
-                    repeats_hints=self.repeats_hints,
                 )
             case m.GetAssignments():
                 return self.pages.get(call.after_id, self.assignments)
@@ -128,19 +127,10 @@ async def test_agent_registers_requests_its_assignments_and_reports_its_state() 
 
 async def test_an_unchanged_state_is_confirmed_by_keepalives() -> None:
     async with running() as bench:
-        bench.controllers.repeats_hints = True
         await soon(lambda: any(call.as_reported for call in bench.controllers.seen(m.Keepalive)))
         told = len(bench.controllers.seen(m.ReportState))
         bench.agent.networks_moved(["network"])
         await soon(lambda: any(call.moved_networks for call in bench.controllers.seen(m.ReportState)[told:]))
-
-
-async def test_controllers_that_do_not_repeat_hints_get_every_report_and_are_asked_each_time() -> None:
-    async with running() as bench:
-        await soon(lambda: len(bench.controllers.seen(m.ReportState)) >= 3)
-        await soon(lambda: len(bench.controllers.seen(m.GetAssignments)) >= 3)
-        # settled: no keepalive may ever have it
-        assert not any(call.as_reported for call in bench.controllers.seen(m.Keepalive))
 
 
 async def test_controllers_see_its_session_on_the_bus_for_as_long_as_it_lives() -> None:
@@ -334,9 +324,3 @@ async def test_pages_of_two_histories_end_nothing() -> None:
         known = len(bench.controllers.seen(m.GetAssignments))
         await soon(lambda: len(bench.controllers.seen(m.GetAssignments)) > known + 6)
         assert _served(bench) == {"a", "b", "c"}  # settled: what is served may not change, and several answers are over
-
-
-async def test_a_controller_that_knows_no_pages_may_answer_for_any_of_them() -> None:
-    async with running() as bench:
-        bench.controllers.pages = {"": _page("a", "b", more=True), "b": _page("b", "c", "d")}
-        await soon(lambda: _served(bench) == {"b", "c", "d"})

@@ -36,10 +36,7 @@ class AssignmentRound:
 
     def take(self, page: m.Assignments) -> bool:
         """Add the answer to a request for the page after :attr:`after_id`. False: the round is void."""
-        if not page.after_id and not page.more:  # complete: controllers of an earlier version send no pages
-            self._epochs.clear()
-            self._first = None
-        elif page.after_id != self.after_id:
+        if page.after_id != self.after_id:
             return False
         if self._first is None:
             self._first = page

@@ -25,41 +25,33 @@ R = TypeVar("R", bound=m.Reply)
 
 
 class KeepaliveLane:
-    """The queue for keepalives: the cheapest queue that controllers announce.
+    """The queue for keepalives: one of their own, that stores nothing.
 
-    It is the shared callback queue if they announce none, and for a while after a keepalive got no answer (controllers
-    of an older version may be back, or this agent has no permission to send to the announced queue).
+    It is the shared callback queue for a while after a keepalive got no answer: this agent may have no permission to
+    send to the other one.
     """
 
     def __init__(self, environment: str) -> None:
-        self._environment = environment
-        self._announced: str | None = None
+        self._own = m.transient_keepalive_queue(environment)
         self._keepalives_left = 0
-        """Number of keepalives to send by the shared queue before the announced queue is tried again."""
+        """Number of keepalives to send by the shared queue before the own queue is tried again."""
         self._rest = LANE_REST_KEEPALIVES[0]
 
     @property
     def queue(self) -> str | None:
         """Queue of the next keepalive; None: the shared callback queue."""
-        return None if self._keepalives_left else self._announced
+        return None if self._keepalives_left else self._own
 
-    def record_answer(self, state: m.SessionState) -> m.SessionState:
-        """Record an answer, and return it."""
+    def record_answer(self) -> None:
+        """Record that a keepalive was answered, by whichever queue."""
         self._keepalives_left = max(0, self._keepalives_left - 1)
-        self._announced = self._preferred_queue(state)
-        return state
-
-    def _preferred_queue(self, state: m.SessionState) -> str | None:
-        if state.takes_light_keepalives:
-            return m.transient_keepalive_queue(self._environment)
-        return m.keepalive_queue(self._environment) if state.takes_keepalives else None
 
     def answered(self) -> None:
-        """Record that the announced queue works, which ends the increase of pauses between attempts."""
+        """Record that the own queue works, which ends the increase of pauses between attempts."""
         self._rest = LANE_REST_KEEPALIVES[0]
 
     def close(self) -> None:
-        """Use the shared queue for a while, because the announced queue gave no answer."""
+        """Use the shared queue for a while, because the own queue gave no answer."""
         if self._keepalives_left:  # one of several keepalives that were under way
             return
         self._keepalives_left = self._rest
@@ -79,8 +71,6 @@ class ControllerClient:
         self._status_reports = count(1)
         """Numbers of status reports, across all sessions of the process."""
         self._timeout = self._services_timeout = timeout_seconds
-        self._judges_orphans = False
-        self._adopts_networks = False
 
     async def _call(
         self, call: m.Call, expected: type[R], timeout_seconds: float | None = None, *, queue: str = ""
@@ -115,9 +105,8 @@ class ControllerClient:
         return self._record_answer(await self._call(call, m.SessionState, timeout_seconds))
 
     def _record_answer(self, state: m.SessionState) -> m.SessionState:
-        self._judges_orphans = state.judges_orphans
-        self._adopts_networks = state.adopts_networks
-        return self._keepalives.record_answer(state)
+        self._keepalives.record_answer()
+        return state
 
     async def report_state(self, call: m.ReportState) -> None:
         """Send the full state."""
@@ -145,17 +134,15 @@ class ControllerClient:
         """Request sealed contents. The time-out includes the time that controllers may wait for the key manager."""
         return await self._call(call, m.Certificates, self._timeout + m.CERTIFICATES_SECONDS_MAX)
 
-    async def judge_orphans(self, call: m.JudgeOrphans) -> m.OrphanVerdict | None:
-        """Request a decision on load balancers without a definition; None: the controllers are too old to answer."""
-        return await self._call(call, m.OrphanVerdict) if self._judges_orphans else None
+    async def judge_orphans(self, call: m.JudgeOrphans) -> m.OrphanVerdict:
+        """Request a decision on load balancers without a definition."""
+        return await self._call(call, m.OrphanVerdict)
 
     async def adopt_networks(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
         """Request, or only preview, the adoption of the networks to which another program attached devices.
 
         The time-out includes the time that controllers may wait for the network service. Raises :class:`CallRefused`.
         """
-        if not self._adopts_networks:
-            raise CallRefused("unexpected", "controllers of an earlier version adopt no partition with networks")
         return await self._call(call, m.NetworksAdopted, self._timeout + ADOPTION_SECONDS)
 
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:

@@ -29,7 +29,7 @@ async def verdict_on(
     """
     all_stay = m.OrphanVerdict(kept=dict.fromkeys(orphans))
     try:
-        return await client.judge_orphans(orphans) or all_stay, ()
+        return await client.judge_orphans(orphans), ()
     except (BusUnavailable, CallRefused) as error:
         log.warning("no controller answered for the orphans; keeping them", shard=client.shard_id, error=str(error))
         return all_stay, orphans

@@ -372,13 +372,12 @@ class AgentService:
 
     def _poll_seconds(self, session: Session) -> float:
         """Interval, in seconds, at which assignments are requested without a hint."""
-        seconds = self._settings.report_interval_seconds
-        return spread(seconds * FULL_EVERY, self._rng.uniform) if session.hints_are_repeated else seconds
+        return spread(self._settings.report_interval_seconds * FULL_EVERY, self._rng.uniform)
 
     async def _report(self, session: Session, ownership: Ownership) -> None:
         while True:
             report = self._state(session, ownership)
-            if session.hints_are_repeated and self._state_reports.is_unchanged(report):
+            if self._state_reports.is_unchanged(report):
                 self._state_reports.confirmed()
                 session.confirm_report()
             else:

@@ -52,8 +52,6 @@ class Session:
         self._lease: Lease | None = None
         self.assignments_revision = -1
         """Assignments revision in the last answer to a keepalive; -1 before the first."""
-        self.hints_are_repeated = False
-        """:attr:`evenkeel.core.protocol.messages.SessionState.repeats_hints` of the last answer."""
         self._as_reported = False
 
     @property
@@ -151,7 +149,6 @@ class Session:
         return max(self._settings.keepalive_interval_seconds, ttl / 2)
 
     def _renewed(self, asked_at: float, state: m.SessionState) -> None:
-        self.hints_are_repeated = state.repeats_hints
         before = self.database_history.history
         is_current = self.database_history.record_history(state.history, asked_at=asked_at, keepalives=state.keepalives)
         if self.database_history.history != before:

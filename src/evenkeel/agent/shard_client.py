@@ -97,8 +97,8 @@ class ShardClient:
             )
         )
 
-    async def judge_orphans(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> m.OrphanVerdict | None:
-        """Request a decision on load balancers on devices without a definition; None: controllers cannot answer."""
+    async def judge_orphans(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> m.OrphanVerdict:
+        """Request a decision on load balancers on devices without a definition."""
         return await self._controllers.judge_orphans(
             m.JudgeOrphans(
                 agent_id=self._settings.agent_id,

@@ -25,7 +25,7 @@ LIST_COLUMNS = (
     "load_balancer_id",
 )
 ABOUT = ("agent_id", "load_balancer_id", "user_id", "client_address", "request_id")
-"""Fields of an event printed after its text if they have a value; controllers of an earlier version send fewer."""
+"""Fields of an event printed after its text if they have a value."""
 NARROW = {"at": "at", "kind": "kind", "text": "text"}
 MAX_EVENTS = 1000
 FOLLOW_SECONDS = 1.0

@@ -93,7 +93,7 @@ class Callbacks:
         ownership, ttl = self._ownership, self._settings.session_ttl_seconds
         match message:
             case m.Keepalive():
-                return _with_features(await self._keepalives.answer(message))
+                return await self._keepalives.answer(message)
             case m.ReportApplied():
                 return await self._applied.record(message)
             case m.GetServices():
@@ -131,7 +131,7 @@ class Callbacks:
                 opened = await ownership.register(message, ttl_seconds=ttl)
                 # A new agent may take unserved shards, and the shards of its former session were freed.
                 self._on_unserved()
-                return _with_features(opened)
+                return opened
             case m.ReleaseShards():
                 await self._release(message)
                 return m.Done()
@@ -219,15 +219,3 @@ def has_findings(report: m.ReportStatus) -> bool:
     """Whether the report contains more than statuses and statistics."""
     renewed = report.renewed or report.renewed_before
     return bool(report.absent or report.present or report.changed or report.lacking or renewed)
-
-
-def _with_features(state: m.SessionState) -> m.SessionState:
-    """Add the features of this version's controllers to the session's state."""
-    return replace(
-        state,
-        takes_keepalives=True,
-        takes_light_keepalives=True,
-        repeats_hints=True,
-        judges_orphans=True,
-        adopts_networks=True,
-    )

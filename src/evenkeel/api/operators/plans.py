@@ -200,9 +200,7 @@ async def _answer(
         if (answer := await services.operators.plan_answer(inquiry_id)) is not None:
             return answer
         await asyncio.sleep(LOOK_SECONDS)
-    raise AgentSilent(
-        f"agent {owner.host} did not answer within {looks * LOOK_SECONDS:g} s; one of an earlier version cannot"
-    )
+    raise AgentSilent(f"agent {owner.host} did not answer within {looks * LOOK_SECONDS:g} s")
 
 
 def _view(one: DevicePlan) -> DevicePlanView:

@@ -110,8 +110,7 @@ class Keepalive(Message, tag="keepalive"):
     session_id: SessionId
     seen: "ConfirmedState | None" = None
     as_reported: bool = False
-    """True: the session's last :class:`ReportState` was computed again since the last keepalive, and is unchanged. Sent
-    only after a controller has announced :attr:`SessionState.repeats_hints`.
+    """True: the session's last :class:`ReportState` was computed again since the last keepalive, and is unchanged.
     """
 
 
@@ -237,7 +236,7 @@ class GetCertificates(Message, tag="get_certificates"):
 class JudgeOrphans(Message, tag="judge_orphans"):
     """Request a verdict on load balancers, or networks of the common shard, that are on devices and missing from the
     shard's definitions, at most :data:`ORPHANS_PER_CALL`. They were deleted and a device kept them, or a database that
-    lost commits does not contain them. Only controllers that announce it (:attr:`SessionState.judges_orphans`) answer.
+    lost commits does not contain them.
     """
 
     agent_id: AgentId
@@ -250,7 +249,7 @@ class JudgeOrphans(Message, tag="judge_orphans"):
 class AdoptNetworks(Message, tag="adopt_networks"):
     """Request that the shard takes over the route domain and the addresses that another program gave to the devices in
     the tenant's partition, before the partition itself is adopted. Refused with ``conflict`` if that is impossible:
-    then nothing is changed. Only controllers that announce it (:attr:`SessionState.adopts_networks`) answer.
+    then nothing is changed.
     """
 
     agent_id: AgentId
@@ -444,7 +443,7 @@ class AssignmentsHint(Message, tag="assignments_hint"):
 
 class PlanHint(Message, tag="plan_hint"):
     """An operator's request for the changes that the next pass over a load balancer would make. Answered by a
-    :class:`ReportPlan` to any controller; agents of an earlier version do not answer.
+    :class:`ReportPlan` to any controller.
     """
 
     shard_id: ShardId
@@ -506,18 +505,6 @@ class SessionState(Reply, tag="session_state"):
     """The shard of an outcome that was confirmed to the agent, and whose load balancer is missing from the database. It
     was just deleted, or its creation was lost: then only a complete pass removes it from the devices.
     """
-    takes_keepalives: bool = False
-    """True: keepalives may be sent to :func:`keepalive_queue`."""
-    takes_light_keepalives: bool = False
-    """True: keepalives may be sent to :func:`transient_keepalive_queue`."""
-    repeats_hints: bool = False
-    """True: controllers repeat hints while work is not confirmed, and accept :attr:`Keepalive.as_reported`, so that
-    agents need neither request assignments nor report their state at each ``report_interval`` without a reason.
-    """
-    judges_orphans: bool = False
-    """True: the controller answers :class:`JudgeOrphans`."""
-    adopts_networks: bool = False
-    """True: the controller answers :class:`AdoptNetworks`."""
 
 
 class Assignment(Wire):
