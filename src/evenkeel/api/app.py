@@ -4,9 +4,10 @@ Each request gets an id, sent in ``x-openstack-request-id``. The handler reads t
 Litestar routes requests and handles exceptions.
 """
 
+import functools
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -69,22 +70,30 @@ ErrorHandler = Callable[[Request[Any, Any, Any], Exception], Response[bytes]]
 
 _REQUEST_ID = b"x-openstack-request-id"
 _TRACE_HEADER = TRACE_HEADER.encode()
+_SERVED = "served"
+"""Key, in a request's state, of the paths that its application serves."""
 
 
-class Application(Litestar):
-    """A Litestar application that sets a request id on every response, including responses that no handler made."""
+class Application:
+    """The ASGI application of one set of services. It sets a request id on every response, including responses that no
+    endpoint made. All applications of a process share their routing, see :func:`_router`."""
 
-    end_streams: Callable[[], None]
-    """Function that ends streamed responses, because the process stops."""
+    def __init__(self, served: Mapping[str, "_Path"], end_streams: Callable[[], None]) -> None:
+        """Initialize the application. ``served``: by path. ``end_streams``: ends streamed responses."""
+        self._served = served
+        self._router = _router(tuple(served), frozenset(path.style for path in served.values()))
+        self.end_streams = end_streams
+        """Function that ends streamed responses, because the process stops."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, or the lifespan (ASGI)."""
         if scope["type"] != "http":
-            await super().__call__(scope, receive, send)
+            await self._router(scope, receive, send)
             return
         scope["path"] = without_format(scope["path"])
         request_id = begin_request()
-        scope.setdefault("state", {}).update(request_id=request_id, began=time.monotonic())
+        state = {"request_id": request_id, "began": time.monotonic(), _SERVED: self._served}
+        scope.setdefault("state", {}).update(state)
         header = (_REQUEST_ID, request_id.encode())
 
         async def sending(message: Message) -> None:
@@ -92,7 +101,7 @@ class Application(Litestar):
                 message["headers"] = [*message["headers"], header]
             await send(message)
 
-        await super().__call__(scope, receive, sending)
+        await self._router(scope, receive, sending)
 
 
 def create_app(
@@ -149,16 +158,44 @@ def create_app(
     )
     routes = (*ROUTES, document_routes(ROUTES))
     gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or default_policy(), rate_limit, routes)
-    application = Application(
-        route_handlers=[_route_handler(routes, services, gatekeeper, origins or OriginRule()), *page_handlers()],
-        exception_handlers={Exception: _error_handler(ApiStyles({route_map.style for route_map in routes}))},
+    return Application(
+        _served(routes, services, gatekeeper, origins or OriginRule()), end_streams=services.event_feed.close
+    )
+
+
+@functools.lru_cache(maxsize=4)
+def _router(paths: tuple[str, ...], styles: frozenset[ApiStyle]) -> Litestar:
+    """Build the routing, which depends on no service: one handler for all paths and methods, so that every 405 lists
+    the allowed methods, and the pages.
+
+    A handler for each path would cost a controller a third of a second at its start: Litestar examines every handler,
+    and all that it has already when it gets another one.
+    """
+    litestar_paths = [path.replace("}", ":str}") for path in paths]
+    handler = HTTPRouteHandler(litestar_paths, http_method=METHODS, status_code=200, include_in_schema=False)
+    return Litestar(
+        route_handlers=[handler(_dispatch), *page_handlers()],
+        exception_handlers={Exception: _error_handler(ApiStyles(styles))},
         openapi_config=None,
         logging_config=None,
         request_max_body_size=None,  # bodies.read_body has the limit
         etag=None,
     )
-    application.end_streams = services.event_feed.close
-    return application
+
+
+async def _dispatch(request: Request[Any, Any, Any]) -> ASGIApp:
+    scope = request.scope
+    answer: ASGIApp = await scope["state"][_SERVED][scope["path_template"]].answer(request)
+    return answer
+
+
+def _operations(routes: Iterable[RouteMap]) -> Iterator[tuple[RouteMap, Operation]]:
+    return ((route_map, operation) for route_map in routes for operation in route_map.operations)
+
+
+def _paths(route_map: RouteMap, operation: Operation) -> Iterator[str]:
+    """Yield the paths of an operation, one for each prefix."""
+    return ((prefix + operation.path) or "/" for prefix in route_map.prefixes)
 
 
 def _error_handler(styles: ApiStyles) -> ErrorHandler:
@@ -174,32 +211,20 @@ def _error_handler(styles: ApiStyles) -> ErrorHandler:
     return answer_error
 
 
-def _route_handler(
+def _served(
     routes: Iterable[RouteMap], services: Services, gatekeeper: Gatekeeper, origins: OriginRule
-) -> HTTPRouteHandler:
-    """Build one Litestar handler for all paths and methods, so that every 405 lists the allowed methods.
-
-    A handler for each path would cost a controller a third of a second at its start: Litestar examines every handler,
-    and all that it has already when it gets another one.
-    """
+) -> dict[str, "_Path"]:
+    """Build the endpoints of all paths over these services."""
     in_error = services.changing_in_error()
     endpoints: dict[str, dict[str, Endpoint]] = defaultdict(dict)
     styles: dict[str, ApiStyle] = {}
-    for route_map in routes:
-        for operation in route_map.operations:
-            used = in_error if route_map.style.changes_in_error else services
-            endpoint = _endpoint(operation, route_map.style, used, gatekeeper, origins)
-            for prefix in route_map.prefixes:
-                path = (prefix + operation.path) or "/"
-                endpoints[path][operation.method] = endpoint
-                styles[path] = route_map.style
-    served = {path: _Path(path, methods, styles[path]) for path, methods in endpoints.items()}
-
-    async def dispatch(request: Request[Any, Any, Any]) -> ASGIApp:
-        return await served[request.scope["path_template"]].answer(request)
-
-    litestar_paths = [path.replace("}", ":str}") for path in served]
-    return HTTPRouteHandler(litestar_paths, http_method=METHODS, status_code=200, include_in_schema=False)(dispatch)
+    for route_map, operation in _operations(routes):
+        used = in_error if route_map.style.changes_in_error else services
+        endpoint = _endpoint(operation, route_map.style, used, gatekeeper, origins)
+        for path in _paths(route_map, operation):
+            endpoints[path][operation.method] = endpoint
+            styles[path] = route_map.style
+    return {path: _Path(path, methods, styles[path]) for path, methods in endpoints.items()}
 
 
 class _Path:
@@ -209,7 +234,7 @@ class _Path:
     def __init__(self, route: str, endpoints: Mapping[str, Endpoint], style: ApiStyle) -> None:
         self._route = route
         self._endpoints = endpoints
-        self._style = style
+        self.style = style
         self._allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
 
     async def answer(self, request: Request[Any, Any, Any]) -> ASGIApp:
@@ -220,14 +245,14 @@ class _Path:
             return (
                 Answer(204, headers=self._allow)
                 if scope["method"] == "OPTIONS"
-                else self._style.not_allowed(self._allow)
+                else self.style.not_allowed(self._allow)
             )
         with _traced(scope, self._route) as span:
             request_log = RequestLog(scope, self._route)
             try:
                 answer = await endpoint(request, scope)
             except Exception as error:
-                answer = self._style.answer_to(error, scope["state"]["request_id"])
+                answer = self.style.answer_to(error, scope["state"]["request_id"])
                 request_log.end(answer.status, error)
             else:
                 request_log.end(answer.status)
