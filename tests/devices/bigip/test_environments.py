@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evenkeel.core.devices.device import PartitionBatch
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.core.kit.errors import DeviceRejected, StaleOwner
+from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.devices.bigip.naming import BigIpNames, plain
 from tests.devices.bigip.rig import TYPES, BigIpRig, Hands, steady
 from tests.devices.owner import Owner
@@ -44,13 +44,6 @@ def test_usual_tenants_are_called_as_ever(tenant: str) -> None:
     names = BigIpNames(environment="dev", prefix="dev", group=1)
     if not tenant.startswith("-"):
         assert names.partition(tenant) == f"dev_{tenant}"
-        assert not names.former_partition(tenant)
-
-
-def test_tenants_that_were_called_otherwise_are_known() -> None:
-    names = BigIpNames(environment="dev", prefix="dev", group=1)
-    assert names.former_partition("a_x") == "dev_a_x"
-    assert names.former_partition("a/x").startswith("dev_x")
 
 
 def tenant_batch(project: str, *services: ServiceDefinition) -> PartitionBatch:
@@ -126,25 +119,6 @@ async def test_a_guard_of_one_environment_rules_no_other(world: Tenants) -> None
     await world.apply(("dev", "a_x"), service(1, members=3))
     with pytest.raises(StaleOwner):
         await world.agents["dev_a"].apply(tenant_batch("x", service(5)))
-
-
-async def test_a_partition_that_an_earlier_version_named_is_not_left_behind_unseen(rig: BigIpRig) -> None:
-    """Its tenant's load balancers say what is to be done; after that they are built anew."""
-    old = "dev_a_x"
-    await rig.hands.call("POST", "auth/partition", {"name": old})
-    guard = {"name": "evenkeel_guard_1", "partition": old, "type": "string", "description": "evenkeel:dev:guard"}
-    await rig.hands.call("POST", "ltm/data-group/internal", guard)
-    agent = rig.owner()
-    with pytest.raises(DeviceRejected, match=f"an earlier version made partition {old} .* remove {old}"):
-        await agent.apply(tenant_batch("a_x", service()))
-    assert not rig.commits()
-    await rig.hands.call("DELETE", f"ltm/data-group/internal/~{old}~evenkeel_guard_1")
-    assert not (await agent.apply(tenant_batch("a_x", service()))).outcomes[0].error
-
-
-async def test_the_same_name_made_by_another_environment_is_no_former_partition(rig: BigIpRig) -> None:
-    await rig.owner(environment="dev_a").apply(tenant_batch("x", service(1)))
-    assert not (await rig.owner(environment="dev").apply(tenant_batch("a_x", service(2)))).outcomes[0].error
 
 
 async def test_the_option_prefix_names_the_partitions(rig: BigIpRig) -> None:

@@ -1,14 +1,13 @@
-"""Guards that should not be there: of one epoch twice, of epochs that nobody can have, of earlier versions; and devices
+"""Guards that should not be there: of one epoch twice, of epochs that nobody can have; and devices
 that two device groups name."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from evenkeel.core.control.epochs import EPOCH_MAX
 from evenkeel.core.devices.device import PartitionBatch
-from evenkeel.core.kit.errors import DeviceRejected, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceRejected, StaleOwner
 from evenkeel.devices.bigip.naming import Guard, guard_of
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, at
 from tests.devices.owner import Owner
@@ -110,52 +109,6 @@ async def test_two_guards_of_one_epoch_are_stale_for_both_owners(rig: BigIpRig) 
     above = rig.owner()
     await above.take_over(PROJECT, 4, "first")
     assert await guards(rig.hands) == [guard_of(4, "first").name]
-
-
-@pytest.mark.parametrize("epoch", [3, 4])
-async def test_guards_and_marks_of_an_earlier_version_are_taken_over(rig: BigIpRig, epoch: int) -> None:
-    """Guards without a session, marks without a group, no claim on the device."""
-    await rig.owner().apply(batch(service(), service(2), epoch=3))
-    content = await rig.content()
-    await age(rig)
-    agent = rig.agent()
-    with pytest.raises(GuardLost):
-        await agent.apply(batch(service(), epoch=epoch))
-    await agent.take_over(PROJECT, epoch, session_of(epoch))
-    outcome = await agent.apply(batch(service(), epoch=epoch, complete=True))
-    assert not outcome.outcomes[0].error
-    assert await guards(rig.hands) == [guard_of(epoch, session_of(epoch)).name]
-    left = await rig.content()
-    assert left == {name: item for name, item in content.items() if "-2" not in name and "10.2.2." not in name}
-
-
-async def test_an_earlier_version_sees_that_a_partition_is_no_longer_its_own(rig: BigIpRig) -> None:
-    """It knows no guard of today, but the sentinel's mark names an environment that is not its own."""
-    await rig.owner().apply(batch(service(), epoch=3))
-    await age(rig)
-    await rig.owner().apply(batch(service(), epoch=4))
-    sentinel = (await rig.hands.items(DATA_GROUP))["evenkeel_guard"]
-    assert sentinel["description"].split(":")[1] == "dev/1"
-
-
-async def age(rig: BigIpRig) -> None:
-    """Everything of the partition as the version before made it."""
-    for kind, name, item in await marked(rig):
-        description = {"description": item["description"].replace(":dev/1:", ":dev:")}
-        await rig.hands.call("PATCH", f"{kind}/~{PARTITION}~{name}", description)
-    for name in await guards(rig.hands):
-        await rig.hands.call("DELETE", f"{DATA_GROUP}/~{PARTITION}~{name}")
-    await add_guard(rig.hands, "evenkeel_guard_3", "evenkeel:dev:guard")
-    await rig.hands.call("DELETE", f"{DATA_GROUP}/~Common~evenkeel_owner_dev")
-
-
-async def marked(rig: BigIpRig) -> list[tuple[str, str, dict[str, Any]]]:
-    found = []
-    for kind in ("ltm/virtual", "ltm/virtual-address", "ltm/pool", "ltm/monitor/http", DATA_GROUP):
-        for name, item in (await rig.hands.items(kind)).items():
-            if ":dev/1:" in str(item.get("description")):
-                found.append((kind, name, item))
-    return found
 
 
 # -- device groups of one environment

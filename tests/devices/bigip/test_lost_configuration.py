@@ -167,14 +167,6 @@ async def test_a_look_forgets_nothing_of_what_is_as_it_should_be(rig: BigIpRig) 
     assert rig.counts()["reads"] == 0
 
 
-async def test_devices_with_marks_of_two_versions_are_in_sync(pair: BigIpRig) -> None:
-    agent = pair.owner()
-    await agent.apply(batch(service(), complete=True))
-    former = {"description": "evenkeel:dev:pool:lb-1:pool-1"}
-    await Hands(pair.emulator, "bigip-2").call("PATCH", at("ltm/pool", "pool-1"), former)
-    assert not (await agent.observe()).lacking
-
-
 # -- lost configurations
 
 

@@ -146,7 +146,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             if not self._claimed:
                 await self._read_claim()
             if self._view_of(partition, mine) is None:
-                self._views[partition] = await self._taken_over(project_id, partition, mine)
+                self._views[partition] = await self._taken_over(partition, mine)
                 self._saver.changed()  # also what an earlier owner changed and did not save
         except RefusedByDevice as error:  # it lags, and the group's other devices are served
             raise PartitionUnavailable(self.host, f"refuses the guard of {partition}: {error.reason}") from error
@@ -443,9 +443,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         view = self._views.get(partition)
         return view if view is not None and view.guard == mine else None
 
-    async def _taken_over(self, project_id: ProjectId, partition: str, mine: Guard) -> PartitionView:
+    async def _taken_over(self, partition: str, mine: Guard) -> PartitionView:
         """Move the guard, and return the initial cached state of the partition."""
-        await self._refuse_former(project_id, partition)
         await self.journal.record_guard()
         new = await guard.take_over(
             self.icontrol,
@@ -458,16 +457,6 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             timeout_seconds=self._options.commit_timeout_seconds,
         )
         return PartitionView(mine, new=new)
-
-    async def _refuse_former(self, project_id: ProjectId, partition: str) -> None:
-        """Refuse a second partition for a tenant that has one under the name that an earlier version gave it.
-
-        Raises :class:`DeviceRejected`: the objects in the old partition would never be removed.
-        """
-        former = self._names.former_partition(project_id)
-        if former and any(map(self._names.owns, (await read_guards(self.icontrol, former)).marks)):
-            reason = f"an earlier version made partition {former} for this tenant, whose partition is now {partition}"
-            raise DeviceRejected(self.host, f"{reason}; remove {former} from the device, and it is created again")
 
     def _left_under(self, partition: str, mine: Guard) -> dict[str, Change]:
         held = self._left.get(partition)

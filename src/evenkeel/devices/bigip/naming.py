@@ -2,8 +2,7 @@
 
 A name identifies the object; the *mark* in ``description`` identifies the device group and environment that own it.
 Ownership is decided by the whole mark, never by a name prefix, so environment ``dev`` cannot touch objects of
-``dev_a``, nor device group 2 of ``dev`` objects of group 1. Marks written by earlier versions contain no group; they
-belong to the group of the environment that owns the device and the partition.
+``dev_a``, nor device group 2 of ``dev`` objects of group 1.
 """
 
 import hashlib
@@ -24,7 +23,6 @@ COMMON = "Common"
 LOCAL_FOLDER = "evenkeel_local"
 """Folder in /Common that is not synchronised with other devices."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
-_PLAIN_BEFORE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _GROUP = re.compile(r"[0-9]{1,9}")
 CERTIFICATE, KEY, CHAIN, AUTHORITY, REVOCATION = ".crt", ".key", "-chain.crt", "-ca.crt", ".crl"
@@ -45,7 +43,7 @@ class Mark(Value):
     load_balancer_id: LoadBalancerId = LoadBalancerId("")
     object_id: str = ""
     group: int | None = None
-    """Number of the device group; None: written by a version that did not distinguish an environment's groups."""
+    """Number of the device group; None: the mark names none, so it is nobody's."""
 
     @property
     def owner(self) -> str:
@@ -135,17 +133,6 @@ class BigIpNames(Value):
         """
         return traffic_group_of(project_id, self.traffic_groups)
 
-    def former_partition(self, project_id: ProjectId) -> str:
-        """The name that the first version gave the tenant's partition; empty if the name is unchanged.
-
-        That version did not encode ``_``, so tenant ``a_x`` of ``dev`` and tenant ``x`` of ``dev_a`` shared a name.
-        """
-        if project_id == COMMON_PROJECT:
-            return ""
-        tail = project_id if _PLAIN_BEFORE.fullmatch(project_id) else f"x{_digest(project_id)}"
-        former = f"{self.prefix}_{tail}"
-        return "" if former == self.partition(project_id) else former
-
     def of(self, object_id: str) -> str:
         """The name of the object that implements ``object_id``."""
         return f"{self.prefix}_{plain(object_id)}"
@@ -198,7 +185,7 @@ class BigIpNames(Value):
 
     def owns(self, mark: Mark | None) -> bool:
         """Whether the mark is of this device group."""
-        return mark is not None and mark.environment == self.environment and mark.group in (None, self.group)
+        return mark is not None and (mark.environment, mark.group) == (self.environment, self.group)
 
     def own(self, description: object) -> Mark | None:
         """The mark in the description if it is this device group's; else None."""

@@ -151,7 +151,7 @@ def test_object_without_our_mark_is_no_orphan() -> None:
     ]
     observed = {item.key: item for item in strangers}
     assert not planned(observed, complete=True).operations
-    ours = foreign("ltm/pool", "dev_pool-5", "evenkeel:dev:pool:lb-5:pool-5")
+    ours = foreign("ltm/pool", "dev_pool-5", "evenkeel:dev/1:pool:lb-5:pool-5")
     assert [step.owner for step in planned({ours.key: ours}, complete=True).operations] == ["lb-5"]
     assert not planned({ours.key: ours}, service()).of(frozenset({"lb-5"}))
 

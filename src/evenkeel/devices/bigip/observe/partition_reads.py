@@ -50,8 +50,6 @@ class Guards(Value):
     sentinel: bool = False
     marks: tuple[Mark, ...] = ()
     """Marks of guards and sentinel, without objects that have none."""
-    former_sentinel: bool = False
-    """Whether the sentinel was created by a version that did not distinguish groups."""
 
     @property
     def believed(self) -> tuple[Guard, ...]:
@@ -87,7 +85,6 @@ def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
         held=tuple(guards),
         sentinel=GUARD in groups,
         marks=tuple(marks.values()),
-        former_sentinel=GUARD in marks and marks[GUARD].group is None,
     )
 
 

@@ -238,11 +238,6 @@ def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpN
     if not guards.held and guards.sentinel:
         old.append(GUARD)
     commands = [Command(method="DELETE", path=_item(partition, name)) for name in old]
-    if guards.held and guards.former_sentinel:
-        # Agents of earlier versions do not recognise today's guards; the new mark shows them that the partition is not
-        # theirs.
-        body = {"description": names.mark("guard")}
-        commands.append(Command(method="PATCH", path=_item(partition, GUARD), body=body))
     if mine in guards.held:
         return [touch(partition, mine, owner), *commands]
     commands.append(_create(partition, mine.name, names, records(mine.epoch, owner)))
