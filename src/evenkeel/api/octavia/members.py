@@ -1,36 +1,20 @@
-"""Octavia members of a pool: create, change, and the batch that replaces all."""
+"""The batch that replaces all members of a pool. For the other operations see :mod:`.declared`."""
 
 from msgspec.structs import asdict
 
-from evenkeel.api.common.resources import object_id, one
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.octavia.resources import MEMBERS, POOLS
+from evenkeel.api.octavia.declared import parent_row
+from evenkeel.api.octavia.resources import POOLS
 from evenkeel.api.responses.answers import Answer
-from evenkeel.api.usecases import change_requests, requests
+from evenkeel.api.usecases import change_requests
 from evenkeel.api.usecases.changes import batch_rows
 from evenkeel.api.usecases.member_subnets import check_subnets
-from evenkeel.api.usecases.members import change_member, check_sriov, make_member
+from evenkeel.api.usecases.members import check_sriov
 from evenkeel.api.usecases.parents import Place
 from evenkeel.api.usecases.writes import everything
 from evenkeel.core.devices.capabilities import member_problems
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
-
-
-async def _pool(services: Services, call: Call) -> Pool:
-    pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=call.caller.scope)
-    return pool
-
-
-async def create(services: Services, call: Call, body: requests.MemberNewBody) -> Answer:
-    """Handle POST /pools/{id}/members; answers 201."""
-    return one(MEMBERS, await make_member(services, call, await _pool(services, call), body.member), 201)
-
-
-async def change(services: Services, call: Call, body: change_requests.MemberChangeBody) -> Answer:
-    """Handle PUT /pools/{id}/members/{id}."""
-    pool_id = object_id(call, POOLS.title, "pool_id")
-    return one(MEMBERS, await change_member(services, call, pool_id, object_id(call, MEMBERS.title), body.member))
 
 
 async def replace(services: Services, call: Call, body: change_requests.MemberBatchBody) -> Answer:
@@ -38,7 +22,7 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     removed. Answers 202.
     """
     additive_only = call.flag("additive_only")
-    pool = await _pool(services, call)
+    pool: Pool = await parent_row(services, call, POOLS, "pool_id")
     rows = batch_rows(
         body.members,
         await everything(services, Member, pool.id),

@@ -9,16 +9,28 @@ from evenkeel.api.common.linking import Link, wrapped
 from evenkeel.api.common.status_trees import StatusTree
 from evenkeel.api.http.lists import FIELDS_PARAMETER
 from evenkeel.api.http.routing import Operation, Parameter, RouteMap
-from evenkeel.api.octavia import full_views, listeners, loadbalancers, members, pools, providers, views
+from evenkeel.api.octavia import full_views, listeners, loadbalancers, members, providers, views
 from evenkeel.api.octavia.amphorae import AMPHORA_ROUTES
 from evenkeel.api.octavia.catalogue_routes import CATALOGUE_ROUTES, QUOTA_ROUTES
+from evenkeel.api.octavia.declared import Declared
 from evenkeel.api.octavia.foreign_objects import refusing_foreign_objects
-from evenkeel.api.octavia.l7_routes import L7_ROUTES
-from evenkeel.api.octavia.resources import HEALTH_MONITORS, LISTENERS, LOAD_BALANCERS, MEMBERS, POOLS
-from evenkeel.api.octavia.route_parts import OPTION_ERRORS, WRITE_ERRORS, reading, removing
+from evenkeel.api.octavia.resources import (
+    HEALTH_MONITORS,
+    L7POLICIES,
+    L7RULES,
+    LISTENERS,
+    LOAD_BALANCERS,
+    MEMBERS,
+    POOLS,
+)
+from evenkeel.api.octavia.route_parts import OPTION_ERRORS, WRITE_ERRORS, reading
 from evenkeel.api.policy.names import octavia, own
 from evenkeel.api.responses.answers import Answer
-from evenkeel.api.usecases import change_requests, requests
+from evenkeel.api.usecases import change_requests, l7_requests, requests
+from evenkeel.api.usecases.l7policies import change_l7policy, change_l7rule, make_l7policy, make_l7rule
+from evenkeel.api.usecases.listeners import change_listener, make_listener
+from evenkeel.api.usecases.members import change_member, make_member
+from evenkeel.api.usecases.pools import change_health_monitor, change_pool, make_health_monitor, make_pool
 from evenkeel.core.kit.errors import Invalid
 
 CASCADE = Parameter(name="cascade", description="Delete listeners and pools with it", type=bool)
@@ -90,30 +102,79 @@ LOAD_BALANCER_ROUTES = (
     ),
 )
 
-LISTENER_ROUTES = (
-    *reading(LISTENERS, views.ListenerView, "/listeners"),
-    removing(LISTENERS, "/listeners"),
-    Operation(
-        method="POST",
-        path="/listeners",
-        handle=listeners.create,
-        summary="Create a listener",
-        rule=octavia("listener", "post"),
-        body=requests.ListenerNewBody,
-        answer=wrapped("listener", views.ListenerView),
-        status=201,
-        errors=OPTION_ERRORS,
-    ),
-    Operation(
-        method="PUT",
-        path="/listeners/{id}",
-        handle=listeners.change,
-        summary="Change a listener",
-        rule=octavia("listener", "put"),
-        body=change_requests.ListenerChangeBody,
-        answer=wrapped("listener", views.ListenerView),
-        errors=OPTION_ERRORS,
-    ),
+_LISTENERS = Declared(
+    resource=LISTENERS,
+    path="/listeners",
+    view=views.ListenerView,
+    new=requests.ListenerNewBody,
+    make=make_listener,
+    change=change_requests.ListenerChangeBody,
+    modify=change_listener,
+    make_summary="Create a listener",
+    change_summary="Change a listener",
+)
+_POOLS = Declared(
+    resource=POOLS,
+    path="/pools",
+    view=views.PoolView,
+    new=requests.PoolNewBody,
+    make=make_pool,
+    change=change_requests.PoolChangeBody,
+    modify=change_pool,
+    make_summary="Create a pool, with its members and health monitor if given",
+    change_summary="Change a pool",
+)
+_MEMBERS = Declared(
+    resource=MEMBERS,
+    path="/pools/{pool_id}/members",
+    parent=POOLS,
+    parent_parameter="pool_id",
+    view=views.MemberView,
+    new=requests.MemberNewBody,
+    make=make_member,
+    change=change_requests.MemberChangeBody,
+    modify=change_member,
+    make_summary="Add a member",
+    change_summary="Change a member",
+)
+_HEALTH_MONITORS = Declared(
+    resource=HEALTH_MONITORS,
+    path="/healthmonitors",
+    view=views.HealthMonitorView,
+    new=requests.HealthMonitorNewBody,
+    make=make_health_monitor,
+    change=change_requests.HealthMonitorChangeBody,
+    modify=change_health_monitor,
+    make_summary="Create a pool's health monitor",
+    change_summary="Change a health monitor",
+)
+_L7POLICIES = Declared(
+    resource=L7POLICIES,
+    path="/l7policies",
+    view=views.L7PolicyView,
+    new=l7_requests.L7PolicyNewBody,
+    make=make_l7policy,
+    change=l7_requests.L7PolicyChangeBody,
+    modify=change_l7policy,
+    make_summary="Create an L7 policy, with its rules if given",
+    change_summary="Change an L7 policy",
+)
+_L7RULES = Declared(
+    resource=L7RULES,
+    path="/l7policies/{l7policy_id}/rules",
+    parent=L7POLICIES,
+    parent_parameter="l7policy_id",
+    view=views.L7RuleView,
+    new=l7_requests.L7RuleNewBody,
+    make=make_l7rule,
+    change=l7_requests.L7RuleChangeBody,
+    modify=change_l7rule,
+    make_summary="Add a rule to an L7 policy",
+    change_summary="Change an L7 rule",
+)
+
+CHILD_ROUTES = (
+    *_LISTENERS.operations,
     Operation(
         method="GET",
         path="/listeners/{id}/stats",
@@ -123,53 +184,11 @@ LISTENER_ROUTES = (
         answer=wrapped("stats", views.StatisticsView),
         errors=(404,),
     ),
-)
-
-POOL_ROUTES = (
-    *reading(POOLS, views.PoolView, "/pools"),
-    removing(POOLS, "/pools"),
-    Operation(
-        method="POST",
-        path="/pools",
-        handle=pools.create,
-        summary="Create a pool, with its members and health monitor if given",
-        rule=octavia("pool", "post"),
-        body=requests.PoolNewBody,
-        answer=wrapped("pool", views.PoolView),
-        status=201,
-        errors=OPTION_ERRORS,
-    ),
+    *_POOLS.operations,
+    *_MEMBERS.operations,
     Operation(
         method="PUT",
-        path="/pools/{id}",
-        handle=pools.change,
-        summary="Change a pool",
-        rule=octavia("pool", "put"),
-        body=change_requests.PoolChangeBody,
-        answer=wrapped("pool", views.PoolView),
-        errors=OPTION_ERRORS,
-    ),
-)
-
-_MEMBERS = "/pools/{pool_id}/members"
-
-MEMBER_ROUTES = (
-    *reading(MEMBERS, views.MemberView, _MEMBERS, "pool_id"),
-    removing(MEMBERS, _MEMBERS, "pool_id"),
-    Operation(
-        method="POST",
-        path=_MEMBERS,
-        handle=members.create,
-        summary="Add a member",
-        rule=octavia("member", "post"),
-        body=requests.MemberNewBody,
-        answer=wrapped("member", views.MemberView),
-        status=201,
-        errors=OPTION_ERRORS,
-    ),
-    Operation(
-        method="PUT",
-        path=_MEMBERS,
+        path=_MEMBERS.path,
         handle=members.replace,
         summary="Replace all members",
         rule=octavia("member", "put"),
@@ -178,42 +197,9 @@ MEMBER_ROUTES = (
         parameters=(ADDITIVE_ONLY,),
         errors=OPTION_ERRORS,
     ),
-    Operation(
-        method="PUT",
-        path=f"{_MEMBERS}/{{id}}",
-        handle=members.change,
-        summary="Change a member",
-        rule=octavia("member", "put"),
-        body=change_requests.MemberChangeBody,
-        answer=wrapped("member", views.MemberView),
-        errors=OPTION_ERRORS,
-    ),
-)
-
-HEALTH_MONITOR_ROUTES = (
-    *reading(HEALTH_MONITORS, views.HealthMonitorView, "/healthmonitors"),
-    removing(HEALTH_MONITORS, "/healthmonitors"),
-    Operation(
-        method="POST",
-        path="/healthmonitors",
-        handle=pools.create_monitor,
-        summary="Create a pool's health monitor",
-        rule=octavia("healthmonitor", "post"),
-        body=requests.HealthMonitorNewBody,
-        answer=wrapped("healthmonitor", views.HealthMonitorView),
-        status=201,
-        errors=OPTION_ERRORS,
-    ),
-    Operation(
-        method="PUT",
-        path="/healthmonitors/{id}",
-        handle=pools.change_monitor,
-        summary="Change a health monitor",
-        rule=octavia("healthmonitor", "put"),
-        body=change_requests.HealthMonitorChangeBody,
-        answer=wrapped("healthmonitor", views.HealthMonitorView),
-        errors=OPTION_ERRORS,
-    ),
+    *_HEALTH_MONITORS.operations,
+    *_L7POLICIES.operations,
+    *_L7RULES.operations,
 )
 
 PROVIDER_ROUTES = (
@@ -290,11 +276,7 @@ def _without_id(operations: Sequence[Operation]) -> tuple[Operation, ...]:
 
 _TENANTS = (
     *LOAD_BALANCER_ROUTES,
-    *LISTENER_ROUTES,
-    *POOL_ROUTES,
-    *MEMBER_ROUTES,
-    *HEALTH_MONITOR_ROUTES,
-    *L7_ROUTES,
+    *CHILD_ROUTES,
 )
 
 OCTAVIA_ROUTES = (

@@ -1,0 +1,91 @@
+"""Kinds of tenant objects as declared, and the five operations that follow: list, show, delete, create, change."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from evenkeel.api.common.linking import wrapped
+from evenkeel.api.common.resources import Resource, object_id, one
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.http.routing import Handler, Operation
+from evenkeel.api.octavia.route_parts import OPTION_ERRORS, reading, removing
+from evenkeel.api.policy.names import octavia
+from evenkeel.api.responses.answers import Answer
+from evenkeel.core.kit.values import Value
+
+
+class Declared(Value):
+    """One kind of children of load balancers."""
+
+    resource: Resource
+    path: str
+    view: type[Any]
+    new: type[Any]
+    """Body of a create request; its attribute with the resource's name is passed to ``make``."""
+    make: Callable[..., Awaitable[Any]]
+    """Use case ``(services, call, wanted)``; with a parent in the path ``(services, call, parent, wanted)``."""
+    change: type[Any]
+    """Body of a change request; its attribute with the resource's name is passed to ``modify``."""
+    modify: Callable[..., Awaitable[Any]]
+    """Use case ``(services, call, id, changes)``; with a parent in the path ``(services, call, parent_id, id,
+    changes)``.
+    """
+    make_summary: str
+    change_summary: str
+    parent: Resource | None = None
+    """Kind of the parent that the path names."""
+    parent_parameter: str = ""
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """The operations on objects of this kind."""
+        rule, answer = self.resource.rule or self.resource.name, wrapped(self.resource.name, self.view)
+        return (
+            *reading(self.resource, self.view, self.path, self.parent_parameter),
+            removing(self.resource, self.path, self.parent_parameter),
+            Operation(
+                method="POST",
+                path=self.path,
+                handle=self._create(),
+                summary=self.make_summary,
+                rule=octavia(rule, "post"),
+                body=self.new,
+                answer=answer,
+                status=201,
+                errors=OPTION_ERRORS,
+            ),
+            Operation(
+                method="PUT",
+                path=f"{self.path}/{{id}}",
+                handle=self._change(),
+                summary=self.change_summary,
+                rule=octavia(rule, "put"),
+                body=self.change,
+                answer=answer,
+                errors=OPTION_ERRORS,
+            ),
+        )
+
+    def _create(self) -> Handler:
+        async def handle(services: Services, call: Call, body: Any) -> Answer:
+            parents = (
+                () if self.parent is None else (await parent_row(services, call, self.parent, self.parent_parameter),)
+            )
+            wanted = getattr(body, self.resource.name)
+            return one(self.resource, await self.make(services, call, *parents, wanted), 201)
+
+        return handle
+
+    def _change(self) -> Handler:
+        async def handle(services: Services, call: Call, body: Any) -> Answer:
+            parents = () if self.parent is None else (object_id(call, self.parent.title, self.parent_parameter),)
+            id_, changes = object_id(call, self.resource.title), getattr(body, self.resource.name)
+            return one(self.resource, await self.modify(services, call, *parents, id_, changes))
+
+        return handle
+
+
+async def parent_row(services: Services, call: Call, parent: Resource, parameter: str) -> Any:
+    """Return the parent that the path names. Raises :class:`NotFound`."""
+    parent_id = object_id(call, parent.title, parameter)
+    return await services.tenants.get(parent.kind, parent_id, project_id=call.caller.scope)
