@@ -270,7 +270,7 @@ class CommonShardWorker:
         """Request, page by page, the load balancers that controllers expect on the devices, and which of them are
         absent.
 
-        Returns None and an empty set if the controller is of the previous version.
+        Returns None and an empty set if an answer has no list, as that to a stale report.
         """
         expected: set[str] = set()
         absent: set[str] = set()

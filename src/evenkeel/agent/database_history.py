@@ -45,7 +45,7 @@ class DatabaseHistory:
 
     def record_history(self, history: str, *, asked_at: float, keepalives: int = 0) -> bool:
         """Record the history in the answer to a request made at ``asked_at``. Answers may arrive out of order: False if
-        it is of an earlier history. Controllers of the previous version send none.
+        it is of an earlier history. An answer without a history proves nothing.
         """
         if not history:
             return True

@@ -152,7 +152,7 @@ class ReportState(Message, tag="report_state"):
     """Age of ``capacity`` in seconds when the report was made."""
     sent_at_seconds: float = 0.0
     """Time of the report by the monotonic clock of the agent's process: two reports show whether the database's clock
-    jumped in between. 0: the agent is of the previous version.
+    jumped in between. 0: not given.
     """
     capacity_unknown: bool = False
     """True: there is a policy, but no measurement yet, so that the stored values of the group stay unchanged."""

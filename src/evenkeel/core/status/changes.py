@@ -19,8 +19,7 @@ HEAD_CHARACTERS = 8
 def is_known(outcome: Applied, *, revision: int, change_id: str, earlier_changes: str) -> bool:
     """Whether the outcome is of the change that this row has, or had, at that revision.
 
-    An outcome without a change id comes from an agent, or a definition, of the previous version: its revision alone
-    counts.
+    Of an outcome without a change id its revision alone counts.
     """
     if outcome.revision > revision:
         return False

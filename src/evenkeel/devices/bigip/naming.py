@@ -229,7 +229,7 @@ def _digest(text: str) -> str:
 
 class Guard(Value):
     """A guard, parsed from its name: the epoch and the owner's session. ``session`` is a digest; it is empty in names
-    given by earlier versions, which did not distinguish two owners of one epoch."""
+    that have none: such a guard was made by hand, and gives way to any owner of its epoch."""
 
     epoch: int
     session: str = ""

@@ -31,8 +31,8 @@ def lacking(one: wire.LoadBalancerConfig | None) -> tuple[str, ...]:
 def with_held_contents(one: wire.LoadBalancerConfig, held: wire.LoadBalancerConfig | None) -> wire.LoadBalancerConfig:
     """The load balancer with the partition's contents in place of contents that the request leaves out.
 
-    A certificate without a digest takes the content held under its name: an agent of the previous version sent it, or
-    it was copied from a reading of the partition, which contains no keys.
+    A certificate without a digest takes the content held under its name: it was copied from a reading of the partition,
+    which contains no keys.
     """
     kept = {file.name: file for file in held.files} if held else {}
 
