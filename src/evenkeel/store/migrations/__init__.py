@@ -9,6 +9,8 @@ After a change of :mod:`evenkeel.store.records.schema`,
 ``python -m evenkeel.store.migrations "what changed"`` drafts the migration, to be read and corrected.
 """
 
+import functools
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -107,11 +109,14 @@ def _keep_newest_version(connection: Connection) -> None:
 
 
 def _upgrade(connection: Connection) -> str:
-    config = configuration()
     present = MigrationContext.configure(connection).get_current_revision()
-    if present is not None and present not in revisions():
+    known = revisions()
+    if present == known[-1]:
+        return present
+    if present is not None and present not in known:
         _log.warning("database schema is newer than this version", schema_revision=present)
         return present
+    config = configuration()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
     return MigrationContext.configure(connection).get_current_revision() or ""
@@ -119,7 +124,15 @@ def _upgrade(connection: Connection) -> str:
 
 def revisions() -> tuple[str, ...]:
     """All that this version knows, the first one first."""
-    scripts = ScriptDirectory.from_config(configuration()).walk_revisions()
+    config = configuration()
+    return _revisions_in(config.get_main_option("script_location", ""), config.get_main_option("version_locations"))
+
+
+@functools.cache
+def _revisions_in(directory: str, versions: str | None) -> tuple[str, ...]:
+    """Revisions of the scripts in these folders (of Alembic's options), which Alembic imports to read them."""
+    folders = versions.split(os.pathsep) if versions else None
+    scripts = ScriptDirectory(directory, version_locations=folders).walk_revisions()
     return tuple(reversed([script.revision for script in scripts]))
 
 
