@@ -115,15 +115,17 @@ class World:
         return owner
 
     async def load_balancer(self, **changes: Any) -> LoadBalancer:
-        id_ = changes.pop("id", None) or str(uuid.uuid4())
-        values: dict[str, Any] = {
-            "project_id": "p1",
-            "provider": "east",
-            "vip": Vip(address=id_, subnet_id="s1", network_id="n1", port_id="port"),
-        }
-        load_balancer = LoadBalancer(id=id_, **(values | changes))
+        load_balancer = root(**changes)
         await self.add(load_balancer)
         return load_balancer
+
+    async def placed_trees(self, number: int) -> list[LoadBalancer]:
+        """Placed load balancers of one tenant with one of each kind below each, stored in one transaction."""
+        roots = [root() for _ in range(number)]
+        await self.add(*roots, *(each for load_balancer in roots for each in below(load_balancer)[1]))
+        for load_balancer in roots:
+            await self.store.scheduling.place(load_balancer.id, "east", load_balancer.project_id, 1, "a1")
+        return roots
 
     async def add(self, *objects: Any) -> None:
         """Store tenant objects as they are."""
@@ -136,16 +138,8 @@ class World:
 
     async def tree(self, load_balancer: LoadBalancer, *, revision: int = 1) -> dict[str, str]:
         """One of each kind below the load balancer; their ids by kind."""
-        below = {"load_balancer_id": load_balancer.id, "project_id": load_balancer.project_id, "revision": revision}
-        ids = {kind: f"{kind}-{load_balancer.id}"[:36] for kind in ("listener", "pool", "member", "monitor")}
-        await self.add(
-            Pool(id=ids["pool"], protocol="HTTP", lb_algorithm="ROUND_ROBIN", **below),
-            Listener(id=ids["listener"], protocol="HTTP", protocol_port=80, default_pool_id=ids["pool"], **below),
-            Member(id=ids["member"], pool_id=ids["pool"], address="10.0.0.9", protocol_port=80, **below),
-            HealthMonitor(
-                id=ids["monitor"], pool_id=ids["pool"], type="HTTP", delay=5, timeout=3, max_retries=2, **below
-            ),
-        )
+        ids, objects = below(load_balancer, revision)
+        await self.add(*objects)
         return ids
 
     async def certificate(
@@ -233,6 +227,28 @@ class World:
             return bool(await self.db.read(lambda c: c.scalar(query)))
 
         await eventually(is_blocked, every_seconds=LOCK_POLL_SECONDS)
+
+
+def root(**changes: Any) -> LoadBalancer:
+    id_ = changes.pop("id", None) or str(uuid.uuid4())
+    values: dict[str, Any] = {
+        "project_id": "p1",
+        "provider": "east",
+        "vip": Vip(address=id_, subnet_id="s1", network_id="n1", port_id="port"),
+    }
+    return LoadBalancer(id=id_, **(values | changes))
+
+
+def below(load_balancer: LoadBalancer, revision: int = 1) -> tuple[dict[str, str], tuple[Any, ...]]:
+    """One of each kind below the load balancer: their ids by kind, and the objects."""
+    common = {"load_balancer_id": load_balancer.id, "project_id": load_balancer.project_id, "revision": revision}
+    ids = {kind: f"{kind}-{load_balancer.id}"[:36] for kind in ("listener", "pool", "member", "monitor")}
+    return ids, (
+        Pool(id=ids["pool"], protocol="HTTP", lb_algorithm="ROUND_ROBIN", **common),
+        Listener(id=ids["listener"], protocol="HTTP", protocol_port=80, default_pool_id=ids["pool"], **common),
+        Member(id=ids["member"], pool_id=ids["pool"], address="10.0.0.9", protocol_port=80, **common),
+        HealthMonitor(id=ids["monitor"], pool_id=ids["pool"], type="HTTP", delay=5, timeout=3, max_retries=2, **common),
+    )
 
 
 def registration(agent_id: str, **changes: Any) -> Register:

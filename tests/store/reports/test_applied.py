@@ -466,9 +466,10 @@ async def test_controllers_that_record_the_same_outcome_at_once_record_one_event
 
 @pytest.mark.parametrize("error", ["", "no"])
 async def test_number_of_statements_does_not_depend_on_size(world: World, backend: str, error: str) -> None:
+    await world.agent("a1")
     counts = []
     for count in (1, 200):
-        balancers = [(await with_tree(world))[0] for _ in range(count)]
+        balancers = await world.placed_trees(count)
         shard = await world.shard_of("p1")
         report = ReportApplied(
             agent_id="a1",
