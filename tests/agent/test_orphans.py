@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.agent.orphans import NAMED_MAX, after_removal, refused, verdict_on, with_orphans_named
+from evenkeel.agent.orphans import NAMED_MAX, after_removal, failed_removals, verdict_on, with_orphans_named
 from evenkeel.core.devices.device import PartitionOutcome, repair
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, SessionLost
 from evenkeel.core.protocol.messages import OrphanVerdict
@@ -65,7 +65,7 @@ def test_refused_removals_are_those_that_a_device_did_not_carry_out() -> None:
         Applied(load_balancer_id="orphan", revision=0, error="in use"),
         Applied(load_balancer_id="other", revision=0),
     )
-    assert refused(PartitionOutcome(outcomes=outcomes), {"orphan", "other"}) == ("orphan",)
+    assert failed_removals(PartitionOutcome(outcomes=outcomes), {"orphan", "other"}) == ("orphan",)
 
 
 def test_errors_name_the_orphans_that_stay() -> None:

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from evenkeel.agent.watched_device import watched
+from evenkeel.agent.watched_device import notify_after_changes
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome, service_outcome
 from evenkeel.core.resources.model import Vip
 from tests.devices.bigip.network_world import balancer, network, subnet
@@ -21,7 +21,7 @@ class Device:
 
 async def test_ports_of_what_was_applied_are_told() -> None:
     heard: list[tuple[str, ...]] = []
-    device = watched(Device(), heard.append)  # type: ignore[arg-type]
+    device = notify_after_changes(Device(), heard.append)  # type: ignore[arg-type]
     services = [
         replace(service(number), vip=Vip(address="10.0.0.1", subnet_id="s", network_id="n", port_id=f"port-{number}"))
         for number in (1, 2, 3)
@@ -33,7 +33,7 @@ async def test_ports_of_what_was_applied_are_told() -> None:
 
 async def test_ports_of_addresses_that_devices_have_are_told_too() -> None:
     heard: list[tuple[str, ...]] = []
-    device = watched(Device(), heard.append)  # type: ignore[arg-type]
+    device = notify_after_changes(Device(), heard.append)  # type: ignore[arg-type]
     made = subnet(1, ["device"])
     addresses = tuple(replace(each, port_id=f"port-{each.use.value}") for each in made.addresses)
     on_it = balancer(1, network(1, replace(made, addresses=(*addresses, *subnet(2, ["other"]).addresses))))
@@ -43,7 +43,7 @@ async def test_ports_of_addresses_that_devices_have_are_told_too() -> None:
 
 async def test_networks_that_projects_share_have_ports_but_no_vip() -> None:
     heard: list[tuple[str, ...]] = []
-    device = watched(Device(), heard.append)  # type: ignore[arg-type]
+    device = notify_after_changes(Device(), heard.append)  # type: ignore[arg-type]
     shown = shared(1, "device")
     (made,) = shown.networks
     addresses = tuple(replace(each, port_id=f"port-{each.use.value}") for each in made.subnets[0].addresses)

@@ -10,9 +10,9 @@ import httpx
 import msgspec
 
 from evenkeel.core.resources.model import Subnet
-from evenkeel.demo.configuration import NO_QUOTAS, merged
+from evenkeel.demo.configuration import NO_QUOTAS, merge_sections
 from evenkeel.demo.processes import stop_all
-from evenkeel.demo.workspace import Workspace, announced
+from evenkeel.demo.workspace import Workspace, file_is_written
 from tests.api.subnet import SUBNET
 from tests.waiting import eventually
 
@@ -94,8 +94,10 @@ class Stack:
             "database": {"connection": f"sqlite:///{self._workshop.directory}/evenkeel.db"},
             "api": {"bind_port": 0, "endpoint_file": file},
         }
-        process = self._workshop.configured(name, "evenkeel.cmd.controller", merged(own, NO_QUOTAS, self._options))
-        await self._workshop.run(process, announced(file), "its URL")
+        process = self._workshop.configured(
+            name, "evenkeel.cmd.controller", merge_sections(own, NO_QUOTAS, self._options)
+        )
+        await self._workshop.run(process, file_is_written(file), "its URL")
         self.urls = (*self.urls, file.read_text().strip())
 
     def _start_agent(self) -> None:

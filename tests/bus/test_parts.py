@@ -6,7 +6,7 @@ import pytest
 
 from evenkeel.bus.codec import decode_reply, encode
 from evenkeel.bus.deliveries import PendingCalls
-from evenkeel.bus.parts import ANSWERS_MAX, PartAssembler, cut
+from evenkeel.bus.parts import ANSWERS_MAX, PartAssembler, split_message
 from evenkeel.core.kit.errors import MessageRejected
 from evenkeel.core.protocol.messages import Assignment, Assignments, ReplyPart
 
@@ -18,7 +18,7 @@ def answer(revision: int, shards: int = 200) -> Assignments:
 
 def parts_of(reply: Assignments, call_id: str = "c") -> list[ReplyPart]:
     raw = encode(reply, message_id=call_id)
-    pieces = cut(raw, message_id=call_id, max_bytes=2000)
+    pieces = split_message(raw, message_id=call_id, max_bytes=2000)
     assert all(len(piece) <= 2000 for piece in pieces)
     decoded = [decode_reply(piece)[1] for piece in pieces]
     assert all(isinstance(part, ReplyPart) for part in decoded)

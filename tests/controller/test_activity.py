@@ -9,7 +9,7 @@ from evenkeel.controller.settings import TrafficSettings
 from evenkeel.controller.traffic import TrafficRecorder
 from evenkeel.core.status.activity import ActivityTotals, ChangeTotals, RequestTotals
 from evenkeel.metrics.activity import activity_totals
-from evenkeel.metrics.api import answered
+from evenkeel.metrics.api import count_request
 from evenkeel.metrics.controller import TIME_TO_ACTIVE
 from tests.controller.test_traffic import World
 
@@ -69,8 +69,8 @@ def test_without_points_it_says_why() -> None:
 
 def test_totals_are_those_of_the_metrics() -> None:
     before = activity_totals()
-    answered("GET", "/of-this-test", 200, 0.5)
-    answered("GET", "/of-this-test", 503, 1.5)
+    count_request("GET", "/of-this-test", 200, 0.5)
+    count_request("GET", "/of-this-test", 503, 1.5)
     TIME_TO_ACTIVE.observe(3.0)
     now = activity_totals()
     assert now.routes["GET", "/of-this-test"] == RequestTotals(count=2, failed=1, seconds=2.0)

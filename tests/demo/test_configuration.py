@@ -4,7 +4,7 @@ from pathlib import Path
 
 from oslo_config import cfg
 
-from evenkeel.demo.configuration import ini, merged
+from evenkeel.demo.configuration import ini, merge_sections
 
 
 def test_oslo_config_reads_what_was_written(tmp_path: Path) -> None:
@@ -21,4 +21,7 @@ def test_oslo_config_reads_what_was_written(tmp_path: Path) -> None:
 
 
 def test_later_layers_win_option_by_option() -> None:
-    assert merged({"a": {"x": 1, "y": 1}}, {"a": {"y": 2}, "b": {"z": 3}}) == {"a": {"x": 1, "y": 2}, "b": {"z": 3}}
+    assert merge_sections({"a": {"x": 1, "y": 1}}, {"a": {"y": 2}, "b": {"z": 3}}) == {
+        "a": {"x": 1, "y": 2},
+        "b": {"z": 3},
+    }

@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from evenkeel.demo.narration import LiveNarrator, Narrator, drawn
+from evenkeel.demo.narration import LiveNarrator, Narrator, render_live_view
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.traffic import Counts
 
@@ -27,7 +27,7 @@ def test_a_terminal_shows_agents_traffic_and_events() -> None:
     narrator.refresh()
     narrator.close()
     plain = Console(file=io.StringIO(), width=100, record=True)
-    plain.print(drawn(narrator.picture))
+    plain.print(render_live_view(narrator.picture))
     text = plain.export_text()
     assert "host-1 │ alive" in text
     assert "host-2 │ down" in text

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evenkeel.demo.views import differences, disagreements, unsettled
+from evenkeel.demo.views import differences, disagreements, unsettled_objects
 
 
 def agent(name: str, *serving: tuple[str, int], alive: bool = True) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def test_objects_that_are_not_active_are_named() -> None:
         {"id": "1", "name": "web", "provisioning_status": "ACTIVE"},
         {"id": "2", "name": "", "provisioning_status": "ERROR"},
     ]
-    assert unsettled(rows) == ["2 is ERROR"]
+    assert unsettled_objects(rows) == ["2 is ERROR"]
 
 
 def test_devices_that_hold_what_is_wanted_do_not_differ() -> None:

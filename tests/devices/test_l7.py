@@ -26,7 +26,7 @@ def test_the_field_of_a_refused_url_is_named() -> None:
 
 
 def test_quotes_around_a_value_are_not_part_of_it() -> None:
-    assert [l7.unquoted(rule(value=text)) for text in ('"a b"', "a", '"a"b"')] == ["a b", "a", '"a"b"']
+    assert [l7.unquoted_value(rule(value=text)) for text in ('"a b"', "a", '"a"b"')] == ["a b", "a", '"a"b"']
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1234567890", "x"])

@@ -9,7 +9,7 @@ import pytest
 
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.ports import Device
-from evenkeel.core.resources.enhanced_services import offered
+from evenkeel.core.resources.enhanced_services import usable_services
 from evenkeel.core.resources.model import Listener
 from tests.devices.bigip.emulated import emulated
 from tests.devices.bigip.rig import BigIpRig
@@ -67,7 +67,7 @@ async def test_changes_of_the_files_reach_the_device_and_trouble_stands_on_the_l
 
     async def all_offer_it() -> bool:
         agents = await world.store.operators.enhanced_services(ENVIRONMENT)
-        return [list(offered(agent.services)) for agent in agents] == [["web"], ["web"]]
+        return [list(usable_services(agent.services)) for agent in agents] == [["web"], ["web"]]
 
     await eventually(all_offer_it)
     load_balancer_id = await world.create("a")

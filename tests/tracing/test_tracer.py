@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from evenkeel.core.kit.request_context import PREFIX, begin_request, new_change_id
 from evenkeel.core.kit.tracing import NoTracer, use_tracer
-from evenkeel.tracing.ids import ChangeIds, ShareOfTraces, first_ids, parsed
+from evenkeel.tracing.ids import ChangeIds, ShareOfTraces, first_ids, parse_traceparent
 from evenkeel.tracing.tracer import STEPS_MAX, OpenTelemetryTracer
 
 CLIENTS = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
@@ -167,7 +167,7 @@ def test_a_clients_trace_is_linked_and_never_joined(traced: Traced) -> None:
     ["", "00", "x" * 10_000, "00-" + "0" * 32 + "-" + "0" * 16 + "-01", CLIENTS.upper(), CLIENTS + "-more", "ä"],
 )
 def test_invalid_trace_context_is_ignored(header: str, traced: Traced) -> None:
-    assert parsed(header) is None
+    assert parse_traceparent(header) is None
     with traced.tracer.request(change(), "POST /x", client=header), traced.tracer.received(header, "write"):
         pass
     assert set(traced.spans) == {"POST /x"} and traced.spans["POST /x"].links == ()

@@ -62,7 +62,9 @@ def lacking(services: Iterable[ServiceDefinition], outcome: PartitionOutcome) ->
         return MissingCertificates((), sha256s)
     failed = {one.load_balancer_id for one in outcome.outcomes if one.error}
     left = (service for service in services if service.load_balancer_id in failed)
-    return MissingCertificates(tuple(service for service in left if sha256s & _named(service)), sha256s)
+    return MissingCertificates(
+        tuple(service for service in left if sha256s & _referenced_certificates(service)), sha256s
+    )
 
 
 def without(outcomes: Sequence[Applied], services: Iterable[ServiceDefinition]) -> tuple[Applied, ...]:
@@ -172,7 +174,7 @@ class _Answers:
 
     def lacks(self, service: ServiceDefinition) -> bool:
         """Whether a content of the service is missing."""
-        return bool((_named(service) & set(self._sha256s)) - self.contents.keys())
+        return bool((_referenced_certificates(service) & set(self._sha256s)) - self.contents.keys())
 
     def problem_of(self, service: ServiceDefinition) -> str:
         """Why a content of the service is unavailable; empty: none is, or not answered yet."""
@@ -184,7 +186,7 @@ class _Answers:
         return next(filter(None, problems), "")
 
 
-def _named(service: ServiceDefinition) -> set[str]:
+def _referenced_certificates(service: ServiceDefinition) -> set[str]:
     return {one.sha256 for one in service.certificates}
 
 
@@ -192,7 +194,7 @@ def _portion(left: MissingCertificates) -> tuple[tuple[ServiceDefinition, ...], 
     """The first services within the limit of contents, at least one; and the rest."""
     seen: set[str] = set()
     for count, service in enumerate(left.services):
-        more = _named(service) & left.sha256s
+        more = _referenced_certificates(service) & left.sha256s
         if seen and len(seen | more) > CONTENTS_PER_PASS:
             return left.services[:count], left.services[count:]
         seen |= more

@@ -136,9 +136,9 @@ class DeviceWatch:
                 self.incarnations.renewed(states)
                 continue
             self._in_doubt.clear()
-            before = _reached(self.states)
+            before = _reached_devices(self.states)
             await self._check()
-            if _reached(self.states) != before:
+            if _reached_devices(self.states) != before:
                 self._on_change()
 
     async def _until_due(self) -> None:
@@ -158,7 +158,7 @@ class DeviceWatch:
             self._checked = await self._device.check()
         except Exception as error:  # one unexpected answer of a device must not end the agent
             log.exception("devices not checked because of an unexpected error")
-            self._checked = tuple(replace(state, problem=_unexpected(error)) for state in self._known_states())
+            self._checked = tuple(replace(state, problem=_unexpected_error(error)) for state in self._known_states())
             return
         renewed = self.incarnations.renewed(self._checked)
         if renewed:
@@ -171,7 +171,7 @@ class DeviceWatch:
         return self._checked or tuple(DeviceState(name=each, reachable=False) for each in endpoints)
 
 
-def _unexpected(error: Exception) -> str:
+def _unexpected_error(error: Exception) -> str:
     return f"the check failed on an unexpected {type(error).__name__}: see the agent's log"
 
 
@@ -182,5 +182,5 @@ def identities_of(endpoints: Sequence[str], devices: Sequence[DeviceState]) -> d
     return {endpoint: state.identity for endpoint, state in zip(endpoints, devices, strict=True) if state.identity}
 
 
-def _reached(devices: tuple[DeviceState, ...]) -> frozenset[str]:
+def _reached_devices(devices: tuple[DeviceState, ...]) -> frozenset[str]:
     return frozenset(device.name for device in devices if device.reachable)

@@ -35,7 +35,7 @@ async def verdict_on(
         return all_stay, orphans
 
 
-def refused(outcome: PartitionOutcome, removed: Collection[LoadBalancerId]) -> tuple[LoadBalancerId, ...]:
+def failed_removals(outcome: PartitionOutcome, removed: Collection[LoadBalancerId]) -> tuple[LoadBalancerId, ...]:
     """Load balancers of ``removed`` whose removal failed on a device."""
     return tuple(
         sorted(one.load_balancer_id for one in outcome.outcomes if one.error and one.load_balancer_id in removed)

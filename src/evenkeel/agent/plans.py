@@ -17,7 +17,7 @@ from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
 from evenkeel.core.devices.adoption import FoundNetworks, TakenNetworks, as_adopted
 from evenkeel.core.devices.device import PartitionBatch
-from evenkeel.core.devices.plans import ORPHAN, DevicePlan, PlannedOperation, bounded
+from evenkeel.core.devices.plans import ORPHAN, DevicePlan, PlannedOperation, limit_plans
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, DeviceRejected, DeviceUnavailable, SessionLost
 from evenkeel.core.ports import Device, NetworkAdopter
 from evenkeel.core.protocol import messages as m
@@ -129,7 +129,7 @@ class PlanService:
             shard_id=shard.shard_id,
             epoch=shard.epoch,
             inquiry_id=hint.inquiry_id,
-            devices=bounded(devices),
+            devices=limit_plans(devices),
             problem=problem,
         )
         try:

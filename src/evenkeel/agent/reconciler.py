@@ -12,7 +12,7 @@ import structlog
 from msgspec.structs import replace
 
 from evenkeel.agent.certificates import CertificateFetch, MissingCertificates, lacking, without
-from evenkeel.agent.orphans import after_removal, refused, verdict_on, with_orphans_named
+from evenkeel.agent.orphans import after_removal, failed_removals, verdict_on, with_orphans_named
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.received_definitions import ReceivedDefinitions
 from evenkeel.agent.session import Session
@@ -223,7 +223,7 @@ class Reconciler:
             gone = tuple(removal(one, self._project_id) for one in sorted(removed))
             removal_outcome = await self._apply((*gone, *services), complete=True)
             if self._is_common:  # load balancers may use the network still
-                left += refused(removal_outcome, removed)
+                left += failed_removals(removal_outcome, removed)
             outcome = after_removal(outcome, removal_outcome, removed)
         else:
             left += tuple(sorted(removed))

@@ -117,7 +117,7 @@ class ShardClient:
         """
         unknown: set[LoadBalancerId] = set()
         max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
-        bounded = map(_bounded, outcomes)
+        bounded = map(_limit_errors, outcomes)
         for portion in portions(bounded, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
             unknown.update((await self._send_report(outcomes=portion)).unknown)
         return frozenset(unknown - self._removed)
@@ -166,7 +166,7 @@ class ShardClient:
         return receipt
 
 
-def _bounded(outcome: Applied) -> Applied:
+def _limit_errors(outcome: Applied) -> Applied:
     if len(outcome.error) <= REASON_CHARACTERS_MAX:
         return outcome
     return replace(outcome, error=outcome.error[:REASON_CHARACTERS_MAX])

@@ -46,6 +46,6 @@ def _ports(service: ServiceDefinition) -> Iterator[str]:
             yield from (address.port_id for address in subnet.addresses if address.port_id)
 
 
-def watched(device: Device, on_ports: Callable[[tuple[str, ...]], None]) -> Device:
+def notify_after_changes(device: Device, on_ports: Callable[[tuple[str, ...]], None]) -> Device:
     """Wrap a device group so that ``on_ports`` is called after changes."""
     return cast(Device, WatchedDevice(device, on_ports))

@@ -50,7 +50,7 @@ from evenkeel.core.networking.addresses import STRICT as STRICT_ADDRESSES
 from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
 from evenkeel.core.tls.tls import ANY_TLS, TlsRules
-from evenkeel.metrics.api import NO_ROUTE, answered
+from evenkeel.metrics.api import NO_ROUTE, count_request
 
 ROUTES: tuple[RouteMap, ...] = (
     DISCOVERY_ROUTES,
@@ -159,7 +159,7 @@ def create_app(
     routes = (*ROUTES, document_routes(ROUTES))
     gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or default_policy(), rate_limit, routes)
     return Application(
-        _served(routes, services, gatekeeper, origins or OriginRule()), end_streams=services.event_feed.close
+        _build_endpoints(routes, services, gatekeeper, origins or OriginRule()), end_streams=services.event_feed.close
     )
 
 
@@ -204,14 +204,14 @@ def _error_handler(styles: ApiStyles) -> ErrorHandler:
         scope = request.scope
         began = scope["state"]["began"]
         answer = styles.of(scope["path"]).answer_to(error, scope["state"]["request_id"])
-        answered(METHOD_LABELS.get(scope["method"], NO_ROUTE), NO_ROUTE, answer.status, time.monotonic() - began)
+        count_request(METHOD_LABELS.get(scope["method"], NO_ROUTE), NO_ROUTE, answer.status, time.monotonic() - began)
         headers = {name.decode(): value.decode() for name, value in answer.headers}
         return Response(answer.body or b"", status_code=answer.status, headers=headers, media_type="application/json")
 
     return answer_error
 
 
-def _served(
+def _build_endpoints(
     routes: Iterable[RouteMap], services: Services, gatekeeper: Gatekeeper, origins: OriginRule
 ) -> dict[str, "_Path"]:
     """Build the endpoints of all paths over these services."""
@@ -247,7 +247,7 @@ class _Path:
                 if scope["method"] == "OPTIONS"
                 else self.style.not_allowed(self._allow)
             )
-        with _traced(scope, self._route) as span:
+        with _request_span(scope, self._route) as span:
             request_log = RequestLog(scope, self._route)
             try:
                 answer = await endpoint(request, scope)
@@ -262,7 +262,7 @@ class _Path:
         return answer
 
 
-def _traced(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
+def _request_span(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
     """Begin the span of a request."""
     if not tracer().on:
         return NOTHING

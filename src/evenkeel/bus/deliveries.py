@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 
 from evenkeel.bus.codec import Envelope, decode, decode_reply, encode
-from evenkeel.bus.parts import PartAssembler, cut
+from evenkeel.bus.parts import PartAssembler, split_message
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import BusUnavailable, CallTimeout, MessageRejected, MessageTooLarge
 from evenkeel.core.kit.values import Value
@@ -89,7 +89,7 @@ def _replies(envelope: Envelope, reply: Any, queue: str, max_bytes: int) -> tupl
     except MessageTooLarge as error:
         log.error("reply is too large", queue=queue, message_id=envelope.id, reason=str(error))
         return (encode(Refused(code="reply_too_large", reason=str(error)), message_id=envelope.id),)
-    return (raw,) if len(raw) <= max_bytes else cut(raw, message_id=envelope.id, max_bytes=max_bytes)
+    return (raw,) if len(raw) <= max_bytes else split_message(raw, message_id=envelope.id, max_bytes=max_bytes)
 
 
 def set_aside(reason: str, *, queue: str, deliveries: int, size_bytes: int) -> DeliveryOutcome:

@@ -17,7 +17,7 @@ ANSWERS_MAX = 2
 """Answers to one call that are reassembled at a time; of more, the oldest is dropped."""
 
 
-def cut(raw: bytes, *, message_id: str, max_bytes: int) -> tuple[bytes, ...]:
+def split_message(raw: bytes, *, message_id: str, max_bytes: int) -> tuple[bytes, ...]:
     """Messages of at most ``max_bytes`` from which :class:`PartAssembler` restores ``raw``."""
     size = (max_bytes - OVERHEAD_BYTES) // 4 * 3  # bytes are encoded as base64
     digest = _digest(raw)

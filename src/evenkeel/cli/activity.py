@@ -7,7 +7,7 @@ from typing import Any
 
 from evenkeel.cli.base import ListCommand
 from evenkeel.cli.client import API
-from evenkeel.cli.columns import listed
+from evenkeel.cli.columns import list_table
 from evenkeel.cli.series import LINE_COLUMNS, FigureLine, figure_lines
 
 POINT_COLUMNS = (
@@ -46,9 +46,9 @@ class ShowActivity(ListCommand):
     def take_action(self, parsed_args: Namespace) -> Any:
         known = self.client.get(f"{API}/activity")["activity"]
         if parsed_args.formatter != "table":
-            return listed(POINT_COLUMNS, known["points"])
+            return list_table(POINT_COLUMNS, known["points"])
         self.app.stderr.write("".join(f"{line}\n" for line in summary(known)))
-        return listed(LINE_COLUMNS, lines(known))
+        return list_table(LINE_COLUMNS, lines(known))
 
 
 def summary(known: Mapping[str, Any]) -> Iterator[str]:

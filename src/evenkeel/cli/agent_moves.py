@@ -6,7 +6,7 @@ from typing import Any
 from evenkeel.cli.agents import add_agent_argument
 from evenkeel.cli.base import ShowCommand, agent_path, find_agent, find_neighbour, warn_of_halted
 from evenkeel.cli.client import UsageError
-from evenkeel.cli.columns import Columns, shown
+from evenkeel.cli.columns import Columns, object_table
 from evenkeel.cli.progress import COMING_HOME, LEAVING, Progress, add_wait_arguments, follow
 
 SHOWN = (
@@ -54,7 +54,7 @@ class Moves(ShowCommand):
         if parsed_args.wait:
             agent = follow(self.client, agent, self.progress, parsed_args, self.say)
         warn_of_halted(self, [agent])
-        return shown({name: agent.get(name, "") for name in SHOWN})
+        return object_table({name: agent.get(name, "") for name in SHOWN})
 
     def say(self, line: str) -> None:
         """Print progress on standard error."""
@@ -130,4 +130,4 @@ class Rebind(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         agent = find_agent(self.client, parsed_args.agent)
         successor = find_neighbour(self.client, agent, parsed_args.to)
-        return shown(self.client.put(f"{agent_path(agent)}/rebind", {"to": successor})["rebound"])
+        return object_table(self.client.put(f"{agent_path(agent)}/rebind", {"to": successor})["rebound"])

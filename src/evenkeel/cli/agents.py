@@ -16,7 +16,7 @@ from evenkeel.cli.base import (
     warn_of_halted,
 )
 from evenkeel.cli.client import API
-from evenkeel.cli.columns import Columns, listed, shown
+from evenkeel.cli.columns import Columns, list_table, object_table
 
 LIST_COLUMNS = (
     "host",
@@ -71,7 +71,7 @@ class ListAgents(ListCommand):
         rows = self.client.get(f"{API}/agents", query)["agents"]
         warn_of_halted(self, rows)
         print_problems(self, devices_missed(rows))
-        return listed(LIST_COLUMNS, [{**row, "devices_in_reach": devices_in_reach(row)} for row in rows])
+        return list_table(LIST_COLUMNS, [{**row, "devices_in_reach": devices_in_reach(row)} for row in rows])
 
 
 class ShowAgent(ShowCommand):
@@ -88,7 +88,7 @@ class ShowAgent(ShowCommand):
         agent = find_agent(self.client, parsed_args.agent)
         warn_of_halted(self, [agent])
         print_problems(self, devices_missed([agent]))
-        return shown({**agent, "devices_in_reach": devices_in_reach(agent)})
+        return object_table({**agent, "devices_in_reach": devices_in_reach(agent)})
 
 
 class SetAgent(ShowCommand):
@@ -105,7 +105,7 @@ class SetAgent(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         agent = find_agent(self.client, parsed_args.agent)
         body = {"agent": {"admin_state_up": parsed_args.up}}
-        return shown(self.client.put(agent_path(agent), body)["agent"])
+        return object_table(self.client.put(agent_path(agent), body)["agent"])
 
 
 class DeleteAgent(ApiCommand):

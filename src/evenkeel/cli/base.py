@@ -11,8 +11,8 @@ from cliff.lister import Lister
 from cliff.show import ShowOne
 
 from evenkeel.cli.client import API, ApiRefused, Client, segment
-from evenkeel.cli.columns import formatted, narrowed, titled
-from evenkeel.cli.watch import add_watch_argument, watched
+from evenkeel.cli.columns import format_values, object_title, values_of_columns
+from evenkeel.cli.watch import add_watch_argument, run_watched
 
 SOMETHING_WRONG = 1
 """Exit code if the output shows problems."""
@@ -65,15 +65,15 @@ class ListCommand(ApiCommand, Lister):
         return parser
 
     def run(self, parsed_args: Any) -> int:
-        return watched(self.app.stdout, self.app.stderr, parsed_args, super().run)
+        return run_watched(self.app.stdout, self.app.stderr, parsed_args, super().run)
 
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
         """Print the rows in the chosen format."""
-        rows = [formatted(row, parsed_args.formatter) for row in data]
+        rows = [format_values(row, parsed_args.formatter) for row in data]
         if self.narrow and parsed_args.formatter == "table" and not (parsed_args.long or parsed_args.columns):
             narrow = {name: title for name, title in self.narrow.items() if name in column_names}
             rows = [
-                tuple(narrowed(row, column_names, narrow, self.short_ids, last_segments=self.last_segments))
+                tuple(values_of_columns(row, column_names, narrow, self.short_ids, last_segments=self.last_segments))
                 for row in rows
             ]
             column_names = tuple(narrow.values())
@@ -96,14 +96,14 @@ class ShowCommand(ApiCommand, ShowOne):
 
     def run(self, parsed_args: Any) -> int:
         return (
-            watched(self.app.stdout, self.app.stderr, parsed_args, super().run)
+            run_watched(self.app.stdout, self.app.stderr, parsed_args, super().run)
             if self.may_watch
             else int(super().run(parsed_args))
         )
 
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
         """Print the object in the chosen format."""
-        values = formatted(data, parsed_args.formatter)
+        values = format_values(data, parsed_args.formatter)
         result: int = super().produce_output(parsed_args, column_names, values)
         return result
 
@@ -174,7 +174,7 @@ def devices_missed(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Devices that live agents do not reach (human-readable)."""
     for agent in agents:
         devices = [device for device in agent.get("devices") or () if not device["reachable"]]
-        away = [titled(str(device.get("own_name", "")), str(device["name"])) for device in devices]
+        away = [object_title(str(device.get("own_name", "")), str(device["name"])) for device in devices]
         if away and agent.get("alive"):
             yield f"agent {agent['host']} does not reach {', '.join(away)}"
 

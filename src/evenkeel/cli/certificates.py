@@ -7,7 +7,7 @@ from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand
 from evenkeel.cli.client import API, UsageError, segment
-from evenkeel.cli.columns import Columns, listed, shown
+from evenkeel.cli.columns import Columns, list_table, object_table
 
 LIST_COLUMNS = ("reference", "kind", "subject", "dns_names", "not_after", "sha256")
 EXPIRING_COLUMNS = ("reference", "project_id", "subject", "not_after", "load_balancers", "problem")
@@ -53,9 +53,11 @@ class ListCertificates(ListCommand):
 
     def take_action(self, parsed_args: Namespace) -> Any:
         if parsed_args.expiring is not None or parsed_args.unreadable:
-            return listed(EXPIRING_COLUMNS, self.client.get(f"{API}/references", _wanted(parsed_args))["references"])
+            return list_table(
+                EXPIRING_COLUMNS, self.client.get(f"{API}/references", _wanted(parsed_args))["references"]
+            )
         query = {"project_id": parsed_args.project} if parsed_args.project else None
-        return listed(LIST_COLUMNS, self.client.get(f"{API}/certificates", query)["certificates"])
+        return list_table(LIST_COLUMNS, self.client.get(f"{API}/certificates", query)["certificates"])
 
 
 def _wanted(parsed_args: Namespace) -> dict[str, Any]:
@@ -77,7 +79,7 @@ class RefreshCertificates(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         named = {"reference": parsed_args.reference} if parsed_args.reference else {}
-        return shown(self.client.post(f"{API}/references/refresh", {"refresh": named})["refresh"])
+        return object_table(self.client.post(f"{API}/references/refresh", {"refresh": named})["refresh"])
 
 
 class AddCertificate(ShowCommand):
@@ -116,7 +118,7 @@ class AddCertificate(ShowCommand):
                 body[field] = _text(path)
         if parsed_args.passphrase_file:
             body["passphrase"] = _text(parsed_args.passphrase_file).partition("\n")[0].rstrip("\r")
-        return shown(self.client.post(f"{API}/certificates", {"certificate": body})["certificate"])
+        return object_table(self.client.post(f"{API}/certificates", {"certificate": body})["certificate"])
 
 
 class ShowCertificate(ShowCommand):
@@ -126,7 +128,7 @@ class ShowCertificate(ShowCommand):
         return _with_reference(super().get_parser(prog_name))
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        return shown(self.client.get(_path(parsed_args.reference))["certificate"])
+        return object_table(self.client.get(_path(parsed_args.reference))["certificate"])
 
 
 class DeleteCertificate(ApiCommand):

@@ -27,7 +27,7 @@ class Escaped(FormattableColumn):  # type: ignore[type-arg]
 
     def human_readable(self) -> str:
         """The text on one line, with control characters escaped."""
-        return escaped(self._value)
+        return escape_controls(self._value)
 
 
 class Structured(FormattableColumn):  # type: ignore[type-arg]
@@ -35,7 +35,7 @@ class Structured(FormattableColumn):  # type: ignore[type-arg]
 
     def human_readable(self) -> str:
         """The text on one line, with control characters escaped."""
-        return escaped(self.text)
+        return escape_controls(self.text)
 
     @property
     def text(self) -> str:
@@ -46,14 +46,14 @@ class Structured(FormattableColumn):  # type: ignore[type-arg]
         return json.dumps(value)
 
 
-def formatted(values: Iterable[Any], formatter: str) -> tuple[Any, ...]:
+def format_values(values: Iterable[Any], formatter: str) -> tuple[Any, ...]:
     """The values as cliff's format ``formatter`` accepts them."""
     if formatter in STRUCTURED:
         return tuple(values)
     return tuple(value.text if isinstance(value, Structured) and formatter != "table" else value for value in values)
 
 
-def narrowed(
+def values_of_columns(
     row: Sequence[Any],
     columns: Sequence[str],
     narrow: Iterable[str],
@@ -74,17 +74,17 @@ def narrowed(
         yield value[:SHORT_ID_CHARACTERS] if cut else value
 
 
-def escaped(text: str) -> str:
+def escape_controls(text: str) -> str:
     """The text with control characters and bidirectional controls as escapes."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def listed(columns: Columns, rows: Iterable[Row]) -> tuple[Columns, list[tuple[Any, ...]]]:
+def list_table(columns: Columns, rows: Iterable[Row]) -> tuple[Columns, list[tuple[Any, ...]]]:
     """Columns and rows for cliff's lists."""
     return columns, [tuple(plain(row.get(name)) for name in columns) for row in rows]
 
 
-def shown(row: Row) -> tuple[Columns, tuple[Any, ...]]:
+def object_table(row: Row) -> tuple[Columns, tuple[Any, ...]]:
     """Columns and values for cliff's single objects: every key, in the server's order."""
     return tuple(row), tuple(plain(value) for value in row.values())
 
@@ -98,6 +98,6 @@ def plain(value: Any) -> Any:
     return Escaped(value) if isinstance(value, str) and _CONTROL.search(value) else value
 
 
-def titled(name: str, id_: str) -> str:
+def object_title(name: str, id_: str) -> str:
     """Title of an object: its name, then its id or address; the latter alone if there is no other name."""
     return f"{name} ({id_})" if name and name != id_ else id_

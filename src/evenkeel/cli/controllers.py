@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.cli.base import CONNECTED, ListCommand, print_problems
 from evenkeel.cli.client import API
-from evenkeel.cli.columns import listed
+from evenkeel.cli.columns import list_table
 
 LIST_COLUMNS = ("host", "url", "id", "version", "alive", "started_at", "seen_at", "message_broker")
 NARROW = {"host": "host", "url": "url", "id": "id", "version": "version", "alive": "alive"}
@@ -26,4 +26,4 @@ class ListControllers(ListCommand):
             if row["alive"] and row["message_broker"] != CONNECTED
         ]
         print_problems(self, [*silent, *mute])
-        return listed(LIST_COLUMNS, rows)
+        return list_table(LIST_COLUMNS, rows)

@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.cli.base import ShowCommand
 from evenkeel.cli.client import API, segment
-from evenkeel.cli.columns import Columns, shown
+from evenkeel.cli.columns import Columns, object_table
 
 
 class ShowDatabase(ShowCommand):
@@ -39,4 +39,4 @@ class AcceptHistory(ShowCommand):
 
 def _shown(database: dict[str, Any]) -> tuple[Columns, tuple[Any, ...]]:
     unknown = ", ".join(one["history_id"] for one in database.pop("unknown_histories"))
-    return shown({**database, "unknown_histories": unknown})
+    return object_table({**database, "unknown_histories": unknown})

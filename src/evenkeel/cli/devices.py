@@ -7,7 +7,7 @@ from typing import Any
 from evenkeel.cli.agents import add_environment_filter
 from evenkeel.cli.base import ListCommand, print_problems
 from evenkeel.cli.client import API
-from evenkeel.cli.columns import listed, titled
+from evenkeel.cli.columns import list_table, object_title
 
 LIST_COLUMNS = (
     "name",
@@ -47,9 +47,9 @@ class ListDevices(ListCommand):
         query = {"environment": parsed_args.environment} if parsed_args.environment else {}
         rows = devices_of(self.client.get(f"{API}/agents", query)["agents"])
         print_problems(
-            self, (f"{titled(row['name'], row['address'])}: {row['problem']}" for row in rows if row["problem"])
+            self, (f"{object_title(row['name'], row['address'])}: {row['problem']}" for row in rows if row["problem"])
         )
-        return listed(LIST_COLUMNS, rows)
+        return list_table(LIST_COLUMNS, rows)
 
 
 def devices_of(agents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

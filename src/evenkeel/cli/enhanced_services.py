@@ -10,7 +10,7 @@ from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, print_problems
 from evenkeel.cli.client import API, ApiRefused, UsageError, segment
-from evenkeel.cli.columns import Columns, escaped, listed, shown
+from evenkeel.cli.columns import Columns, escape_controls, list_table, object_table
 from evenkeel.config.esd.directory import read_directory
 from evenkeel.config.esd.parse import Parsed, parse_all
 
@@ -27,7 +27,7 @@ class ListEnhancedServices(ListCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        return listed(LIST_COLUMNS, map(_row, _services(self, parsed_args.environment)))
+        return list_table(LIST_COLUMNS, map(_row, _services(self, parsed_args.environment)))
 
 
 class ShowEnhancedService(ShowCommand):
@@ -43,14 +43,14 @@ class ShowEnhancedService(ShowCommand):
         name, environment = parsed_args.name, parsed_args.environment
         if environment:
             path = f"{API}/environments/{segment(environment)}/enhanced_services/{segment(name)}"
-            return shown(self.client.get(path)["enhanced_service"])
+            return object_table(self.client.get(path)["enhanced_service"])
         found = self.client.get(PATH, {"name": name})["enhanced_services"]
         if not found:
             raise ApiRefused(404, f"no agent has an enhanced service {name!r}")
         if len(found) > 1:
             places = ", ".join(str(one["environment"]) for one in found)
             raise ApiRefused(409, f"several environments have an enhanced service {name!r}: {places}; --environment")
-        return shown(found[0])
+        return object_table(found[0])
 
 
 class CheckEnhancedServices(ApiCommand):
@@ -72,7 +72,7 @@ class CheckEnhancedServices(ApiCommand):
             problems = list(_file_problems(parsed))
             if parsed_args.environment:
                 problems += _differences(parsed, _services(self, parsed_args.environment))
-        print_problems(self, map(escaped, problems))
+        print_problems(self, map(escape_controls, problems))
         if not problems:
             self.app.stdout.write("no problems\n")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, warn_of_halted
 from evenkeel.cli.client import API, UsageError, segment
-from evenkeel.cli.columns import Columns, listed, shown
+from evenkeel.cli.columns import Columns, list_table, object_table
 
 LIST_COLUMNS = ("name", "device_driver", "failback", "breaker_share", "breaker_agents", "halted", "description")
 NARROW = {
@@ -54,7 +54,7 @@ class ListEnvironments(ListCommand):
     def take_action(self, parsed_args: Namespace) -> Any:
         rows = self.client.get(f"{API}/environments")["environments"]
         warn_of_halted(self, rows, "name")
-        return listed(LIST_COLUMNS, rows)
+        return list_table(LIST_COLUMNS, rows)
 
 
 class CreateEnvironment(ShowCommand):
@@ -69,7 +69,7 @@ class CreateEnvironment(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         body = {"name": parsed_args.name, "device_driver": parsed_args.device_driver, **_given(parsed_args)}
-        return shown(self.client.post(f"{API}/environments", {"environment": body})["environment"])
+        return object_table(self.client.post(f"{API}/environments", {"environment": body})["environment"])
 
 
 class ShowsEnvironment(ShowCommand):
@@ -87,7 +87,7 @@ class ShowsEnvironment(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         row = self.answer(parsed_args)
         warn_of_halted(self, [row], "name")
-        return shown(row)
+        return object_table(row)
 
 
 class ShowEnvironment(ShowsEnvironment):

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenkeel.cli.base import ListCommand, is_id, whole_id
 from evenkeel.cli.client import API, Client, Unreachable
-from evenkeel.cli.columns import escaped, listed
+from evenkeel.cli.columns import escape_controls, list_table
 from evenkeel.cli.load_balancers import load_balancer_id
 
 LIST_COLUMNS = (
@@ -57,7 +57,7 @@ class ListEvents(ListCommand):
         return 0
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        return listed(LIST_COLUMNS, newest(self.client, self._query(parsed_args), parsed_args.limit))
+        return list_table(LIST_COLUMNS, newest(self.client, self._query(parsed_args), parsed_args.limit))
 
     def _query(self, parsed_args: Namespace) -> dict[str, str]:
         query = {} if parsed_args.by is None else {"by": parsed_args.by}
@@ -114,4 +114,4 @@ def follow(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> I
 def line_of(event: dict[str, Any]) -> str:
     """Format an event as one line."""
     about = [f"{key}={event[key]}" for key in ABOUT if event.get(key)]
-    return escaped("  ".join([event["at"], event["kind"], event["text"], *about]))
+    return escape_controls("  ".join([event["at"], event["kind"], event["text"], *about]))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from evenkeel.cli.base import CONNECTED, WRITABLE, ShowCommand, print_problems, warn_of_halted
 from evenkeel.cli.client import API, segment
-from evenkeel.cli.columns import Columns, shown, titled
+from evenkeel.cli.columns import Columns, object_table, object_title
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
 
 NOTHING = "nothing"
@@ -36,11 +36,12 @@ class Explain(ShowCommand):
         explained = explanation(hosting)
         shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))
         if explained.action != NOTHING:
+            title = object_title(hosting.get("name", ""), hosting["load_balancer_id"])
             print_problems(
                 self,
-                [f"load balancer {titled(hosting.get('name', ''), hosting['load_balancer_id'])}: {explained.state}"],
+                [f"load balancer {title}: {explained.state}"],
             )
-        return shown(
+        return object_table(
             {
                 "name": hosting.get("name", ""),
                 "load_balancer_id": hosting["load_balancer_id"],

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenkeel.cli.base import ListCommand, ShowCommand, all_pages, is_id, whole_id
 from evenkeel.cli.client import API, ApiRefused, Client, segment
-from evenkeel.cli.columns import Columns, listed, shown
+from evenkeel.cli.columns import Columns, list_table, object_table
 
 OCTAVIA = "/v2/lbaas/loadbalancers"
 LIST_COLUMNS = ("name", "id", "project_id", "vip_address", "provisioning_status", "operating_status", "provider")
@@ -70,7 +70,7 @@ class ListLoadBalancers(ListCommand):
         query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
         wanted = [{**query, "provisioning_status": one} for one in PENDING] if parsed_args.pending else [query]
         rows = [row for each in wanted for row in all_pages(self.client, OCTAVIA, "loadbalancers", each)]
-        return listed(LIST_COLUMNS, rows)
+        return list_table(LIST_COLUMNS, rows)
 
 
 class ShowLoadBalancer(ShowCommand):
@@ -85,7 +85,7 @@ class ShowLoadBalancer(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         path = f"{OCTAVIA}/{segment(load_balancer_id(self.client, parsed_args.loadbalancer))}"
-        return shown(self.client.get(path)["loadbalancer"])
+        return object_table(self.client.get(path)["loadbalancer"])
 
 
 class ShowHistory(ListCommand):
@@ -102,7 +102,7 @@ class ShowHistory(ListCommand):
 
     def take_action(self, parsed_args: Namespace) -> Any:
         found = load_balancer_id(self.client, parsed_args.loadbalancer)
-        return listed(HISTORY_COLUMNS, self.client.get(f"{API}/loadbalancers/{segment(found)}/history")["history"])
+        return list_table(HISTORY_COLUMNS, self.client.get(f"{API}/loadbalancers/{segment(found)}/history")["history"])
 
 
 def load_balancer_id(client: Client, name: str) -> str:

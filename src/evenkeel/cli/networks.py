@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, is_id
 from evenkeel.cli.client import API, ApiRefused, Client, segment
-from evenkeel.cli.columns import Columns, listed, shown
+from evenkeel.cli.columns import Columns, list_table, object_table
 
 LIST_COLUMNS = ("name", "id", "network_type", "physical_network", "segmentation_id", "mtu", "project_id", "shared")
 NARROW = {"name": "name", "id": "id", "network_type": "type", "segmentation_id": "segment", "mtu": "mtu"}
@@ -18,7 +18,7 @@ class ListNetworks(ListCommand):
     narrow = NARROW
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        return listed(LIST_COLUMNS, self.client.get(f"{API}/networks")["networks"])
+        return list_table(LIST_COLUMNS, self.client.get(f"{API}/networks")["networks"])
 
 
 class ShowNetwork(ShowCommand):
@@ -28,7 +28,9 @@ class ShowNetwork(ShowCommand):
         return _named(super().get_parser(prog_name))
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        return shown(self.client.get(f"{API}/networks/{network_id(self.client, parsed_args.network)}")["network"])
+        return object_table(
+            self.client.get(f"{API}/networks/{network_id(self.client, parsed_args.network)}")["network"]
+        )
 
 
 class CreateNetwork(ShowCommand):
@@ -47,7 +49,7 @@ class CreateNetwork(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         body = {"network_type": parsed_args.network_type, **_given(parsed_args, "id", "project_id", *CHANGEABLE)}
-        return shown(self.client.post(f"{API}/networks", {"network": body})["network"])
+        return object_table(self.client.post(f"{API}/networks", {"network": body})["network"])
 
 
 class SetNetwork(ShowCommand):
@@ -61,7 +63,7 @@ class SetNetwork(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         path = f"{API}/networks/{network_id(self.client, parsed_args.network)}"
-        return shown(self.client.put(path, {"network": _given(parsed_args, *CHANGEABLE)})["network"])
+        return object_table(self.client.put(path, {"network": _given(parsed_args, *CHANGEABLE)})["network"])
 
 
 class DeleteNetwork(ApiCommand):

@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, print_problems
 from evenkeel.cli.client import API, ApiRefused, segment
-from evenkeel.cli.columns import listed
+from evenkeel.cli.columns import list_table
 from evenkeel.cli.plans import ANSWER_SECONDS
 
 NARROW = {
@@ -70,7 +70,7 @@ class ListOrphans(ListCommand):
             if found["more"]:
                 problems.append(f"{named}: {found['more']} more were not looked at")
         print_problems(self, problems)
-        return listed(COLUMNS, rows)
+        return list_table(COLUMNS, rows)
 
 
 class RemoveOrphan(ApiCommand):

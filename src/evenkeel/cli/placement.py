@@ -6,7 +6,7 @@ from typing import Any
 from evenkeel.cli.agents import add_agent_argument
 from evenkeel.cli.base import ListCommand, ShowCommand, agent_path, all_pages, find_agent, warn_of_halted
 from evenkeel.cli.client import API, segment
-from evenkeel.cli.columns import Columns, listed, shown
+from evenkeel.cli.columns import Columns, list_table, object_table
 from evenkeel.cli.load_balancers import NARROW, add_load_balancer_argument, load_balancer_id
 
 LIST_COLUMNS = ("name", "id", "project_id", "vip_address", "provisioning_status", "operating_status")
@@ -27,7 +27,7 @@ class ListOnAgent(ListCommand):
         agent = find_agent(self.client, parsed_args.agent)
         warn_of_halted(self, [agent])
         path = f"{agent_path(agent)}/loadbalancers"
-        return listed(LIST_COLUMNS, all_pages(self.client, path, "loadbalancers"))
+        return list_table(LIST_COLUMNS, all_pages(self.client, path, "loadbalancers"))
 
 
 class ShowAgentOfLoadBalancer(ShowCommand):
@@ -41,12 +41,12 @@ class ShowAgentOfLoadBalancer(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         found = load_balancer_id(self.client, parsed_args.loadbalancer)
         hosting = self.client.get(f"{API}/loadbalancers/{segment(found)}/agent")["hosting"]
-        row = flattened(hosting)
+        row = flatten_hosting(hosting)
         warn_of_halted(self, [row])
-        return shown(row)
+        return object_table(row)
 
 
-def flattened(hosting: dict[str, Any]) -> dict[str, Any]:
+def flatten_hosting(hosting: dict[str, Any]) -> dict[str, Any]:
     """The answer flattened; empty values if no agent serves it or it is not placed yet."""
     shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))
     return {

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenkeel.cli.base import ApiCommand, print_problems
 from evenkeel.cli.client import API, ApiRefused, segment
-from evenkeel.cli.columns import escaped
+from evenkeel.cli.columns import escape_controls
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
 
 PLANNED = "nothing is changed yet: --yes adopts the partition\n"
@@ -36,7 +36,7 @@ class ShowPlan(ApiCommand):
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps(found, indent=2)}\n")
         else:
-            self.app.stdout.writelines(f"{escaped(line)}\n" for line in lines_of(found))
+            self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines_of(found))
         print_problems(self, problems_of(found))
 
 
@@ -63,7 +63,7 @@ class Adopt(ApiCommand):
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps(found, indent=2)}\n")
         else:
-            self.app.stdout.writelines(f"{escaped(line)}\n" for line in lines_of(found))
+            self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines_of(found))
             self.app.stdout.write(ADOPTED if parsed_args.yes else PLANNED)
         print_problems(self, problems_of(found))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.cli.base import ShowCommand
 from evenkeel.cli.client import segment
-from evenkeel.cli.columns import Columns, shown
+from evenkeel.cli.columns import Columns, object_table
 
 LBAAS = "/v2.0/lbaas"
 """Path of the tenants' API below an endpoint."""
@@ -20,4 +20,6 @@ class ShowCapabilities(ShowCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        return shown(self.client.get(f"{LBAAS}/providers/{segment(parsed_args.name)}/capabilities")["capabilities"])
+        return object_table(
+            self.client.get(f"{LBAAS}/providers/{segment(parsed_args.name)}/capabilities")["capabilities"]
+        )

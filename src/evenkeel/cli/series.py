@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from evenkeel.cli.base import ListCommand
 from evenkeel.cli.client import API, segment
-from evenkeel.cli.columns import listed
+from evenkeel.cli.columns import list_table
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
 
 POINT_COLUMNS = (
@@ -61,10 +61,10 @@ class ShowSeries(ListCommand):
             self.app.stderr.write(f"no points: {series['reason']}\n")
         points = series["points"]
         if parsed_args.formatter != "table":
-            return listed(POINT_COLUMNS, points)
+            return list_table(POINT_COLUMNS, points)
         if points:
             self.app.stderr.write(f"from {points[0]['at']} to {points[-1]['at']} UTC, {len(points)} points\n")
-        return listed(LINE_COLUMNS, figure_lines(points, series["interval"]))
+        return list_table(LINE_COLUMNS, figure_lines(points, series["interval"]))
 
 
 def figure_lines(

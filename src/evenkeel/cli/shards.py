@@ -7,7 +7,7 @@ from typing import Any
 from evenkeel.cli.agents import add_environment_filter
 from evenkeel.cli.base import ListCommand, ShowCommand, find_agent, find_neighbour, warn_of_halted, whole_id
 from evenkeel.cli.client import API, ApiRefused, segment
-from evenkeel.cli.columns import Columns, listed, shown
+from evenkeel.cli.columns import Columns, list_table, object_table
 
 LIST_COLUMNS = ("id", "environment", "group_number", "project_id", "owner", "home", "epoch", "served")
 NARROW = {
@@ -41,7 +41,7 @@ class ListShards(ListCommand):
         rows = self.client.get(f"{API}/shards", query)["shards"]
         warn_of_halted(self, rows)
         hosts = {agent["id"]: agent["host"] for agent in self.client.get(f"{API}/agents")["agents"]}
-        return listed(
+        return list_table(
             LIST_COLUMNS,
             [
                 {
@@ -71,7 +71,7 @@ class MoveShard(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         shard = self._shard(parsed_args.shard)
         home = find_neighbour(self.client, shard, parsed_args.to)
-        return shown(self.client.put(f"{API}/shards/{segment(shard['id'])}/rebind", {"to": home})["shard"])
+        return object_table(self.client.put(f"{API}/shards/{segment(shard['id'])}/rebind", {"to": home})["shard"])
 
     def _shard(self, name: str) -> Mapping[str, Any]:
         wanted = whole_id(self.client, "shards", name) or name

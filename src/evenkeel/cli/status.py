@@ -6,7 +6,7 @@ from typing import Any
 
 from evenkeel.cli.base import ShowCommand, print_problems
 from evenkeel.cli.client import API
-from evenkeel.cli.columns import Columns, shown
+from evenkeel.cli.columns import Columns, object_table
 
 
 class ShowStatus(ShowCommand):
@@ -23,10 +23,10 @@ class ShowStatus(ShowCommand):
             "devices_out_of_reach": ", ".join(devices),
             "countdowns": "; ".join(status.pop("countdowns")),
         }
-        return shown(flattened(status) | found)
+        return object_table(flatten_status(status) | found)
 
 
-def flattened(status: Mapping[str, Any]) -> dict[str, Any]:
+def flatten_status(status: Mapping[str, Any]) -> dict[str, Any]:
     """Flatten the status to one name per number: ``agents_up``, ``load_balancers_ACTIVE``…"""
     return {
         f"{group}_{name}" if isinstance(value, Mapping) else group: number

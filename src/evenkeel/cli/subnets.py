@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, is_id
 from evenkeel.cli.client import API, ApiRefused, Client, segment
-from evenkeel.cli.columns import Columns, listed, shown
+from evenkeel.cli.columns import Columns, list_table, object_table
 
 LIST_COLUMNS = ("name", "id", "cidr", "gateway_ip", "allocation_start", "allocation_end", "project_id")
 NARROW = {"name": "name", "id": "id", "cidr": "cidr"}
@@ -26,7 +26,7 @@ class ListSubnets(ListCommand):
     narrow = NARROW
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        return listed(LIST_COLUMNS, self.client.get(f"{API}/subnets")["subnets"])
+        return list_table(LIST_COLUMNS, self.client.get(f"{API}/subnets")["subnets"])
 
 
 class CreateSubnet(ShowCommand):
@@ -54,7 +54,7 @@ class CreateSubnet(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         given = {name: getattr(parsed_args, name) for name in OPTIONAL if getattr(parsed_args, name) is not None}
         body = {"name": parsed_args.name, "cidr": parsed_args.cidr, **given}
-        return shown(self.client.post(f"{API}/subnets", {"subnet": body})["subnet"])
+        return object_table(self.client.post(f"{API}/subnets", {"subnet": body})["subnet"])
 
 
 class SetSubnet(ShowCommand):
@@ -69,7 +69,7 @@ class SetSubnet(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         path = f"{API}/subnets/{segment(subnet_id(self.client, parsed_args.subnet))}"
         body = {"subnet": {"device_addresses": parsed_args.device_addresses}}
-        return shown(self.client.put(path, body)["subnet"])
+        return object_table(self.client.put(path, body)["subnet"])
 
 
 def _add_device_addresses(parser: ArgumentParser, *, required: bool) -> None:

@@ -3,7 +3,7 @@
 import io
 from typing import TextIO
 
-from evenkeel.cli.columns import escaped
+from evenkeel.cli.columns import escape_controls
 
 
 class EscapedStream(io.TextIOBase):
@@ -14,7 +14,7 @@ class EscapedStream(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Write the text; returns the number of its characters before they were escaped."""
-        self._stream.write("\n".join("\t".join(map(escaped, line.split("\t"))) for line in text.split("\n")))
+        self._stream.write("\n".join("\t".join(map(escape_controls, line.split("\t"))) for line in text.split("\n")))
         return len(text)
 
     def flush(self) -> None:

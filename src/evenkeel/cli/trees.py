@@ -6,7 +6,7 @@ from typing import Any
 
 from evenkeel.cli.base import ListCommand
 from evenkeel.cli.client import API, segment
-from evenkeel.cli.columns import listed
+from evenkeel.cli.columns import list_table
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
 
 COLUMNS = ("object", "name", "id", "provisioning_status", "operating_status")
@@ -30,7 +30,7 @@ class ShowTree(ListCommand):
         tree = self.client.get(f"{API}/loadbalancers/{segment(found)}/tree")["tree"]
         if tree["status_reason"]:
             self.app.stderr.write(f"{tree['status_reason']}\n")
-        return listed(COLUMNS, rows(tree))
+        return list_table(COLUMNS, rows(tree))
 
 
 def rows(tree: Node) -> Iterator[dict[str, str]]:

@@ -10,7 +10,7 @@ from oslo_config import cfg
 
 from evenkeel.agent.service import AgentRefused, AgentService
 from evenkeel.agent.settings import AgentSettings
-from evenkeel.agent.watched_device import watched
+from evenkeel.agent.watched_device import notify_after_changes
 from evenkeel.bus.access import AgentAccess
 from evenkeel.bus.factory import open_bus
 from evenkeel.cmd.configuration.loading import load
@@ -101,7 +101,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     neutron, certificates = parts.neutron, CertificateWatch()
     agent = AgentService(
         bus=parts.bus,
-        device=parts.device if neutron is None else watched(parts.device, neutron.serve),
+        device=parts.device if neutron is None else notify_after_changes(parts.device, neutron.serve),
         clock=SystemClock(),
         settings=parts.settings,
         new_id=new_id,
@@ -122,7 +122,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     try:
         systemd.status("waiting for the message broker, controllers and devices")
         await parts.metrics.start(agent.set_gauges)
-        if await connected(parts.bus, agent, systemd):
+        if await wait_for_bus(parts.bus, agent, systemd):
             await agent.run()
     finally:
         watching.cancel()
@@ -168,7 +168,7 @@ def _open_bus(conf: cfg.ConfigOpts) -> Bus:
     )
 
 
-async def connected(bus: Bus, agent: AgentService, systemd: ServiceManager) -> bool:
+async def wait_for_bus(bus: Bus, agent: AgentService, systemd: ServiceManager) -> bool:
     """Wait for the message bus. False: the agent was stopped meanwhile."""
     starting = asyncio.create_task(start_bus(bus))
 

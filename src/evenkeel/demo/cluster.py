@@ -13,7 +13,7 @@ from secrets import token_bytes
 from typing import Any
 
 from evenkeel.cli.client import API, Client, ClientError
-from evenkeel.demo.configuration import NO_QUOTAS, Sections, merged
+from evenkeel.demo.configuration import NO_QUOTAS, Sections, merge_sections
 from evenkeel.demo.device_kinds import DeviceKind
 from evenkeel.demo.device_kinds.bigip import NAMES as BIGIP_NAMES
 from evenkeel.demo.device_kinds.bigip import BigipSide
@@ -21,7 +21,7 @@ from evenkeel.demo.device_kinds.haproxy import NAMES as HAPROXY_NAMES
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.devices import Emulator
 from evenkeel.demo.processes import Process, ProcessFailed, stop_all
-from evenkeel.demo.workspace import START_SECONDS, Workspace, announced
+from evenkeel.demo.workspace import START_SECONDS, Workspace, file_is_written
 
 DEVICES = ("haproxy", "bigip")
 
@@ -114,7 +114,7 @@ class Cluster:
         name = controller_name(number)
         file = self.workshop.announcement(f"{name}.url")
         known = self._urls.get(name, "")
-        sections = merged(
+        sections = merge_sections(
             {
                 "DEFAULT": {
                     "transport_url": self.transport_url,
@@ -137,7 +137,7 @@ class Cluster:
             self._controller_options,
         )
         process = self.workshop.configured(name, "evenkeel.cmd.controller", sections)
-        await self.workshop.run(process, announced(file), "its URL")
+        await self.workshop.run(process, file_is_written(file), "its URL")
         self._urls[name] = file.read_text().strip()
         limit = self.workshop.start_seconds
         await process.until(self._answers(number), "the API to answer", timeout_seconds=limit)
@@ -145,7 +145,7 @@ class Cluster:
 
     async def start_agent(self, host: str, *, group: int = 1, options: Sections | None = None) -> None:
         """Start an agent, and wait until it has a live session."""
-        sections = merged(
+        sections = merge_sections(
             {
                 "DEFAULT": {
                     "transport_url": self.transport_url,

@@ -22,7 +22,7 @@ def ini(sections: Sections) -> str:
     return "\n".join(parts)
 
 
-def merged(*layers: Sections) -> dict[str, dict[str, object]]:
+def merge_sections(*layers: Sections) -> dict[str, dict[str, object]]:
     """Merge the sections of all layers; of an option that several layers set, the last one counts."""
     result: dict[str, dict[str, object]] = {}
     for layer in layers:

@@ -72,7 +72,7 @@ class LiveNarrator(Narrator):
         self._live.stop()
 
     def _drawn(self) -> RenderableType:
-        return drawn(self.picture)
+        return render_live_view(self.picture)
 
 
 def open_narrator() -> Narrator:
@@ -81,7 +81,7 @@ def open_narrator() -> Narrator:
     return LiveNarrator(console) if console.is_terminal else Narrator(console)
 
 
-def drawn(picture: LiveView) -> RenderableType:
+def render_live_view(picture: LiveView) -> RenderableType:
     """Render the live view: agents, traffic and the most recent events."""
     agents = Table(title="agents", title_justify="left")
     for name in ("host", "state", "shards: acting", "home", "load balancers", "queue"):

@@ -18,7 +18,7 @@ from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.survival import outlive_daemon
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.traffic import RequestFailed, Traffic, TrafficConnection
-from evenkeel.demo.views import differences, disagreements, unsettled
+from evenkeel.demo.views import differences, disagreements, unsettled_objects
 from evenkeel.demo.waiting import settle, until
 
 HOSTS = ("host-1", "host-2", "host-3")
@@ -156,7 +156,7 @@ class Scenario:
         return disagreements(agents, shards) if shards else ["there are no shards"]
 
     async def _status_problems(self) -> list[str]:
-        return unsettled(await asyncio.to_thread(self._tenants[1].objects, self._load_balancer_id))
+        return unsettled_objects(await asyncio.to_thread(self._tenants[1].objects, self._load_balancer_id))
 
     async def _content_problems(self) -> list[str]:
         wanted = await asyncio.to_thread(self._tenants[1].member_addresses, self._load_balancer_id)

@@ -52,6 +52,6 @@ class Workspace:
         await process.until(ready, what, timeout_seconds=self.start_seconds)
 
 
-def announced(file: Path) -> Callable[[], bool]:
+def file_is_written(file: Path) -> Callable[[], bool]:
     """A condition: the file exists and is not empty."""
     return lambda: file.exists() and bool(file.read_text().strip())

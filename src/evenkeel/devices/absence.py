@@ -20,7 +20,7 @@ class Absence(Value):
     object_id: str = ""
 
 
-def degraded(load_balancer_id: LoadBalancerId, reason: str) -> ObservedStatus:
+def degraded_status(load_balancer_id: LoadBalancerId, reason: str) -> ObservedStatus:
     """The status DEGRADED for a load balancer that works with restrictions."""
     return ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=OperatingStatus.DEGRADED, reason=reason)
 
@@ -36,4 +36,4 @@ def lacking(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
 def out_of_step(absences: Iterable[Absence]) -> Iterator[ObservedStatus]:
     """The status DEGRADED for each load balancer that differs between devices."""
     for load_balancer_id, devices in lacking(absences).items():
-        yield degraded(load_balancer_id, f"not in step with the other devices: {devices}")
+        yield degraded_status(load_balancer_id, f"not in step with the other devices: {devices}")

@@ -36,7 +36,7 @@ from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
 from evenkeel.devices.reach import DeviceClient, DeviceReach
-from evenkeel.devices.waiting import ended
+from evenkeel.devices.waiting import cancel_and_wait
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -213,7 +213,7 @@ async def on_all(
         await _enough(tasks, doubted)
     finally:
         # also of doubted devices that did not answer in time: nothing may go on after the caller has the outcome
-        await ended(*tasks.values())
+        await cancel_and_wait(*tasks.values())
     done: dict[str, T] = {}
     lost: dict[str, DeviceUnavailable] = {}
     failures: list[BaseException] = []

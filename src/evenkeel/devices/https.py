@@ -19,7 +19,7 @@ from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.kit.request_context import HEADER, written_ids
 from evenkeel.core.kit.tracing import NO_ATTRIBUTES, Attributes, tracer
 from evenkeel.devices.errors import NoAnswer, NotSent
-from evenkeel.metrics.device_requests import answered
+from evenkeel.metrics.device_requests import count_device_request
 
 log = structlog.get_logger(__name__)
 
@@ -179,7 +179,7 @@ class HttpsTransport:
             raise DeviceUnavailable(self._host, f"connection lost: {type(error).__name__}") from error
         finally:
             seconds = time.monotonic() - begun
-            answered(self._host, method, status, seconds)
+            count_device_request(self._host, method, status, seconds)
             log.debug(
                 "device request",
                 device=self._host,

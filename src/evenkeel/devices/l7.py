@@ -56,7 +56,7 @@ def verify_result(rule: ServiceL7Rule) -> str:
     return str(int(rule.value))
 
 
-def unquoted(rule: ServiceL7Rule) -> str:
+def unquoted_value(rule: ServiceL7Rule) -> str:
     """The value to compare with, without quotes: Octavia accepts a value with spaces only in double quotes."""
     quoted = _QUOTED.fullmatch(rule.value)
     return quoted[1] if quoted else rule.value

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.devices.errors import NoAnswer
-from evenkeel.devices.waiting import ended
+from evenkeel.devices.waiting import cancel_and_wait
 
 T = TypeVar("T")
 
@@ -96,7 +96,7 @@ class DeviceReach:
                     if not task.done() and not liveness.result():
                         raise self._no_answer()
         finally:
-            await ended(task)
+            await cancel_and_wait(task)
 
     async def silence(self) -> DeviceUnavailable | None:
         """The error if the device does not answer now; None if it does, or sent a response a moment ago."""
@@ -112,7 +112,7 @@ class DeviceReach:
 
     async def close(self) -> None:
         """Cancel all probes."""
-        await ended(*(task for task in (self._probe_task, self._liveness_task) if task is not None))
+        await cancel_and_wait(*(task for task in (self._probe_task, self._liveness_task) if task is not None))
 
     async def _probe(self) -> DeviceUnavailable | None:
         try:

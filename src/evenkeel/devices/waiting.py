@@ -19,7 +19,7 @@ async def together(*work: Awaitable[T]) -> list[T]:
     return found
 
 
-async def ended(*tasks: asyncio.Task[Any]) -> None:
+async def cancel_and_wait(*tasks: asyncio.Task[Any]) -> None:
     """Cancel the unfinished tasks and wait for their end. Their exceptions are not raised, only marked as retrieved: a
     caller that needs them reads them from the tasks."""
     left = [task for task in tasks if not task.done()]

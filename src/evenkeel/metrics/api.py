@@ -20,7 +20,7 @@ REQUEST_DURATION = Histogram(
 )
 
 
-def answered(method: str, route: str, status: int, seconds: float) -> None:
+def count_request(method: str, route: str, status: int, seconds: float) -> None:
     """Count one API request. ``route``: the path with its parameters as placeholders."""
     REQUESTS.labels(method, route, status).inc()
     REQUEST_DURATION.labels(method, route).observe(seconds)

@@ -20,7 +20,7 @@ REQUEST_DURATION = Histogram(
 )
 
 
-def answered(device: str, method: str, status: int, seconds: float) -> None:
+def count_device_request(device: str, method: str, status: int, seconds: float) -> None:
     """Count one request to a device; ``status`` 0: no answer."""
     REQUESTS.labels(device, method, status or NO_ANSWER).inc()
     REQUEST_DURATION.labels(device, method).observe(seconds)

@@ -169,7 +169,7 @@ class SystemCollector(Collector):
                 figures.unknown_histories,
             )
             yield from _load_balancers(figures)
-            yield labelled(
+            yield labelled_gauge(
                 "evenkeel_own_certificate_ends_timestamp_seconds",
                 "When a certificate of the product itself expires, by where it is shown: servers of controllers, "
                 "message broker, Keystone and others that controllers need, devices.",
@@ -186,7 +186,7 @@ def gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
     return GaugeMetricFamily(name, text, value=float(value))
 
 
-def labelled(
+def labelled_gauge(
     name: str, text: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
 ) -> GaugeMetricFamily:
     """Build a gauge family with labels."""
@@ -198,13 +198,13 @@ def labelled(
 
 def _load_balancers(figures: SystemFigures) -> Iterator[Metric]:
     counts = figures.load_balancers
-    yield labelled(
+    yield labelled_gauge(
         "evenkeel_load_balancers",
         "Load balancers, by provisioning status.",
         ("provisioning_status",),
         (((status,), count) for status, count in sorted(counts.by_status.items())),
     )
-    yield labelled(
+    yield labelled_gauge(
         "evenkeel_load_balancers_operating",
         "Load balancers, by operating status.",
         ("operating_status",),
@@ -243,25 +243,25 @@ def _agents(agents: tuple[Agent, ...]) -> Iterator[Metric]:
     def named(agent: Agent) -> tuple[str, ...]:
         return (agent.environment, str(agent.group_number), agent.host)
 
-    yield labelled(
+    yield labelled_gauge(
         "evenkeel_agent_state",
         "1 for the state that an agent is in, else 0.",
         (*place, "state"),
         (((*named(agent), state.value), agent_state(agent) is state) for agent in agents for state in AgentState),
     )
-    yield labelled(
+    yield labelled_gauge(
         "evenkeel_agent_reported_queue_depth",
         "Load balancers that wait at an agent, as it last reported.",
         place,
         ((named(agent), agent.queue_depth) for agent in agents),
     )
-    yield labelled(
+    yield labelled_gauge(
         "evenkeel_agent_acting_shards",
         "Shards that an agent serves, by the database.",
         place,
         ((named(agent), agent.acting_shards) for agent in agents),
     )
-    yield labelled(
+    yield labelled_gauge(
         "evenkeel_agent_capacity_score",
         "How full an agent's devices are: the highest of its metrics' shares of their limits; 1: full.",
         place,
@@ -270,10 +270,10 @@ def _agents(agents: tuple[Agent, ...]) -> Iterator[Metric]:
 
 
 def _shards(counts: tuple[ShardCount, ...]) -> Iterator[Metric]:
-    yield labelled(
+    yield labelled_gauge(
         "evenkeel_shards", "Shards, by environment.", ("environment",), (((c.environment,), c.total) for c in counts)
     )
-    yield labelled(
+    yield labelled_gauge(
         "evenkeel_shards_unserved",
         "Shards for which no live agent acts, by environment.",
         ("environment",),
@@ -282,13 +282,13 @@ def _shards(counts: tuple[ShardCount, ...]) -> Iterator[Metric]:
 
 
 def _devices(figures: SystemFigures) -> Iterator[Metric]:
-    yield labelled(
+    yield labelled_gauge(
         "evenkeel_devices_out_of_reach",
         "Devices of a group that no agent reaches; only groups with such devices, or without an observer.",
         ("environment", "group"),
         (((each.environment, str(each.number)), len(each.reach.away)) for each in figures.out_of_reach),
     )
-    yield labelled(
+    yield labelled_gauge(
         "evenkeel_environment_halted",
         "Whether the circuit breaker of an environment is open.",
         ("environment",),

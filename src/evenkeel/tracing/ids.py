@@ -45,7 +45,7 @@ def context_of(ids: FirstIds) -> SpanContext:
     return SpanContext(ids.trace_id, ids.span_id, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 
 
-def parsed(header: str) -> SpanContext | None:
+def parse_traceparent(header: str) -> SpanContext | None:
     """Parse a ``traceparent`` header; None if it is invalid. Never reads more than its fixed length."""
     found = _TRACEPARENT.fullmatch(header) if len(header) <= 64 else None
     if found is None:
@@ -55,7 +55,7 @@ def parsed(header: str) -> SpanContext | None:
     return context if context.is_valid else None
 
 
-def written(context: SpanContext) -> str:
+def format_traceparent(context: SpanContext) -> str:
     """Format a span's context as a ``traceparent`` header."""
     return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags & TraceFlags.SAMPLED:02x}"
 

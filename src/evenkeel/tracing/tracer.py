@@ -18,7 +18,15 @@ from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode
 
 from evenkeel.core.kit.request_context import NAMED_MAX, PREFIX
 from evenkeel.core.kit.tracing import HEADER, NO_ATTRIBUTES, NOTHING, Attributes, Changes, DeferredSpan, Origin, Span
-from evenkeel.tracing.ids import FirstIds, ShareOfTraces, context_of, first_ids, next_ids, parsed, written
+from evenkeel.tracing.ids import (
+    FirstIds,
+    ShareOfTraces,
+    context_of,
+    first_ids,
+    format_traceparent,
+    next_ids,
+    parse_traceparent,
+)
 
 STEPS_MAX = 200
 """Most steps of a deferred span that are stored until its changes are known."""
@@ -161,7 +169,7 @@ class OpenTelemetryTracer:
     def request(
         self, change_id: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES, client: str = ""
     ) -> Iterator[Span]:
-        linked = parsed(client) if client else None
+        linked = parse_traceparent(client) if client else None
         links = [] if linked is None else [Link(linked)]
         named = {REQUEST_ID: PREFIX + change_id, **attributes}
         with self._inside(self._first(change_id, name, named, links)) as span:
@@ -211,12 +219,12 @@ class OpenTelemetryTracer:
     def received(
         self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
-        sender = parsed(header) if header else None
+        sender = parse_traceparent(header) if header else None
         return NOTHING if sender is None else self._inside(self._child(sender, name, SpanKind.SERVER, attributes))
 
     def headers(self) -> Mapping[str, str]:
         current = trace.get_current_span()
-        return {HEADER: written(current.get_span_context())} if current.is_recording() else {}
+        return {HEADER: format_traceparent(current.get_span_context())} if current.is_recording() else {}
 
     def _first(self, change_id: str, name: str, attributes: Attributes, links: list[Link]) -> trace.Span:
         token = next_ids.set(first_ids(change_id))

@@ -16,7 +16,7 @@ from evenkeel.api.http.routing import Operation, RouteMap
 from evenkeel.api.identity.caller import Caller
 from evenkeel.api.policy import policy as module
 from evenkeel.api.policy.defaults import defaults
-from evenkeel.api.policy.names import PUBLIC, octavia, own
+from evenkeel.api.policy.names import PUBLIC, octavia_rule, own_rule
 from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.responses.errors import Forbidden
 from evenkeel.core.ports import Store
@@ -24,7 +24,7 @@ from evenkeel.network.builtin import BuiltinNetwork
 from tests.api.client import Sink
 
 ROOT = Path(__file__).parents[3]
-LIST, POST = octavia("loadbalancer", "get_all"), octavia("loadbalancer", "post")
+LIST, POST = octavia_rule("loadbalancer", "get_all"), octavia_rule("loadbalancer", "post")
 MEMBER = Caller(project_id="p1", roles=("member",), user_id="alice")
 READER = Caller(project_id="p1", roles=("reader",), user_id="bob")
 
@@ -73,7 +73,7 @@ def test_a_route_that_nothing_guards_is_not_served(store: Store, sink: Sink, mon
 def test_every_rule_of_octavias_actions_is_used_or_one_beside_a_list() -> None:
     used = {operation.rule for route_map in ROUTES for operation in route_map.operations}
     left = {rule.name for rule in defaults() if rule.name.startswith("os_load-balancer_api:")} - used
-    assert {name for name in left if not name.endswith("-global")} <= {octavia("amphora", "put_config")}
+    assert {name for name in left if not name.endswith("-global")} <= {octavia_rule("amphora", "put_config")}
 
 
 def test_the_sample_file_is_current() -> None:
@@ -184,7 +184,7 @@ def test_verdicts_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_roles_of_agents_and_operators_open_nothing_of_tenants(role: str) -> None:
     policy = open_policy()
     caller = Caller(project_id="operations", roles=(role,))
-    assert policy.admit(own("agent", "get"), caller).scope is None
+    assert policy.admit(own_rule("agent", "get"), caller).scope is None
     for rule in defaults():
         if rule.name.startswith("os_load-balancer_api:"):
             with pytest.raises(Forbidden):
@@ -192,7 +192,7 @@ def test_the_roles_of_agents_and_operators_open_nothing_of_tenants(role: str) ->
 
 
 def test_a_refusal_names_the_roles_of_the_rule_and_of_rules_that_it_refers_to(tmp_path: Path) -> None:
-    event = own("event", "get")
+    event = own_rule("event", "get")
     assert open_policy().roles_of(event) == ("evenkeel_operator", "admin", "load-balancer_admin")
     text = f'"{event}": "role:auditor and not role:guest or rule:context_is_admin"\n'
     assert configured(tmp_path / "policy.yaml", text).roles_of(event) == ("auditor", "admin", "load-balancer_admin")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from oslo_config import cfg
 
-from evenkeel.cli.config_import.ini_reading import BadIni, merged, read_ini
+from evenkeel.cli.config_import.ini_reading import BadIni, merge_ini_files, read_ini
 
 TEXT = """
 # a comment
@@ -39,7 +39,7 @@ def test_values_are_those_of_oslo_config(tmp_path: Path) -> None:
 
 
 def test_the_last_file_wins_option_by_option() -> None:
-    assert merged([read_ini("[a]\nx = 1\ny = 2\n"), read_ini("[a]\ny = 3\ny = 4\n")]) == {
+    assert merge_ini_files([read_ini("[a]\nx = 1\ny = 2\n"), read_ini("[a]\ny = 3\ny = 4\n")]) == {
         "a": {"x": ["1"], "y": ["3", "4"]}
     }
 

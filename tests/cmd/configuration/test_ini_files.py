@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from evenkeel.cmd.configuration.ini_files import file_of, located, read_ini
+from evenkeel.cmd.configuration.ini_files import add_location, file_of, read_ini
 
 TEXT = """# host = of a comment
 [DEFAULT]
@@ -37,4 +37,4 @@ def test_options_are_found_in_their_files_and_lines(tmp_path: Path) -> None:
         "port: not set": "port: not set",
         "what is this": "what is this",
     }.items():
-        assert located(problem, files, ["DEFAULT", "bigip"]) == told
+        assert add_location(problem, files, ["DEFAULT", "bigip"]) == told

@@ -1,8 +1,14 @@
-from evenkeel.core.resources.enhanced_services import EnhancedService, chosen, is_name, offered, tagged
+from evenkeel.core.resources.enhanced_services import (
+    EnhancedService,
+    is_name,
+    select_services,
+    services_in_tags,
+    usable_services,
+)
 
 
 def test_the_nearest_choice_comes_first_and_each_name_once() -> None:
-    names = chosen(
+    names = select_services(
         policies=("second", "first"),
         listener_tags=("esd:tagged", "blue", "esd:first"),
         load_balancer_tags=("esd:lb", "esd:a"),
@@ -12,8 +18,8 @@ def test_the_nearest_choice_comes_first_and_each_name_once() -> None:
 
 
 def test_other_tags_are_just_tags() -> None:
-    assert tagged(("web", "ESD:web", "esd", "x-esd:web")) == ()
-    assert tagged(("esd:b", "esd:a", "esd:b")) == ("a", "b")
+    assert services_in_tags(("web", "ESD:web", "esd", "x-esd:web")) == ()
+    assert services_in_tags(("esd:b", "esd:a", "esd:b")) == ("a", "b")
 
 
 def test_names_are_plain() -> None:
@@ -29,4 +35,4 @@ def test_only_what_can_be_used_is_offered() -> None:
         EnhancedService(name="bad", problem="no such profile"),
         EnhancedService(name="", file="x.json", problem="not JSON"),
     )
-    assert list(offered(services)) == ["good"]
+    assert list(usable_services(services)) == ["good"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from evenkeel.core.kit.errors import Invalid, QuotaMet
 from evenkeel.core.resources.catalogue import metadata, zone_group_of
-from evenkeel.core.resources.quota import TITLES, UNLIMITED, Quotas, exceeded
+from evenkeel.core.resources.quota import TITLES, UNLIMITED, Quotas, exceeded_quotas
 
 limits = st.integers(UNLIMITED, 5)
 counts = st.dictionaries(st.sampled_from(sorted(TITLES)), st.integers(0, 6))
@@ -16,7 +16,7 @@ counts = st.dictionaries(st.sampled_from(sorted(TITLES)), st.integers(0, 6))
 def test_exceeded_quotas_are_exactly_those_above_their_limit(
     quotas: Quotas, used: dict[str, int], wanted: dict[str, int]
 ) -> None:
-    met = exceeded(quotas, used, wanted)
+    met = exceeded_quotas(quotas, used, wanted)
     for name, title in TITLES.items():
         limit, more = getattr(quotas, name), wanted.get(name, 0)
         fits = limit == UNLIMITED or more <= 0 or used.get(name, 0) + more <= limit

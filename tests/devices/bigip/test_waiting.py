@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from evenkeel.devices.waiting import ended, together
+from evenkeel.devices.waiting import cancel_and_wait, together
 
 
 async def fail() -> None:
@@ -29,7 +29,7 @@ async def test_abandoned_task_ends_and_its_failure_is_not_reported() -> None:
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))
     failed, endless = asyncio.create_task(fail()), asyncio.create_task(asyncio.Event().wait())
     await asyncio.wait({failed})
-    await ended(failed, endless)
+    await cancel_and_wait(failed, endless)
     assert endless.cancelled()
     del failed, endless
     gc.collect()

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import Vip
 from evenkeel.devices.haproxy.render.load_balancer import render
-from evenkeel.devices.haproxy.render.quoting import argument, line, literal, path, word
+from evenkeel.devices.haproxy.render.quoting import (
+    log_format_literal,
+    percent_encode_path,
+    quote_argument,
+    quote_line,
+    quote_word,
+)
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.partition.validation import problem_of
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -192,18 +198,18 @@ def shape(load_balancer: wire.LoadBalancerConfig) -> list[tuple[int, str]]:
 @given(texts)
 def test_a_quoted_word_is_that_word(text: str) -> None:
     try:
-        quoted = word(text)
+        quoted = quote_word(text)
     except ValueError:
         assert not text or any(ord(char) < 32 or ord(char) == 127 for char in text)
     else:
         assert words(quoted) == [text]
-        assert words(line("first", text, "last")) == ["first", text, "last"]
+        assert words(quote_line("first", text, "last")) == ["first", text, "last"]
 
 
 @settings(deadline=None)
 @given(texts)
 def test_a_path_holds_nothing_that_ends_a_request_line(text: str) -> None:
-    encoded = path(text)
+    encoded = percent_encode_path(text)
     assert encoded.isascii() and not set(encoded) & set(' "\\<>{}\r\n\t#')
     assert unquote(encoded) == unquote(text)
 
@@ -211,8 +217,8 @@ def test_a_path_holds_nothing_that_ends_a_request_line(text: str) -> None:
 @settings(deadline=None)
 @given(texts)
 def test_a_literal_has_no_variables_and_an_argument_stays_one(text: str) -> None:
-    assert "%" not in literal(text).replace("%%", "")
-    inner = argument(text)[1:-1].replace("\\\\", "").replace('\\"', "")
+    assert "%" not in log_format_literal(text).replace("%%", "")
+    inner = quote_argument(text)[1:-1].replace("\\\\", "").replace('\\"', "")
     assert '"' not in inner and not inner.endswith("\\")
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.devices.haproxy.render.quoting import line
+from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.haproxyd.partition.line_words import words_of_line
 
 TEXTS = st.text(st.characters(min_codepoint=0x20, exclude_characters="\x7f", exclude_categories=("Cs",)), min_size=1)
@@ -11,7 +11,7 @@ TEXTS = st.text(st.characters(min_codepoint=0x20, exclude_characters="\x7f", exc
 
 @given(st.lists(TEXTS, max_size=6))
 def test_quoted_words_are_read_back_unchanged(texts: list[str]) -> None:
-    assert words_of_line(line(*texts)) == tuple(texts)
+    assert words_of_line(quote_line(*texts)) == tuple(texts)
 
 
 @given(TEXTS)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from sqlalchemy import func, select
 
 from emulator_tests.wired_site import WiredSite
-from evenkeel.agent.watched_device import watched
+from evenkeel.agent.watched_device import notify_after_changes
 from evenkeel.api.app import create_app
 from evenkeel.cmd.agent import MovedNetworks
 from evenkeel.core.ports import Device
@@ -86,7 +86,7 @@ class CloudWorld(PairWorld):
         facts = AgentFacts(environment=ENVIRONMENT, group_number=1, device_driver="bigip")
         moved = self._moved[host] = MovedNetworks()
         reporting = self.reporting[host] = NeutronAgent(settings, facts, device, moved)
-        return watched(device, reporting.serve)
+        return notify_after_changes(device, reporting.serve)
 
     async def start_agent(self, host: str) -> None:
         await super().start_agent(host)

@@ -6,7 +6,7 @@ import pytest
 
 from evenkeel.core.kit.errors import CallRefused
 from evenkeel.core.protocol.messages import EndSession
-from evenkeel.store.ownership.devices import normalised
+from evenkeel.store.ownership.devices import normalise_endpoint
 from tests.store.ownership_world import World, world_fixture
 
 __all__ = ["world_fixture"]
@@ -81,8 +81,8 @@ async def test_another_device_behind_the_same_address_is_told_of(world: World) -
 
 
 def test_endpoints_have_one_spelling() -> None:
-    same = {normalised(each) for each in ("LB-1.example.:443", "https://lb-1.example:443/", "lb-1.example:443")}
+    same = {normalise_endpoint(each) for each in ("LB-1.example.:443", "https://lb-1.example:443/", "lb-1.example:443")}
     assert same == {"lb-1.example:443"}
-    assert normalised("[2001:DB8:0::1]:443") == normalised("[2001:db8::1]:443")
-    assert normalised("2001:db8::1") == normalised("[2001:db8::1]") == "2001:db8::1:"
-    assert normalised("10.0.0.1") != normalised("10.0.0.1:443")
+    assert normalise_endpoint("[2001:DB8:0::1]:443") == normalise_endpoint("[2001:db8::1]:443")
+    assert normalise_endpoint("2001:db8::1") == normalise_endpoint("[2001:db8::1]") == "2001:db8::1:"
+    assert normalise_endpoint("10.0.0.1") != normalise_endpoint("10.0.0.1:443")

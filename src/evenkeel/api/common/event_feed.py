@@ -182,7 +182,7 @@ class EventFeed:
             if not rows:
                 break
             after = rows[-1].id
-            yield b"".join(frame(row, min(row.id, settled)) for row in rows)
+            yield b"".join(event_frame(row, min(row.id, settled)) for row in rows)
         if rest := b"".join(made for id_, made in kept if id_ > after):
             yield rest
 
@@ -208,7 +208,7 @@ class EventFeed:
         self._seen.update((row.id, now) for row in fresh)
         # before the frames are made, because they carry the new settled id
         self._settle(now, stuck=len(rows) >= READ_MAX and not fresh)
-        frames = [frame(row, min(row.id, self._settled)) for row in fresh]
+        frames = [event_frame(row, min(row.id, self._settled)) for row in fresh]
         for row, made in zip(fresh, frames, strict=True):
             self._ring.append((row.id, made))
         while len(self._ring) > RING_MAX:
@@ -228,6 +228,6 @@ class EventFeed:
             self._settled = id_
 
 
-def frame(row: Event, settled: int) -> bytes:
+def event_frame(row: Event, settled: int) -> bytes:
     """Format one event as a frame. ``settled``: id that the client sends to get all events that it may have missed."""
     return b"id: %d\ndata: %s\n\n" % (settled, encode(event_view(row)))

@@ -40,7 +40,7 @@ class EventStream(Answer):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream until the client or the listener ends it (ASGI)."""
-        leaving = asyncio.create_task(_gone(receive))
+        leaving = asyncio.create_task(_wait_for_disconnect(receive))
         try:
             await send({"type": "http.response.start", "status": self.status, "headers": [*self.headers, *_HEADERS]})
             async for chunk in self._chunks(leaving):
@@ -80,7 +80,7 @@ class EventStream(Answer):
                 return
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -17,7 +17,7 @@ class Link(View, kw_only=True):
 _wrapped: dict[tuple[str, type[Any]], type[Any]] = {}
 
 
-def wrapped(name: str, view: type[Any]) -> type[Any]:
+def single_object_type(name: str, view: type[Any]) -> type[Any]:
     """Return the type of a response with one object; one type per view and name, so that its schema has one name."""
     if (name, view) not in _wrapped:
         others = any(known is view for _, known in _wrapped)

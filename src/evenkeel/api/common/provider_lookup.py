@@ -14,7 +14,7 @@ from evenkeel.core.devices.capabilities import EVERYTHING, Capabilities, refuse
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import OperatorStore, TenantStore
-from evenkeel.core.resources.enhanced_services import offered
+from evenkeel.core.resources.enhanced_services import usable_services
 from evenkeel.core.resources.model import LoadBalancer, one_family
 
 PROVIDERS_REMEMBERED_SECONDS = 2.0
@@ -79,7 +79,7 @@ class ProviderLookup:
             self._enhanced, self._enhanced_until = {}, now + PROVIDERS_REMEMBERED_SECONDS
         if provider not in self._enhanced:
             agents = await self._operators.enhanced_services(provider)
-            self._enhanced[provider] = frozenset(name for agent in agents for name in offered(agent.services))
+            self._enhanced[provider] = frozenset(name for agent in agents for name in usable_services(agent.services))
         return self._enhanced[provider]
 
     async def of(self, kind: type[Any], object_id: str, scope: ProjectId | None) -> ServedObject:

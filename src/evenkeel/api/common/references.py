@@ -83,7 +83,7 @@ class ReferenceReader:
                 await self._some_at_once(checks, slots)
         except TimeoutError as error:
             raise KeyManagerUnavailable(
-                f"{_shown(named or [lists[0].revoked])}: not read within {READ_SECONDS:g} s"
+                f"{_reference_names(named or [lists[0].revoked])}: not read within {READ_SECONDS:g} s"
             ) from error
         return tuple(found)
 
@@ -159,7 +159,7 @@ def _reading(
         except CertificateError as error:
             raise error.of_field(named.field) from error
         except KeyManagerUnavailable as error:
-            raise KeyManagerUnavailable(f"{_shown([named])}: {error}") from error
+            raise KeyManagerUnavailable(f"{_reference_names([named])}: {error}") from error
         return found.checked(named.reference)
 
     return read
@@ -175,10 +175,10 @@ def _checking(key_manager: KeyManager, pair: SignedList, project_id: ProjectId) 
             field = revoked.field if error.reference == revoked.reference else authority.field
             raise error.of_field(field) from error
         except KeyManagerUnavailable as error:
-            raise KeyManagerUnavailable(f"{_shown([revoked])}: {error}") from error
+            raise KeyManagerUnavailable(f"{_reference_names([revoked])}: {error}") from error
 
     return check
 
 
-def _shown(named: Sequence[NamedCertificate]) -> str:
+def _reference_names(named: Sequence[NamedCertificate]) -> str:
     return f"{named[0].field} {named[0].reference}"

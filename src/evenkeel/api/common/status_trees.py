@@ -91,21 +91,21 @@ STATUSES = b'{"statuses":{"loadbalancer":'
 
 
 CLOSED = b"]}"
-"""End of a view from :func:`opened`."""
+"""End of a view from :func:`json_before_children`."""
 
 
-def opened(view: Value) -> bytes:
+def json_before_children(view: Value) -> bytes:
     """Return a view as JSON up to the inside of its last list, which is empty."""
     return encode(view).removesuffix(CLOSED)
 
 
-def joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def join_with_commas(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the pieces with commas between them."""
     for number, piece in enumerate(pieces):
         yield b"," + piece if number else piece
 
 
-def listed(parts: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
+def join_item_pieces(parts: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
     """Yield items that are in pieces themselves, with commas between the items."""
     for number, part in enumerate(parts):
         if number:

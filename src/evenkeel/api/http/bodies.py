@@ -10,7 +10,7 @@ import msgspec
 from litestar.types import Receive
 
 from evenkeel.api.identity.caller import Headers
-from evenkeel.api.responses.decode_errors import argument_of, explained
+from evenkeel.api.responses.decode_errors import argument_of, explain_decode_error
 from evenkeel.api.responses.errors import Refusal, shorten
 from evenkeel.api.responses.flags import LaxDecoder
 from evenkeel.core.kit.errors import Invalid
@@ -61,7 +61,7 @@ class BodyReader(Generic[T]):
 
     def _refusal(self, error: msgspec.ValidationError, raw: bytes) -> Exception:
         try:
-            return explained(error, raw, self._kind, octavia=self._octavia)
+            return explain_decode_error(error, raw, self._kind, octavia=self._octavia)
         except (msgspec.DecodeError, UnicodeDecodeError) as broken:
             return self._no_json(str(broken), raw)
         except RecursionError:

@@ -254,7 +254,7 @@ def links(call: Call, page: Page, limit: int | None) -> list[dict[str, str]]:
     return found
 
 
-def chosen(view: Any, fields: Sequence[str]) -> Any:
+def select_fields(view: Any, fields: Sequence[str]) -> Any:
     """Return the view, or a dictionary of only the attributes in ``fields``; unknown names are ignored, like in
     Octavia.
     """

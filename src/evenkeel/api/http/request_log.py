@@ -10,7 +10,7 @@ from litestar.types import HTTPScope
 
 from evenkeel.api.identity.caller import Caller
 from evenkeel.core.kit.request_context import statements
-from evenkeel.metrics.api import answered
+from evenkeel.metrics.api import count_request
 
 log = structlog.get_logger(__name__)
 
@@ -36,7 +36,7 @@ class RequestLog:
         scope = self._scope
         seconds = time.monotonic() - self._begun
         milliseconds = round(seconds * 1000)
-        answered(scope["method"], self._route, status, seconds)
+        count_request(scope["method"], self._route, status, seconds)
         log.debug(
             "request answered",
             method=scope["method"],

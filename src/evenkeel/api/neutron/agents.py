@@ -16,7 +16,7 @@ from evenkeel.api.http.lists import Filters
 from evenkeel.api.neutron.bodies import NeutronChange, invalid
 from evenkeel.api.neutron.errors import plain
 from evenkeel.api.neutron.fields import Flag
-from evenkeel.api.neutron.lists import answer_of, listed, parse_list, shown
+from evenkeel.api.neutron.lists import answer_of, page_body, parse_list, select_fields
 from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.responses.timestamps import timestamp_or_none
@@ -144,7 +144,7 @@ def _flag(name: str, value: str) -> bool:
 async def show(services: Services, call: Call) -> Answer:
     """Handle GET /agents/{id}."""
     view = agent_view(await services.operators.agent(AgentId(object_id(call, "Agent"))))
-    return json_answer({"agent": shown(view, call.values("fields"))})
+    return json_answer({"agent": select_fields(view, call.values("fields"))})
 
 
 async def change(services: Services, call: Call, body: NeutronAgentChangeBody) -> Answer:
@@ -171,7 +171,7 @@ async def load_balancers(services: Services, call: Call) -> Answer:
     except NotFound:
         page = Page(items=())
     views = [LOAD_BALANCERS.view(row) for row in page.items]
-    return json_answer(listed(call, LOAD_BALANCERS.plural, views, wanted, page))
+    return json_answer(page_body(call, LOAD_BALANCERS.plural, views, wanted, page))
 
 
 async def hosting(services: Services, call: Call) -> Answer:

@@ -10,7 +10,7 @@ from evenkeel.api.http.bodies import Request, check_names
 from evenkeel.api.http.lists import is_integer
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.fields import UUID_PATTERN
-from evenkeel.api.responses.decode_errors import DecodeFailure, decode_failure, shown
+from evenkeel.api.responses.decode_errors import DecodeFailure, decode_failure, text_of_value
 from evenkeel.api.responses.errors import shorten
 from evenkeel.api.responses.flags import LaxDecoder
 from evenkeel.api.usecases.parents import HasProject
@@ -121,7 +121,7 @@ def _wrong_attributes(at: DecodeFailure) -> NeutronRefusal:
 
 
 def _bad_value(at: DecodeFailure) -> NeutronRefusal:
-    value = shorten(shown(at.value))
+    value = shorten(text_of_value(at.value))
     if _is_uuid(at):
         return invalid(at.field, f"'{_written(at)}' is not a valid UUID.")
     if _lacks_integer(at):
@@ -147,7 +147,7 @@ def _lacks_integer(at: DecodeFailure) -> bool:
 
 def _written(at: DecodeFailure) -> str:
     """Return the value in Neutron's notation."""
-    return "None" if at.value is None else shorten(shown(at.value))
+    return "None" if at.value is None else shorten(text_of_value(at.value))
 
 
 _UNCONVERTED = frozenset({"weight"})

@@ -129,13 +129,13 @@ def answer_of(call: Call, plural: str, rows: Iterable[Any], name_of: Callable[[A
         named = named[places[0] + 1 :] if places else []
     page = Page(items=tuple(named[:limit]), before=marker is not None, after=len(named) > limit)
     fields = call.values("fields")
-    body: dict[str, Any] = {plural: [shown(each.row, fields) for each in page.items]}
+    body: dict[str, Any] = {plural: [select_fields(each.row, fields) for each in page.items]}
     if given and (links := page_links(call, page, limit)):
         body[f"{plural}_links"] = links
     return body
 
 
-def shown(view: Any, fields: Sequence[str]) -> Any:
+def select_fields(view: Any, fields: Sequence[str]) -> Any:
     """Return the view, or a dictionary of only the attributes in ``fields``; unknown names are ignored."""
     if not fields:
         return view
@@ -145,9 +145,9 @@ def shown(view: Any, fields: Sequence[str]) -> Any:
     return {name: value for name, value in chosen.items() if value is not UNSET}
 
 
-def listed(call: Call, plural: str, views: Sequence[Any], wanted: ListRequest, page: Page) -> dict[str, Any]:
+def page_body(call: Call, plural: str, views: Sequence[Any], wanted: ListRequest, page: Page) -> dict[str, Any]:
     """Build the body of a page; it has links only where there are neighbouring pages, like in Neutron."""
-    body: dict[str, Any] = {plural: [shown(view, wanted.fields) for view in views]}
+    body: dict[str, Any] = {plural: [select_fields(view, wanted.fields) for view in views]}
     if any(name == "limit" for name, _ in call.query) and (found := page_links(call, page, wanted.query.limit)):
         body[f"{plural}_links"] = found
     return body

@@ -12,9 +12,9 @@ from typing import Any
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Operation, RouteMap
-from evenkeel.api.neutron.lists import answer_of, shown
+from evenkeel.api.neutron.lists import answer_of, select_fields
 from evenkeel.api.neutron.vip_ports import vip_ports
-from evenkeel.api.policy.names import own
+from evenkeel.api.policy.names import own_rule
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.errors import Refusal
 from evenkeel.core.kit.errors import NotFound
@@ -22,7 +22,7 @@ from evenkeel.core.ports import LookUp
 
 Shown = dict[str, Any]
 
-RULE = own("lookup", "get")
+RULE = own_rule("lookup", "get")
 
 
 _KINDS: dict[str, tuple[LookUp, str]] = {
@@ -68,7 +68,7 @@ def _showing(path: str) -> Operation:
 
     async def handle(services: Services, call: Call) -> Answer:
         for row in await _known(services, call, plural, {"id": [call.params["id"]]}):
-            return json_answer({name: shown(row, call.values("fields"))})
+            return json_answer({name: select_fields(row, call.values("fields"))})
         raise NotFound(name.capitalize(), call.params["id"][:64])
 
     return Operation(

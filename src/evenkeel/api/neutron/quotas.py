@@ -11,7 +11,7 @@ from evenkeel.api.http.lists import Filters
 from evenkeel.api.neutron.bodies import NeutronChange, invalid
 from evenkeel.api.neutron.errors import NeutronRefusal, error_answer
 from evenkeel.api.neutron.fields import QuotaLimit
-from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
+from evenkeel.api.neutron.lists import page_body, page_of, parse_list, select_fields
 from evenkeel.api.octavia.quotas import project_of
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.responses.errors import Forbidden
@@ -90,7 +90,7 @@ def quota_view(quotas: Quotas) -> NeutronQuotaView:
     return NeutronQuotaView(**_named(quotas))
 
 
-def refused() -> Answer:
+def quotas_forbidden() -> Answer:
     """Build Neutron's response 403 to a request for quotas."""
     return error_answer(403, "AdminRequired", _REFUSED)
 
@@ -106,17 +106,17 @@ def _project(call: Call) -> ProjectId:
 async def listing(services: Services, call: Call) -> Answer:
     """Handle GET /quotas: list quotas of projects with limits of their own, for callers who see all projects."""
     if call.caller.scope is not None:
-        return refused()
+        return quotas_forbidden()
     wanted = parse_list(call, FILTERS, services.limits)
     page = await page_of(call, wanted, services.quotas.list_quotas)
     views = [NeutronProjectQuotaView(tenant_id=row.project_id, **_named(row.quotas)) for row in page.items]
-    return json_answer(listed(call, "quotas", views, wanted, page))
+    return json_answer(page_body(call, "quotas", views, wanted, page))
 
 
 async def show(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/{id}: show the quotas of one project."""
     row: ProjectQuotas = await services.quotas.quotas_of(_project(call))
-    return json_answer({"quota": shown(quota_view(row.quotas), call.values("fields"))})
+    return json_answer({"quota": select_fields(quota_view(row.quotas), call.values("fields"))})
 
 
 async def defaults(services: Services, call: Call) -> Answer:

@@ -2,7 +2,7 @@
 
 from msgspec import defstruct
 
-from evenkeel.api.common.linking import wrapped
+from evenkeel.api.common.linking import single_object_type
 from evenkeel.api.http.routing import Operation, RouteMap
 from evenkeel.api.neutron import agents, extras, quotas
 from evenkeel.api.neutron.lists import FIELDS_PARAMETER, LIST_PARAMETERS, SHORT_LIST_PARAMETERS
@@ -11,7 +11,7 @@ from evenkeel.api.neutron.style import BASE
 from evenkeel.api.neutron.v2.names import V2
 from evenkeel.api.neutron.v2.routes import V2_ROUTES, page_type
 from evenkeel.api.neutron.v2.views import V2LoadBalancerView
-from evenkeel.api.policy.names import PUBLIC, octavia, own
+from evenkeel.api.policy.names import PUBLIC, octavia_rule, own_rule
 
 AGENT_ROUTES = (
     Operation(
@@ -19,7 +19,7 @@ AGENT_ROUTES = (
         path="/agents",
         handle=agents.listing,
         summary="List agents",
-        rule=own("agent", "get"),
+        rule=own_rule("agent", "get"),
         refused=agents.empty_agent_list,
         answer=page_type("agents", agents.NeutronAgentView),
         partial=agents.NeutronAgentView,
@@ -31,7 +31,7 @@ AGENT_ROUTES = (
         path="/agents/{id}",
         handle=agents.show,
         summary="Show an agent",
-        rule=own("agent", "get"),
+        rule=own_rule("agent", "get"),
         refused=agents.agent_not_found,
         answer=defstruct("NeutronAgentViewChosen", [("agent", agents.NeutronAgentView)], kw_only=True),
         partial=agents.NeutronAgentView,
@@ -43,10 +43,10 @@ AGENT_ROUTES = (
         path="/agents/{id}",
         handle=agents.change,
         summary="Drain an agent, or undrain it",
-        rule=own("agent", "update"),
+        rule=own_rule("agent", "update"),
         refused=agents.agent_not_found,
         body=agents.NeutronAgentChangeBody,
-        answer=wrapped("agent", agents.NeutronAgentView),
+        answer=single_object_type("agent", agents.NeutronAgentView),
         errors=(404,),
     ),
     Operation(
@@ -54,7 +54,7 @@ AGENT_ROUTES = (
         path="/agents/{id}",
         handle=agents.delete,
         summary="Delete an agent that is gone",
-        rule=own("agent", "delete"),
+        rule=own_rule("agent", "delete"),
         refused=agents.agent_not_found,
         status=204,
         errors=(404, 409),
@@ -64,7 +64,7 @@ AGENT_ROUTES = (
         path="/agents/{id}/agent-loadbalancers",
         handle=agents.load_balancers,
         summary="List the load balancers of an agent",
-        rule=own("agent", "get_loadbalancers"),
+        rule=own_rule("agent", "get_loadbalancers"),
         answer=page_type("loadbalancers", V2LoadBalancerView),
         partial=V2LoadBalancerView,
         parameters=LIST_PARAMETERS,
@@ -74,8 +74,8 @@ AGENT_ROUTES = (
         path="/lbaas/loadbalancers/{id}/loadbalancer-hosting-agent",
         handle=agents.hosting,
         summary="Show the agent that serves a load balancer",
-        rule=own("loadbalancer", "get_agent"),
-        answer=wrapped("agent", agents.NeutronAgentView) | None,  # type: ignore[arg-type]
+        rule=own_rule("loadbalancer", "get_agent"),
+        answer=single_object_type("agent", agents.NeutronAgentView) | None,  # type: ignore[arg-type]
     ),
 )
 
@@ -85,8 +85,8 @@ QUOTA_ROUTES = (
         path="/quotas",
         handle=quotas.listing,
         summary="List quotas of projects that have some of their own",
-        rule=octavia("quota", "get_all"),
-        refused=quotas.refused,
+        rule=octavia_rule("quota", "get_all"),
+        refused=quotas.quotas_forbidden,
         answer=page_type("quotas", quotas.NeutronProjectQuotaView),
         partial=quotas.NeutronProjectQuotaView,
         parameters=LIST_PARAMETERS,
@@ -96,17 +96,17 @@ QUOTA_ROUTES = (
         path="/quotas/tenant",
         handle=quotas.tenant,
         summary="Show whose quotas are the caller's",
-        rule=octavia("quota", "get_one"),
-        refused=quotas.refused,
-        answer=wrapped("tenant", quotas.TenantOfCaller),
+        rule=octavia_rule("quota", "get_one"),
+        refused=quotas.quotas_forbidden,
+        answer=single_object_type("tenant", quotas.TenantOfCaller),
     ),
     Operation(
         method="GET",
         path="/quotas/{id}",
         handle=quotas.show,
         summary="Show a project's quotas",
-        rule=octavia("quota", "get_one"),
-        refused=quotas.refused,
+        rule=octavia_rule("quota", "get_one"),
+        refused=quotas.quotas_forbidden,
         answer=defstruct("NeutronQuotaViewChosen", [("quota", quotas.NeutronQuotaView)], kw_only=True),
         partial=quotas.NeutronQuotaView,
         parameters=(FIELDS_PARAMETER,),
@@ -116,27 +116,27 @@ QUOTA_ROUTES = (
         path="/quotas/{id}/default",
         handle=quotas.defaults,
         summary="Show the default quotas",
-        rule=octavia("quota", "get_defaults"),
-        refused=quotas.refused,
-        answer=wrapped("quota", quotas.NeutronQuotaView),
+        rule=octavia_rule("quota", "get_defaults"),
+        refused=quotas.quotas_forbidden,
+        answer=single_object_type("quota", quotas.NeutronQuotaView),
     ),
     Operation(
         method="PUT",
         path="/quotas/{id}",
         handle=quotas.change,
         summary="Set a project's quotas",
-        rule=octavia("quota", "put"),
-        refused=quotas.refused,
+        rule=octavia_rule("quota", "put"),
+        refused=quotas.quotas_forbidden,
         body=quotas.NeutronQuotaChangeBody,
-        answer=wrapped("quota", quotas.NeutronQuotaView),
+        answer=single_object_type("quota", quotas.NeutronQuotaView),
     ),
     Operation(
         method="DELETE",
         path="/quotas/{id}",
         handle=quotas.reset,
         summary="Reset a project's quotas",
-        rule=octavia("quota", "delete"),
-        refused=quotas.refused,
+        rule=octavia_rule("quota", "delete"),
+        refused=quotas.quotas_forbidden,
         status=204,
     ),
 )
@@ -147,7 +147,7 @@ EXTRA_ROUTES = (
         path="/extensions",
         handle=extras.extensions,
         summary="List extensions",
-        rule=own("lookup", "get"),
+        rule=own_rule("lookup", "get"),
         answer=page_type("extensions", extras.NeutronExtension),
         partial=extras.NeutronExtension,
         parameters=SHORT_LIST_PARAMETERS,
@@ -157,8 +157,8 @@ EXTRA_ROUTES = (
         path="/extensions/{id}",
         handle=extras.extension,
         summary="Show an extension",
-        rule=own("lookup", "get"),
-        answer=wrapped("extension", extras.NeutronExtension),
+        rule=own_rule("lookup", "get"),
+        answer=single_object_type("extension", extras.NeutronExtension),
         errors=(404,),
     ),
     Operation(
@@ -166,7 +166,7 @@ EXTRA_ROUTES = (
         path="/service-providers",
         handle=extras.service_providers,
         summary="List providers",
-        rule=octavia("provider", "get_all"),
+        rule=octavia_rule("provider", "get_all"),
         answer=page_type("service_providers", extras.ServiceProviderView),
         partial=extras.ServiceProviderView,
         parameters=SHORT_LIST_PARAMETERS,
@@ -176,7 +176,7 @@ EXTRA_ROUTES = (
         path="/flavors",
         handle=extras.flavors,
         summary="List flavors",
-        rule=octavia("flavor", "get_all"),
+        rule=octavia_rule("flavor", "get_all"),
         answer=page_type("flavors", extras.NeutronFlavorView),
         partial=extras.NeutronFlavorView,
         parameters=LIST_PARAMETERS,
@@ -187,7 +187,7 @@ EXTRA_ROUTES = (
         path="/flavors/{id}",
         handle=extras.flavor,
         summary="Show a flavor",
-        rule=octavia("flavor", "get_one"),
+        rule=octavia_rule("flavor", "get_one"),
         answer=defstruct("NeutronFlavorViewChosen", [("flavor", extras.NeutronFlavorView)], kw_only=True),
         partial=extras.NeutronFlavorView,
         parameters=(FIELDS_PARAMETER,),

@@ -4,14 +4,14 @@ id is unknown, like on an Octavia server without the amphora provider.
 
 from msgspec import defstruct
 
-from evenkeel.api.common.linking import Link, wrapped
+from evenkeel.api.common.linking import Link, single_object_type
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.common.views import View
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.lists import FIELDS_PARAMETER, PAGE_PARAMETERS, Filters, as_text, parse_list
 from evenkeel.api.http.routing import Operation
-from evenkeel.api.policy.names import octavia
+from evenkeel.api.policy.names import octavia_rule
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.errors import BadList
 from evenkeel.core.kit.errors import NotFound
@@ -67,8 +67,8 @@ def _of_one(method: str, below: str, action: str, summary: str, status: int = 20
         path=f"/amphorae/{{id}}{below}",
         handle=unknown,
         summary=summary,
-        rule=octavia("amphora", action),
-        answer=wrapped("amphora", AmphoraView) if action == "get_one" else None,
+        rule=octavia_rule("amphora", action),
+        answer=single_object_type("amphora", AmphoraView) if action == "get_one" else None,
         status=status,
         errors=(404,),
         hidden=action != "get_one",
@@ -81,7 +81,7 @@ AMPHORA_ROUTES: tuple[Operation, ...] = (
         path="/amphorae",
         handle=listing,
         summary="List amphorae: there are none",
-        rule=octavia("amphora", "get_all"),
+        rule=octavia_rule("amphora", "get_all"),
         answer=defstruct(
             "AmphoraPage", [("amphorae", list[AmphoraView]), ("amphorae_links", list[Link])], kw_only=True
         ),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call, as_bool
-from evenkeel.api.http.lists import Filters, as_text, chosen, links, page_of, parse_list
+from evenkeel.api.http.lists import Filters, as_text, links, page_of, parse_list, select_fields
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.octavia import catalogue_bodies as bodies
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
@@ -89,7 +89,7 @@ ZONE_PROFILES = Entry(
 )
 
 
-def shown(entry: Entry, row: Any) -> Any:
+def view_of_row(entry: Entry, row: Any) -> Any:
     """Return the view of a row."""
     return entry.view(**{name: getattr(row, name) for name in entry.view.__struct_fields__})
 
@@ -108,7 +108,7 @@ def listing(entry: Entry) -> Handler:
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, entry.filters, services.limits)
         page = await page_of(wanted, lambda query: services.catalogue.list_catalogue(entry.kind, query))
-        rows = [chosen(shown(entry, row), wanted.fields) for row in page.items]
+        rows = [select_fields(view_of_row(entry, row), wanted.fields) for row in page.items]
         return json_answer({entry.plural: rows, entry.links: links(call, page, wanted.query.limit)})
 
     return handle
@@ -120,7 +120,7 @@ def show(entry: Entry) -> Handler:
     async def handle(services: Services, call: Call) -> Answer:
         fields = call.values("fields")
         row = await services.catalogue.catalogue_entry(entry.kind, key_of(entry, call))
-        return json_answer({entry.name: chosen(shown(entry, row), fields)})
+        return json_answer({entry.name: select_fields(view_of_row(entry, row), fields)})
 
     return handle
 
@@ -141,7 +141,7 @@ def create(entry: Entry, new: Callable[[Services, Any], Any]) -> Handler:
     async def handle(services: Services, call: Call, body: Any) -> Answer:
         row = new(services, getattr(body, entry.name))
         await check_profile(services, row)
-        return json_answer({entry.name: shown(entry, await services.catalogue.add_catalogue_entry(row))}, 201)
+        return json_answer({entry.name: view_of_row(entry, await services.catalogue.add_catalogue_entry(row))}, 201)
 
     return handle
 
@@ -160,7 +160,7 @@ def change(entry: Entry) -> Handler:
             # as a whole: the allowed data depends on the provider, and a change may contain only one of them
             await check_profile(services, replace(current, **changes))
         row = await services.catalogue.update_catalogue_entry(entry.kind, key, changes)
-        return json_answer({entry.name: shown(entry, row)})
+        return json_answer({entry.name: view_of_row(entry, row)})
 
     return handle
 

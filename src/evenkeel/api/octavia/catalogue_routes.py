@@ -5,13 +5,13 @@ from typing import Any
 
 from msgspec import defstruct
 
-from evenkeel.api.common.linking import Link, wrapped
+from evenkeel.api.common.linking import Link, single_object_type
 from evenkeel.api.http.lists import FIELDS_PARAMETER, PAGE_PARAMETERS
 from evenkeel.api.http.routing import Operation
 from evenkeel.api.octavia import catalogue, quotas
 from evenkeel.api.octavia import catalogue_bodies as bodies
 from evenkeel.api.octavia.catalogue import Entry
-from evenkeel.api.policy.names import octavia
+from evenkeel.api.policy.names import octavia_rule
 
 _PARAMETERS = (*PAGE_PARAMETERS, FIELDS_PARAMETER)
 
@@ -23,7 +23,7 @@ QUOTA_ROUTES = (
         path="/quotas",
         handle=quotas.listing,
         summary="List quotas",
-        rule=octavia("quota", "get_all"),
+        rule=octavia_rule("quota", "get_all"),
         answer=defstruct(
             "QuotaPage", [("quotas", list[bodies.ProjectQuotaView]), ("quotas_links", list[Link])], kw_only=True
         ),
@@ -36,8 +36,8 @@ QUOTA_ROUTES = (
             path=path,
             handle=quotas.defaults,
             summary="Show the default quotas",
-            rule=octavia("quota", "get_defaults"),
-            answer=wrapped("quota", view),
+            rule=octavia_rule("quota", "get_defaults"),
+            answer=single_object_type("quota", view),
         )
         for path, view in (("/quotas/defaults", bodies.QuotaView), (f"{_QUOTA}/default", bodies.ProjectQuotaView))
     ),
@@ -46,7 +46,7 @@ QUOTA_ROUTES = (
         path=_QUOTA,
         handle=quotas.show,
         summary="Show the quotas of a project",
-        rule=octavia("quota", "get_one"),
+        rule=octavia_rule("quota", "get_one"),
         answer=defstruct("ProjectQuotaViewChosen", [("quota", bodies.ProjectQuotaView)], kw_only=True),
         partial=bodies.ProjectQuotaView,
         parameters=(FIELDS_PARAMETER,),
@@ -56,9 +56,9 @@ QUOTA_ROUTES = (
         path=_QUOTA,
         handle=quotas.change,
         summary="Set quotas of a project",
-        rule=octavia("quota", "put"),
+        rule=octavia_rule("quota", "put"),
         body=bodies.QuotaSetBody,
-        answer=wrapped("quota", bodies.ProjectQuotaView),
+        answer=single_object_type("quota", bodies.ProjectQuotaView),
         status=202,
     ),
     Operation(
@@ -66,7 +66,7 @@ QUOTA_ROUTES = (
         path=_QUOTA,
         handle=quotas.reset,
         summary="Reset the quotas of a project to the defaults",
-        rule=octavia("quota", "delete"),
+        rule=octavia_rule("quota", "delete"),
         status=202,
     ),
 )
@@ -90,7 +90,7 @@ def _operations(
             path=path,
             handle=catalogue.listing(entry),
             summary=f"List {called}s",
-            rule=octavia(rules, "get_all"),
+            rule=octavia_rule(rules, "get_all"),
             answer=page,
             partial=view,
             parameters=_PARAMETERS,
@@ -101,9 +101,9 @@ def _operations(
             path=path,
             handle=catalogue.create(entry, new),
             summary=f"Create a {called}",
-            rule=octavia(rules, "post"),
+            rule=octavia_rule(rules, "post"),
             body=bodies_of[0],
-            answer=wrapped(entry.name, view),
+            answer=single_object_type(entry.name, view),
             status=201,
             errors=(409, 501),
         ),
@@ -112,7 +112,7 @@ def _operations(
             path=one,
             handle=catalogue.show(entry),
             summary=f"Show a {called}",
-            rule=octavia(rules, "get_one"),
+            rule=octavia_rule(rules, "get_one"),
             answer=defstruct(f"{view.__name__}Chosen", [(entry.name, view)], kw_only=True),
             partial=view,
             parameters=(FIELDS_PARAMETER,),
@@ -122,9 +122,9 @@ def _operations(
             path=one,
             handle=catalogue.change(entry),
             summary=f"Change a {called}",
-            rule=octavia(rules, "put"),
+            rule=octavia_rule(rules, "put"),
             body=bodies_of[1],
-            answer=wrapped(entry.name, view),
+            answer=single_object_type(entry.name, view),
             errors=(409, 501),
         ),
         Operation(
@@ -132,7 +132,7 @@ def _operations(
             path=one,
             handle=catalogue.delete(entry),
             summary=f"Delete a {called}",
-            rule=octavia(rules, "delete"),
+            rule=octavia_rule(rules, "delete"),
             status=204,
             errors=(409,),
         ),

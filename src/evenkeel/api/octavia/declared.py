@@ -3,13 +3,13 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from evenkeel.api.common.linking import wrapped
+from evenkeel.api.common.linking import single_object_type
 from evenkeel.api.common.resources import Resource, object_id, one
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Handler, Operation
 from evenkeel.api.octavia.route_parts import OPTION_ERRORS, reading, removing
-from evenkeel.api.policy.names import octavia
+from evenkeel.api.policy.names import octavia_rule
 from evenkeel.api.responses.answers import Answer
 from evenkeel.core.kit.values import Value
 
@@ -39,7 +39,7 @@ class Declared(Value):
     @property
     def operations(self) -> tuple[Operation, ...]:
         """The operations on objects of this kind."""
-        rule, answer = self.resource.rule or self.resource.name, wrapped(self.resource.name, self.view)
+        rule, answer = self.resource.rule or self.resource.name, single_object_type(self.resource.name, self.view)
         return (
             *reading(self.resource, self.view, self.path, self.parent_parameter),
             removing(self.resource, self.path, self.parent_parameter),
@@ -48,7 +48,7 @@ class Declared(Value):
                 path=self.path,
                 handle=self._create(),
                 summary=self.make_summary,
-                rule=octavia(rule, "post"),
+                rule=octavia_rule(rule, "post"),
                 body=self.new,
                 answer=answer,
                 status=201,
@@ -59,7 +59,7 @@ class Declared(Value):
                 path=f"{self.path}/{{id}}",
                 handle=self._change(),
                 summary=self.change_summary,
-                rule=octavia(rule, "put"),
+                rule=octavia_rule(rule, "put"),
                 body=self.change,
                 answer=answer,
                 errors=OPTION_ERRORS,

@@ -6,7 +6,7 @@ from msgspec.structs import asdict
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.http.lists import chosen
+from evenkeel.api.http.lists import select_fields
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.values import Value
@@ -41,7 +41,9 @@ async def listing(services: Services, call: Call) -> Answer:
     fields = call.values("fields")
     rows = await services.operators.environments()
     shown = [
-        chosen(ProviderView(name=row.name, description=row.description or f"{row.device_driver} devices"), fields)
+        select_fields(
+            ProviderView(name=row.name, description=row.description or f"{row.device_driver} devices"), fields
+        )
         for row in rows
     ]
     return json_answer({"providers": shown, "providers_links": []})
@@ -77,4 +79,4 @@ def _listed(call: Call, name: str, known: Mapping[str, str]) -> Answer:
     fields = [value for key, value in call.query if key == "fields" and value]
     wanted = {value for key, value in call.query if key == "name"}
     rows = [CapabilityView(name=each, description=meaning) for each, meaning in known.items()]
-    return json_answer({name: [chosen(row, fields) for row in rows if not wanted or row.name in wanted]})
+    return json_answer({name: [select_fields(row, fields) for row in rows if not wanted or row.name in wanted]})

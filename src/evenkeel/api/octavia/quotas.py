@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.http.lists import Filters, chosen, links, page_of, parse_list
+from evenkeel.api.http.lists import Filters, links, page_of, parse_list, select_fields
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.octavia.catalogue_bodies import ProjectQuotaView, QuotaSet, QuotaSetBody, QuotaView
 from evenkeel.api.responses.answers import Answer, json_answer
@@ -35,7 +35,7 @@ async def listing(services: Services, call: Call) -> Answer:
     """Handle GET /quotas: list quotas of projects with limits of their own."""
     wanted = parse_list(call, FILTERS, services.limits)
     page = await page_of(wanted, services.quotas.list_quotas)
-    shown = [chosen(quota_view(row), wanted.fields) for row in page.items]
+    shown = [select_fields(quota_view(row), wanted.fields) for row in page.items]
     return json_answer({"quotas": shown, "quotas_links": links(call, page, wanted.query.limit)})
 
 
@@ -43,7 +43,7 @@ async def show(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/{project_id}."""
     fields = call.values("fields")
     row = await services.quotas.quotas_of(project_of(call))
-    return json_answer({"quota": chosen(quota_view(row), fields)})
+    return json_answer({"quota": select_fields(quota_view(row), fields)})
 
 
 async def defaults(services: Services, call: Call) -> Answer:

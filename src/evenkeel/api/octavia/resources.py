@@ -3,7 +3,7 @@
 from evenkeel.api.common.resources import Resource, object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.http.lists import as_address, as_integer, as_text, chosen, links, optional, page_of, parse_list
+from evenkeel.api.http.lists import as_address, as_integer, as_text, links, optional, page_of, parse_list, select_fields
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.octavia import l7_showing, showing
 from evenkeel.api.octavia.attributes import filters_of
@@ -133,7 +133,7 @@ def show(resource: Resource, parent: str = "") -> Handler:
             parent_id=parent_of(call, parent),
             project_id=call.caller.scope,
         )
-        return json_answer({resource.name: chosen(resource.view(row), fields)})
+        return json_answer({resource.name: select_fields(resource.view(row), fields)})
 
     return handle
 
@@ -145,7 +145,7 @@ def listing(resource: Resource, parent: str = "") -> Handler:
         wanted = parse_list(call, resource.filters, services.limits)
         parent_id = parent_of(call, parent)
         page = await page_of(wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent_id))
-        shown = [chosen(resource.view(row), wanted.fields) for row in page.items]
+        shown = [select_fields(resource.view(row), wanted.fields) for row in page.items]
         return json_answer({resource.plural: shown, f"{resource.plural}_links": links(call, page, wanted.query.limit)})
 
     return handle

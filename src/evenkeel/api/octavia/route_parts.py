@@ -9,13 +9,13 @@ from evenkeel.api.common.resources import Resource
 from evenkeel.api.http.lists import FIELDS_PARAMETER, LIST_PARAMETERS
 from evenkeel.api.http.routing import Operation
 from evenkeel.api.octavia import resources
-from evenkeel.api.policy.names import octavia
+from evenkeel.api.policy.names import octavia_rule
 
 WRITE_ERRORS = (404, 409)
 OPTION_ERRORS = (404, 409, 501)
 
 
-def listed(resource: Resource, view: type[Any]) -> type[Any]:
+def page_type(resource: Resource, view: type[Any]) -> type[Any]:
     """Return the type of a response with a page of objects."""
     fields = [(resource.plural, list[view]), (f"{resource.plural}_links", list[Link])]  # type: ignore[valid-type]
     return defstruct(f"{view.__name__}Page", fields, kw_only=True)
@@ -30,8 +30,8 @@ def reading(resource: Resource, view: type[Any], path: str, parent: str = "") ->
             path=path,
             handle=resources.listing(resource, parent),
             summary=f"List {resource.plural}",
-            rule=octavia(resource.rule or resource.name, "get_all"),
-            answer=listed(resource, view),
+            rule=octavia_rule(resource.rule or resource.name, "get_all"),
+            answer=page_type(resource, view),
             partial=view,
             parameters=LIST_PARAMETERS,
             filters=True,
@@ -42,7 +42,7 @@ def reading(resource: Resource, view: type[Any], path: str, parent: str = "") ->
             path=f"{path}/{{id}}",
             handle=resources.show(resource, parent),
             summary=f"Show a {resource.name}",
-            rule=octavia(resource.rule or resource.name, "get_one"),
+            rule=octavia_rule(resource.rule or resource.name, "get_one"),
             answer=defstruct(f"{view.__name__}Chosen", [(resource.name, view)], kw_only=True),
             partial=view,
             parameters=(FIELDS_PARAMETER,),
@@ -57,7 +57,7 @@ def removing(resource: Resource, path: str, parent: str = "") -> Operation:
         path=f"{path}/{{id}}",
         handle=resources.delete(resource, parent),
         summary=f"Delete a {resource.name}",
-        rule=octavia(resource.rule or resource.name, "delete"),
+        rule=octavia_rule(resource.rule or resource.name, "delete"),
         status=204,
         errors=WRITE_ERRORS,
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import defstruct
 
-from evenkeel.api.common.linking import Link, wrapped
+from evenkeel.api.common.linking import Link, single_object_type
 from evenkeel.api.common.status_trees import StatusTree
 from evenkeel.api.http.lists import FIELDS_PARAMETER
 from evenkeel.api.http.routing import Operation, Parameter, RouteMap
@@ -24,7 +24,7 @@ from evenkeel.api.octavia.resources import (
     POOLS,
 )
 from evenkeel.api.octavia.route_parts import OPTION_ERRORS, WRITE_ERRORS, reading
-from evenkeel.api.policy.names import octavia, own
+from evenkeel.api.policy.names import octavia_rule, own_rule
 from evenkeel.api.responses.answers import Answer
 from evenkeel.api.usecases import change_requests, l7_requests, requests
 from evenkeel.api.usecases.l7policies import change_l7policy, change_l7rule, make_l7policy, make_l7rule
@@ -43,9 +43,9 @@ LOAD_BALANCER_ROUTES = (
         path="/loadbalancers",
         handle=loadbalancers.create,
         summary="Create a load balancer, alone or fully populated",
-        rule=octavia("loadbalancer", "post"),
+        rule=octavia_rule("loadbalancer", "post"),
         body=requests.LoadBalancerNewBody,
-        answer=wrapped("loadbalancer", full_views.FullLoadBalancerView),
+        answer=single_object_type("loadbalancer", full_views.FullLoadBalancerView),
         status=201,
         errors=(403, *OPTION_ERRORS),
     ),
@@ -54,9 +54,9 @@ LOAD_BALANCER_ROUTES = (
         path="/loadbalancers/{id}",
         handle=loadbalancers.change,
         summary="Change a load balancer",
-        rule=octavia("loadbalancer", "put"),
+        rule=octavia_rule("loadbalancer", "put"),
         body=change_requests.LoadBalancerChangeBody,
-        answer=wrapped("loadbalancer", views.LoadBalancerView),
+        answer=single_object_type("loadbalancer", views.LoadBalancerView),
         errors=OPTION_ERRORS,
     ),
     Operation(
@@ -64,7 +64,7 @@ LOAD_BALANCER_ROUTES = (
         path="/loadbalancers/{id}",
         handle=loadbalancers.delete,
         summary="Delete a load balancer",
-        rule=octavia("loadbalancer", "delete"),
+        rule=octavia_rule("loadbalancer", "delete"),
         status=204,
         parameters=(CASCADE,),
         errors=WRITE_ERRORS,
@@ -74,7 +74,7 @@ LOAD_BALANCER_ROUTES = (
         path="/loadbalancers/{id}/failover",
         handle=loadbalancers.failover,
         summary="Fail a load balancer over to another agent",
-        rule=octavia("loadbalancer", "put_failover"),
+        rule=octavia_rule("loadbalancer", "put_failover"),
         status=202,
         errors=WRITE_ERRORS,
     ),
@@ -84,8 +84,8 @@ LOAD_BALANCER_ROUTES = (
             path=f"/loadbalancers/{{id}}/{name}",
             handle=loadbalancers.status,
             summary="Show the status tree",
-            rule=octavia("loadbalancer", "get_status"),
-            answer=wrapped("statuses", StatusTree),
+            rule=octavia_rule("loadbalancer", "get_status"),
+            answer=single_object_type("statuses", StatusTree),
             errors=(404,),
             hidden=name == "statuses",
         )
@@ -96,8 +96,8 @@ LOAD_BALANCER_ROUTES = (
         path="/loadbalancers/{id}/stats",
         handle=loadbalancers.statistics,
         summary="Show a load balancer's statistics",
-        rule=octavia("loadbalancer", "get_stats"),
-        answer=wrapped("stats", views.StatisticsView),
+        rule=octavia_rule("loadbalancer", "get_stats"),
+        answer=single_object_type("stats", views.StatisticsView),
         errors=(404,),
     ),
 )
@@ -180,8 +180,8 @@ CHILD_ROUTES = (
         path="/listeners/{id}/stats",
         handle=listeners.statistics,
         summary="Show a listener's statistics",
-        rule=octavia("listener", "get_stats"),
-        answer=wrapped("stats", views.StatisticsView),
+        rule=octavia_rule("listener", "get_stats"),
+        answer=single_object_type("stats", views.StatisticsView),
         errors=(404,),
     ),
     *_POOLS.operations,
@@ -191,7 +191,7 @@ CHILD_ROUTES = (
         path=_MEMBERS.path,
         handle=members.replace,
         summary="Replace all members",
-        rule=octavia("member", "put"),
+        rule=octavia_rule("member", "put"),
         body=change_requests.MemberBatchBody,
         status=202,
         parameters=(ADDITIVE_ONLY,),
@@ -208,7 +208,7 @@ PROVIDER_ROUTES = (
         path="/providers",
         handle=providers.listing,
         summary="List providers (environments)",
-        rule=octavia("provider", "get_all"),
+        rule=octavia_rule("provider", "get_all"),
         answer=defstruct(
             "ProviderPage",
             [("providers", list[providers.ProviderView]), ("providers_links", list[Link])],
@@ -222,8 +222,8 @@ PROVIDER_ROUTES = (
         path="/providers/{id}/capabilities",
         handle=providers.capabilities,
         summary="Show the capabilities of a provider",
-        rule=own("provider", "get_capabilities"),
-        answer=wrapped("capabilities", providers.CapabilitiesView),
+        rule=own_rule("provider", "get_capabilities"),
+        answer=single_object_type("capabilities", providers.CapabilitiesView),
     ),
     *(
         Operation(
@@ -231,7 +231,7 @@ PROVIDER_ROUTES = (
             path=f"/providers/{{id}}/{name}",
             handle=handle,
             summary=f"List {name.replace('_', ' ')}: the settings that profiles may contain",
-            rule=octavia(kind, "get_all"),
+            rule=octavia_rule(kind, "get_all"),
             answer=defstruct(answer, [(name, list[providers.CapabilityView])], kw_only=True),
             partial=providers.CapabilityView,
             parameters=(FIELDS_PARAMETER,),

@@ -10,10 +10,10 @@ from evenkeel.api.common.status_trees import (
     ListenerStatus,
     LoadBalancerStatus,
     below,
-    joined,
-    listed,
+    join_item_pieces,
+    join_with_commas,
+    json_before_children,
     member_status,
-    opened,
     policies_of,
     pool_status,
     statuses_of,
@@ -44,18 +44,18 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     pools = {row.id: row for row in tree.pools}
 
     def pool(row: Pool) -> Iterator[bytes]:
-        yield opened(pool_status(row, monitors.get(row.id)))
-        yield from joined(encode(member_status(member)) for member in members.get(row.id, ()))
+        yield json_before_children(pool_status(row, monitors.get(row.id)))
+        yield from join_with_commas(encode(member_status(member)) for member in members.get(row.id, ()))
         yield CLOSED
 
     def listener(row: Listener) -> Iterator[bytes]:
         own = policies.get(row.id, [])
         targets = dict.fromkeys((row.default_pool_id, *(policy.redirect_pool_id for policy in own)))
-        yield opened(ListenerStatus(**statuses_of(row), pools=[]))
-        yield from listed(pool(pools[pool_id]) for pool_id in targets if pool_id in pools)
+        yield json_before_children(ListenerStatus(**statuses_of(row), pools=[]))
+        yield from join_item_pieces(pool(pools[pool_id]) for pool_id in targets if pool_id in pools)
         yield CLOSED
 
     yield STATUSES
-    yield opened(LoadBalancerStatus(**statuses_of(tree.load_balancer), listeners=[]))
-    yield from listed(listener(row) for row in tree.listeners)
+    yield json_before_children(LoadBalancerStatus(**statuses_of(tree.load_balancer), listeners=[]))
+    yield from join_item_pieces(listener(row) for row in tree.listeners)
     yield CLOSED + b"}}"

@@ -15,7 +15,7 @@ from evenkeel.core.networking.networks import SEGMENTS_MAX, TUNNELS, DeclaredNet
 def network_of(body: NetworkNew, *, new_id: Callable[[], str]) -> DeclaredNetwork:
     """Convert the request to the network to store. Raises :class:`Invalid` naming field and value."""
     id_ = body.id or new_id()
-    return checked(
+    return validate_network(
         DeclaredNetwork(
             id=id_,
             name=body.name or id_,
@@ -31,17 +31,17 @@ def network_of(body: NetworkNew, *, new_id: Callable[[], str]) -> DeclaredNetwor
     )
 
 
-def changed(network: DeclaredNetwork, body: NetworkChange) -> DeclaredNetwork:
+def apply_network_change(network: DeclaredNetwork, body: NetworkChange) -> DeclaredNetwork:
     """Return the network with the changes of the request. Raises :class:`Invalid` naming field and value."""
     given: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in structs.asdict(body).items()
         if value is not UNSET
     }
-    return checked(structs.replace(network, **given))
+    return validate_network(structs.replace(network, **given))
 
 
-def checked(network: DeclaredNetwork) -> DeclaredNetwork:
+def validate_network(network: DeclaredNetwork) -> DeclaredNetwork:
     """Check the network, and return it with addresses in canonical form. Raises :class:`Invalid`."""
     type_ = network.network_type
     if type_ in TUNNELS and network.physical_network is not None:

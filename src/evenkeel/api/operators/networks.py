@@ -4,7 +4,7 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
-from evenkeel.api.operators.network_rules import changed, network_of
+from evenkeel.api.operators.network_rules import apply_network_change, network_of
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import NetworkChangeBody, NetworkNewBody
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
@@ -34,7 +34,7 @@ async def change_network(services: Services, call: Call, body: NetworkChangeBody
     """Handle PUT /networks/{id}: change a network; the load balancers on devices that are attached
     to it are due again.
     """
-    row = changed(await _network(services, call), body.network)
+    row = apply_network_change(await _network(services, call), body.network)
     for change in await services.operators.update_network(row):
         await services.accepted(change)
     return json_answer({"network": views.network_view(row)})

@@ -3,7 +3,7 @@
 from msgspec import defstruct, structs
 
 from evenkeel.api.common.event_view import EventView
-from evenkeel.api.common.linking import Link, wrapped
+from evenkeel.api.common.linking import Link, single_object_type
 from evenkeel.api.http.lists import PAGE_PARAMETERS
 from evenkeel.api.http.routing import Operation, Parameter, RouteMap
 from evenkeel.api.http.style import OPERATORS
@@ -32,7 +32,7 @@ from evenkeel.api.operators import (
 )
 from evenkeel.api.operators.agent_views import AgentView
 from evenkeel.api.operators.query import operator_only
-from evenkeel.api.policy.names import own
+from evenkeel.api.policy.names import own_rule
 
 _AGENT_PARAMETERS = (
     Parameter(name="environment", description="Of this environment"),
@@ -45,8 +45,8 @@ _AGENT_PARAMETERS = (
     Parameter(name="state", description="In this state: up, draining, drained, silent, stopped or forced_down"),
 )
 
-_AGENT = wrapped("agent", AgentView)
-_ENVIRONMENT = wrapped("environment", views.EnvironmentView)
+_AGENT = single_object_type("agent", AgentView)
+_ENVIRONMENT = single_object_type("environment", views.EnvironmentView)
 
 _AGENTS = (
     Operation(
@@ -54,7 +54,7 @@ _AGENTS = (
         path="/agents",
         handle=agents.agents,
         summary="List agents",
-        rule=own("agent", "get"),
+        rule=own_rule("agent", "get"),
         answer=defstruct("AgentList", [("agents", list[AgentView])], kw_only=True),
         parameters=_AGENT_PARAMETERS,
     ),
@@ -63,7 +63,7 @@ _AGENTS = (
         path="/agents/{id}",
         handle=agents.agent,
         summary="Show an agent",
-        rule=own("agent", "get"),
+        rule=own_rule("agent", "get"),
         answer=_AGENT,
         errors=(404,),
     ),
@@ -72,7 +72,7 @@ _AGENTS = (
         path="/agents/{id}",
         handle=agents.change_agent,
         summary="Drain an agent (admin_state_up false), or undrain it",
-        rule=own("agent", "update"),
+        rule=own_rule("agent", "update"),
         body=requests.AgentChangeBody,
         answer=_AGENT,
         errors=(404,),
@@ -82,7 +82,7 @@ _AGENTS = (
         path="/agents/{id}/drain",
         handle=agents.set_admin_state(False),
         summary="Drain an agent: hand its shards over to other agents, and assign it none",
-        rule=own("agent", "update"),
+        rule=own_rule("agent", "update"),
         answer=_AGENT,
         errors=(404,),
     ),
@@ -91,7 +91,7 @@ _AGENTS = (
         path="/agents/{id}/undrain",
         handle=agents.set_admin_state(True),
         summary="Put a drained agent back into service",
-        rule=own("agent", "update"),
+        rule=own_rule("agent", "update"),
         answer=_AGENT,
         errors=(404,),
     ),
@@ -100,7 +100,7 @@ _AGENTS = (
         path="/agents/{id}/failback",
         handle=agents.failback,
         summary="Hand the shards whose home it is back to it",
-        rule=own("agent", "update"),
+        rule=own_rule("agent", "update"),
         answer=_AGENT,
         errors=(404, 409),
     ),
@@ -109,7 +109,7 @@ _AGENTS = (
         path="/agents/{id}/force-down",
         handle=agents.force_down,
         summary="Declare its host dead, so that its shards move at once, or revoke that",
-        rule=own("agent", "force_down"),
+        rule=own_rule("agent", "force_down"),
         body=requests.ForceDownBody,
         answer=_AGENT,
         errors=(404,),
@@ -119,9 +119,9 @@ _AGENTS = (
         path="/agents/{id}/rebind",
         handle=agents.rebind,
         summary="Make another agent of its group the home of its shards",
-        rule=own("agent", "rebind"),
+        rule=own_rule("agent", "rebind"),
         body=requests.RebindBody,
-        answer=wrapped("rebound", views.ReboundView),
+        answer=single_object_type("rebound", views.ReboundView),
         errors=(404, 409),
     ),
     Operation(
@@ -129,7 +129,7 @@ _AGENTS = (
         path="/agents/{id}",
         handle=agents.delete_agent,
         summary="Delete a stopped agent",
-        rule=own("agent", "delete"),
+        rule=own_rule("agent", "delete"),
         status=204,
         parameters=(
             Parameter(name="rebind_to", description="The agent of its group that becomes the home of its shards"),
@@ -141,7 +141,7 @@ _AGENTS = (
         path="/agents/{id}/loadbalancers",
         handle=agents.agent_load_balancers,
         summary="List load balancers the agent acts for or is home to",
-        rule=own("agent", "get_loadbalancers"),
+        rule=own_rule("agent", "get_loadbalancers"),
         answer=defstruct(
             "HostedPage",
             [("loadbalancers", list[LoadBalancerView]), ("loadbalancers_links", list[Link])],
@@ -159,7 +159,7 @@ _ENVIRONMENTS = (
         path="/environments",
         handle=environments.environments,
         summary="List environments",
-        rule=own("environment", "get"),
+        rule=own_rule("environment", "get"),
         answer=defstruct("EnvironmentList", [("environments", list[views.EnvironmentView])], kw_only=True),
     ),
     Operation(
@@ -167,7 +167,7 @@ _ENVIRONMENTS = (
         path="/environments",
         handle=environments.create_environment,
         summary="Create an environment",
-        rule=own("environment", "create"),
+        rule=own_rule("environment", "create"),
         body=requests.EnvironmentNewBody,
         answer=_ENVIRONMENT,
         status=201,
@@ -178,7 +178,7 @@ _ENVIRONMENTS = (
         path="/environments/{name}",
         handle=environments.environment,
         summary="Show an environment",
-        rule=own("environment", "get"),
+        rule=own_rule("environment", "get"),
         answer=_ENVIRONMENT,
         errors=(404,),
     ),
@@ -187,7 +187,7 @@ _ENVIRONMENTS = (
         path="/environments/{name}",
         handle=environments.change_environment,
         summary="Change an environment",
-        rule=own("environment", "update"),
+        rule=own_rule("environment", "update"),
         body=requests.EnvironmentChangeBody,
         answer=_ENVIRONMENT,
         errors=(404,),
@@ -197,7 +197,7 @@ _ENVIRONMENTS = (
         path="/environments/{name}/resume",
         handle=environments.resume_environment,
         summary="Close its circuit breaker: the shards of silent agents move",
-        rule=own("environment", "update"),
+        rule=own_rule("environment", "update"),
         answer=_ENVIRONMENT,
         errors=(404,),
     ),
@@ -206,7 +206,7 @@ _ENVIRONMENTS = (
         path="/environments/{name}",
         handle=environments.delete_environment,
         summary="Delete an environment without agents and load balancers",
-        rule=own("environment", "delete"),
+        rule=own_rule("environment", "delete"),
         status=204,
         errors=(404, 409),
     ),
@@ -218,7 +218,7 @@ _ENHANCED_SERVICES = (
         path="/enhanced_services",
         handle=enhanced_services.enhanced_services,
         summary="List the enhanced services that agents loaded, and whether the agents of an environment agree",
-        rule=own("enhanced_service", "get"),
+        rule=own_rule("enhanced_service", "get"),
         answer=defstruct(
             "EnhancedServiceList",
             [("enhanced_services", list[enhanced_services.EnhancedServiceView])],
@@ -234,13 +234,13 @@ _ENHANCED_SERVICES = (
         path="/environments/{name}/enhanced_services/{enhanced_service}",
         handle=enhanced_services.enhanced_service,
         summary="Show an enhanced service of an environment, agent by agent",
-        rule=own("enhanced_service", "get"),
-        answer=wrapped("enhanced_service", enhanced_services.EnhancedServiceView),
+        rule=own_rule("enhanced_service", "get"),
+        answer=single_object_type("enhanced_service", enhanced_services.EnhancedServiceView),
         errors=(404,),
     ),
 )
 
-_DATABASE = wrapped("database", views.DatabaseView)
+_DATABASE = single_object_type("database", views.DatabaseView)
 
 _OTHERS = (
     Operation(
@@ -248,7 +248,7 @@ _OTHERS = (
         path="/database",
         handle=database.database,
         summary="Show the history of the database",
-        rule=own("database", "get"),
+        rule=own_rule("database", "get"),
         answer=_DATABASE,
     ),
     Operation(
@@ -256,7 +256,7 @@ _OTHERS = (
         path="/database/new-history",
         handle=database.new_history,
         summary="State that the database was restored or has lost changes: all agents check everything they serve",
-        rule=own("database", "new_history"),
+        rule=own_rule("database", "new_history"),
         answer=_DATABASE,
     ),
     Operation(
@@ -264,7 +264,7 @@ _OTHERS = (
         path="/database/histories/{id}/accept",
         handle=database.accept_history,
         summary="Accept a history that agents saw and the database never had, so that removals go on",
-        rule=own("database", "accept_history"),
+        rule=own_rule("database", "accept_history"),
         answer=_DATABASE,
         errors=(404,),
     ),
@@ -273,24 +273,24 @@ _OTHERS = (
         path="/status",
         handle=status.status,
         summary="Show a summary of the whole system",
-        rule=own("status", "get"),
-        answer=wrapped("status", status.StatusView),
+        rule=own_rule("status", "get"),
+        answer=single_object_type("status", status.StatusView),
     ),
     Operation(
         method="GET",
         path="/activity",
         handle=activity.activity,
         summary="Show this controller's requests and times to ACTIVE, and the traffic of all load balancers, over time",
-        rule=own("activity", "get"),
-        answer=wrapped("activity", activity.ActivityView),
+        rule=own_rule("activity", "get"),
+        answer=single_object_type("activity", activity.ActivityView),
     ),
     Operation(
         method="GET",
         path="/loadbalancers/{id}/agent",
         handle=hosting.hosting,
         summary="Show the agents of a load balancer",
-        rule=own("loadbalancer", "get_agent"),
-        answer=wrapped("hosting", views.HostingView),
+        rule=own_rule("loadbalancer", "get_agent"),
+        answer=single_object_type("hosting", views.HostingView),
         errors=(404,),
     ),
     Operation(
@@ -298,8 +298,8 @@ _OTHERS = (
         path="/loadbalancers/{id}/tree",
         handle=trees.tree,
         summary="Show a load balancer and everything below it, with statuses: also pools that no listener uses",
-        rule=own("loadbalancer", "get_tree"),
-        answer=wrapped("tree", trees.LoadBalancerNode),
+        rule=own_rule("loadbalancer", "get_tree"),
+        answer=single_object_type("tree", trees.LoadBalancerNode),
         errors=(404,),
     ),
     Operation(
@@ -307,7 +307,7 @@ _OTHERS = (
         path="/loadbalancers/{id}/history",
         handle=overview.history,
         summary="List the last 50 revisions of a load balancer, newest first, with who requested and who applied each",
-        rule=own("loadbalancer", "get_history"),
+        rule=own_rule("loadbalancer", "get_history"),
         answer=defstruct("RevisionList", [("history", list[overview.RevisionView])], kw_only=True),
         errors=(404,),
     ),
@@ -316,7 +316,7 @@ _OTHERS = (
         path="/controllers",
         handle=overview.controllers,
         summary="List controllers",
-        rule=own("controller", "get"),
+        rule=own_rule("controller", "get"),
         answer=defstruct("ControllerList", [("controllers", list[overview.ControllerView])], kw_only=True),
     ),
     Operation(
@@ -324,8 +324,8 @@ _OTHERS = (
         path="/topology",
         handle=overview.topology,
         summary="Show who may write to which devices: device groups with agents, devices and the shards between them",
-        rule=own("topology", "get"),
-        answer=wrapped("topology", overview.TopologyView),
+        rule=own_rule("topology", "get"),
+        answer=single_object_type("topology", overview.TopologyView),
         parameters=(Parameter(name="environment", description="Of this environment"),),
     ),
     Operation(
@@ -333,7 +333,7 @@ _OTHERS = (
         path="/loadbalancers/{id}/series",
         handle=series.traffic,
         summary="Show the traffic of a load balancer over the last hours, as far as this controller holds it",
-        rule=own("loadbalancer", "get_series"),
+        rule=own_rule("loadbalancer", "get_series"),
         answer=series.SeriesView,
         errors=(404,),
     ),
@@ -342,8 +342,8 @@ _OTHERS = (
         path="/loadbalancers/{id}/plan",
         handle=plans.plan,
         summary="Show what the next pass over a load balancer would change on its devices; changes nothing",
-        rule=own("loadbalancer", "plan"),
-        answer=wrapped("plan", plans.PlanView),
+        rule=own_rule("loadbalancer", "plan"),
+        answer=single_object_type("plan", plans.PlanView),
         errors=(404, 409, 503),
     ),
     Operation(
@@ -351,9 +351,9 @@ _OTHERS = (
         path="/shards/{id}/adoption",
         handle=plans.adoption,
         summary="Plan the adoption of a partition that another program made for the tenant; with apply, adopt it",
-        rule=own("shard", "adopt"),
+        rule=own_rule("shard", "adopt"),
         body=requests.AdoptionBody,
-        answer=wrapped("adoption", plans.PlanView),
+        answer=single_object_type("adoption", plans.PlanView),
         errors=(404, 409, 503),
     ),
     Operation(
@@ -361,7 +361,7 @@ _OTHERS = (
         path="/shards/{id}/orphans",
         handle=plans.orphans,
         summary="List load balancers on a group's devices that are missing from the database (of a common shard)",
-        rule=own("shard", "get_orphans"),
+        rule=own_rule("shard", "get_orphans"),
         answer=defstruct(
             "OrphanList",
             [
@@ -378,7 +378,7 @@ _OTHERS = (
         path="/orphans/{id}",
         handle=plans.remove_orphan,
         summary="Remove a load balancer on devices that is missing from the database, without waiting for its time",
-        rule=own("orphan", "delete"),
+        rule=own_rule("orphan", "delete"),
         status=204,
         errors=(404,),
     ),
@@ -387,7 +387,7 @@ _OTHERS = (
         path="/subnets",
         handle=subnets.subnets,
         summary="List address pools",
-        rule=own("subnet", "get"),
+        rule=own_rule("subnet", "get"),
         answer=defstruct("SubnetList", [("subnets", list[views.SubnetView])], kw_only=True),
     ),
     Operation(
@@ -395,9 +395,9 @@ _OTHERS = (
         path="/subnets",
         handle=subnets.create_subnet,
         summary="Create an address pool",
-        rule=own("subnet", "create"),
+        rule=own_rule("subnet", "create"),
         body=requests.SubnetNewBody,
-        answer=wrapped("subnet", views.SubnetView),
+        answer=single_object_type("subnet", views.SubnetView),
         status=201,
         errors=(409,),
     ),
@@ -406,9 +406,9 @@ _OTHERS = (
         path="/subnets/{id}",
         handle=subnets.change_subnet,
         summary="Set the addresses that devices may have in an address pool",
-        rule=own("subnet", "update"),
+        rule=own_rule("subnet", "update"),
         body=requests.SubnetChangeBody,
-        answer=wrapped("subnet", views.SubnetView),
+        answer=single_object_type("subnet", views.SubnetView),
         errors=(404, 409),
     ),
     Operation(
@@ -416,7 +416,7 @@ _OTHERS = (
         path="/networks",
         handle=networks.networks,
         summary="List declared networks",
-        rule=own("network", "get"),
+        rule=own_rule("network", "get"),
         answer=defstruct("NetworkList", [("networks", list[views.NetworkView])], kw_only=True),
     ),
     Operation(
@@ -424,9 +424,9 @@ _OTHERS = (
         path="/networks",
         handle=networks.create_network,
         summary="Declare a network of the built-in network service, to which devices may be attached",
-        rule=own("network", "create"),
+        rule=own_rule("network", "create"),
         body=requests.NetworkNewBody,
-        answer=wrapped("network", views.NetworkView),
+        answer=single_object_type("network", views.NetworkView),
         status=201,
         errors=(409,),
     ),
@@ -435,8 +435,8 @@ _OTHERS = (
         path="/networks/{id}",
         handle=networks.network,
         summary="Show a declared network",
-        rule=own("network", "get"),
-        answer=wrapped("network", views.NetworkView),
+        rule=own_rule("network", "get"),
+        answer=single_object_type("network", views.NetworkView),
         errors=(404,),
     ),
     Operation(
@@ -444,9 +444,9 @@ _OTHERS = (
         path="/networks/{id}",
         handle=networks.change_network,
         summary="Change a declared network; load balancers of devices attached to it follow",
-        rule=own("network", "update"),
+        rule=own_rule("network", "update"),
         body=requests.NetworkChangeBody,
-        answer=wrapped("network", views.NetworkView),
+        answer=single_object_type("network", views.NetworkView),
         errors=(404, 409),
     ),
     Operation(
@@ -454,7 +454,7 @@ _OTHERS = (
         path="/networks/{id}",
         handle=networks.delete_network,
         summary="Delete a declared network to which no device is attached",
-        rule=own("network", "delete"),
+        rule=own_rule("network", "delete"),
         status=204,
         errors=(404, 409),
     ),
@@ -463,7 +463,7 @@ _OTHERS = (
         path="/subnets/{id}",
         handle=subnets.delete_subnet,
         summary="Delete an address pool that no load balancer uses",
-        rule=own("subnet", "delete"),
+        rule=own_rule("subnet", "delete"),
         status=204,
         errors=(404, 409),
     ),
@@ -472,7 +472,7 @@ _OTHERS = (
         path="/shards",
         handle=shards.shards,
         summary="List shards",
-        rule=own("shard", "get"),
+        rule=own_rule("shard", "get"),
         answer=defstruct("ShardList", [("shards", list[views.ShardView])], kw_only=True),
         parameters=(
             Parameter(name="environment", description="Of this environment"),
@@ -484,7 +484,7 @@ _OTHERS = (
         path="/events",
         handle=events.events,
         summary="List events, oldest first; as text/event-stream, resumable by Last-Event-ID, as they happen",
-        rule=own("event", "get"),
+        rule=own_rule("event", "get"),
         streams=True,
         answer=defstruct("EventList", [("events", list[EventView])], kw_only=True),
         parameters=(
@@ -500,9 +500,9 @@ _OTHERS = (
         path="/shards/{id}/rebind",
         handle=shards.rebind_shard,
         summary="Make another agent of its device group the home of a shard",
-        rule=own("shard", "rebind"),
+        rule=own_rule("shard", "rebind"),
         body=requests.RebindBody,
-        answer=wrapped("shard", views.ShardView),
+        answer=single_object_type("shard", views.ShardView),
         errors=(404, 409),
     ),
     Operation(
@@ -510,13 +510,13 @@ _OTHERS = (
         path="/ids",
         handle=ids.ids,
         summary="List ids of load balancers, agents and shards that begin with a prefix",
-        rule=own("id", "get"),
-        answer=wrapped("ids", views.IdsView),
+        rule=own_rule("id", "get"),
+        answer=single_object_type("ids", views.IdsView),
         parameters=(Parameter(name="prefix", description="The first 4 to 36 characters"),),
     ),
 )
 
-_CERTIFICATE = wrapped("certificate", certificates.CertificateView)
+_CERTIFICATE = single_object_type("certificate", certificates.CertificateView)
 _KEY_MANAGER = (501, 503)
 
 _CERTIFICATES = (
@@ -525,7 +525,7 @@ _CERTIFICATES = (
         path="/certificates",
         handle=certificates.certificates,
         summary="List the certificates that the controllers store",
-        rule=own("certificate", "get"),
+        rule=own_rule("certificate", "get"),
         answer=defstruct("CertificateList", [("certificates", list[certificates.CertificateView])], kw_only=True),
         parameters=(Parameter(name="project_id", description="Of this project"),),
         errors=_KEY_MANAGER,
@@ -535,7 +535,7 @@ _CERTIFICATES = (
         path="/certificates",
         handle=certificates.add_certificate,
         summary="Add a certificate with its key, CA certificates or a revocation list",
-        rule=own("certificate", "create"),
+        rule=own_rule("certificate", "create"),
         body=requests.CertificateNewBody,
         answer=_CERTIFICATE,
         status=201,
@@ -546,7 +546,7 @@ _CERTIFICATES = (
         path="/certificates/{project_id}/{name}",
         handle=certificates.certificate,
         summary="Show a certificate; never its key",
-        rule=own("certificate", "get"),
+        rule=own_rule("certificate", "get"),
         answer=_CERTIFICATE,
         errors=(404, *_KEY_MANAGER),
     ),
@@ -555,7 +555,7 @@ _CERTIFICATES = (
         path="/certificates/{project_id}/{name}",
         handle=certificates.delete_certificate,
         summary="Delete a certificate, even if it is referred to",
-        rule=own("certificate", "delete"),
+        rule=own_rule("certificate", "delete"),
         status=204,
         errors=(404, *_KEY_MANAGER),
     ),
@@ -567,7 +567,7 @@ _REFERENCES = (
         path="/references",
         handle=references.references,
         summary="List references of listeners and pools to the key manager, the first to expire first",
-        rule=own("reference", "get"),
+        rule=own_rule("reference", "get"),
         answer=defstruct("ReferenceList", [("references", list[references.ReferenceView])], kw_only=True),
         parameters=(
             Parameter(name="project_id", description="Of this project"),
@@ -580,9 +580,9 @@ _REFERENCES = (
         path="/references/refresh",
         handle=references.refresh,
         summary="Read a reference, or all of them, again now",
-        rule=own("reference", "refresh"),
+        rule=own_rule("reference", "refresh"),
         body=requests.RefreshBody,
-        answer=wrapped("refresh", references.RefreshView),
+        answer=single_object_type("refresh", references.RefreshView),
         status=202,
         errors=(404,),
     ),

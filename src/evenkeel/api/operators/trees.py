@@ -9,10 +9,10 @@ from evenkeel.api.common.status_trees import (
     CLOSED,
     PoolStatus,
     below,
-    joined,
-    listed,
+    join_item_pieces,
+    join_with_commas,
+    json_before_children,
     member_status,
-    opened,
     policies_of,
     pool_status,
     statuses_of,
@@ -86,22 +86,24 @@ def tree_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     policies, rules = policies_of(tree)
 
     def pool(row: Pool) -> Iterator[bytes]:
-        yield opened(pool_status(row, monitors.get(row.id)))
-        yield from joined(encode(member_status(member)) for member in members.get(row.id, ()))
+        yield json_before_children(pool_status(row, monitors.get(row.id)))
+        yield from join_with_commas(encode(member_status(member)) for member in members.get(row.id, ()))
         yield CLOSED
 
     def listener(row: Listener) -> Iterator[bytes]:
-        yield opened(ListenerNode(**statuses_of(row), default_pool_id=row.default_pool_id, l7policies=[]))
-        yield from joined(encode(_policy(policy, rules.get(policy.id, ()))) for policy in policies.get(row.id, ()))
+        yield json_before_children(ListenerNode(**statuses_of(row), default_pool_id=row.default_pool_id, l7policies=[]))
+        yield from join_with_commas(
+            encode(_policy(policy, rules.get(policy.id, ()))) for policy in policies.get(row.id, ())
+        )
         yield CLOSED
 
     root = tree.load_balancer
     reason = full_reason_of(root.provisioning_status, root)
     node = LoadBalancerNode(**statuses_of(root), status_reason=reason, listeners=[], pools=[])
     yield b'{"tree":' + encode(node).removesuffix(_EMPTY_LISTS) + b'"listeners":['
-    yield from listed(listener(row) for row in tree.listeners)
+    yield from join_item_pieces(listener(row) for row in tree.listeners)
     yield b'],"pools":['
-    yield from listed(pool(row) for row in tree.pools)
+    yield from join_item_pieces(pool(row) for row in tree.pools)
     yield CLOSED + b"}"
 
 

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 from oslo_policy.policy import RuleDefault
 
-from evenkeel.api.policy.names import GLOBAL_SUFFIX, octavia, own
+from evenkeel.api.policy.names import GLOBAL_SUFFIX, octavia_rule, own_rule
 
 _READ, _READ_GLOBAL, _WRITE = "load-balancer:read", "load-balancer:read-global", "load-balancer:write"
 _READ_QUOTA, _READ_QUOTA_GLOBAL = "load-balancer:read-quota", "load-balancer:read-quota-global"
 _WRITE_QUOTA, _ADMIN = "load-balancer:write-quota", "load-balancer:admin"
 _ROLE = re.compile(r"role:([\w-]+)")
 _ADMINISTRATORS = "role:admin or role:load-balancer_admin"
-_OPERATOR, _WATCHER = own("roles", "operator"), own("roles", "watcher")
+_OPERATOR, _WATCHER = own_rule("roles", "operator"), own_rule("roles", "watcher")
 
 _ROLES = (
     ("context_is_admin", _ADMINISTRATORS, "The administrator"),
@@ -155,19 +155,19 @@ def _rule(name: str, check: str, meaning: str) -> RuleDefault:
 
 
 def _tenant(kind: str, called: str) -> Iterator[RuleDefault]:
-    yield _rule(octavia(kind, "get_all"), f"rule:{_READ}", f"List {called}")
+    yield _rule(octavia_rule(kind, "get_all"), f"rule:{_READ}", f"List {called}")
     everybodys = f"List {called} of all projects"
-    yield _rule(octavia(kind, "get_all") + GLOBAL_SUFFIX, f"rule:{_READ_GLOBAL}", everybodys)
-    yield _rule(octavia(kind, "get_one"), f"rule:{_READ}", f"Show {called}")
+    yield _rule(octavia_rule(kind, "get_all") + GLOBAL_SUFFIX, f"rule:{_READ_GLOBAL}", everybodys)
+    yield _rule(octavia_rule(kind, "get_one"), f"rule:{_READ}", f"Show {called}")
     for action, verb in _CHANGES.items():
-        yield _rule(octavia(kind, action), f"rule:{_WRITE}", f"{verb} {called}")
+        yield _rule(octavia_rule(kind, action), f"rule:{_WRITE}", f"{verb} {called}")
 
 
 def _shared(kind: str, called: str, read: str) -> Iterator[RuleDefault]:
-    yield _rule(octavia(kind, "get_all"), f"rule:{read}", f"List {called}")
-    yield _rule(octavia(kind, "get_one"), f"rule:{read}", f"Show {called}")
+    yield _rule(octavia_rule(kind, "get_all"), f"rule:{read}", f"List {called}")
+    yield _rule(octavia_rule(kind, "get_one"), f"rule:{read}", f"Show {called}")
     for action, verb in _CHANGES.items():
-        yield _rule(octavia(kind, action), f"rule:{_ADMIN}", f"{verb} {called}")
+        yield _rule(octavia_rule(kind, action), f"rule:{_ADMIN}", f"{verb} {called}")
 
 
 def defaults() -> tuple[RuleDefault, ...]:
@@ -177,8 +177,8 @@ def defaults() -> tuple[RuleDefault, ...]:
         *(rule for row in _TENANT_KINDS.items() for rule in _tenant(*row)),
         *(rule for row in _CATALOGUE_KINDS.items() for rule in _shared(*row, _READ)),
         *(rule for row in _PROFILE_KINDS.items() for rule in _shared(*row, _ADMIN)),
-        *(_rule(octavia(kind, action), f"rule:{check}", meaning) for kind, action, check, meaning in _OCTAVIA),
-        *(_rule(own(kind, action), f"rule:{check}", meaning) for kind, action, check, meaning in _OWN),
+        *(_rule(octavia_rule(kind, action), f"rule:{check}", meaning) for kind, action, check, meaning in _OCTAVIA),
+        *(_rule(own_rule(kind, action), f"rule:{check}", meaning) for kind, action, check, meaning in _OWN),
     )
 
 

@@ -10,15 +10,15 @@ GLOBAL_SUFFIX = "-global"
 """Suffix of the rule that allows a list to show all projects' objects."""
 
 
-def own(kind: str, action: str) -> str:
+def own_rule(kind: str, action: str) -> str:
     """Return the name of the rule for a route that Octavia does not have."""
     return f"{OWN}:{kind}:{action}"
 
 
-UNHURRIED = own("request", "unlimited")
+UNHURRIED = own_rule("request", "unlimited")
 """Name of the rule that allows callers to exceed the rate limit."""
 
 
-def octavia(kind: str, action: str) -> str:
+def octavia_rule(kind: str, action: str) -> str:
     """Return Octavia's rule for an action on a kind of objects, such as ``listener``, ``get_one``."""
     return f"{OCTAVIA}:{kind}:{action}"

@@ -88,7 +88,7 @@ class StreamedAnswer(Answer):
         if len(chunk) < CHUNK_BYTES:
             await Answer(self.status, chunk, self.headers)(scope, receive, send)
             return
-        gone = asyncio.create_task(_gone(receive))
+        gone = asyncio.create_task(_wait_for_disconnect(receive))
         try:
             await send({"type": "http.response.start", "status": self.status, "headers": [*self.headers, _JSON]})
             while chunk and not gone.done():
@@ -110,7 +110,7 @@ class StreamedAnswer(Answer):
         return b"".join(parts)
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 

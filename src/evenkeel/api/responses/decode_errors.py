@@ -47,7 +47,9 @@ def argument_of(kind: type[Any]) -> str:
     return _ARGUMENTS.get(name, f"{name}_")
 
 
-def explained(error: msgspec.ValidationError, raw: bytes, kind: type[Any], *, octavia: bool = False) -> RequestError:
+def explain_decode_error(
+    error: msgspec.ValidationError, raw: bytes, kind: type[Any], *, octavia: bool = False
+) -> RequestError:
     """Build the error for a body that is valid JSON, but not a ``kind``. ``octavia``: places are
     named like in Octavia.
     """
@@ -157,10 +159,10 @@ def _parts(node: inspect.Type) -> list[inspect.Type]:
 
 
 def _bad_value(at: DecodeFailure) -> RequestError:
-    return unknown_input(at.field, HIDDEN if at.secret else shown(at.value), at.rule)
+    return unknown_input(at.field, HIDDEN if at.secret else text_of_value(at.value), at.rule)
 
 
-def shown(value: Any) -> str:
+def text_of_value(value: Any) -> str:
     """Return a value of a body as text."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 

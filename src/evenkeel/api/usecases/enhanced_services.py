@@ -12,7 +12,7 @@ from evenkeel.api.common.services import Services
 from evenkeel.core.devices.capabilities import Capabilities, refuse
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.catalogue import metadata
-from evenkeel.core.resources.enhanced_services import FLAVOR_KEY, PER_LISTENER_MAX, TAG_PREFIX, tagged
+from evenkeel.core.resources.enhanced_services import FLAVOR_KEY, PER_LISTENER_MAX, TAG_PREFIX, services_in_tags
 from evenkeel.core.resources.model import L7Policy, LoadBalancerTree
 
 UNKNOWN = "enhanced_service_unknown"
@@ -34,8 +34,8 @@ class OfferedServices:
         """Check new tags that name an enhanced service. Raises :class:`Unsupported` where the device type has none,
         :class:`Invalid` for an unknown name.
         """
-        known = set(tagged(before))
-        self._check("tags", [name for name in tagged(after) if name not in known], TAG_PREFIX)
+        known = set(services_in_tags(before))
+        self._check("tags", [name for name in services_in_tags(after) if name not in known], TAG_PREFIX)
 
     def check_flavor(self, names: Iterable[str]) -> None:
         """Check the names that a flavor gives. Raises :class:`Invalid`."""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from evenkeel.api.usecases import l7_requests
 from evenkeel.api.usecases.attribute_values import create_values
 from evenkeel.api.usecases.enhanced_services import refuse_rules
-from evenkeel.api.usecases.l7_rules import check_policy, check_rule, settled
+from evenkeel.api.usecases.l7_rules import check_policy, check_rule, normalise_targets
 from evenkeel.api.usecases.parents import NewId, Place, check_project
 from evenkeel.core.resources.model import L7Policy, L7Rule
 
@@ -30,7 +30,7 @@ def policy_rows(
     listener_id: str,
     redirect_pool_id: str | None,
     new_id: NewId,
-    settle: Settle = settled,
+    settle: Settle = normalise_targets,
 ) -> PolicyRows:
     """Convert a requested policy with its rules, at the requested position. Raises :class:`Invalid`."""
     check_project(body, place)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from evenkeel.api.usecases import l7_requests
 from evenkeel.api.usecases.attribute_values import change_values
 from evenkeel.api.usecases.changes import Changes
-from evenkeel.api.usecases.l7_rules import KEYED, check_policy, check_rule, kept, settled
+from evenkeel.api.usecases.l7_rules import KEYED, check_policy, check_rule, normalise_targets, with_redirect_code
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.model import L7_TARGETS, L7Policy, L7Rule
 
@@ -29,7 +29,7 @@ def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
     if not changes.keys() & set(_DECIDING):
         return changes
     changes.setdefault("action", _meant(changes) or current.action)
-    after = settled(replace(current, **changes))
+    after = normalise_targets(replace(current, **changes))
     if changes.get("redirect_http_code", after.redirect_http_code) is None:
         after = replace(after, redirect_http_code=None)  # shown as in the request; devices use the default
     return _whole(changes, _DECIDING, after, check_policy)
@@ -42,7 +42,7 @@ def stored_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
     changes = change_values(body, L7Policy)
     if not changes.keys() & set(_DECIDING):
         return changes
-    return _whole(changes, _DECIDING, kept(replace(current, **changes)), check_policy)
+    return _whole(changes, _DECIDING, with_redirect_code(replace(current, **changes)), check_policy)
 
 
 def _meant(changes: Changes) -> Any:

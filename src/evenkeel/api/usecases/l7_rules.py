@@ -44,7 +44,7 @@ def check_new_target(action: str) -> None:
         raise Invalid(f"Invalid L7 Policy arguments: redirect_pool needs action REDIRECT_TO_POOL, not {action}.")
 
 
-def settled(policy: L7Policy) -> L7Policy:
+def normalise_targets(policy: L7Policy) -> L7Policy:
     """Return the policy with only the attribute that its action needs, and a code for redirects. Other targets are
     dropped, like in Octavia.
     """
@@ -53,7 +53,7 @@ def settled(policy: L7Policy) -> L7Policy:
     return replace(policy, redirect_http_code=_code(policy), **targets)
 
 
-def kept(policy: L7Policy) -> L7Policy:
+def with_redirect_code(policy: L7Policy) -> L7Policy:
     """Return the policy with a code for redirects, and all its targets, like in LBaaS v2."""
     return replace(policy, redirect_http_code=_code(policy))
 

@@ -12,16 +12,16 @@ from evenkeel.api.usecases.changes import Changes
 from evenkeel.api.usecases.enhanced_services import check_rename, offered_services, refuse_rules
 from evenkeel.api.usecases.l7_build import PolicyRows, Settle, rule_row
 from evenkeel.api.usecases.l7_changes import policy_changes, rule_changes
-from evenkeel.api.usecases.l7_rules import settled
+from evenkeel.api.usecases.l7_rules import normalise_targets
 from evenkeel.api.usecases.listeners import check_policy_possible, new_policy
 from evenkeel.api.usecases.parents import Place
-from evenkeel.api.usecases.writes import changed, written
+from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.devices.capabilities import l7rule_problems
 from evenkeel.core.resources.model import L7Policy, L7Rule, Listener, LoadBalancer
 
 
 async def make_l7policy(
-    services: Services, call: Call, wanted: l7_requests.L7PolicyNew, settle: Settle = settled
+    services: Services, call: Call, wanted: l7_requests.L7PolicyNew, settle: Settle = normalise_targets
 ) -> L7Policy:
     """Create an L7 policy with its rules; returns the stored policy."""
     scope = call.caller.scope
@@ -37,7 +37,7 @@ async def make_l7policy(
         rows.policy, rows.rules, new_pool=new_pool, certificates=certificates, project_id=scope
     )
     await services.accepted(accepted)
-    made: L7Policy = await written(services, call, L7Policy, accepted, rows.policy.id)
+    made: L7Policy = await state_after_write(services, call, L7Policy, accepted, rows.policy.id)
     return made
 
 
@@ -56,7 +56,7 @@ async def change_l7policy(
         check_rename(current, changes, (await offered_services(services, served.by.provider, served.table)).names)
     if "action" in changes and not current.enhanced_service:
         await _check_possible(services, call, current, changes)
-    row: L7Policy = await changed(services, call, L7Policy, policy_id, changes, None)
+    row: L7Policy = await write_changes(services, call, L7Policy, policy_id, changes, None)
     return row
 
 
@@ -78,7 +78,7 @@ async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: 
     served.refuse(l7rule_problems(served.table, asdict(row)))
     accepted = await services.tenants.add_l7rule(row, project_id=scope)
     await services.accepted(accepted)
-    made: L7Rule = await written(services, call, L7Rule, accepted, row.id, policy.id)
+    made: L7Rule = await state_after_write(services, call, L7Rule, accepted, row.id, policy.id)
     return made
 
 
@@ -94,5 +94,5 @@ async def change_l7rule(
     if changes.keys() & {"type", "compare_type", "key", "value"}:
         served = await services.providers.of(LoadBalancer, current.load_balancer_id, scope)
         served.refuse(l7rule_problems(served.table, {**asdict(current), **changes}))
-    row: L7Rule = await changed(services, call, L7Rule, rule_id, changes, policy_id)
+    row: L7Rule = await write_changes(services, call, L7Rule, rule_id, changes, policy_id)
     return row

@@ -13,7 +13,7 @@ from evenkeel.api.usecases.build import listener_row, pool_rows
 from evenkeel.api.usecases.changes import Changes, listener_changes
 from evenkeel.api.usecases.enhanced_services import offered_services
 from evenkeel.api.usecases.l7_build import PolicyRows, Settle, in_order, policy_rows
-from evenkeel.api.usecases.l7_rules import check_l7_listener, check_new_target, settled
+from evenkeel.api.usecases.l7_rules import check_l7_listener, check_new_target, normalise_targets
 from evenkeel.api.usecases.parents import NewId, Place
 from evenkeel.api.usecases.pools import check_new_pool
 from evenkeel.api.usecases.rules import check_listener, check_pair, checked_cidrs
@@ -26,7 +26,7 @@ from evenkeel.api.usecases.tls_rules import (
     refuse_empty_lists,
     settled_tls,
 )
-from evenkeel.api.usecases.writes import changed, written
+from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.devices.capabilities import (
     l7policy_problems,
@@ -36,7 +36,7 @@ from evenkeel.core.devices.capabilities import (
     pair_problems,
 )
 from evenkeel.core.kit.errors import Invalid, NotFound
-from evenkeel.core.resources.enhanced_services import tagged
+from evenkeel.core.resources.enhanced_services import services_in_tags
 from evenkeel.core.resources.model import Listener, LoadBalancer, NewPool, Pool
 from evenkeel.core.tls.certificates import CheckedCertificate
 
@@ -73,7 +73,7 @@ async def make_listener(
         project_id=scope,
     )
     await services.accepted(accepted)
-    made: Listener = await written(services, call, Listener, accepted, row.id)
+    made: Listener = await state_after_write(services, call, Listener, accepted, row.id)
     return made
 
 
@@ -121,7 +121,7 @@ def new_policy(
     *,
     listener_id: str,
     new_id: NewId,
-    settle: Settle = settled,
+    settle: Settle = normalise_targets,
 ) -> tuple[PolicyRows, NewPool | None]:
     """Convert a requested L7 policy with its rules, and its new pool."""
     pool_id, new_pool = body.redirect_pool_id, None
@@ -191,14 +191,14 @@ async def change_listener(
     """Change a listener; returns the stored listener."""
     changes = listener_changes(body)
     certificates: Sequence[CheckedCertificate] = ()
-    if tagged(changes.get("tags", ())):
+    if services_in_tags(changes.get("tags", ())):
         current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
         served = await services.providers.of(Listener, listener_id, call.caller.scope)
         offered = await offered_services(services, served.by.provider, served.table)
         offered.check_tags(changes["tags"], current.tags)
     if needs_check(changes) or changes.keys() & LISTENER_TLS.keys():
         certificates = await _check_changes(services, call, listener_id, body, changes, idle)
-    row: Listener = await changed(services, call, Listener, listener_id, changes, None, certificates)
+    row: Listener = await write_changes(services, call, Listener, listener_id, changes, None, certificates)
     return row
 
 

@@ -15,11 +15,11 @@ from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.parents import Place, project_of
 from evenkeel.api.usecases.provider_choice import chosen_place
 from evenkeel.api.usecases.vips import check_options, plan_vip
-from evenkeel.api.usecases.writes import written
+from evenkeel.api.usecases.writes import state_after_write
 from evenkeel.core.devices.capabilities import refuse, tree_problems
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.network import VipPort, octavia_port
-from evenkeel.core.resources.enhanced_services import tagged
+from evenkeel.core.resources.enhanced_services import services_in_tags
 from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Pool
 
 
@@ -85,7 +85,7 @@ async def change_load_balancer(
     if not changes:
         current: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=scope)
         return current
-    if tagged(changes.get("tags", ())):
+    if services_in_tags(changes.get("tags", ())):
         before: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=scope)
         served = await services.providers.of(LoadBalancer, load_balancer_id, scope)
         offered = await offered_services(services, served.by.provider, served.table)
@@ -95,7 +95,7 @@ async def change_load_balancer(
         load_balancer_id, changes, project_id=scope, tell_network=tell_network
     )
     await services.accepted(accepted)
-    row: LoadBalancer = await written(services, call, LoadBalancer, accepted, load_balancer_id)
+    row: LoadBalancer = await state_after_write(services, call, LoadBalancer, accepted, load_balancer_id)
     return row
 
 

@@ -11,7 +11,7 @@ from evenkeel.api.usecases.build import member_row
 from evenkeel.api.usecases.changes import member_changes
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.parents import Place
-from evenkeel.api.usecases.writes import changed, written
+from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.devices.capabilities import member_problems, needs_check
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.catalogue import Flavor, metadata
@@ -45,7 +45,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     await check_subnets(services, call.caller.scope, [row])
     accepted = await services.tenants.add_members((row,), project_id=call.caller.scope)
     await services.accepted(accepted)
-    made: Member = await written(services, call, Member, accepted, row.id, pool.id)
+    made: Member = await state_after_write(services, call, Member, accepted, row.id, pool.id)
     return made
 
 
@@ -57,5 +57,5 @@ async def change_member(
     if needs_check(changes):
         served = await services.providers.of(Member, member_id, call.caller.scope)
         served.refuse(member_problems(served.table, changes))
-    row: Member = await changed(services, call, Member, member_id, changes, pool_id)
+    row: Member = await write_changes(services, call, Member, member_id, changes, pool_id)
     return row

@@ -17,7 +17,7 @@ from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.parents import Place
 from evenkeel.api.usecases.rules import check_monitored, check_pair, check_pool
 from evenkeel.api.usecases.tls_rules import POOL_TLS, check_allowed, refuse_empty_lists, settled_tls
-from evenkeel.api.usecases.writes import changed, written
+from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.devices.capabilities import (
     member_problems,
@@ -52,7 +52,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
         project_id=call.caller.scope,
     )
     await services.accepted(accepted)
-    made: Pool = await written(services, call, Pool, accepted, rows.pool.id)
+    made: Pool = await state_after_write(services, call, Pool, accepted, rows.pool.id)
     return made
 
 
@@ -95,7 +95,7 @@ async def change_pool(
 ) -> Pool:
     """Change a pool; returns the stored pool."""
     changes, certificates = await checked_changes(services, call, pool_id, body, any_cookies=any_cookies)
-    row: Pool = await changed(services, call, Pool, pool_id, changes, None, certificates)
+    row: Pool = await write_changes(services, call, Pool, pool_id, changes, None, certificates)
     return row
 
 
@@ -176,7 +176,7 @@ async def make_health_monitor(services: Services, call: Call, wanted: requests.H
     served.refuse(monitored_problems(served.table, pool.protocol, row.type, over_tls=pool.tls_enabled))
     accepted = await services.tenants.add_health_monitor(row, project_id=scope)
     await services.accepted(accepted)
-    made: HealthMonitor = await written(services, call, HealthMonitor, accepted, row.id)
+    made: HealthMonitor = await state_after_write(services, call, HealthMonitor, accepted, row.id)
     return made
 
 
@@ -189,5 +189,5 @@ async def change_health_monitor(
     if needs_check(changes):
         served = await services.providers.of(LoadBalancer, current.load_balancer_id, call.caller.scope)
         served.refuse(monitor_problems(served.table, changes))
-    row: HealthMonitor = await changed(services, call, HealthMonitor, monitor_id, changes, None)
+    row: HealthMonitor = await write_changes(services, call, HealthMonitor, monitor_id, changes, None)
     return row

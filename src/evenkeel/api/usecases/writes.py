@@ -16,7 +16,7 @@ async def remove(services: Services, call: Call, kind: type[Any], object_id: str
     await services.accepted(change)
 
 
-async def changed(
+async def write_changes(
     services: Services,
     call: Call,
     kind: type[Any],
@@ -33,10 +33,10 @@ async def changed(
         kind, object_id, changes, parent_id=parent_id, certificates=certificates, project_id=scope
     )
     await services.accepted(change)
-    return await written(services, call, kind, change, object_id, parent_id)
+    return await state_after_write(services, call, kind, change, object_id, parent_id)
 
 
-async def written(
+async def state_after_write(
     services: Services, call: Call, kind: type[Any], change: Change, object_id: str, parent_id: str | None = None
 ) -> Any:
     """Return the object in the state that the write stored."""

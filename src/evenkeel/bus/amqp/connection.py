@@ -110,7 +110,7 @@ class AmqpConnection(Generic[S]):
 
     async def _verify(self, session: S, ask: Callable[[S], Awaitable[object]]) -> None:
         try:
-            with translated("asking the broker"):
+            with translate_errors("asking the broker"):
                 async with asyncio.timeout(VERIFY_SECONDS):
                     await ask(session)
         except BusUnavailable as error:
@@ -166,7 +166,7 @@ class AmqpConnection(Generic[S]):
         # perhaps in a closed event loop
         connection = aio_pika.Connection(URL(node.url(self._name, idle=self._ask is not None)))
         try:
-            with translated("connecting"):
+            with translate_errors("connecting"):
                 async with asyncio.timeout(CONNECT_SECONDS):
                     with refusals(node):
                         await connection.connect()
@@ -196,13 +196,13 @@ def _quieten_library() -> None:
 
 async def _close(connection: AbstractConnection) -> None:
     """Close the connection with a short time-out: the peer may hang."""
-    with contextlib.suppress(BusUnavailable), translated("closing"):
+    with contextlib.suppress(BusUnavailable), translate_errors("closing"):
         async with asyncio.timeout(CLOSE_SECONDS):
             await connection.close()
 
 
 @contextlib.contextmanager
-def translated(doing: str) -> Iterator[None]:
+def translate_errors(doing: str) -> Iterator[None]:
     """Translate errors of the client library and the network into :class:`BusUnavailable`."""
     try:
         yield

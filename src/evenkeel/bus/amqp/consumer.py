@@ -11,7 +11,7 @@ from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMe
 from aiormq.abc import DeliveredMessage
 
 from evenkeel.bus.access import NOT_AUTHORISED, AgentAccess, ControllerAccess
-from evenkeel.bus.amqp.connection import AmqpConnection, translated
+from evenkeel.bus.amqp.connection import AmqpConnection, translate_errors
 from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.publisher import REPLY_TO
@@ -89,7 +89,7 @@ class AmqpSubscription:
         """Cancel the consumer at the broker. An unreachable broker sends nothing anyway."""
         if (consumer := self._link.current) is None:
             return
-        with contextlib.suppress(BusUnavailable), translated("cancelling"):
+        with contextlib.suppress(BusUnavailable), translate_errors("cancelling"):
             async with asyncio.timeout(CANCEL_SECONDS):
                 await consumer.queue.cancel(consumer.tag)
 
@@ -200,7 +200,7 @@ class AmqpSubscription:
 
     async def _settle(self, settle: Callable[[], Awaitable[None]]) -> None:
         try:
-            with translated("acknowledging"):
+            with translate_errors("acknowledging"):
                 await settle()
         except BusUnavailable as error:  # the broker redelivers it
             log.info("message could not be acknowledged", queue=self._queue, reason=str(error))

@@ -15,7 +15,7 @@ from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMe
 from aio_pika.exceptions import PublishError
 from aiormq.exceptions import ChannelLockedResource, ChannelNotFoundEntity
 
-from evenkeel.bus.amqp.connection import AmqpConnection, translated
+from evenkeel.bus.amqp.connection import AmqpConnection, translate_errors
 from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.wills import WillQueue
@@ -74,7 +74,7 @@ class Probes:
     async def _probe(self, name: str) -> bool | None:
         message = Message(b"", delivery_mode=DeliveryMode.NOT_PERSISTENT, expiration=PROBE_LIFE_SECONDS)
         try:
-            with translated("looking for a name"):
+            with translate_errors("looking for a name"):
                 await self._channel.default_exchange.publish(message, name, mandatory=True)
         except BusUnavailable as error:
             return False if isinstance(error.__cause__, PublishError) else None
@@ -131,7 +131,7 @@ class AmqpAnnouncement:
     async def close(self) -> None:
         self.closed = True
         if (session := self._link.current) is not None:
-            with contextlib.suppress(BusUnavailable), translated("withdrawing a name"):
+            with contextlib.suppress(BusUnavailable), translate_errors("withdrawing a name"):
                 async with asyncio.timeout(WITHDRAW_SECONDS):
                     if self._will is not None:
                         await self._will.revoke()

@@ -10,7 +10,7 @@ from aiormq import spec
 from aiormq.abc import DeliveredMessage
 from aiormq.exceptions import ChannelAccessRefused, ChannelLockedResource, ChannelPreconditionFailed
 
-from evenkeel.bus.amqp.connection import translated
+from evenkeel.bus.amqp.connection import translate_errors
 from evenkeel.bus.amqp.presence import Probes
 from evenkeel.bus.amqp.publish_channel import PublishChannel, PublishRefused, TransientChannel
 from evenkeel.bus.amqp.topology import calls_exchange, declare_queue
@@ -105,18 +105,18 @@ class Publisher:
             delivery_mode=DeliveryMode.NOT_PERSISTENT.value,
             user_id=self._user,
         )
-        with translated(f"sending to {queue}"):
+        with translate_errors(f"sending to {queue}"):
             await self._light.publish(raw, "", properties, exchange=calls_exchange(queue))
 
     async def reply(self, address: str, raw: bytes, *, timeout_seconds: float) -> None:
         """Publish a reply, unconfirmed: callers repeat a call whose reply is lost. The broker drops it if the caller
         is gone.
         """
-        with translated("replying"):
+        with translate_errors("replying"):
             await self._light.publish(raw, address, _reply_properties(), timeout_seconds=timeout_seconds)
 
     async def _publish(self, lane: PublishChannel, queue: str, message: Message, exchange: str = "") -> None:
-        with translated(f"sending to {queue}"):
+        with translate_errors(f"sending to {queue}"):
             try:
                 await lane.publish(message, queue, mandatory=True, exchange=exchange)
             except PublishError as error:
@@ -134,7 +134,7 @@ class Publisher:
                 await self._declare(queue)
 
     async def _declare(self, queue: str) -> None:
-        with translated(f"declaring {queue}"):
+        with translate_errors(f"declaring {queue}"):
             try:
                 # on a separate channel: the broker closes the channel of a refused declaration
                 async with self._connection.channel() as channel:

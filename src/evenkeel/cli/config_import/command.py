@@ -9,9 +9,9 @@ from typing import Any
 
 from evenkeel.cli.base import ListCommand, print_problems
 from evenkeel.cli.client import UsageError
-from evenkeel.cli.columns import listed
-from evenkeel.cli.config_import.ini_reading import BadIni, Sections, merged, read_ini
-from evenkeel.cli.config_import.translation import PASSWORD_FILE, Importer, rendered
+from evenkeel.cli.columns import list_table
+from evenkeel.cli.config_import.ini_reading import BadIni, Sections, merge_ini_files, read_ini
+from evenkeel.cli.config_import.translation import PASSWORD_FILE, Importer, render_ini_file
 
 COLUMNS = ("file", "option", "fate", "remark")
 FILE_BYTES_MAX = 1024 * 1024
@@ -42,17 +42,17 @@ class ImportConfig(ListCommand):
     def take_action(self, parsed_args: Namespace) -> Any:
         folder = Path(parsed_args.output).absolute()
         agent = _sections(parsed_args.agent_ini)
-        neutron = merged(_sections(path) for path in parsed_args.neutron_conf)
+        neutron = merge_ini_files(_sections(path) for path in parsed_args.neutron_conf)
         result = Importer(agent, neutron, str(folder)).run()
         heading = HEADING.format(" and ".join(("f5-openstack-agent.ini", *(["neutron.conf"] if neutron else []))))
         files = {
-            "controller.ini": rendered(result.controller, heading),
-            "agent.ini": rendered(result.agent, heading),
+            "controller.ini": render_ini_file(result.controller, heading),
+            "agent.ini": render_ini_file(result.agent, heading),
             PASSWORD_FILE: f"{result.password}\n",
         }
         _write(folder, files, replace=parsed_args.force)
         print_problems(self, result.problems)
-        return listed(COLUMNS, [finding._asdict() for finding in result.findings])
+        return list_table(COLUMNS, [finding._asdict() for finding in result.findings])
 
 
 def _sections(path: str) -> Sections:

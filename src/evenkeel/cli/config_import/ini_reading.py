@@ -30,7 +30,7 @@ def read_ini(text: str) -> Sections:
     return found
 
 
-def merged(files: Iterable[Sections]) -> Sections:
+def merge_ini_files(files: Iterable[Sections]) -> Sections:
     """Merge files; the last file that contains an option wins."""
     found: dict[str, dict[str, list[str]]] = {}
     for file in files:

@@ -249,7 +249,7 @@ def _resolved(value: str) -> str:
     return value.replace("$$", "$").replace("\\$", "$")
 
 
-def rendered(lines: Sequence[Line], heading: str) -> str:
+def render_ini_file(lines: Sequence[Line], heading: str) -> str:
     """Text of an ini file. A remark stands above its option."""
     sections: dict[str, list[Line]] = {}
     for line in lines:

@@ -64,7 +64,7 @@ def file_of(files: Iterable[IniFile], section: str, option: str) -> IniFile | No
     return next((file for file in reversed(list(files)) if key in file.lines), None)
 
 
-def located(problem: str, files: Sequence[IniFile], sections: Sequence[str]) -> str:
+def add_location(problem: str, files: Sequence[IniFile], sections: Sequence[str]) -> str:
     """Add file and line of the option that the problem names, if a file contains it.
 
     ``sections``: sections in which an option without its section may be, the most likely one first.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.ini_files import DEFAULT, located
+from evenkeel.cmd.configuration.ini_files import DEFAULT, add_location
 from evenkeel.cmd.configuration.loading import read_files
 from evenkeel.config.problems import problems_of
 
@@ -32,7 +32,7 @@ def located_problems(conf: cfg.ConfigOpts, error: ValueError) -> tuple[str, ...]
     sections = [DEFAULT, "haproxyd"]
     if "device_driver" in conf:
         sections.insert(0, conf.device_driver)
-    return tuple(located(problem, files, sections) for problem in problems_of(error))
+    return tuple(add_location(problem, files, sections) for problem in problems_of(error))
 
 
 def refusal_lines(command: str, problems: Sequence[str]) -> list[str]:

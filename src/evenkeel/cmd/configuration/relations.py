@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, located
+from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, add_location
 
 
 class Relation(NamedTuple):
@@ -32,7 +32,7 @@ def relation_problems(conf: cfg.ConfigOpts, files: Sequence[IniFile]) -> Iterato
         low, high = _value(conf, lower), _value(conf, upper)
         if low is not None and high is not None and low > high:
             problem = f"{lower}: {low:g}: at most {high:g}, the value of {upper}, is allowed; else {reason}"
-            yield located(problem, files, [DEFAULT])
+            yield add_location(problem, files, [DEFAULT])
 
 
 def _parts(name: str) -> tuple[str, str]:

@@ -88,15 +88,15 @@ def value_text(name: str, value: Any) -> str:
     return text if len(text) <= TEXT_CHARACTERS_MAX else f"{text[: TEXT_CHARACTERS_MAX - 1]}…"
 
 
-def bounded(plans: Iterable[DevicePlan], max_bytes: int = PLAN_BYTES_MAX) -> tuple[DevicePlan, ...]:
+def limit_plans(plans: Iterable[DevicePlan], max_bytes: int = PLAN_BYTES_MAX) -> tuple[DevicePlan, ...]:
     """Return the plans with as many of their first operations as fit into ``max_bytes``, shared
     equally by the devices.
     """
     every = tuple(plans)
-    return tuple(_bounded(plan, max_bytes // len(every)) for plan in every)
+    return tuple(_limit_plan(plan, max_bytes // len(every)) for plan in every)
 
 
-def _bounded(plan: DevicePlan, max_bytes: int) -> DevicePlan:
+def _limit_plan(plan: DevicePlan, max_bytes: int) -> DevicePlan:
     left = max_bytes - encoded_bytes(replace(plan, operations=()))
     kept = 0
     for operation in plan.operations:

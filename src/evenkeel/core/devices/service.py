@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Spec, Wire
 from evenkeel.core.networking.networks import ServiceNetwork
-from evenkeel.core.resources.enhanced_services import chosen
+from evenkeel.core.resources.enhanced_services import select_services
 from evenkeel.core.resources.model import (
     L7_TARGETS,
     TLS_PROTOCOL,
@@ -270,7 +270,7 @@ def _enhanced_services_of(tree: LoadBalancerTree, listener: Listener) -> tuple[s
         for row in tree.l7policies
         if row.enhanced_service and row.listener_id == listener.id and row.admin_state_up and not row.deleted
     ]
-    return chosen(
+    return select_services(
         policies=(row.name for row in sorted(named, key=lambda row: row.position)),
         listener_tags=listener.tags,
         load_balancer_tags=tree.load_balancer.tags,

@@ -6,7 +6,7 @@ several controllers from the same counts, and an agent that is added later is ho
 """
 
 from evenkeel.core.kit.ids import AgentId
-from evenkeel.core.placement.shards import Rule, min_id, moved
+from evenkeel.core.placement.shards import Rule, handover_step, min_id
 from evenkeel.core.placement.views import GroupSnapshot, Handover
 from evenkeel.core.resources.statuses import FailbackMode
 
@@ -42,4 +42,4 @@ def plan_balance(group: GroupSnapshot) -> list[Handover]:
     if skewed is None or any(shard.handover_to is not None for shard in group.shards):
         return []
     most, least = skewed
-    return [moved(shard, least) for shard in group.shards if shard.home == shard.acting == most][:1]
+    return [handover_step(shard, least) for shard in group.shards if shard.home == shard.acting == most][:1]

@@ -19,7 +19,7 @@ class PlacementReasons:
     """The placement blockers of one device group. Shards with equal home, acting agent and handover count as one."""
 
     def __init__(self, group: GroupSnapshot) -> None:
-        self._rule = Rule(in_time(group), min_id)
+        self._rule = Rule(group_after_waiting(group), min_id)
         self._acted: dict[AgentId | None, list[ShardSnapshot]] = {}
         self._homed: dict[AgentId, list[ShardSnapshot]] = {}
         for shard in self._rule.group.shards:
@@ -73,7 +73,7 @@ class PlacementReasons:
         return (rule.assignee(alone) or rule.handover_target(alone) or rule.failback_target(alone)) == shard.home
 
 
-def in_time(group: GroupSnapshot) -> GroupSnapshot:
+def group_after_waiting(group: GroupSnapshot) -> GroupSnapshot:
     """Return the group after all agents have been up, or silent, for long enough, and failing handovers have been
     cancelled.
     """

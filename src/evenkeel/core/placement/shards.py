@@ -155,7 +155,7 @@ def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int)
         chosen = rule.handover_target(shard)
         if isinstance(chosen, str):
             rule.loads.give(chosen)
-            plan.append(moved(shard, chosen))
+            plan.append(handover_step(shard, chosen))
     return plan
 
 
@@ -165,7 +165,7 @@ def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
     Shards bound to their host are at home already, or were permanently rebuilt elsewhere.
     """
     rule = Rule(group, min_id)
-    going = [moved(shard, shard.home) for shard in group.shards if isinstance(rule.failback_target(shard), str)]
+    going = [handover_step(shard, shard.home) for shard in group.shards if isinstance(rule.failback_target(shard), str)]
     return going[: max(0, _free_slots(group, at_once))]
 
 
@@ -178,7 +178,7 @@ def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: Tie[AgentSnap
     if rule.fixed() is not None or shard.handover_to is not None or acting is None or not acting.acts:
         return None
     chosen = rule.loads.choose(shard.home, other_than=acting.id)
-    return None if chosen is None else moved(shard, chosen)
+    return None if chosen is None else handover_step(shard, chosen)
 
 
 def ended_handovers(group: GroupSnapshot) -> list[ShardId]:
@@ -196,6 +196,6 @@ def _free_slots(group: GroupSnapshot, at_once: int) -> int:
     return at_once - sum(shard.handover_to is not None for shard in group.shards)
 
 
-def moved(shard: ShardSnapshot, agent_id: AgentId) -> Handover:
+def handover_step(shard: ShardSnapshot, agent_id: AgentId) -> Handover:
     """Build the step that hands the shard over to the agent."""
     return Handover(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=agent_id)

@@ -47,21 +47,21 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def tagged(tags: Iterable[str]) -> tuple[str, ...]:
+def services_in_tags(tags: Iterable[str]) -> tuple[str, ...]:
     """Return the names of enhanced services in an object's tags, in alphabetical order."""
     return tuple(sorted({tag.removeprefix(TAG_PREFIX) for tag in tags if tag.startswith(TAG_PREFIX)}))
 
 
-def chosen(
+def select_services(
     *, policies: Iterable[str], listener_tags: Iterable[str], load_balancer_tags: Iterable[str], flavor: Iterable[str]
 ) -> tuple[str, ...]:
     """Names of the enhanced services for one listener; the first has precedence. ``policies``: names of the listener's
     L7 policies that stand for enhanced services, by position; ``flavor``: names that the load balancer's flavor gives.
     """
-    names = (*policies, *tagged(listener_tags), *tagged(load_balancer_tags), *flavor)
+    names = (*policies, *services_in_tags(listener_tags), *services_in_tags(load_balancer_tags), *flavor)
     return tuple(dict.fromkeys(names))
 
 
-def offered(services: Iterable[EnhancedService]) -> Iterator[str]:
+def usable_services(services: Iterable[EnhancedService]) -> Iterator[str]:
     """Yield the names of services without a problem."""
     return (one.name for one in services if one.name and not one.problem)

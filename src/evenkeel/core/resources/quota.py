@@ -56,7 +56,7 @@ class ProjectQuotas(Value):
         return self.project_id
 
 
-def exceeded(quotas: Quotas, used: Mapping[str, int], wanted: Mapping[str, int]) -> tuple[str, ...]:
+def exceeded_quotas(quotas: Quotas, used: Mapping[str, int], wanted: Mapping[str, int]) -> tuple[str, ...]:
     """Return the titles of the kinds whose quota ``used`` and ``wanted`` together exceed. Pure.
 
     A change that adds nothing is never refused, even where a quota was lowered below the number in use.

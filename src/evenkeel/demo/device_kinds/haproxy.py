@@ -10,12 +10,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evenkeel.demo.configuration import Sections, merged
+from evenkeel.demo.configuration import Sections, merge_sections
 from evenkeel.demo.device_kinds import leftovers
 from evenkeel.demo.device_kinds.daemon import DaemonProbe, member_addresses
 from evenkeel.demo.device_kinds.guard import ProcessGuard
 from evenkeel.demo.processes import ProcessFailed
-from evenkeel.demo.workspace import Workspace, announced
+from evenkeel.demo.workspace import Workspace, file_is_written
 from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
 
@@ -84,9 +84,9 @@ class HaproxySide:
             await asyncio.to_thread(self._prepare)
         file = self._workshop.announcement(f"{PROCESS}.url")
         process = self._workshop.configured(
-            PROCESS, leftovers.DAEMON_MODULE, merged(self._sections(file), self._options)
+            PROCESS, leftovers.DAEMON_MODULE, merge_sections(self._sections(file), self._options)
         )
-        await self._workshop.run(process, announced(file), "its URL")
+        await self._workshop.run(process, file_is_written(file), "its URL")
         self._daemon = DaemonProbe(
             name=self.names[0],
             url=file.read_text().strip(),

@@ -28,13 +28,13 @@ def main() -> int:
     """Wait for the end of the input, then clean up. Exit code 1 if a process could not be stopped."""
     sys.stdin.buffer.read()
     directory, *removed = sys.argv[1:]
-    gone = ended(directory)
+    gone = end_leftovers(directory)
     for path in removed:
         shutil.rmtree(path, ignore_errors=True)
     return 0 if gone else 1
 
 
-def ended(directory: str) -> bool:
+def end_leftovers(directory: str) -> bool:
     """Kill the daemon, terminate its HAProxys, then kill them. False: some still ran after the limit."""
     began = time.monotonic()
     quiet = 0

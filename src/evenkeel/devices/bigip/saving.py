@@ -11,7 +11,7 @@ import structlog
 
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.waiting import ended
+from evenkeel.devices.waiting import cancel_and_wait
 
 log = structlog.get_logger(__name__)
 
@@ -53,7 +53,7 @@ class ConfigSaver:
     async def close(self) -> None:
         """Save unsaved changes, with one attempt of bounded time."""
         if self._task is not None:
-            await ended(self._task)
+            await cancel_and_wait(self._task)
         if not self._dirty:
             return
         try:

@@ -100,7 +100,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
 
     async def changed(self) -> None:
         """Return when a daemon reports a status change since the last :meth:`observe`."""
-        await watching.changed(self._devices, self._names)
+        await watching.wait_for_change(self._devices, self._names)
 
     def forget(self, project_id: ProjectId) -> None:
         """No effect: the driver caches no partition contents, and the daemon itself checks the incarnation under which

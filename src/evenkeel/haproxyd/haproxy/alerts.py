@@ -14,7 +14,7 @@ _EMPTY = ("Error(s) found in configuration file", "Fatal errors found in configu
 def alerts(output: str) -> str:
     """HAProxy's reasons for a refusal, from its output; empty if it gave none."""
     texts = [found[1] for line in _joined(output).splitlines() if (found := _ALERT.match(line.strip()))]
-    useful = [cleaned(text) for text in texts if not text.startswith(_EMPTY)]
+    useful = [without_paths(text) for text in texts if not text.startswith(_EMPTY)]
     return "; ".join(dict.fromkeys(useful))[:WORDS_CHARS_MAX]
 
 
@@ -23,7 +23,7 @@ def _joined(output: str) -> str:
     return output.replace(": \n  ", ": ").replace("\n  ", "; ")
 
 
-def cleaned(text: str) -> str:
+def without_paths(text: str) -> str:
     """A message of HAProxy without the paths in it."""
     found = _PATH.sub(r"\1", _PARSING.sub("", text)).removeprefix("(null)").strip()
     return f"{found.rstrip('.')}: more than memory_max allows" if _MEMORY.search(found) else found

@@ -49,7 +49,7 @@ def certificate_problem(text: str) -> str:
     return ""
 
 
-def trusted(peer: wire.HaproxyPeer, peers: Iterable[wire.HaproxyPeer]) -> str:
+def trusted_ca_certificates(peer: wire.HaproxyPeer, peers: Iterable[wire.HaproxyPeer]) -> str:
     """The CA certificates that a HAProxy with these peers trusts, PEM. Its own is among them, because workers pass
     their stick tables to the next one over the same protocol."""
     return "".join(sorted({one.certificate for one in (peer, *peers)}))

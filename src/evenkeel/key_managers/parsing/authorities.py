@@ -18,7 +18,7 @@ from evenkeel.core.tls.certificates import (
 )
 from evenkeel.key_managers.parsing.bundles import digest_of
 from evenkeel.key_managers.parsing.chains import is_authority, is_self_signed, may_sign_lists
-from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, loaded, pem_of, public_key_of
+from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, load_certificate, pem_of, public_key_of
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 from evenkeel.key_managers.parsing.pem import check_size, split_pem
 
@@ -55,7 +55,7 @@ def authority_bundle(
 def _authority(block: bytes, reference: str, number: int) -> x509.Certificate:
     """One certificate that may issue others, or a self-signed server certificate, which verifies itself."""
     try:
-        certificate = loaded(block)
+        certificate = load_certificate(block)
         public_key_of(certificate)
         if not is_authority(certificate) and not is_self_signed(certificate):
             raise Unusable("It is not an authority's.")

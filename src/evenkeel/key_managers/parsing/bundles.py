@@ -8,7 +8,7 @@ from cryptography import x509
 from evenkeel.core.kit.errors import CertificateTooLarge, CertificateUnreadable, PrivateKeyUnreadable
 from evenkeel.core.tls.certificates import CERTIFICATE_BYTES_MAX, INTERMEDIATES_MAX, CertificateBundle, Secret
 from evenkeel.key_managers.parsing.chains import check_chain, check_signature
-from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, loaded, pem_of, public_key_of
+from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, load_certificate, pem_of, public_key_of
 from evenkeel.key_managers.parsing.keys import check_match, read_private_key, written_out
 from evenkeel.key_managers.parsing.pem import check_size, split_pem
 
@@ -40,7 +40,7 @@ def _certificates(reference: str, blocks: Sequence[bytes]) -> list[x509.Certific
     if len(blocks) > INTERMEDIATES_MAX + 1:
         raise CertificateTooLarge(reference, f"There may be {INTERMEDIATES_MAX} intermediate certificates.")
     try:
-        return [loaded(block) for block in blocks]
+        return [load_certificate(block) for block in blocks]
     except Unusable as error:
         raise CertificateUnreadable(reference, str(error)) from None
 

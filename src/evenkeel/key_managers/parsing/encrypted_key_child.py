@@ -12,11 +12,11 @@ from cryptography.hazmat.primitives.serialization import (
 from evenkeel.key_managers.parsing.child_process import serve
 
 
-def decrypted(pem: bytes, passphrase: bytes) -> bytes:
+def decrypt_key(pem: bytes, passphrase: bytes) -> bytes:
     """The key. Raises one of :data:`evenkeel.key_managers.parsing.foreign.FOREIGN`."""
     key = load_pem_private_key(pem, passphrase, unsafe_skip_rsa_key_validation=True)  # the caller validates it
     return key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
 
 
 if __name__ == "__main__":
-    sys.exit(serve(decrypted))
+    sys.exit(serve(decrypt_key))

@@ -26,7 +26,7 @@ class Unusable(Exception):
     """Why a certificate that can be parsed cannot be used."""
 
 
-def loaded(pem: bytes) -> x509.Certificate:
+def load_certificate(pem: bytes) -> x509.Certificate:
     """The certificate in one PEM block. Raises :class:`Unusable`."""
     try:
         return x509.load_pem_x509_certificate(pem)

@@ -14,13 +14,13 @@ from evenkeel.key_managers.parsing.child_process import serve
 from evenkeel.key_managers.parsing.pkcs12 import Pkcs12Parts
 
 
-def parsed(content: bytes, passphrase: bytes) -> bytes:
+def parse_pkcs12(content: bytes, passphrase: bytes) -> bytes:
     """:class:`Pkcs12Parts`, encoded. Raises one of :data:`evenkeel.key_managers.parsing.foreign.FOREIGN`."""
     return msgspec.msgpack.encode(parts_of(content, passphrase))
 
 
 def parts_of(content: bytes, passphrase: bytes) -> Pkcs12Parts:
-    """The parts of a file. Raises as :func:`parsed`."""
+    """The parts of a file. Raises as :func:`parse_pkcs12`."""
     with warnings.catch_warnings(action="ignore"):  # BER, which older tools write, causes warnings
         try:
             bundle = load_pkcs12(content, passphrase or None)
@@ -52,4 +52,4 @@ def in_order(leaf: x509.Certificate, others: Iterable[x509.Certificate]) -> Iter
 
 
 if __name__ == "__main__":
-    sys.exit(serve(parsed))
+    sys.exit(serve(parse_pkcs12))

@@ -37,7 +37,7 @@ def _mariadb(element: db_now, compiler: Any, **kw: Any) -> str:
     return "CAST(UNIX_TIMESTAMP(SYSDATE(6)) AS DOUBLE)"
 
 
-def reached(
+def is_past(
     time: ColumnElement[float], *, ago_seconds: float = 0.0, far_seconds: float = FAR_SECONDS
 ) -> ColumnElement[bool]:
     """Condition: a stored time is past, by ``ago_seconds``.

@@ -32,7 +32,7 @@ def _mariadb(element: _Variant, compiler: Any, **kw: Any) -> str:
     return str(compiler.process(list(element.clauses)[1], **kw))
 
 
-def joined(column: ColumnElement[str]) -> ColumnElement[str]:
+def join_values(column: ColumnElement[str]) -> ColumnElement[str]:
     """An aggregate: the column's values joined by commas."""
     comma: Any = literal_column("','")  # a string literal would be rendered again at each execution
     return func.aggregate_strings(column, comma)

@@ -32,7 +32,7 @@ from evenkeel.store.writing.revision_lock import (
     change_of,
     changes_of,
     pending,
-    raised,
+    revision_assignments,
     touch_pool,
 )
 from evenkeel.store.writing.revisions import note_revisions
@@ -190,7 +190,9 @@ def _change_all(
     if not locked:
         return ()
     connection.execute(
-        update(_root).where(_root.c.id.in_(roots), _root.c.deleted == false()).ordered_values(*raised().items()),
+        update(_root)
+        .where(_root.c.id.in_(roots), _root.c.deleted == false())
+        .ordered_values(*revision_assignments().items()),
         {"deadline_seconds": deadline_seconds, "new_change": new_change()},
     )
     note_revisions(connection, and_(_root.c.id.in_(roots), _root.c.deleted == false()))

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, and_, delete, exists, insert, literal
 
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.networking.network import DeviceBinding
-from evenkeel.store.engine.clock import reached
+from evenkeel.store.engine.clock import is_past
 from evenkeel.store.networks.claims import AT_ONCE
 from evenkeel.store.networks.places import layout_of
 from evenkeel.store.records import schema
@@ -56,7 +56,7 @@ def binding_of(connection: Connection, claim_id: str) -> DeviceBinding | None:
 def look_for_due(connection: Connection, limit: int) -> Any:
     """Rows that are due, longest due first."""
     return connection.execute(
-        select(_due).where(reached(_due.c.due_at)).order_by(_due.c.due_at).limit(limit)
+        select(_due).where(is_past(_due.c.due_at)).order_by(_due.c.due_at).limit(limit)
     ).fetchall()
 
 
@@ -65,7 +65,7 @@ def take(connection: Connection, due: Any, backoff: Backoff) -> tuple[str, ...]:
     return tuple(row.claim_id for row in take_due(connection, _due, due, backoff))
 
 
-def bound(connection: Connection, claim_id: str, host: str | None) -> None:
+def delete_pending_binding(connection: Connection, claim_id: str, host: str | None) -> None:
     """Delete the pending binding of a port that was bound to ``host``, unless the host has changed meanwhile.
 
     None: the port was not to be bound.

@@ -17,7 +17,7 @@ from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.network import DueClaim, PortClaim
 from evenkeel.store.engine.base import Database
-from evenkeel.store.engine.clock import db_now, reached
+from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import is_halted
@@ -34,7 +34,7 @@ def _unheld(table: Table) -> ColumnElement[bool]:
 
 def _is_due(table: Table) -> tuple[ColumnElement[bool], ...]:
     # a database that may be the wrong one deletes no ports
-    return (_unheld(table), reached(table.c.due_at), not_(is_halted()))
+    return (_unheld(table), is_past(table.c.due_at), not_(is_halted()))
 
 
 class SqlClaims:

@@ -319,7 +319,7 @@ def leftovers(connection: Connection, limit: int) -> tuple[SharedNetwork, ...]:
     return tuple((row.shard_id, row.network_id) for row in connection.execute(unused))
 
 
-def confirmed(connection: Connection, shard_id: ShardId, applied: Mapping[str, int]) -> set[str]:
+def note_confirmed_revisions(connection: Connection, shard_id: ShardId, applied: Mapping[str, int]) -> set[str]:
     """Record confirmed revisions, by network id, and release what is not part of them any more.
 
     Returns the networks whose confirmed revision changed.
@@ -341,7 +341,9 @@ def confirmed(connection: Connection, shard_id: ShardId, applied: Mapping[str, i
     return news
 
 
-def failed(connection: Connection, shard_id: ShardId, reasons: Mapping[str, tuple[int, str]]) -> set[str]:
+def note_refused_revisions(
+    connection: Connection, shard_id: ShardId, reasons: Mapping[str, tuple[int, str]]
+) -> set[str]:
     """Record refused revisions and their reasons, by network id. Returns the networks whose reason changed."""
     news = set()
     for network_id, (revision, reason) in sorted(reasons.items()):

@@ -16,7 +16,7 @@ from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row
 from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.events import record_event
-from evenkeel.store.writing.revision_lock import changes_of, raised
+from evenkeel.store.writing.revision_lock import changes_of, revision_assignments
 from evenkeel.store.writing.revisions import note_revisions
 
 _network = schema.network
@@ -73,7 +73,7 @@ def renew_users(connection: Connection, network_id: str, options: StoreOptions) 
         return ()
     these: ColumnElement[bool] = in_list(_root.c.id, ids)
     connection.execute(
-        update(_root).where(these, _root.c.deleted == false()).ordered_values(*raised().items()),
+        update(_root).where(these, _root.c.deleted == false()).ordered_values(*revision_assignments().items()),
         {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
     )
     note_revisions(connection, and_(these, _root.c.deleted == false()))

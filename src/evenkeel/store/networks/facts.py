@@ -9,7 +9,7 @@ from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.networking.attachment import DueFacts, KnownSubnet
 from evenkeel.core.networking.networks import TUNNELS, MemberHost
 from evenkeel.core.resources.model import Subnet
-from evenkeel.store.engine.clock import db_now, reached
+from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.engine.statements import insert_all_if_absent
@@ -68,7 +68,7 @@ def take_due(connection: Connection, older_seconds: float, limit: int) -> tuple[
 
     Networks without attached devices are deleted.
     """
-    old = reached(_network.c.read_at, ago_seconds=older_seconds)
+    old = is_past(_network.c.read_at, ago_seconds=older_seconds)
     statement = select(_network.c.id, _network.c.read_at).where(old).order_by(_network.c.read_at).limit(limit)
     ids = []
     for row in connection.execute(statement).fetchall():
@@ -93,12 +93,12 @@ def make_due(connection: Connection, agent_id: AgentId, network_ids: Collection[
         .join(agent, (agent.c.environment == shard.c.environment) & (agent.c.group_number == shard.c.group_number))
         .where(agent.c.id == agent_id)
     )
-    not_now = reached(_network.c.read_at, ago_seconds=MOMENT_SECONDS)
+    not_now = is_past(_network.c.read_at, ago_seconds=MOMENT_SECONDS)
     these = in_list(_network.c.id, network_ids), _network.c.id.in_(of_group), not_now
     connection.execute(update(_network).where(*these).values(read_at=LONG_AGO))
 
 
-def unanswered(connection: Connection, network_ids: Collection[str]) -> None:
+def make_facts_due(connection: Connection, network_ids: Collection[str]) -> None:
     """Make networks due to be read again soon."""
     connection.execute(update(_network).where(in_list(_network.c.id, network_ids)).values(read_at=LONG_AGO))
 
@@ -114,7 +114,7 @@ def hosts_unanswered(connection: Connection, members: Mapping[str, Collection[st
         for address in sorted(addresses)
     ]
     insert_all_if_absent(connection, _host, rows)
-    unanswered(connection, members)
+    make_facts_due(connection, members)
 
 
 def _forget(connection: Connection, network_ids: Collection[str]) -> None:

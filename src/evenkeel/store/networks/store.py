@@ -44,7 +44,7 @@ class SqlAttachments:
 
     hosts_unanswered = writing(facts.hosts_unanswered)
 
-    unanswered = writing(facts.unanswered)
+    unanswered = writing(facts.make_facts_due)
 
     take_due_facts = writing(facts.take_due)
 
@@ -65,6 +65,6 @@ class SqlAttachments:
 
     binding_of = querying(bindings.binding_of)
 
-    bound = writing(bindings.bound)
+    bound = writing(bindings.delete_pending_binding)
 
     store_address = writing(attaching.store_address)

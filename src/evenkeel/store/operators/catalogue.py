@@ -36,7 +36,7 @@ from evenkeel.store.records.rows import Kind
 from evenkeel.store.writing.acts import record_act
 
 
-def _kind(cls: Any, title: str, table: Table, key: str = "id") -> Kind:
+def _catalogue_kind(cls: Any, title: str, table: Table, key: str = "id") -> Kind:
     columns = tuple(table.c[name] for name in cls.__struct_fields__)
 
     def build(row: Sequence[Any]) -> Any:
@@ -46,12 +46,12 @@ def _kind(cls: Any, title: str, table: Table, key: str = "id") -> Kind:
 
 
 KINDS: dict[Any, Kind] = {
-    FlavorProfile: _kind(FlavorProfile, "Flavor Profile", schema.flavor_profile),
-    Flavor: _kind(Flavor, "Flavor", schema.flavor),
-    AvailabilityZoneProfile: _kind(
+    FlavorProfile: _catalogue_kind(FlavorProfile, "Flavor Profile", schema.flavor_profile),
+    Flavor: _catalogue_kind(Flavor, "Flavor", schema.flavor),
+    AvailabilityZoneProfile: _catalogue_kind(
         AvailabilityZoneProfile, "Availability Zone Profile", schema.availability_zone_profile
     ),
-    AvailabilityZone: _kind(AvailabilityZone, "Availability Zone", schema.availability_zone, "name"),
+    AvailabilityZone: _catalogue_kind(AvailabilityZone, "Availability Zone", schema.availability_zone, "name"),
 }
 
 

@@ -190,7 +190,7 @@ class SqlOperators:
     subnets = reading(subnets_sql.read_subnets)
 
     async def add_subnet(self, subnet: Subnet) -> Subnet:
-        stored = subnets_sql.named(subnet)
+        stored = subnets_sql.with_name(subnet)
         try:
             await self._db.write(lambda connection: subnets_sql.add_subnet(connection, stored))
         except IntegrityError as error:

@@ -21,7 +21,7 @@ def read_subnets(connection: Connection) -> tuple[Subnet, ...]:
     return tuple(subnet_of(row) for row in rows)
 
 
-def named(subnet: Subnet) -> Subnet:
+def with_name(subnet: Subnet) -> Subnet:
     """The subnet; one without a name is named after its id."""
     return replace(subnet, name=subnet.name or subnet.id)
 

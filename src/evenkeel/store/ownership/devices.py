@@ -72,9 +72,9 @@ def _in_common(call: Register, endpoints: Iterable[str], identities: Mapping[str
     """Common endpoint or identity of the registering agent's devices and the given ones (human-readable); empty if
     none.
     """
-    theirs = {normalised(endpoint) for endpoint in endpoints}
+    theirs = {normalise_endpoint(endpoint) for endpoint in endpoints}
     for endpoint in call.endpoints:
-        if normalised(endpoint) in theirs:
+        if normalise_endpoint(endpoint) in theirs:
             return f"endpoints: {endpoint}"
     known = {identity for identity in identities.values() if identity}
     for endpoint, identity in sorted(call.identities.items()):
@@ -83,7 +83,7 @@ def _in_common(call: Register, endpoints: Iterable[str], identities: Mapping[str
     return ""
 
 
-def normalised(endpoint: str) -> str:
+def normalise_endpoint(endpoint: str) -> str:
     """The canonical form of ``host:port``, ``host`` or a URL of either."""
     text = endpoint.strip().lower().rpartition("://")[2].rstrip("/")
     head, colon, port = text.rpartition(":")

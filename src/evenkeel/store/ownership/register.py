@@ -31,7 +31,7 @@ from evenkeel.store.networks.places import layout_of
 from evenkeel.store.ownership.capacity import note_first_figures
 from evenkeel.store.ownership.devices import CONTRADICTION, check_devices, note_identities
 from evenkeel.store.ownership.former_agents import keep_count, take_count
-from evenkeel.store.ownership.renewing import CONFIRMED, Opened, Renewed, opened, renew
+from evenkeel.store.ownership.renewing import CONFIRMED, Opened, Renewed, opened_sessions, renew
 from evenkeel.store.ownership.sql import FREED, live
 from evenkeel.store.records import schema
 from evenkeel.store.vips.port_changes import bind_group
@@ -74,7 +74,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
         environment=call.environment,
         agent_id=call.agent_id,
     )
-    return opened(connection, [Renewed(call.agent_id, started, call.seen)], ttl_seconds)[0]
+    return opened_sessions(connection, [Renewed(call.agent_id, started, call.seen)], ttl_seconds)[0]
 
 
 # -- checks

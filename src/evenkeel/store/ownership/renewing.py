@@ -60,7 +60,7 @@ class Renewed(NamedTuple):
     seen: ConfirmedState | None
 
 
-def opened(connection: Connection, renewed: Sequence[Renewed], ttl_seconds: float) -> list[Opened]:
+def opened_sessions(connection: Connection, renewed: Sequence[Renewed], ttl_seconds: float) -> list[Opened]:
     """Answers to keepalives. At most three statements, and only if a change was confirmed to an agent lately."""
     states = [
         SessionState(
@@ -100,7 +100,7 @@ def renew(
         connection, sorted(newest.values(), key=lambda each: each.call.agent_id), ttl_seconds, skips_locked
     )
     found = [Renewed(newest[key].call.agent_id, row, newest[key].call.seen) for key, row in rows.items()]
-    answers = dict(zip(rows, opened(connection, found, ttl_seconds), strict=True))
+    answers = dict(zip(rows, opened_sessions(connection, found, ttl_seconds), strict=True))
     return [answers.get((each.call.agent_id, each.call.session_id)) for each in arrived]
 
 

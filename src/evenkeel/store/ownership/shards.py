@@ -111,7 +111,9 @@ def _work(connection: Connection, mine: ColumnElement[bool], work_limit: int) ->
     return work
 
 
-def owned(connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int) -> Any:
+def lock_owned_shard(
+    connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
+) -> Any:
     """The shard's row, locked, if the agent acts for it at that epoch in that session; else None."""
     return connection.execute(
         select(_shard)
@@ -129,7 +131,7 @@ def release(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
 ) -> ShardOwner | None:
     """Free the shard, or hand it over and return its new owner. Raises :class:`SessionLost`."""
-    shard = owned(connection, agent_id, session_id, shard_id, epoch)
+    shard = lock_owned_shard(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:
         if not connection.scalar(select(is_of(agent_id, session_id))):
             raise session_lost(agent_id)
@@ -167,7 +169,7 @@ def raise_epoch(
     """Raise the epoch above ``seen_epoch``; False if the agent does not own the shard, None if there is no higher
     epoch.
     """
-    shard = owned(connection, agent_id, session_id, shard_id, epoch)
+    shard = lock_owned_shard(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:
         return False
     new_epoch = next_epoch(epoch, seen_epoch)

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, select
 
 from evenkeel.core.resources.model import LoadBalancer, Pool
-from evenkeel.store.engine.variants import group_concat, joined, variant
+from evenkeel.store.engine.variants import group_concat, join_values, variant
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind, load_balancer_of, pool_of
 
@@ -70,7 +70,7 @@ def _ids(kind: Kind, parent: Column[Any]) -> ColumnElement[str]:
         order.insert(0, table.c.position)
     # the aggregate keeps the subquery's order; SQLite before 3.44 has no other way
     children = select(table.c.id).where(parent == kind.table.c.id).order_by(*order).correlate(kind.table).subquery()
-    ids = select(joined(children.c.id)).correlate(kind.table).scalar_subquery()
+    ids = select(join_values(children.c.id)).correlate(kind.table).scalar_subquery()
     # MariaDB ignores the order of a subquery, and its subqueries in FROM cannot refer to outer tables
     in_order = select(group_concat(table.c.id, *order)).where(parent == kind.table.c.id)
     return variant(ids, mariadb=in_order.correlate(kind.table).scalar_subquery())

@@ -132,12 +132,12 @@ def _read(connection: Connection, name: str) -> Row[Any] | None:
             _table.c.counted_at,
             _table.c.kept_seconds,
             (db_now() - _table.c.counted_at).label("age_seconds"),
-            _is_claimed().label("is_claimed"),
+            _is_count_claimed().label("is_claimed"),
         ).where(_table.c.name == name)
     ).first()
 
 
-def _is_claimed() -> ColumnElement[bool]:
+def _is_count_claimed() -> ColumnElement[bool]:
     # a claim further away was made before the database's clock was set back
     return _table.c.claimed_until.between(db_now(), db_now() + CLAIM_SECONDS)
 
@@ -145,7 +145,7 @@ def _is_claimed() -> ColumnElement[bool]:
 def _claim(connection: Connection, name: str, counted_at: float) -> bool:
     claimed = (
         update(_table)
-        .where(_table.c.name == name, _table.c.counted_at == counted_at, ~_is_claimed())
+        .where(_table.c.name == name, _table.c.counted_at == counted_at, ~_is_count_claimed())
         .values(claimed_until=db_now() + CLAIM_SECONDS)
     )
     return connection.execute(claimed).rowcount == 1

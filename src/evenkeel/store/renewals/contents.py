@@ -11,14 +11,14 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, false, select, u
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, DueCertificate
-from evenkeel.store.engine.clock import db_now, reached
+from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.writing.certificates import content_columns
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.events import record_event
-from evenkeel.store.writing.revision_lock import changes_of, raised
+from evenkeel.store.writing.revision_lock import changes_of, revision_assignments
 from evenkeel.store.writing.revisions import note_revisions
 
 _certificate = schema.certificate
@@ -35,7 +35,7 @@ def in_use() -> ColumnElement[bool]:
 
 def _is_due(options: StoreOptions) -> tuple[ColumnElement[bool], ...]:
     far_seconds = 2 * options.certificate_refresh_seconds
-    return reached(_certificate.c.next_check_at, far_seconds=far_seconds), in_use()
+    return is_past(_certificate.c.next_check_at, far_seconds=far_seconds), in_use()
 
 
 def read_due(connection: Connection, limit: int, options: StoreOptions) -> list[str]:
@@ -121,7 +121,9 @@ def _lock_users(connection: Connection, id_: str) -> list[LoadBalancerId]:
 def _raise_revisions(connection: Connection, ids: Sequence[LoadBalancerId], options: StoreOptions) -> None:
     if ids:
         connection.execute(
-            update(_root).where(in_list(_root.c.id, ids), _root.c.deleted == false()).ordered_values(*raised().items()),
+            update(_root)
+            .where(in_list(_root.c.id, ids), _root.c.deleted == false())
+            .ordered_values(*revision_assignments().items()),
             {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
         )
         note_revisions(connection, and_(in_list(_root.c.id, ids), _root.c.deleted == false()))

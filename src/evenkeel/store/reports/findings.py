@@ -22,7 +22,7 @@ from evenkeel.store.ownership.device_titles import read_device_titles
 from evenkeel.store.ownership.sql import shard_title
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NO_NETWORK
-from evenkeel.store.reports.observed import locked_group, observed_group
+from evenkeel.store.reports.observed import lock_observed_group, observed_group
 from evenkeel.store.reports.operating import changed_at, set_operating
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
@@ -80,16 +80,16 @@ def read_expected(connection: Connection, report: ReportStatus, limit: int) -> R
 
 def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck, ...]:
     """Record load balancers that are absent or back; returns the agents that must check again."""
-    group = locked_group(connection, report)
+    group = lock_observed_group(connection, report)
     if group is None:
         return ()
     looks: list[Recheck] = []
     events: list[EventRow] = []
     amiss = {*report.absent, *report.changed, *report.lacking}
     for ids in batches(sorted(amiss)):
-        rows = _found(connection, group, ids)
+        rows = _read_expected_with_owners(connection, group, ids)
         events += _show_absent(connection, group, [row for row in rows if row.id in set(report.absent)])
-        looks += _looks(rows, complete={*report.absent, *report.lacking})
+        looks += _requested_rechecks(rows, complete={*report.absent, *report.lacking})
     for ids in batches(sorted(set(report.present))):
         events += _show_present(connection, group, ids)
     if report.renewed:
@@ -101,7 +101,7 @@ def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck
     return tuple(looks)
 
 
-def _found(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[Any]:
+def _read_expected_with_owners(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[Any]:
     """The load balancers of the group that are expected on its devices, with the owners of their shards.
 
     Owners without a live session are included: an agent's session may revive, and its queue keeps the hint.
@@ -131,7 +131,7 @@ def _found(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[A
     ).all()
 
 
-def _looks(rows: Iterable[Any], *, complete: set[str]) -> list[Recheck]:
+def _requested_rechecks(rows: Iterable[Any], *, complete: set[str]) -> list[Recheck]:
     """Checks to request from the owners of load balancers.
 
     Load balancers with a pending change are left out unless they are absent, because their owner applies them anyway.
@@ -165,7 +165,7 @@ def _show_absent(connection: Connection, group: Any, rows: Sequence[Any]) -> lis
 
 
 def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> list[EventRow]:
-    rows = [row for row in _found(connection, group, ids) if row.operating_reason == ABSENT_REASON]
+    rows = [row for row in _read_expected_with_owners(connection, group, ids) if row.operating_reason == ABSENT_REASON]
     if not rows:
         return []
     connection.execute(

@@ -58,7 +58,7 @@ OBSERVED_TABLES: dict[str, Table] = {
 
 def record_observed(connection: Connection, report: ReportStatus) -> ReportReceipt:
     """Write operating statuses and statistics, a constant number of statements."""
-    group = locked_group(connection, report)
+    group = lock_observed_group(connection, report)
     if group is None:
         return ReportReceipt(stale=True)
     for kind, statement in _SET_STATUS.items():
@@ -83,7 +83,7 @@ def observed_group(connection: Connection, report: ReportStatus) -> Any:
     return connection.execute(_observed_by(report)).first()
 
 
-def locked_group(connection: Connection, report: ReportStatus) -> Any:
+def lock_observed_group(connection: Connection, report: ReportStatus) -> Any:
     """The observed group, see :func:`observed_group`, locked until the end of the writing transaction.
 
     Raises :class:`CallRefused` for a report that arrives after a newer one.

@@ -17,7 +17,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches, insert_if_absent
 from evenkeel.store.records import schema
-from evenkeel.store.reports.observed import locked_group
+from evenkeel.store.reports.observed import lock_observed_group
 
 SEEN_SECONDS = 3600.0
 """Time after which an orphan that was not reported again counts as gone."""
@@ -33,7 +33,7 @@ def note_tenants(connection: Connection, report: ReportStatus) -> None:
 
     A constant number of statements, and one for each new orphan.
     """
-    group = locked_group(connection, report)
+    group = lock_observed_group(connection, report)
     if group is None:
         return
     here = (_orphan.c.environment == group.environment, _orphan.c.group_number == group.group_number)

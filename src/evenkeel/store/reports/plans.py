@@ -3,7 +3,7 @@
 import msgspec
 from sqlalchemy import Connection, update
 
-from evenkeel.core.devices.plans import PlanAnswer, bounded
+from evenkeel.core.devices.plans import PlanAnswer, limit_plans
 from evenkeel.core.protocol.messages import ReportPlan
 from evenkeel.store.ownership.services import check_owner
 from evenkeel.store.records import schema
@@ -16,7 +16,7 @@ _inquiry = schema.plan_inquiry
 def record_plan(connection: Connection, report: ReportPlan) -> None:
     """Store the answer where the inquiry is. Raises :class:`SessionLost` unless the agent owns the shard."""
     check_owner(connection, report.agent_id, report.session_id, report.shard_id, report.epoch)
-    answer = PlanAnswer(devices=bounded(report.devices), problem=report.problem[:PROBLEM_CHARACTERS_MAX])
+    answer = PlanAnswer(devices=limit_plans(report.devices), problem=report.problem[:PROBLEM_CHARACTERS_MAX])
     connection.execute(
         update(_inquiry)
         .where(_inquiry.c.id == report.inquiry_id, _inquiry.c.shard_id == report.shard_id)

@@ -20,7 +20,7 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
 from evenkeel.store.engine.inserting import Rows, insert_together
-from evenkeel.store.engine.variants import joined
+from evenkeel.store.engine.variants import join_values
 from evenkeel.store.networks.claims import borrow, hold
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.shard_with_capacity import PROJECT_ID, shard_in, shards_with_capacity
@@ -32,7 +32,7 @@ from evenkeel.store.vips.selection import candidates, free_address
 from evenkeel.store.writing.certificates import add_uses
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.conflicts import check_tree
-from evenkeel.store.writing.quota_check import check_quota, has_quota, made
+from evenkeel.store.writing.quota_check import check_quota, count_new_objects, has_quota
 from evenkeel.store.writing.revision_lock import Locked
 from evenkeel.store.writing.revisions import revision_rows
 from evenkeel.store.writing.shared_monitor_lock import resolve_shared_monitor
@@ -69,11 +69,11 @@ def _create(
 ) -> Change:
     root = tree.load_balancer
     rows = (root, *tree.listeners, *tree.pools, *tree.members, *tree.l7policies, *tree.l7rules)
-    check_limits(root.id, options.load_balancer_limits, {}, made(rows))
+    check_limits(root.id, options.load_balancer_limits, {}, count_new_objects(rows))
     # before all other locks: shared monitors are locked first
     monitors = [resolve_shared_monitor(connection, row, root.project_id) for row in tree.health_monitors]
     tree = replace(tree, health_monitors=tuple(monitors))
-    wanted = made((*rows, *tree.health_monitors))
+    wanted = count_new_objects((*rows, *tree.health_monitors))
     plans = () if plan is None else (plan, *plan.additional)
     some = {each.subnet_id: candidates(each, random) for each in plans if each.address is None}
     around = _look_around(connection, root, plan, list(chain(*some.values())))
@@ -127,7 +127,7 @@ def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> boo
 
 
 _TAKEN_OF_SOME = HELD_OF_SOME.subquery()
-_HELD = select(joined(_TAKEN_OF_SOME.c.address)).scalar_subquery()
+_HELD = select(join_values(_TAKEN_OF_SOME.c.address)).scalar_subquery()
 
 
 _AROUND = shards_with_capacity(db_now().label("now"), _HELD.label("held"), has_quota(PROJECT_ID))

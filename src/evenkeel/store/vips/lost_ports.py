@@ -14,7 +14,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.names import titled
 from evenkeel.core.networking.network import DuePort, VipPortId, octavia_port
 from evenkeel.store.engine.base import Database
-from evenkeel.store.engine.clock import db_now, reached
+from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.operations import writing
 from evenkeel.store.engine.statements import insert_if_absent
@@ -187,7 +187,7 @@ class SqlLostPorts:
         self._db = database
 
     async def take_ports_to_look_for(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
-        due = (_search.c.reached != COMPLETE) | reached(_search.c.begun_at, ago_seconds=older_seconds)
+        due = (_search.c.reached != COMPLETE) | is_past(_search.c.begun_at, ago_seconds=older_seconds)
         statement = select(_search.c.reached, _search.c.begun_at, due.label("due")).where(_search.c.name == SEARCH)
         found = await self._db.query(lambda connection: connection.execute(statement).first())
         if found is None:

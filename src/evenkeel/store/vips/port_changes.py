@@ -32,7 +32,7 @@ from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.networking.network import DuePort, LostPort, PortOptions, mark_of, octavia_port
 from evenkeel.store.engine.base import Database
-from evenkeel.store.engine.clock import db_now, reached
+from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.networks.bindings import bind_again
 from evenkeel.store.networks.claims import AT_ONCE
 from evenkeel.store.networks.places import layout_of
@@ -106,7 +106,7 @@ class SqlPortChanges:
         return bool(await self._db.write(lambda connection: connection.execute(statement).rowcount))
 
     async def take_due_ports(self, *, limit: int, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
-        statement = select(_change).where(reached(_change.c.due_at)).order_by(_change.c.due_at).limit(limit)
+        statement = select(_change).where(is_past(_change.c.due_at)).order_by(_change.c.due_at).limit(limit)
         due = await self._db.query(lambda connection: connection.execute(statement).fetchall())
         if not due:
             return ()

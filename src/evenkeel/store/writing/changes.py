@@ -10,11 +10,11 @@ _root = schema.load_balancer
 
 
 def new_change() -> str:
-    """A new change id: the parameter ``new_change`` of :func:`marked`."""
+    """A new change id: the parameter ``new_change`` of :func:`change_assignments`."""
     return new_change_id()
 
 
-def marked() -> dict[str, ColumnElement[str]]:
+def change_assignments() -> dict[str, ColumnElement[str]]:
     """Assignments for a statement that raises the revision; they come before the revision, because MariaDB evaluates
     from left to right.
     """

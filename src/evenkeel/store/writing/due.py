@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Connection, Table, update
 
 from evenkeel.core.kit.backoff import Backoff
-from evenkeel.store.engine.clock import db_now, reached
+from evenkeel.store.engine.clock import db_now, is_past
 
 
 def key_of(table: Table) -> Column[str]:
@@ -29,7 +29,7 @@ def take_due(
         attempts = row.attempts + 1
         statement = (
             update(table)
-            .where(key == row._mapping[key], *conditions, reached(table.c.due_at), table.c.attempts == row.attempts)
+            .where(key == row._mapping[key], *conditions, is_past(table.c.due_at), table.c.attempts == row.attempts)
             .values(attempts=attempts, due_at=db_now() + backoff.nominal_seconds(attempts))
         )
         if connection.execute(statement).rowcount:

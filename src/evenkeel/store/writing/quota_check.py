@@ -21,7 +21,7 @@ from evenkeel.core.kit.errors import QuotaMet
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.limits import LoadBalancerLimits, check_limits, growing
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
-from evenkeel.core.resources.quota import TITLES, Quotas, exceeded
+from evenkeel.core.resources.quota import TITLES, Quotas, exceeded_quotas
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
@@ -59,7 +59,7 @@ def has_quota(project_id: ColumnElement[str]) -> ColumnElement[bool]:
     return exists().where(_quota.c.project_id == project_id).correlate_except(_quota).label("has_quota")
 
 
-def made(rows: Iterable[Any]) -> Counter[str]:
+def count_new_objects(rows: Iterable[Any]) -> Counter[str]:
     """The number of objects of each kind; a shared monitor was counted when it was created."""
     return Counter(
         QUOTA_OF[type(row)] for row in rows if not (isinstance(row, HealthMonitor) and row.shared_monitor_id)
@@ -98,7 +98,7 @@ def check_quota(
         return
     parameters = {"quota_project_id": project_id, "holder_id": holder.load_balancer_id if holder else ""}
     used = connection.execute(_counts(names, below), parameters).one()
-    if met := exceeded(quotas, dict(zip(names, used[: len(names)], strict=True)), wanted):
+    if met := exceeded_quotas(quotas, dict(zip(names, used[: len(names)], strict=True)), wanted):
         raise QuotaMet(met)
     if holder is not None:
         held = dict(zip(below, used[len(names) :], strict=True))

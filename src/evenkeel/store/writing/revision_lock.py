@@ -37,7 +37,7 @@ from evenkeel.store.engine.in_list import storable
 from evenkeel.store.engine.returning import UpdateReturning, returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind
-from evenkeel.store.writing.changes import marked, new_change
+from evenkeel.store.writing.changes import change_assignments, new_change
 from evenkeel.store.writing.quota_check import has_quota
 from evenkeel.store.writing.revisions import note_revision
 
@@ -150,7 +150,7 @@ def _raise_revision(
     given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
     is_root = _is_root_of(kind, parented)
     statement = update(_root).where(is_root, _root.c.deleted == false())
-    statement = statement.ordered_values(*(raised() | given).items())
+    statement = statement.ordered_values(*(revision_assignments() | given).items())
     if scoped:
         statement = statement.where(_root.c.project_id == bindparam("target_project_id"))
     if strict is not None:
@@ -159,12 +159,12 @@ def _raise_revision(
     return returning(statement, *LOAD_BALANCER.columns, db_now().label("now"), has_quota(_PROJECT), by=is_root)
 
 
-def raised() -> dict[str, Any]:
+def revision_assignments() -> dict[str, Any]:
     """The columns that a write sets in the load balancer, in this order; parameters ``deadline_seconds`` and
     ``new_change``."""
     unplaced = _root.c.shard_id.is_(None)
     return {
-        **marked(),
+        **change_assignments(),
         "revision": _root.c.revision + 1,
         "provisioning_status": case((_root.c.applied_revision == 0, PENDING_CREATE), else_=PENDING_UPDATE),
         # the reason why it is not placed stays until it is

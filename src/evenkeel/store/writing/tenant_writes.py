@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from evenkeel.core.resources.model import Child
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.writing import quota_check, revision_lock
-from evenkeel.store.writing.quota_check import Holder, made
+from evenkeel.store.writing.quota_check import Holder, count_new_objects
 from evenkeel.store.writing.revision_lock import AcceptedStatuses, Locked, Mutable, Target, refuse
 
 
@@ -50,7 +50,7 @@ class TenantWrites:
 
         Raises :class:`QuotaMet` or :class:`LimitMet`.
         """
-        self.check_growth(connection, locked, made(rows))
+        self.check_growth(connection, locked, count_new_objects(rows))
 
     def check_growth(self, connection: Connection, locked: Locked, more: Mapping[str, int]) -> None:
         """Check quotas and limits for ``more`` objects of each kind. See :meth:`check_quota`."""

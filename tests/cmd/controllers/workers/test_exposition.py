@@ -5,7 +5,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as read_plain
 
-from evenkeel.cmd.controllers.workers.exposition import exposition, joined
+from evenkeel.cmd.controllers.workers.exposition import exposition, merge_expositions
 
 OPENMETRICS = "application/openmetrics-text;version=1.0.0"
 
@@ -22,7 +22,7 @@ def a_process(number: int) -> CollectorRegistry:
 @pytest.mark.parametrize(("accept", "read"), [("", read_plain), (OPENMETRICS, read_openmetrics)])
 def test_each_family_is_there_once_with_the_samples_of_all(accept: str, read: object) -> None:
     texts = [exposition(a_process(number), str(number), accept) for number in (1, 2)]
-    text = joined([*texts, b""]).decode()
+    text = merge_expositions([*texts, b""]).decode()
     assert text.count("# TYPE seconds histogram") == 1
     families = {family.name: family for family in read(text)}  # type: ignore[operator]
     counted = {s.labels["worker"]: s.value for s in families["requests"].samples if s.name == "requests_total"}
@@ -36,4 +36,4 @@ def test_a_label_that_a_sample_has_already_stays() -> None:
 
 
 def test_of_no_process_there_is_nothing() -> None:
-    assert joined([]) == b""
+    assert merge_expositions([]) == b""

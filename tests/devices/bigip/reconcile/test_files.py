@@ -19,7 +19,7 @@ from evenkeel.devices.bigip.objects import (
     RenderedObjects,
     Verb,
 )
-from evenkeel.devices.bigip.reconcile.files import referred, with_files
+from evenkeel.devices.bigip.reconcile.files import referenced_file_names, with_files
 from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, plan
 from evenkeel.devices.bigip.render.load_balancer import render
 from tests.devices.bigip.certificates import authority, certificate, revocation_list, tls_listener, tls_service
@@ -214,8 +214,8 @@ def test_files_exist_before_they_are_referred_to_and_only_those(
         observed = after(observed, [step])
         if step.verb is not Verb.DELETE:  # nothing is named before it is there
             body = {step.key: step.body}
-            assert referred(body, PARTITION) <= files(observed)
-    used = referred({key: item.attributes for key, item in observed.items()}, PARTITION)
+            assert referenced_file_names(body, PARTITION) <= files(observed)
+    used = referenced_file_names({key: item.attributes for key, item in observed.items()}, PARTITION)
     assert used <= files(observed)
     if not held:
         assert not todo.problems and files(observed) == used

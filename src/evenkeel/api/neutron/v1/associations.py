@@ -6,7 +6,7 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal
-from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, POOLS, found, one
+from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, POOLS, one, read_object
 from evenkeel.api.neutron.v1.requests import V1AssociationBody
 from evenkeel.api.neutron.v1.views import V1NothingView
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
@@ -18,7 +18,7 @@ from evenkeel.core.resources.pool_rooted import RootedPool, SharedMonitor
 
 async def usable(services: Services, call: Call, monitor_id: str) -> SharedMonitor:
     """Return a monitor that pools may share. Raises :class:`NotFound`, :class:`NeutronRefusal`."""
-    monitor: SharedMonitor = await found(services, call, HEALTH_MONITORS, monitor_id)
+    monitor: SharedMonitor = await read_object(services, call, HEALTH_MONITORS, monitor_id)
     if monitor.in_pool:
         raise NeutronRefusal(
             409,
@@ -62,7 +62,7 @@ async def create(services: Services, call: Call, body: V1AssociationBody) -> Ans
 
 async def show(services: Services, call: Call) -> Answer:
     """Handle GET /pools/{id}/health_monitors/{id}: show the monitor, if the pool has it."""
-    pool = await found(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
+    pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     monitor_id = object_id(call, HEALTH_MONITORS.title)
     _checked(pool, monitor_id)
     return await one(services, call, HEALTH_MONITORS, monitor_id)
@@ -70,7 +70,7 @@ async def show(services: Services, call: Call) -> Answer:
 
 async def delete(services: Services, call: Call) -> Answer:
     """Handle DELETE /pools/{id}/health_monitors/{id}; answers 204. Deletes a monitor that was made in the pool."""
-    pool = await found(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
+    pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     has = _checked(pool, object_id(call, HEALTH_MONITORS.title))
     await services.accepted(await services.tenants.delete_child(HealthMonitor, has.id, project_id=call.caller.scope))
     return NO_CONTENT

@@ -13,7 +13,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
-from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, found, one
+from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, one, read_object
 from evenkeel.api.neutron.v1.requests import (
     V1HealthMonitorChange,
     V1HealthMonitorChangeBody,
@@ -89,7 +89,7 @@ def _check_times(row: SharedMonitor) -> None:
 
 async def change(services: Services, call: Call, body: V1HealthMonitorChangeBody) -> Answer:
     """Handle PUT /health_monitors/{id}: change the monitor in all associated pools."""
-    row: SharedMonitor = await found(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
+    row: SharedMonitor = await read_object(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
     changes = _changes(body.health_monitor, row)
     if row.in_pool:
         if changes.keys() & {"delay", "timeout"}:
@@ -121,7 +121,7 @@ async def _check_possible(services: Services, after: SharedMonitor) -> None:
 
 async def delete(services: Services, call: Call) -> Answer:
     """Handle DELETE /health_monitors/{id}; answers 204. Refused while the monitor has associations."""
-    row: SharedMonitor = await found(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
+    row: SharedMonitor = await read_object(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
     if row.in_pool:
         raise NeutronRefusal(
             409, "HealthMonitorInUse", f"Health monitor {row.id} is still in use by pool {row.uses[0].pool_id}."

@@ -8,7 +8,7 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call, as_bool
 from evenkeel.api.http.lists import Filters, as_address, as_integer, as_text
 from evenkeel.api.http.routing import Handler
-from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
+from evenkeel.api.neutron.lists import page_body, page_of, parse_list, select_fields
 from evenkeel.api.neutron.v1 import showing
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.lists import ListQuery, Page
@@ -139,7 +139,7 @@ HEALTH_MONITORS = Collection(
 )
 
 
-async def found(services: Services, call: Call, collection: Collection, given_id: str) -> Any:
+async def read_object(services: Services, call: Call, collection: Collection, given_id: str) -> Any:
     """Read one object of a collection. Raises :class:`NotFound`."""
     query = ListQuery(filters={"id": (given_id,)}, project_id=call.caller.scope, limit=1)
     page = await collection.read(services, query)
@@ -150,15 +150,17 @@ async def found(services: Services, call: Call, collection: Collection, given_id
 
 async def one(services: Services, call: Call, collection: Collection, given_id: str, status: int = 200) -> Answer:
     """Build the response with one object in its present state, wrapped."""
-    return json_answer({collection.name: collection.view(await found(services, call, collection, given_id))}, status)
+    return json_answer(
+        {collection.name: collection.view(await read_object(services, call, collection, given_id))}, status
+    )
 
 
 def show(collection: Collection) -> Handler:
     """Return the handler that shows one object."""
 
     async def handle(services: Services, call: Call) -> Answer:
-        row = await found(services, call, collection, object_id(call, collection.title))
-        return json_answer({collection.name: shown(collection.view(row), call.values("fields"))})
+        row = await read_object(services, call, collection, object_id(call, collection.title))
+        return json_answer({collection.name: select_fields(collection.view(row), call.values("fields"))})
 
     return handle
 
@@ -175,6 +177,6 @@ def list_of(collection: Collection, read: Callable[[Services, Call, ListQuery], 
         wanted = parse_list(call, collection.filters, services.limits)
         page = await page_of(call, wanted, lambda query: read(services, call, query))
         views = [collection.view(row) for row in page.items]
-        return json_answer(listed(call, collection.plural, views, wanted, page))
+        return json_answer(page_body(call, collection.plural, views, wanted, page))
 
     return handle

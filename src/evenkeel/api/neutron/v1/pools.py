@@ -14,7 +14,7 @@ from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal
 from evenkeel.api.neutron.v1.associations import check_fit, usable
-from evenkeel.api.neutron.v1.lists import POOLS, found, one
+from evenkeel.api.neutron.v1.lists import POOLS, one, read_object
 from evenkeel.api.neutron.v1.requests import V1PoolChangeBody, V1PoolNew, V1PoolNewBody
 from evenkeel.api.neutron.v1.showing import statistics_view
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
@@ -88,7 +88,7 @@ def _in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthMonitor:
 async def change(services: Services, call: Call, body: V1PoolChangeBody) -> Answer:
     """Handle PUT /pools/{id}."""
     wanted = body.pool
-    pool: RootedPool = await found(services, call, POOLS, object_id(call, POOLS.title))
+    pool: RootedPool = await read_object(services, call, POOLS, object_id(call, POOLS.title))
     given: dict[str, Any] = {
         "name": wanted.name,
         "description": wanted.description,

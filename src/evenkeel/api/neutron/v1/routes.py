@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import defstruct
 
-from evenkeel.api.common.linking import wrapped
+from evenkeel.api.common.linking import single_object_type
 from evenkeel.api.http.routing import Handler, Operation, RouteMap
 from evenkeel.api.neutron.agents import NeutronAgentView
 from evenkeel.api.neutron.lists import FIELDS_PARAMETER, LIST_PARAMETERS
@@ -13,10 +13,10 @@ from evenkeel.api.neutron.v1 import agents, associations, health_monitors, lists
 from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, MEMBERS, POOLS, VIPS, Collection
 from evenkeel.api.neutron.v1.names import PREFIX, V1
 from evenkeel.api.neutron.v2.routes import ERRORS, page_type
-from evenkeel.api.policy.names import octavia, own
+from evenkeel.api.policy.names import octavia_rule, own_rule
 
 
-def _reading(collection: Collection, view: type[Any]) -> tuple[Operation, ...]:
+def _read_operations(collection: Collection, view: type[Any]) -> tuple[Operation, ...]:
     """Declare the routes to list and show objects of a collection."""
     return (
         Operation(
@@ -24,7 +24,7 @@ def _reading(collection: Collection, view: type[Any]) -> tuple[Operation, ...]:
             path=f"/{collection.plural}",
             handle=lists.listing(collection),
             summary=f"List {collection.plural}",
-            rule=octavia(collection.rule, "get_all"),
+            rule=octavia_rule(collection.rule, "get_all"),
             answer=page_type(collection.plural, view),
             partial=view,
             parameters=LIST_PARAMETERS,
@@ -35,7 +35,7 @@ def _reading(collection: Collection, view: type[Any]) -> tuple[Operation, ...]:
             path=f"/{collection.plural}/{{id}}",
             handle=lists.show(collection),
             summary=f"Show a {collection.name}",
-            rule=octavia(collection.rule, "get_one"),
+            rule=octavia_rule(collection.rule, "get_one"),
             answer=defstruct(f"{view.__name__}Chosen", [(collection.name, view)], kw_only=True),
             partial=view,
             parameters=(FIELDS_PARAMETER,),
@@ -44,7 +44,7 @@ def _reading(collection: Collection, view: type[Any]) -> tuple[Operation, ...]:
     )
 
 
-def _writing(
+def _write_operations(
     collection: Collection,
     view: type[Any],
     create: tuple[Handler, type[Any]],
@@ -52,14 +52,14 @@ def _writing(
     delete: Handler,
 ) -> tuple[Operation, ...]:
     """Declare the routes to create, change and delete objects of a collection."""
-    one = wrapped(collection.name, view)
+    one = single_object_type(collection.name, view)
     return (
         Operation(
             method="POST",
             path=f"/{collection.plural}",
             handle=create[0],
             summary=f"Create a {collection.name}",
-            rule=octavia(collection.rule, "post"),
+            rule=octavia_rule(collection.rule, "post"),
             body=create[1],
             answer=one,
             status=201,
@@ -70,7 +70,7 @@ def _writing(
             path=f"/{collection.plural}/{{id}}",
             handle=change[0],
             summary=f"Change a {collection.name}",
-            rule=octavia(collection.rule, "put"),
+            rule=octavia_rule(collection.rule, "put"),
             body=change[1],
             answer=one,
             errors=ERRORS,
@@ -80,7 +80,7 @@ def _writing(
             path=f"/{collection.plural}/{{id}}",
             handle=delete,
             summary=f"Delete a {collection.name}",
-            rule=octavia(collection.rule, "delete"),
+            rule=octavia_rule(collection.rule, "delete"),
             status=204,
             errors=(404, 409),
         ),
@@ -88,32 +88,32 @@ def _writing(
 
 
 OBJECT_ROUTES = (
-    *_reading(VIPS, views.V1VipView),
-    *_writing(
+    *_read_operations(VIPS, views.V1VipView),
+    *_write_operations(
         VIPS,
         views.V1VipView,
         (vips.create, requests.V1VipNewBody),
         (vips.change, requests.V1VipChangeBody),
         vips.delete,
     ),
-    *_reading(POOLS, views.V1PoolView),
-    *_writing(
+    *_read_operations(POOLS, views.V1PoolView),
+    *_write_operations(
         POOLS,
         views.V1PoolView,
         (pools.create, requests.V1PoolNewBody),
         (pools.change, requests.V1PoolChangeBody),
         pools.delete,
     ),
-    *_reading(MEMBERS, views.V1MemberView),
-    *_writing(
+    *_read_operations(MEMBERS, views.V1MemberView),
+    *_write_operations(
         MEMBERS,
         views.V1MemberView,
         (members.create, requests.V1MemberNewBody),
         (members.change, requests.V1MemberChangeBody),
         members.delete,
     ),
-    *_reading(HEALTH_MONITORS, views.V1HealthMonitorView),
-    *_writing(
+    *_read_operations(HEALTH_MONITORS, views.V1HealthMonitorView),
+    *_write_operations(
         HEALTH_MONITORS,
         views.V1HealthMonitorView,
         (health_monitors.create, requests.V1HealthMonitorNewBody),
@@ -130,9 +130,9 @@ POOL_ROUTES = (
         path=_ASSOCIATIONS,
         handle=associations.create,
         summary="Associate a health monitor with a pool",
-        rule=octavia("healthmonitor", "post"),
+        rule=octavia_rule("healthmonitor", "post"),
         body=requests.V1AssociationBody,
-        answer=wrapped("health_monitor", views.V1NothingView),
+        answer=single_object_type("health_monitor", views.V1NothingView),
         status=201,
         errors=ERRORS,
     ),
@@ -141,8 +141,8 @@ POOL_ROUTES = (
         path=f"{_ASSOCIATIONS}/{{id}}",
         handle=associations.show,
         summary="Show a health monitor of a pool",
-        rule=octavia("healthmonitor", "get_one"),
-        answer=wrapped("health_monitor", views.V1HealthMonitorView),
+        rule=octavia_rule("healthmonitor", "get_one"),
+        answer=single_object_type("health_monitor", views.V1HealthMonitorView),
         errors=(404,),
     ),
     Operation(
@@ -150,7 +150,7 @@ POOL_ROUTES = (
         path=f"{_ASSOCIATIONS}/{{id}}",
         handle=associations.delete,
         summary="Disassociate a health monitor from a pool",
-        rule=octavia("healthmonitor", "delete"),
+        rule=octavia_rule("healthmonitor", "delete"),
         status=204,
         errors=(404, 409),
     ),
@@ -159,8 +159,8 @@ POOL_ROUTES = (
         path="/pools/{id}/stats",
         handle=pools.statistics,
         summary="Show a pool's statistics",
-        rule=octavia("listener", "get_stats"),
-        answer=wrapped("stats", views.V1StatisticsView),
+        rule=octavia_rule("listener", "get_stats"),
+        answer=single_object_type("stats", views.V1StatisticsView),
         errors=(404,),
     ),
     Operation(
@@ -168,8 +168,8 @@ POOL_ROUTES = (
         path="/pools/{id}/loadbalancer-agent",
         handle=agents.hosting,
         summary="Show the agent that serves a pool",
-        rule=own("loadbalancer", "get_agent"),
-        answer=wrapped("agent", NeutronAgentView) | None,  # type: ignore[arg-type]
+        rule=own_rule("loadbalancer", "get_agent"),
+        answer=single_object_type("agent", NeutronAgentView) | None,  # type: ignore[arg-type]
         errors=(404,),
     ),
 )
@@ -185,7 +185,7 @@ V1_ROUTES = (
                 path="/agents/{id}/loadbalancer-pools",
                 handle=agents.pools,
                 summary="List the pools of an agent",
-                rule=own("agent", "get_loadbalancers"),
+                rule=own_rule("agent", "get_loadbalancers"),
                 answer=page_type("pools", views.V1PoolView),
                 partial=views.V1PoolView,
                 parameters=LIST_PARAMETERS,

@@ -17,7 +17,7 @@ from evenkeel.api.neutron.v2.resources import L7POLICIES, L7POLICIES_MADE, L7RUL
 from evenkeel.api.responses.answers import Answer
 from evenkeel.api.usecases import l7_requests as octavia
 from evenkeel.api.usecases.l7_changes import stored_changes
-from evenkeel.api.usecases.l7_rules import kept
+from evenkeel.api.usecases.l7_rules import with_redirect_code
 from evenkeel.api.usecases.l7policies import change_l7policy, change_l7rule, make_l7policy, make_l7rule
 from evenkeel.core.resources.model import L7Policy, L7Rule, Listener, Pool
 
@@ -33,7 +33,7 @@ async def create(services: Services, call: Call, body: requests.V2L7PolicyNewBod
     check_target(wanted.action, wanted.redirect_pool_id, wanted.redirect_url)
     if wanted.action == "REDIRECT_TO_POOL":
         await _check_same(services, call, wanted.listener_id, wanted.redirect_pool_id)
-    row = await make_l7policy(services, call, body_as(octavia.L7PolicyNew, wanted), kept)
+    row = await make_l7policy(services, call, body_as(octavia.L7PolicyNew, wanted), with_redirect_code)
     return one(L7POLICIES_MADE, row, 201)
 
 

@@ -11,7 +11,7 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.neutron.bodies import invalid
-from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
+from evenkeel.api.neutron.lists import page_body, page_of, parse_list, select_fields
 from evenkeel.api.neutron.v2 import showing
 from evenkeel.api.octavia import resources as octavia
 from evenkeel.api.octavia.resources import parent_of
@@ -59,7 +59,7 @@ def show(resource: Resource, parent: str = "") -> Handler:
             parent_id=parent_of(call, parent),
             project_id=call.caller.scope,
         )
-        return json_answer({resource.name: shown(resource.view(row), call.values("fields"))})
+        return json_answer({resource.name: select_fields(resource.view(row), call.values("fields"))})
 
     return handle
 
@@ -74,7 +74,7 @@ def listing(resource: Resource, parent: str = "") -> Handler:
         page = await page_of(
             call, wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent_id)
         )
-        return json_answer(listed(call, resource.plural, [resource.view(row) for row in page.items], wanted, page))
+        return json_answer(page_body(call, resource.plural, [resource.view(row) for row in page.items], wanted, page))
 
     return handle
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import defstruct
 
-from evenkeel.api.common.linking import Link, wrapped
+from evenkeel.api.common.linking import Link, single_object_type
 from evenkeel.api.common.resources import Resource
 from evenkeel.api.http.routing import Handler, Operation, RouteMap
 from evenkeel.api.neutron.lists import FIELDS_PARAMETER, LIST_PARAMETERS
@@ -32,7 +32,7 @@ from evenkeel.api.neutron.v2.resources import (
     MEMBERS,
     POOLS,
 )
-from evenkeel.api.policy.names import octavia
+from evenkeel.api.policy.names import octavia_rule
 
 ERRORS = (403, 404, 409, 501)
 
@@ -60,7 +60,7 @@ def reading(resource: Resource, view: type[Any], path: str, parent: str = "") ->
             path=path,
             handle=resources.listing(resource, parent),
             summary=f"List {resource.plural}",
-            rule=octavia(rule, "get_all"),
+            rule=octavia_rule(rule, "get_all"),
             answer=page_type(resource.plural, view),
             partial=view,
             parameters=LIST_PARAMETERS,
@@ -72,7 +72,7 @@ def reading(resource: Resource, view: type[Any], path: str, parent: str = "") ->
             path=f"{path}/{{id}}",
             handle=resources.show(resource, parent),
             summary=f"Show a {resource.name}",
-            rule=octavia(rule, "get_one"),
+            rule=octavia_rule(rule, "get_one"),
             answer=defstruct(f"{view.__name__}Chosen", [(resource.name, view)], kw_only=True),
             partial=view,
             parameters=(FIELDS_PARAMETER,),
@@ -93,14 +93,14 @@ def writing(
     """Declare the routes to create, change and delete objects. ``answer``: the response type of a create, if it is not
     one object.
     """
-    rule, one = resource.rule or resource.name, wrapped(resource.name, view)
+    rule, one = resource.rule or resource.name, single_object_type(resource.name, view)
     return (
         Operation(
             method="POST",
             path=path,
             handle=create[0],
             summary=f"Create a {resource.name}",
-            rule=octavia(rule, "post"),
+            rule=octavia_rule(rule, "post"),
             body=create[1],
             answer=answer or one,
             status=201,
@@ -111,7 +111,7 @@ def writing(
             path=f"{path}/{{id}}",
             handle=change[0],
             summary=f"Change a {resource.name}",
-            rule=octavia(rule, "put"),
+            rule=octavia_rule(rule, "put"),
             body=change[1],
             answer=one,
             errors=ERRORS,
@@ -121,7 +121,7 @@ def writing(
             path=f"{path}/{{id}}",
             handle=delete,
             summary=f"Delete a {resource.name}",
-            rule=octavia(rule, "delete"),
+            rule=octavia_rule(rule, "delete"),
             status=204,
             errors=(404, 409),
         ),
@@ -143,8 +143,8 @@ LOAD_BALANCER_ROUTES = (
         path="/loadbalancers/{id}/statuses",
         handle=loadbalancers.statuses,
         summary="Show the status tree",
-        rule=octavia("loadbalancer", "get_status"),
-        answer=wrapped("statuses", trees.V2StatusTree),
+        rule=octavia_rule("loadbalancer", "get_status"),
+        answer=single_object_type("statuses", trees.V2StatusTree),
         errors=(404,),
     ),
     Operation(
@@ -152,8 +152,8 @@ LOAD_BALANCER_ROUTES = (
         path="/loadbalancers/{id}/stats",
         handle=loadbalancers.statistics,
         summary="Show a load balancer's statistics",
-        rule=octavia("loadbalancer", "get_stats"),
-        answer=wrapped("stats", views.V2StatisticsView),
+        rule=octavia_rule("loadbalancer", "get_stats"),
+        answer=single_object_type("stats", views.V2StatisticsView),
         errors=(404,),
     ),
     Operation(
@@ -161,9 +161,9 @@ LOAD_BALANCER_ROUTES = (
         path="/graphs",
         handle=graphs.create,
         summary="Create a load balancer with everything below it",
-        rule=octavia("loadbalancer", "post"),
+        rule=octavia_rule("loadbalancer", "post"),
         body=requests.V2GraphNewBody,
-        answer=wrapped("graph", graphs.V2GraphView),
+        answer=single_object_type("graph", graphs.V2GraphView),
         status=201,
         errors=ERRORS,
     ),

@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from evenkeel.api.common.status_trees import CLOSED, STATUSES, below, joined, listed, opened, policies_of
+from evenkeel.api.common.status_trees import (
+    CLOSED,
+    STATUSES,
+    below,
+    join_item_pieces,
+    join_with_commas,
+    json_before_children,
+    policies_of,
+)
 from evenkeel.api.common.views import View, shown_address
 from evenkeel.api.neutron.v2.showing import DEGRADED, DISABLED, operating_status
 from evenkeel.api.responses.answers import encode
@@ -168,14 +176,14 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     disabled = not root.admin_state_up
 
     def pool(row: Pool, disabled: bool) -> Iterator[bytes]:
-        yield opened(parts.pool(row, disabled).view)
+        yield json_before_children(parts.pool(row, disabled).view)
         down = disabled or not row.admin_state_up
-        yield from joined(encode(_member(member, down)) for member in parts.members.get(row.id, ()))
+        yield from join_with_commas(encode(_member(member, down)) for member in parts.members.get(row.id, ()))
         yield CLOSED
 
     def listener(row: Listener) -> Iterator[bytes]:
-        yield opened(parts.listener(row, disabled).view)
-        yield from listed(pool(each, disabled or not row.admin_state_up) for each in parts.pools_of(row))
+        yield json_before_children(parts.listener(row, disabled).view)
+        yield from join_item_pieces(pool(each, disabled or not row.admin_state_up) for each in parts.pools_of(row))
         yield CLOSED
 
     good = itertools.chain(
@@ -184,11 +192,11 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     )
     statuses, _ = _statuses(root, disabled, good)
     yield STATUSES
-    yield opened(V2LoadBalancerStatus(**statuses, listeners=[], pools=UNSET))
-    yield from listed(listener(row) for row in tree.listeners)
+    yield json_before_children(V2LoadBalancerStatus(**statuses, listeners=[], pools=UNSET))
+    yield from join_item_pieces(listener(row) for row in tree.listeners)
     if not disabled:
         yield b'],"pools":['
-        yield from listed(pool(row, disabled) for row in tree.pools)
+        yield from join_item_pieces(pool(row, disabled) for row in tree.pools)
     yield CLOSED + b"}}"
 
 

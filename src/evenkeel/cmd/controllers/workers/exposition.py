@@ -37,7 +37,7 @@ def exposition(registry: Collector, process: str, accept: str) -> bytes:
     return text
 
 
-def joined(texts: Iterable[bytes]) -> bytes:
+def merge_expositions(texts: Iterable[bytes]) -> bytes:
     """Merge the expositions of several processes, all in one format: each family once, with the samples of all."""
     families: dict[bytes, list[bytes]] = {}
     end = b""

@@ -20,7 +20,7 @@ from prometheus_client.exposition import choose_encoder
 
 from evenkeel.cmd.configuration.refusal import REFUSED
 from evenkeel.cmd.configuration.sections import CONTROLLER
-from evenkeel.cmd.controllers.workers.exposition import exposition, joined
+from evenkeel.cmd.controllers.workers.exposition import exposition, merge_expositions
 from evenkeel.cmd.controllers.workers.worker import Worker
 from evenkeel.cmd.options.logging_options import LOG_OPTIONS
 from evenkeel.cmd.options.server_tls import API_CERTIFICATE_OPTIONS, api_tls
@@ -254,7 +254,7 @@ class Parent:
         lines = [worker.line for _, worker in sorted(self._workers.items()) if worker.serves]
         theirs = await asyncio.gather(*(line.exposition(accept, within_seconds=SCRAPE_SECONDS) for line in lines))
         mine = exposition(REGISTRY, PARENT, accept)
-        return await asyncio.to_thread(joined, [mine, *theirs]), choose_encoder(accept)[1]
+        return await asyncio.to_thread(merge_expositions, [mine, *theirs]), choose_encoder(accept)[1]
 
     async def stop(self) -> None:
         """End all workers; :meth:`run` has been cancelled."""

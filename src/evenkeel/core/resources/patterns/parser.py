@@ -48,7 +48,7 @@ def parse(text: str) -> Node:
     return found
 
 
-def folded(character: str) -> int:
+def both_cases_mask(character: str) -> int:
     """Return the character in both cases, as a bit mask, because the device may ignore case. For a character of several
     bytes, any of them.
     """
@@ -112,7 +112,7 @@ class _Parser:
             raise PatternRefused(f"'{sign}' repeats nothing, or what is repeated already; write \\{sign}")
         character = self._peek()
         self._at += 1
-        return CharacterClass(mask=folded(character))
+        return CharacterClass(mask=both_cases_mask(character))
 
     def _group(self, depth: int) -> Node:
         ahead = self._take("?=") or self._take("?!")
@@ -181,14 +181,14 @@ class _Parser:
         if isinstance(low, int):
             return low
         if self._peek() != "-" or self._peek(2) == "-]":
-            return folded(low)
+            return both_cases_mask(low)
         self._at += 1
         high = self._class_character()
         if isinstance(high, int) or not (low + high).isascii() or high < low:
             raise PatternRefused("a range in a class does not go from an ASCII character to a later one")
         found = 0
         for number in range(ord(low), ord(high) + 1):
-            found |= folded(chr(number))
+            found |= both_cases_mask(chr(number))
         return found
 
     def _class_character(self) -> str | int:
@@ -210,4 +210,4 @@ class _Parser:
 def _escaped(character: str) -> int:
     if not character or not character.isascii() or character.isalnum() or character == "_":
         raise PatternRefused(f"'\\{character}' is not allowed; \\d, \\w, \\s, \\b, their opposites and \\. are")
-    return folded(character)
+    return both_cases_mask(character)

@@ -20,7 +20,7 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.enhanced_services import EnhancedService
-from evenkeel.devices.bigip.esd.verify import Common, verified
+from evenkeel.devices.bigip.esd.verify import Common, verify_definition
 
 log = structlog.get_logger(__name__)
 
@@ -58,7 +58,9 @@ class Catalogue:
         async with self._turn:
             await self._read_files(self._directory)
             await self._verify_on_devices()
-            self._settle({name: verified(one, self._devices) for name, one in self._parsed.definitions.items()})
+            self._settle(
+                {name: verify_definition(one, self._devices) for name, one in self._parsed.definitions.items()}
+            )
             self._loaded = True
 
     async def definitions_for(self, services: Iterable[ServiceDefinition]) -> Mapping[str, Definition]:

@@ -29,7 +29,7 @@ async def objects_on(device: IControl, types: Iterable[str]) -> Common:
     return {kind: frozenset(map(full_path, items)) for kind, items in zip(wanted, answers, strict=True)}
 
 
-def verified(definition: Definition, devices: Mapping[str, Common]) -> Definition:
+def verify_definition(definition: Definition, devices: Mapping[str, Common]) -> Definition:
     """The definition with the types of its objects, or with the problem. ``devices``: by host, what each reachable
     device holds.
     """

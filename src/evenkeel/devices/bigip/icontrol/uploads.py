@@ -25,7 +25,7 @@ REMOVED_AT_ONCE_MAX = 50
 
 
 @asynccontextmanager
-async def uploaded(
+async def uploaded_files(
     device: IControl, partition: str, contents: Mapping[Key, Secret], left: set[str]
 ) -> AsyncIterator[Mapping[Key, str]]:
     """Upload the contents of these files; ``sourcePath`` by key. ``left``: names of uploads that were not removed.

@@ -14,7 +14,7 @@ from evenkeel.devices.bigip.canonical import scalar
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON
 from evenkeel.devices.bigip.objects import NODE, VIRTUAL_ADDRESS
-from evenkeel.devices.bigip.observe.nested import checked, nested, number
+from evenkeel.devices.bigip.observe.nested import check_statistics, number, statistics_entries
 from evenkeel.devices.rates import RateMeter
 from evenkeel.devices.waiting import together
 
@@ -84,8 +84,8 @@ class BigIpCapacity:
         return [float(count(await self._device.collection(path, expand=False, **{"$select": attribute})))]
 
     async def _entries(self, path: str) -> list[Any]:
-        answer = checked(self._device.host, path, await self._device.get(f"/mgmt/tm/{path}"))
-        return [values for _, values in nested(answer)]
+        answer = check_statistics(self._device.host, path, await self._device.get(f"/mgmt/tm/{path}"))
+        return [values for _, values in statistics_entries(answer)]
 
 
 def _values(items: Iterable[Item], name: str) -> set[str]:

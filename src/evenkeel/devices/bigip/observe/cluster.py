@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.observe.nested import description, nested
+from evenkeel.devices.bigip.observe.nested import description, statistics_entries
 from evenkeel.devices.waiting import together
 
 Item = Mapping[str, Any]
@@ -64,11 +64,11 @@ async def _sync_answer(device: IControl) -> list[Any]:
 
 def sync_status_in(answer: Item) -> SyncStatus:
     """The status in a response. Its details are nested one level deeper, as ``syncStatus/0/details/<n>``."""
-    top = next((values for _, values in nested(answer)), {})
+    top = next((values for _, values in statistics_entries(answer)), {})
     details = (
         description(values, "details")
-        for _, below in nested({"entries": top})
-        for _, values in nested({"entries": below})
+        for _, below in statistics_entries({"entries": top})
+        for _, values in statistics_entries({"entries": below})
     )
     return SyncStatus(
         status=description(top, "status"), summary=description(top, "summary"), details=tuple(filter(None, details))

@@ -49,7 +49,7 @@ def digests(
     return {load_balancer_id: _hash(texts) for load_balancer_id, texts in found.items()}
 
 
-def combined(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
+def combine_digests(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
     """One digest for all devices by load balancer id.
 
     It does not depend on the number of devices that responded with the same content.

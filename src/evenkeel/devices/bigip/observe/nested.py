@@ -11,7 +11,7 @@ from evenkeel.core.kit.errors import DeviceUnavailable
 Item = Mapping[str, Any]
 
 
-def checked(host: str, what: str, answer: Item) -> Item:
+def check_statistics(host: str, what: str, answer: Item) -> Item:
     """The response, if it has the form of statistics; else raises :class:`DeviceUnavailable`."""
     entries = answer.get("entries", {})
     if not isinstance(entries, Mapping) or not all(map(_is_nested, entries.values())):
@@ -19,7 +19,7 @@ def checked(host: str, what: str, answer: Item) -> Item:
     return answer
 
 
-def nested(holder: Item) -> Iterator[tuple[str, Item]]:
+def statistics_entries(holder: Item) -> Iterator[tuple[str, Item]]:
     """Link and values of each entry of a statistics response; malformed entries are left out."""
     entries = holder.get("entries")
     for link, entry in entries.items() if isinstance(entries, Mapping) else ():

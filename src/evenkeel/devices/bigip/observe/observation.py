@@ -23,7 +23,7 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe import digest
 from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
-from evenkeel.devices.bigip.observe.nested import checked, description, nested, number
+from evenkeel.devices.bigip.observe.nested import check_statistics, description, number, statistics_entries
 from evenkeel.devices.bigip.observe.partition_reads import subcollection
 from evenkeel.devices.bigip.observe.requirements import device_state
 from evenkeel.devices.waiting import together
@@ -62,7 +62,7 @@ async def read(device: IControl) -> BigIpReading:
 
 
 async def _statistics(device: IControl) -> list[Any]:
-    answer = checked(device.host, f"{VIRTUAL}/stats", await device.get(f"/mgmt/tm/{VIRTUAL}/stats"))
+    answer = check_statistics(device.host, f"{VIRTUAL}/stats", await device.get(f"/mgmt/tm/{VIRTUAL}/stats"))
     return [answer.get("entries", {})]
 
 
@@ -98,7 +98,7 @@ def merge(
 
 def configurations(readings: Iterable[BigIpReading], names: BigIpNames) -> dict[str, str]:
     """Digest of each load balancer's objects on all devices, by load balancer id."""
-    return digest.combined([digest.digests(one.addresses, one.virtuals, one.pools, names) for one in readings])
+    return digest.combine_digests([digest.digests(one.addresses, one.virtuals, one.pools, names) for one in readings])
 
 
 def absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozenset[Absence]:
@@ -227,7 +227,7 @@ def _counted(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerStat
     """The counters of our virtual servers by path."""
     ours = {scalar(item.get("fullPath")) for item in reading.virtuals if _own(item, "listener", names)}
     found = {}
-    for address, values in nested({"entries": reading.statistics}):
+    for address, values in statistics_entries({"entries": reading.statistics}):
         if (path := _path(address, values)) in ours:
             found[path] = _counters(values)
     return found

@@ -14,7 +14,7 @@ from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.answers import Absent
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.observe.cluster import ClusterView, identity_of, read_cluster
-from evenkeel.devices.bigip.observe.nested import checked, description, nested
+from evenkeel.devices.bigip.observe.nested import check_statistics, description, statistics_entries
 
 VERSION_MIN = (13, 0)
 READY_SINCE = (13, 1)
@@ -75,14 +75,14 @@ async def _ready_problems(device: IControl, version: str) -> list[str]:
     if version_of(version) < READY_SINCE:
         return []
     try:
-        return ready_problems(checked(device.host, "sys/ready", await device.get("/mgmt/tm/sys/ready")))
+        return ready_problems(check_statistics(device.host, "sys/ready", await device.get("/mgmt/tm/sys/ready")))
     except Absent:
         return []
 
 
 def ready_problems(answer: Item) -> list[str]:
     """The problems of configuration, licence and provisioning that are not ready."""
-    found = {name: description(values, name) for _, values in nested(answer) for name in values}
+    found = {name: description(values, name) for _, values in statistics_entries(answer) for name in values}
     return [f"not ready: {name} is {value!r}; 'yes' is needed" for name, value in found.items() if value != "yes"]
 
 

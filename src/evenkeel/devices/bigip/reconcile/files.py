@@ -148,12 +148,12 @@ def unused_files(
     left = {key: item.attributes for key, item in observed.items()}
     for key in gone:
         left.pop(key, None)
-    used = referred({**left, **wanted}, partition)
+    used = referenced_file_names({**left, **wanted}, partition)
     waiting = {need.sha256 for one in services for need in one.needs}
     return [key for key in ours if key.name not in used and _sha256_of(key.name, names) not in waiting]
 
 
-def referred(objects: Mapping[Key, Mapping[str, Any]], partition: str) -> set[str]:
+def referenced_file_names(objects: Mapping[Key, Mapping[str, Any]], partition: str) -> set[str]:
     """Names of the partition's files to which profiles refer. ``objects``: their attributes."""
     return {
         path.rpartition("/")[2]

@@ -47,7 +47,7 @@ Place = tuple[int, IPv4Network | IPv6Network]
 """A route domain and a subnet in it."""
 
 
-def merged(wanted: Iterable[WantedObject]) -> dict[Key, WantedObject]:
+def merge_network_objects(wanted: Iterable[WantedObject]) -> dict[Key, WantedObject]:
     """Merge the shared objects that several load balancers need; the first decides about all attributes but
     :data:`_JOINED`.
     """

@@ -28,7 +28,7 @@ from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, command_of, commit, drop_pending
-from evenkeel.devices.bigip.icontrol.uploads import earlier_uploads, remove_uploads, uploaded
+from evenkeel.devices.bigip.icontrol.uploads import earlier_uploads, remove_uploads, uploaded_files
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, subnets_of
 from evenkeel.devices.bigip.objects import (
@@ -367,7 +367,7 @@ class PartitionPass:
         if contents and not self._view.uploads_swept:
             self._uploads.update(await earlier_uploads(self._device, self._partition))
             self._view.uploads_swept = True
-        async with uploaded(self._device, self._partition, contents, self._uploads) as sources:
+        async with uploaded_files(self._device, self._partition, contents, self._uploads) as sources:
             commands = [
                 guard.touch(self._partition, self._guard, self._options.agent_host, self._revision()),
                 *(command_of(step, self._folder, sources.get(step.key, "")) for step in steps),

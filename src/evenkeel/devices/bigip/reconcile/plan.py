@@ -56,19 +56,19 @@ from evenkeel.devices.bigip.objects import (
     Verb,
     WantedObject,
 )
-from evenkeel.devices.bigip.reconcile.files import referred, unused_files
+from evenkeel.devices.bigip.reconcile.files import referenced_file_names, unused_files
 from evenkeel.devices.bigip.reconcile.forwarding import forwarders, forwarding, is_forwarder
 from evenkeel.devices.bigip.reconcile.networks import (
     beside_others,
     default_routes,
     forget_link,
-    merged,
+    merge_network_objects,
     needless,
     shorter_lists,
     shorter_tables,
     spare_addresses,
 )
-from evenkeel.devices.bigip.reconcile.taking_over import has_route, replaced, under_their_names
+from evenkeel.devices.bigip.reconcile.taking_over import has_route, replaced_objects, under_their_names
 
 SHARED = ""
 """Owner of operations that concern several load balancers: the removal of nodes and files."""
@@ -102,7 +102,9 @@ class Plan(Value):
     def of(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
         """Operations of some owners in order; an operation for an object that several of them need appears once."""
         found = [one for one in self.operations if one.owner in owners and not _is_for_networks(one)]
-        needs = merged(item for owner in sorted(owners & self.networks.keys()) for item in self.networks[owner])
+        needs = merge_network_objects(
+            item for owner in sorted(owners & self.networks.keys()) for item in self.networks[owner]
+        )
         found.extend(_attach(needs, self.observed, self.partition))
         found.sort(key=_order)
         return tuple({(one.verb, one.key): one for one in found}.values())
@@ -134,7 +136,7 @@ def plan(
     needs: dict[str, tuple[WantedObject, ...]] = {
         one.service.load_balancer_id: one.networks for one in sound if one.networks
     }
-    together = merged(item for owner in sorted(needs) for item in needs[owner])
+    together = merge_network_objects(item for owner in sorted(needs) for item in needs[owner])
 
     operations = [step for item in wanted.values() for step in _bring(item, observed.get(item.key), partition)]
     for seen in observed.values():
@@ -207,7 +209,7 @@ def _detach(
     spare = spare_addresses(left, wanted, shared)
     unused = [key for key in needless(left, observed, names, partition, spare) if key not in stay]
     if partition != COMMON:
-        unused += replaced(left, wanted, observed, partition)
+        unused += replaced_objects(left, wanted, observed, partition)
     yield from (_remove(key, SHARED) for key in unused)
     stays = {key: attributes for key, attributes in left.items() if key.type == SELF_IP and key not in unused}
     forward = {item.key: item for item in forwarders(stays, partition, names)}
@@ -357,7 +359,9 @@ def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> b
     if is_of_networks(step.key):
         return False  # planned again
     if step.key.type in FILES:
-        return step.key.name not in referred({key: item.attributes for key, item in observed.items()}, partition)
+        return step.key.name not in referenced_file_names(
+            {key: item.attributes for key, item in observed.items()}, partition
+        )
     pools = (item for item in observed.values() if item.key.type == POOL)
     return not any(node_of(member) == step.key.name for pool in pools for member in pool.members)
 

@@ -179,7 +179,7 @@ def unchangeable(rendered: Iterable[RenderedObjects], observed: Observed, partit
 # -- what ours have replaced
 
 
-def replaced(
+def replaced_objects(
     left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], observed: Observed, partition: str
 ) -> list[Key]:
     """Objects of F5's agent that ours replace and nothing refers to.

@@ -28,7 +28,7 @@ class HaproxyCapacity:
         listeners = [each for partition in seen.partitions for each in partition.frontends]
         found = {
             Metric.TENANT_COUNT: float(sum(bool(partition.load_balancer_ids) for partition in seen.partitions)),
-            Metric.NODE_COUNT: float(sum(_addresses(seen))),
+            Metric.NODE_COUNT: float(sum(_address_counts(seen))),
             Metric.ACTIVE_CONNECTIONS: float(sum(each.active_connections for each in listeners)),
         }
         counters = {IN: sum(each.bytes_in for each in listeners), OUT: sum(each.bytes_out for each in listeners)}
@@ -41,6 +41,6 @@ class HaproxyCapacity:
         return {metric.value: value for metric, value in found.items() if metric in metrics}
 
 
-def _addresses(seen: wire.DaemonObservation) -> Iterator[int]:
+def _address_counts(seen: wire.DaemonObservation) -> Iterator[int]:
     for partition in seen.partitions:
         yield from (unpack(partition.notes.get(each, "")).addresses for each in partition.load_balancer_ids)

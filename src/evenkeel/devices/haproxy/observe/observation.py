@@ -14,7 +14,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status import health
-from evenkeel.devices.absence import Absence, degraded, out_of_step
+from evenkeel.devices.absence import Absence, degraded_status, out_of_step
 from evenkeel.devices.haproxy.naming import HaproxyNames, object_id
 from evenkeel.devices.haproxy.note import Note, unpack
 from evenkeel.haproxyd import wire
@@ -95,7 +95,7 @@ def _of_partition(host: str, partition: wire.PartitionStatus) -> Iterator[Observ
     for load_balancer_id, note in notes.items():
         whole = health.load_balancer_status(below[load_balancer_id], enabled=note.admin_state_up)
         if partition.problem and whole == S.ONLINE:
-            yield degraded(load_balancer_id, f"device {host}: {partition.problem}")
+            yield degraded_status(load_balancer_id, f"device {host}: {partition.problem}")
         else:
             yield ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=whole)
 
@@ -154,7 +154,7 @@ def _not_running(
                 reason = f"device {host}: {partition.problem}"
                 for each in partition.load_balancer_ids:
                     if ("loadbalancer", each) in running:
-                        yield degraded(LoadBalancerId(each), reason)
+                        yield degraded_status(LoadBalancerId(each), reason)
                     else:
                         yield ObservedStatus(kind="loadbalancer", id=each, status=S.ERROR, reason=reason)
 

@@ -7,7 +7,7 @@ from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.haproxy.device import HaproxyDevice
 from evenkeel.devices.haproxy.naming import HaproxyNames
-from evenkeel.devices.waiting import ended
+from evenkeel.devices.waiting import cancel_and_wait
 from evenkeel.haproxyd import wire
 
 WAIT_SECONDS = 25
@@ -16,13 +16,13 @@ RETRY = Backoff(initial_seconds=1.0, max_seconds=15.0)
 """Pause before the next poll of a daemon that could not be polled."""
 
 
-async def changed(devices: Sequence[HaproxyDevice], names: HaproxyNames) -> None:
+async def wait_for_change(devices: Sequence[HaproxyDevice], names: HaproxyNames) -> None:
     """Return when a daemon reports an event that its last observation does not include."""
     tasks = [asyncio.create_task(_wait_for_notification(device, names)) for device in devices]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        await ended(*tasks)
+        await cancel_and_wait(*tasks)
 
 
 async def _wait_for_notification(device: HaproxyDevice, names: HaproxyNames) -> None:

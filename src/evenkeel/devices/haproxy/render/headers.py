@@ -14,10 +14,10 @@ from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.modes import mode_of
-from evenkeel.devices.haproxy.render.quoting import argument, line
+from evenkeel.devices.haproxy.render.quoting import quote_argument, quote_line
 
 FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = INSERT_HEADERS
-_ONE_LINE = f"regsub({argument(chr(92) + 'r|' + chr(92) + 'n')},,g)"
+_ONE_LINE = f"regsub({quote_argument(chr(92) + 'r|' + chr(92) + 'n')},,g)"
 """Removes line breaks: a name in a certificate may contain any character."""
 CLIENT_VALUES = {
     "X-SSL-Client-Verify": "%[ssl_c_err]",
@@ -46,7 +46,7 @@ def cleaning_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[
     names += [_misspelled(name) for name in INSERT_HEADERS if name in inserted]
     if mode_of(listener) != "http" or not names:
         return []
-    return [line("http-request", "del-header", f"^({'|'.join(names)})$", "-m", "reg")]
+    return [quote_line("http-request", "del-header", f"^({'|'.join(names)})$", "-m", "reg")]
 
 
 def _misspelled(name: str) -> str:
@@ -60,11 +60,13 @@ def header_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[st
     wanted = wanted_headers(listener)
     proto = "https" if listener.protocol == TLS_PROTOCOL else "http"
     values = {FORWARDED_PORT: str(listener.protocol_port), FORWARDED_PROTO: proto, **CLIENT_VALUES}
-    found = [line("option", "forwardfor")] if FORWARDED_FOR in wanted else []
+    found = [quote_line("option", "forwardfor")] if FORWARDED_FOR in wanted else []
     if mode_of(listener) == "http":
         others = [name for name in (FORWARDED_PORT, FORWARDED_PROTO) if name in inserted - wanted]
-        found += [line("http-request", "del-header", name) for name in others]
-    return found + [line("http-request", "set-header", name, value) for name, value in values.items() if name in wanted]
+        found += [quote_line("http-request", "del-header", name) for name in others]
+    return found + [
+        quote_line("http-request", "set-header", name, value) for name, value in values.items() if name in wanted
+    ]
 
 
 def wanted_headers(listener: ServiceListener) -> frozenset[str]:

@@ -30,14 +30,14 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import L7_RULES_MAX
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.modes import mode_of
-from evenkeel.devices.haproxy.render.quoting import argument, line, literal
+from evenkeel.devices.haproxy.render.quoting import log_format_literal, quote_argument, quote_line
 from evenkeel.devices.l7 import (
     check_compare_type,
     check_regex,
     check_true,
     redirect_code,
     redirect_url,
-    unquoted,
+    unquoted_value,
     verify_result,
 )
 
@@ -119,7 +119,7 @@ def _action(policy: ServiceL7Policy, backends: Mapping[str, str]) -> str:
 
 def _redirect(policy: ServiceL7Policy, how: str) -> str:
     url, code = redirect_url(policy), redirect_code(policy)
-    return line("http-request", "redirect", how, literal(url), "code", str(code))
+    return quote_line("http-request", "redirect", how, log_format_literal(url), "code", str(code))
 
 
 # -- rules
@@ -132,7 +132,7 @@ def _acl(name: str, rule: ServiceL7Rule) -> str:
     try:
         # "--" ends the flags
         *what, value = render(rule)
-        return line("acl", name, *what, "--", value)
+        return quote_line("acl", name, *what, "--", value)
     except ValueError as error:
         raise Unrenderable(f"l7rule {rule.id}: value {error}") from error
 
@@ -202,7 +202,7 @@ def _match(rule: ServiceL7Rule, possible: Mapping[str, str] = MATCHES) -> str:
 def _key(rule: ServiceL7Rule) -> str:
     if not _TOKEN.fullmatch(rule.key or ""):
         raise Unrenderable(f"l7rule {rule.id}: key {rule.key!r} is no name of a header or cookie")
-    return argument(rule.key or "")
+    return quote_argument(rule.key or "")
 
 
 def _value(rule: ServiceL7Rule) -> str:
@@ -210,4 +210,4 @@ def _value(rule: ServiceL7Rule) -> str:
     if rule.compare_type == "REGEX":
         check_regex(rule)
         return rule.value
-    return unquoted(rule)
+    return unquoted_value(rule)

@@ -14,7 +14,7 @@ from evenkeel.devices.haproxy.naming import beside, object_name
 from evenkeel.devices.haproxy.render.headers import cleaning_lines, header_lines
 from evenkeel.devices.haproxy.render.l7 import PolicyLines
 from evenkeel.devices.haproxy.render.modes import mode_of
-from evenkeel.devices.haproxy.render.quoting import line
+from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.devices.haproxy.render.termination import hsts_lines
 from evenkeel.haproxyd import wire
 
@@ -42,8 +42,8 @@ def frontend(
         bind_arguments=bind_arguments,
         maxconn=_connection_limit(listener),
         lines=(
-            line("mode", mode_of(listener)),
-            line("timeout", "client", duration(listener, "timeout_client_data")),
+            quote_line("mode", mode_of(listener)),
+            quote_line("timeout", "client", duration(listener, "timeout_client_data")),
             *_allowed(listener),
             *_inspection(listener),
             *hsts_lines(listener),
@@ -51,7 +51,7 @@ def frontend(
             *policies.judging,  # they evaluate the headers as received
             *header_lines(listener, inserted),
             *policies.sending,
-            *([line("default_backend", backend)] if backend else []),
+            *([quote_line("default_backend", backend)] if backend else []),
         ),
         metrics=listener.protocol == CHILDLESS_PROTOCOL,
     )
@@ -94,7 +94,7 @@ def _network(listener: ServiceListener, text: str) -> str:
 def _inspection(listener: ServiceListener) -> list[str]:
     if not listener.timeout_tcp_inspect:
         return []
-    return [line("tcp-request", "inspect-delay", duration(listener, "timeout_tcp_inspect"))]
+    return [quote_line("tcp-request", "inspect-delay", duration(listener, "timeout_tcp_inspect"))]
 
 
 def _connection_limit(listener: ServiceListener) -> int | None:

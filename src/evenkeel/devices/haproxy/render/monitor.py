@@ -20,7 +20,7 @@ from evenkeel.core.devices.service import ServiceMonitor
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import HTTP_CHECK_DEFAULTS
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.haproxy.render.quoting import line, literal, path
+from evenkeel.devices.haproxy.render.quoting import log_format_literal, percent_encode_path, quote_line
 from evenkeel.haproxyd import wire
 
 TYPES = frozenset({"HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING"})
@@ -106,14 +106,18 @@ def _http_lines(monitor: ServiceMonitor, vip_address: str) -> tuple[str, ...]:
     method = monitor.http_method or HTTP_CHECK_DEFAULTS["http_method"]
     if method not in METHODS:
         raise Unrenderable(f"health monitor {monitor.id}: http_method {method!r} is not possible")
-    uri = path(monitor.url_path or HTTP_CHECK_DEFAULTS["url_path"])
+    uri = percent_encode_path(monitor.url_path or HTTP_CHECK_DEFAULTS["url_path"])
     if not uri.startswith("/"):
         raise Unrenderable(f"health monitor {monitor.id}: url_path {monitor.url_path!r} must begin with '/'")
-    version = ("ver", "HTTP/1.1", "hdr", "Host", literal(_host(monitor, vip_address))) if _speaks_1_1(monitor) else ()
+    version = (
+        ("ver", "HTTP/1.1", "hdr", "Host", log_format_literal(_host(monitor, vip_address)))
+        if _speaks_1_1(monitor)
+        else ()
+    )
     return (
-        line("option", "httpchk"),
-        line("http-check", "send", "meth", method, "uri", uri, *version),
-        line("http-check", "expect", "status", expected_codes(monitor)),
+        quote_line("option", "httpchk"),
+        quote_line("http-check", "send", "meth", method, "uri", uri, *version),
+        quote_line("http-check", "expect", "status", expected_codes(monitor)),
     )
 
 

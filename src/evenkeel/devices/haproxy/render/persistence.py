@@ -7,7 +7,7 @@ import re
 
 from evenkeel.core.devices.service import ServiceMember, ServicePool
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.haproxy.render.quoting import argument, line
+from evenkeel.devices.haproxy.render.quoting import quote_argument, quote_line
 from evenkeel.haproxyd.wire import PEERS_SECTION
 
 BALANCE = {
@@ -43,17 +43,19 @@ def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
     if wanted is None:
         return ()
     if wanted.type == "SOURCE_IP":
-        return (line("stick-table", "type", "ipv6", *TABLE), "stick on src")
+        return (quote_line("stick-table", "type", "ipv6", *TABLE), "stick on src")
     if mode != "http":
         raise Unrenderable(f"pool {pool.id}: session_persistence {wanted.type} needs listeners of protocol HTTP only")
     if wanted.type == "HTTP_COOKIE":
-        return (line("cookie", _cookie(pool, wanted.cookie_name or DEFAULT_COOKIE), "insert", "indirect", "nocache"),)
-    if wanted.type == "APP_COOKIE":
-        name = argument(_cookie(pool, wanted.cookie_name or ""))
         return (
-            line("stick-table", "type", "string", "len", str(APP_COOKIE_CHARACTERS_MAX), *TABLE),
-            line("stick", "store-response", f"res.cook({name})"),
-            line("stick", "match", f"req.cook({name})"),
+            quote_line("cookie", _cookie(pool, wanted.cookie_name or DEFAULT_COOKIE), "insert", "indirect", "nocache"),
+        )
+    if wanted.type == "APP_COOKIE":
+        name = quote_argument(_cookie(pool, wanted.cookie_name or ""))
+        return (
+            quote_line("stick-table", "type", "string", "len", str(APP_COOKIE_CHARACTERS_MAX), *TABLE),
+            quote_line("stick", "store-response", f"res.cook({name})"),
+            quote_line("stick", "match", f"req.cook({name})"),
         )
     raise Unrenderable(f"pool {pool.id}: session_persistence {wanted.type} is not possible on HAProxy")
 

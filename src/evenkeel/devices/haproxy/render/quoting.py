@@ -14,7 +14,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
 
 
-def word(text: str) -> str:
+def quote_word(text: str) -> str:
     """The text quoted as one word. Raises :class:`ValueError` for control characters, which cannot be quoted, and for
     empty text.
     """
@@ -26,21 +26,21 @@ def word(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def line(*texts: str) -> str:
+def quote_line(*texts: str) -> str:
     """A line of these words, each quoted."""
-    return " ".join(word(text) for text in texts)
+    return " ".join(quote_word(text) for text in texts)
 
 
-def literal(text: str) -> str:
+def log_format_literal(text: str) -> str:
     """``text`` as a log format that evaluates to it; not yet quoted as a word."""
     return text.replace("%", "%%")
 
 
-def argument(text: str) -> str:
+def quote_argument(text: str) -> str:
     """``text`` as one argument of a sample fetch; not yet quoted as a word."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def path(text: str) -> str:
+def percent_encode_path(text: str) -> str:
     """A URL path, with every character percent-encoded that is not allowed in a request line."""
     return quote(text, safe=_PATH_SAFE)

@@ -21,7 +21,7 @@ from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import beside, object_name
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
-from evenkeel.devices.haproxy.render.quoting import line
+from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.devices.haproxy.render.tls import alpn, tls_arguments
 from evenkeel.haproxyd import wire
 
@@ -64,7 +64,7 @@ def hsts_lines(listener: ServiceListener) -> list[str]:
     value = f"max-age={listener.hsts_max_age}"
     value += "; includeSubDomains" if listener.hsts_include_subdomains else ""
     value += "; preload" if listener.hsts_preload else ""
-    return [line("http-after-response", "set-header", "Strict-Transport-Security", value)]
+    return [quote_line("http-after-response", "set-header", "Strict-Transport-Security", value)]
 
 
 def _list_name(listener: ServiceListener) -> str:

@@ -6,7 +6,7 @@ from evenkeel.haproxyd.disk.files import read_text, update_file
 from evenkeel.haproxyd.disk.storage import PartitionStorage, digest
 from evenkeel.haproxyd.haproxy.config.compose import PEER_KEY, TRUSTED_PEERS, Composer, HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.layout import Layout
-from evenkeel.haproxyd.network.peer_keys import trusted
+from evenkeel.haproxyd.network.peer_keys import trusted_ca_certificates
 from evenkeel.haproxyd.settings import DaemonSettings
 
 
@@ -87,5 +87,5 @@ def files_of(config: HaproxyConfig, kind: str = "") -> dict[str, str]:
         if kind in ("", file.kind)
     }
     if config.peer and not kind:
-        files |= {PEER_KEY: config.peer_key, TRUSTED_PEERS: trusted(config.peer, config.peers)}
+        files |= {PEER_KEY: config.peer_key, TRUSTED_PEERS: trusted_ca_certificates(config.peer, config.peers)}
     return files

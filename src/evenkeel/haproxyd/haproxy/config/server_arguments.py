@@ -45,11 +45,11 @@ class ServerArguments(Value):
 
 def arguments_of(server: wire.BackendServer) -> ServerArguments:
     """The meaning of a server's arguments."""
-    return _parsed(words_of(server))
+    return _parse_arguments(words_of(server))
 
 
 @functools.lru_cache(maxsize=4096)
-def _parsed(words: tuple[str, ...]) -> ServerArguments:
+def _parse_arguments(words: tuple[str, ...]) -> ServerArguments:
     found = dict(_pairs(words))
     port = found.get("port", "")
     return ServerArguments(

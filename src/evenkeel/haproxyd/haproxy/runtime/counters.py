@@ -49,7 +49,7 @@ class Saved(Value):
     """Counters by worker key, ``pid-start``."""
 
 
-def added(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
+def sum_of_counts(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
     """The sum of two sets of counters."""
     return FrontendCounts(
         bytes_in=one.bytes_in + other.bytes_in,
@@ -89,13 +89,13 @@ class CounterTotals:
         """The worker will not be queried again: add its counts to the base."""
         for name, counts in self.workers.pop(worker, {}).items():
             ended = msgspec.structs.replace(counts, active=0, listening=False)
-            self.base[name] = added(self.base.get(name, _NOTHING), ended)
+            self.base[name] = sum_of_counts(self.base.get(name, _NOTHING), ended)
 
     def total(self, name: str) -> FrontendCounts:
         """The total since the frontend was created."""
         total = self.base.get(name, _NOTHING)
         for counts in self.workers.values():
-            total = added(total, counts.get(name, _NOTHING))
+            total = sum_of_counts(total, counts.get(name, _NOTHING))
         return total
 
     def forget_beyond(self, kept: Collection[str], limit: int) -> None:

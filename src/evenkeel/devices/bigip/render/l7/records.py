@@ -86,9 +86,9 @@ def _rule_records(number: int, each: EffectivePolicy, *, terminates: bool) -> Re
         wanted = comparison(rule)
         operand = NEVER if rule.type in ABOUT_CERTIFICATES and not terminates else wanted.operand
         words.append(f"{place} {operand} {wanted.how} {int(wanted.invert)}")
-        found[f"{number}.{place}.value"] = encoded(wanted.value)
+        found[f"{number}.{place}.value"] = encode_record(wanted.value)
         if wanted.key:
-            found[f"{number}.{place}.key"] = encoded(wanted.key)
+            found[f"{number}.{place}.key"] = encode_record(wanted.key)
     found[f"{number}.rules"] = " ".join(words)
     return found
 
@@ -99,12 +99,12 @@ def _answer_records(number: int, each: EffectivePolicy) -> Records:
         raise Unrenderable(f"l7policy {policy.id}: action {policy.action} is not possible on a BIG-IP")
     found = {f"{number}.action": _ACTIONS[policy.action]}
     if policy.action != "REJECT":
-        found[f"{number}.target"] = encoded(redirect_url(policy))
+        found[f"{number}.target"] = encode_record(redirect_url(policy))
         found[f"{number}.code"] = str(redirect_code(policy))
     return found
 
 
-def encoded(text: str) -> str:
+def encode_record(text: str) -> str:
     """The text percent-encoded, so that no character is special in a record, wherever it is stored or shown."""
     return quote(text, safe=_SAFE)
 
@@ -124,7 +124,7 @@ class _Choice:
         if self._persistence:
             word, cookie = persistence_words(pool)
             found[f"{number}.persist"] = word
-            found |= {f"{number}.cookie": encoded(cookie)} if cookie else {}
+            found |= {f"{number}.cookie": encode_record(cookie)} if cookie else {}
         if self._tls and pool.tls_enabled:
             found[f"{number}.tls"] = "1"
         return found

@@ -23,7 +23,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.render.l7.regexes import NotPossible, atoms_of, tcl_regex
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.l7 import check_compare_type, check_regex, check_true, unquoted, verify_result
+from evenkeel.devices.l7 import check_compare_type, check_regex, check_true, unquoted_value, verify_result
 
 COMPARISONS = {
     "EQUAL_TO": "equal",
@@ -88,7 +88,7 @@ def _value(rule: ServiceL7Rule) -> str:
         return verify_result(rule)
     if rule.compare_type == "REGEX":
         return _regex(rule)
-    value = unquoted(rule)
+    value = unquoted_value(rule)
     if not 1 <= len(value) <= 255 or any(ord(char) < 32 or ord(char) == 127 for char in value):
         raise Unrenderable(f"l7rule {rule.id}: value {value!r}: 1 to 255 characters, none a control character")
     if rule.type == "FILE_TYPE" and not value.startswith("."):
