@@ -62,7 +62,7 @@ class Store:
         self.known |= {(network_id, address) for address in hosts}
         return ()
 
-    async def hosts_unanswered(self, members: Mapping[str, Collection[str]]) -> None:
+    async def note_unanswered_hosts(self, members: Mapping[str, Collection[str]]) -> None:
         self.late += members
 
     async def store_address(self, shard_id: str, taken: TakenAddress) -> bool:

@@ -128,7 +128,7 @@ async def test_where_wills_are_delivered_only_sessions_with_a_reason_are_probed(
     await detector.look()
     assert bus.probed() == {names[3]}
     store.refs[0] = replace(store.refs[0], late=True)
-    detector.departed(Departure(agent_id="a1", session_id="s1"))
+    detector.note_departure(Departure(agent_id="a1", session_id="s1"))
     await detector.look()
     assert bus.probed() == {names[0], names[1], names[3]}
     clock.now += DEPARTED_SECONDS
@@ -164,7 +164,7 @@ async def test_while_no_session_has_a_reason_they_are_read_now_and_then_only() -
     assert await reads() == 3
     store.refs[0] = replace(store.refs[0], late=False)
     assert await reads() == 1
-    detector.departed(Departure(agent_id="a1", session_id="s1"))
+    detector.note_departure(Departure(agent_id="a1", session_id="s1"))
     assert await reads() == 3
     clock.now += DEPARTED_SECONDS
     assert await reads() == 2
@@ -177,7 +177,7 @@ async def test_a_notice_ends_the_pause_and_the_second_probe_follows_soon() -> No
     detector = suspicion(store, bus, woken, clock)
     await detector.look()
     bus.says[presence_name("s1")] = False
-    detector.departed(Departure(agent_id="a1", session_id="s1"))
+    detector.note_departure(Departure(agent_id="a1", session_id="s1"))
     began = clock.now
     await detector.look()
     assert store.suspected == []
@@ -193,7 +193,7 @@ async def test_after_a_notice_a_process_is_probed_until_the_bus_has_forgotten_it
     detector = suspicion(store, bus, woken, clock)
     await detector.look()
     began = clock.now
-    detector.departed(Departure(agent_id="a1", session_id="s1"))
+    detector.note_departure(Departure(agent_id="a1", session_id="s1"))
     for answer in (True, True, False, False):
         await detector.pause(lambda seconds: seconds)
         bus.says[presence_name("s1")] = answer
@@ -208,8 +208,8 @@ async def test_after_a_notice_a_process_that_is_there_is_probed_for_a_while_only
     detector = suspicion(store, bus, [], clock)
     await detector.look()
     bus.probed()
-    detector.departed(Departure(agent_id="a1", session_id="s1"))
-    detector.departed(Departure(agent_id="a7", session_id="ended before"))
+    detector.note_departure(Departure(agent_id="a1", session_id="s1"))
+    detector.note_departure(Departure(agent_id="a7", session_id="ended before"))
     await detector.look()
     assert bus.probed() == {presence_name("s1")}
     clock.now += DEPARTED_SECONDS
@@ -223,7 +223,7 @@ async def test_a_notice_of_a_process_that_is_back_ends_no_session() -> None:
     await detector.look()
     for answer in (False, True):
         bus.says[presence_name("s1")] = answer
-        detector.departed(Departure(agent_id="a1", session_id="s1"))
+        detector.note_departure(Departure(agent_id="a1", session_id="s1"))
         await detector.look()
     await detector.look()
     assert store.suspected == []

@@ -42,7 +42,7 @@ class CapacityGauge:
 
     @property
     def figures(self) -> dict[str, CapacityFigure]:
-        """The last measured figures."""
+        """The last measured capacity figures, by metric."""
         return self._figures
 
     async def run(self) -> None:
@@ -52,7 +52,9 @@ class CapacityGauge:
             await self._clock.sleep(self._interval_seconds)
 
     async def measure(self) -> Measured:
-        """The figures; measured now unless the last measurement is less than an interval old. Never raises."""
+        """Return the capacity figures, measured now unless the last measurement is younger than 0.9 intervals. Never
+        raises: if the devices cannot be read, the last figures are returned.
+        """
         now = self._clock.monotonic()  # before the devices are read: later changes may be missing
         if self._policy and (self._looked_at is None or now - self._looked_at >= self._interval_seconds * 0.9):
             self._looked_at = now
@@ -61,7 +63,7 @@ class CapacityGauge:
 
     @property
     def measured(self) -> Measured:
-        """The last figures, with their age now. Without a policy there are none."""
+        """The last capacity figures, with their age now; empty without a capacity policy."""
         if not self._policy:
             return Measured()
         return Measured(

@@ -16,7 +16,9 @@ WATCH_SECONDS = 3.0
 
 
 class EnhancedServiceWatch:
-    """Enhanced services of one process. ``on_change`` is called when a report is needed."""
+    """Watches which enhanced services the devices offer, and keeps which of them were last reported to controllers.
+    ``on_change`` is called when the services have changed, so that a report is needed.
+    """
 
     def __init__(self, device: Device, clock: Clock, on_change: Callable[[], None]) -> None:
         self._device = device

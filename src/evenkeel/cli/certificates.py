@@ -54,13 +54,13 @@ class ListCertificates(ListCommand):
     def take_action(self, parsed_args: Namespace) -> Any:
         if parsed_args.expiring is not None or parsed_args.unreadable:
             return list_table(
-                EXPIRING_COLUMNS, self.client.get(f"{API}/references", _wanted(parsed_args))["references"]
+                EXPIRING_COLUMNS, self.client.get(f"{API}/references", _query_of_arguments(parsed_args))["references"]
             )
         query = {"project_id": parsed_args.project} if parsed_args.project else None
         return list_table(LIST_COLUMNS, self.client.get(f"{API}/certificates", query)["certificates"])
 
 
-def _wanted(parsed_args: Namespace) -> dict[str, Any]:
+def _query_of_arguments(parsed_args: Namespace) -> dict[str, Any]:
     given = {
         "expiring_days": parsed_args.expiring,
         "unreadable": "true" if parsed_args.unreadable else None,

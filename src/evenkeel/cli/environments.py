@@ -38,7 +38,7 @@ def _add_changeable(parser: ArgumentParser) -> None:
     parser.add_argument("--breaker-agents", type=int, metavar="N", help="… and at least this many.")
 
 
-def _given(parsed_args: Namespace) -> dict[str, Any]:
+def _given_changes(parsed_args: Namespace) -> dict[str, Any]:
     return {name: getattr(parsed_args, name) for name in CHANGEABLE if getattr(parsed_args, name) is not None}
 
 
@@ -68,7 +68,7 @@ class CreateEnvironment(ShowCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        body = {"name": parsed_args.name, "device_driver": parsed_args.device_driver, **_given(parsed_args)}
+        body = {"name": parsed_args.name, "device_driver": parsed_args.device_driver, **_given_changes(parsed_args)}
         return object_table(self.client.post(f"{API}/environments", {"environment": body})["environment"])
 
 
@@ -109,7 +109,7 @@ class SetEnvironment(ShowsEnvironment):
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
         """Change the environment and return it as the API reports it afterwards."""
-        changes = _given(parsed_args)
+        changes = _given_changes(parsed_args)
         if not changes:
             options = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
             raise UsageError(f"nothing to change: pass at least one of {options}")

@@ -25,7 +25,7 @@ class ShowNetwork(ShowCommand):
     """Show a declared network."""
 
     def get_parser(self, prog_name: str) -> Any:
-        return _named(super().get_parser(prog_name))
+        return _with_network_argument(super().get_parser(prog_name))
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         return object_table(
@@ -48,7 +48,7 @@ class CreateNetwork(ShowCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        body = {"network_type": parsed_args.network_type, **_given(parsed_args, "id", "project_id", *CHANGEABLE)}
+        body = {"network_type": parsed_args.network_type, **_given_values(parsed_args, "id", "project_id", *CHANGEABLE)}
         return object_table(self.client.post(f"{API}/networks", {"network": body})["network"])
 
 
@@ -56,27 +56,27 @@ class SetNetwork(ShowCommand):
     """Change a declared network. Load balancers of devices that are attached to it follow."""
 
     def get_parser(self, prog_name: str) -> Any:
-        parser = _named(super().get_parser(prog_name))
+        parser = _with_network_argument(super().get_parser(prog_name))
         parser.add_argument("--name", help="Name, unique.")
         _attributes(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         path = f"{API}/networks/{network_id(self.client, parsed_args.network)}"
-        return object_table(self.client.put(path, {"network": _given(parsed_args, *CHANGEABLE)})["network"])
+        return object_table(self.client.put(path, {"network": _given_values(parsed_args, *CHANGEABLE)})["network"])
 
 
 class DeleteNetwork(ApiCommand):
     """Delete a declared network. Refused while devices are attached to it."""
 
     def get_parser(self, prog_name: str) -> Any:
-        return _named(super().get_parser(prog_name))
+        return _with_network_argument(super().get_parser(prog_name))
 
     def take_action(self, parsed_args: Namespace) -> None:
         self.client.delete(f"{API}/networks/{network_id(self.client, parsed_args.network)}")
 
 
-def _named(parser: ArgumentParser) -> ArgumentParser:
+def _with_network_argument(parser: ArgumentParser) -> ArgumentParser:
     parser.add_argument("network", metavar="NETWORK", help="Id or name.")
     return parser
 
@@ -90,7 +90,7 @@ def _attributes(parser: ArgumentParser) -> None:
     parser.add_argument("--external", action=BooleanOptionalAction, help="An external network.")
 
 
-def _given(parsed_args: Namespace, *names: str) -> dict[str, Any]:
+def _given_values(parsed_args: Namespace, *names: str) -> dict[str, Any]:
     return {name: getattr(parsed_args, name) for name in names if getattr(parsed_args, name) is not None}
 
 

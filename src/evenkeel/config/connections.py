@@ -6,10 +6,10 @@ from oslo_config import cfg
 def connection_options(
     *, connections_max: int, per_address_max: int, header_seconds: float, spare_files: int, exempt: str = ""
 ) -> list[cfg.Opt]:
-    """Options with the given defaults.
+    """Return the options that limit a server's connections, with the given defaults.
 
-    ``spare_files``: number of open files that a server reserves for other purposes; ``exempt``: text about addresses
-    without the limit per address; empty: none.
+    ``spare_files``: number of open files that the server reserves for other purposes, stated in the help;
+    ``exempt``: clause for the help that names the addresses without a limit per address; empty: there are none.
     """
     return [
         cfg.FloatOpt(

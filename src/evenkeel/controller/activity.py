@@ -40,7 +40,7 @@ class ActivityRecorder:
         return f"this controller began less than two intervals of {self._settings.interval_seconds:g} s ago"
 
     def note(self, at: float, seconds: float, traffic: TrafficSum | None) -> None:
-        """Record a look that ended ``at``, ``seconds`` after the previous one; the first look has no point."""
+        """Record a poll that ended ``at``, ``seconds`` after the previous one; the first poll has no point."""
         now, before = self._totals(), self._before
         self._before = now
         if before is not None:

@@ -142,7 +142,7 @@ class DefinitionReader:
             if hosts is None:
                 late = dict(wanted[place:])
                 log.warning("hosts of members are not known", networks=list(late), reason=reason)
-                await self._attachments.hosts_unanswered(late)
+                await self._attachments.note_unanswered_hosts(late)
                 self._on_unanswered()
                 return
             for change in await self._attachments.store_hosts(network_id, hosts):

@@ -42,4 +42,4 @@ class DeviceBindings:
                 return
         if latest is not None:
             log.info("port of a device's address bound", port=latest.port_id, host=latest.host)
-        await self._store.bound(claim_id, None if latest is None else latest.host)
+        await self._store.note_bound(claim_id, None if latest is None else latest.host)

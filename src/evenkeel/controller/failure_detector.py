@@ -38,7 +38,7 @@ CONFIRM_SECONDS = 0.15
 one by then.
 """
 DEPARTED_SECONDS = 1.0
-"""Time after a notice for which the session is probed at each look. The broker sends a will before it deletes what the
+"""Time after a notice for which the session is probed at each poll. The broker sends a will before it deletes what the
 process declared, and a busy broker may answer probes for some time.
 """
 MAX_SUSPECTED = 10_000
@@ -49,7 +49,7 @@ class Scheduling(Protocol):
     """Methods of the scheduler that the detector uses."""
 
     def wake(self) -> None:
-        """Start a look at once, because sessions were ended."""
+        """Start a poll at once, because sessions were ended."""
         ...
 
     async def recent_change_indicator(self, *, max_age_seconds: float) -> ChangeIndicator:
@@ -86,10 +86,10 @@ class FailureDetector:
         self._read_at = 0.0
         """Monotonic time until which the change indicator may replace a read of the sessions."""
         self._quiet_marks: tuple[float, ...] | None = None
-        """Marks of the change indicator before the last look, if no session had a reason to be probed."""
+        """Marks of the change indicator before the last poll, if no session had a reason to be probed."""
         self._woken = asyncio.Event()
 
-    def departed(self, notice: Departure) -> None:
+    def note_departure(self, notice: Departure) -> None:
         """Handle the bus's notification that the connection of a session has ended."""
         if len(self._departed) < MAX_SUSPECTED:
             self._departed[notice.session_id] = self._clock.monotonic() + DEPARTED_SECONDS

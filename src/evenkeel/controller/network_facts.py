@@ -37,7 +37,7 @@ class NetworkFactsUpdates:
         self._pause.end()
 
     async def pause(self, seconds: float) -> None:
-        """Return when the next look is due, or after :meth:`wake`."""
+        """Return when the next poll is due, or after :meth:`wake`."""
         await self._pause.wait(seconds)
 
     async def look(self) -> None:
@@ -47,7 +47,7 @@ class NetworkFactsUpdates:
             try:
                 await self._read(due)
             except NetworkUnavailable:
-                await self._attachments.unanswered([each.network_id for each in due])
+                await self._attachments.note_unanswered_networks([each.network_id for each in due])
                 raise
 
     async def _read(self, due: Sequence[DueFacts]) -> None:

@@ -28,7 +28,10 @@ class OwnCertificates:
         self._due_at_seconds = float("-inf")
 
     async def look(self) -> None:
-        """Check them once. Raises :class:`~evenkeel.core.kit.errors.StoreUnavailable`."""
+        """Read the end dates of all own certificates once, and store them.
+
+        Raises :class:`~evenkeel.core.kit.errors.StoreUnavailable`.
+        """
         found = [*await self._seen(), *of_devices(await self._operators.agents())]
         # two agents of a group see the certificate of the same device
         unique = {one.name: one for one in found}

@@ -67,9 +67,9 @@ class Scheduler:
         self._homes_at = 0.0
         self._balance_at = clock.monotonic() + settings.balance_interval_seconds
         self._calm_marks: tuple[float, ...] | None = None
-        """Marks of the change indicator before the last complete look, if that found nothing to do."""
+        """Marks of the change indicator before the last complete scan, if that found nothing to do."""
         self._look_at = 0.0
-        """Monotonic time of the next complete look, even if the change indicator shows no change."""
+        """Monotonic time of the next complete scan, even if the change indicator shows no change."""
         self._pause = InterruptibleSleep()
         self._indicator: ChangeIndicator | None = None
         """The newest change indicator, whose read began at ``_indicator_at``."""
@@ -143,7 +143,7 @@ class Scheduler:
 
     async def tick(self) -> None:
         """Find unplaced load balancers and shards that must move, once. While nothing changes, this is a single
-        statement, except for one look in each ``calm_look_seconds``.
+        statement, except for one complete scan in each ``calm_look_seconds``.
         """
         asked_at = self._clock.monotonic()
         indicator = await self._read_change_indicator()
@@ -151,7 +151,7 @@ class Scheduler:
             return
         self._calm_marks = None
         complete = asked_at >= self._homes_at
-        # Only a look that included the homes, with a trusted clock, proves that nothing is due.
+        # Only a scan that included the homes, with a trusted clock, proves that nothing is due.
         if not await self._look() and complete and self.trusts_clock:
             self._calm_marks = indicator.marks
             self._look_at = asked_at + self._settings.calm_look_seconds

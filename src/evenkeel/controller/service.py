@@ -41,15 +41,15 @@ from evenkeel.metrics.controller import LOOP_FAILURES, LOOP_SUCCESS
 log = structlog.get_logger(__name__)
 
 WAITING_PER_LOOK = 500
-"""Number of load balancers, longest waiting first, whose owners get another hint at each look."""
+"""Number of load balancers, longest waiting first, whose owners get another hint at each poll."""
 LEFTOVERS_SECONDS = 60.0
 LEFTOVERS_PER_LOOK = 50
 UNANSWERED_SECONDS = 5.0
 """Delay before the network service is queried again after it did not answer."""
 FACTS_LOOKS = 10
-"""Number of looks within the interval at which facts of networks are read again."""
+"""Number of polls within the interval at which facts of networks are read again."""
 SEARCH_LOOKS = 10
-"""Number of looks within the interval at which ports are searched for."""
+"""Number of polls within the interval at which ports are searched for."""
 
 
 class Controller:
@@ -102,7 +102,7 @@ class Controller:
             adoptions=Adoptions(store.ownership, network),
             on_unserved=self._scheduler.wake,
             on_moved=self._networks_moved,
-            on_departure=self._failure_detector.departed,
+            on_departure=self._failure_detector.note_departure,
         )
         self._releases: list[PortReleases] = []
         if network is not None:

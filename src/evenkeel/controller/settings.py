@@ -34,7 +34,7 @@ class ControllerSettings(Value):
     homes_interval_seconds: float = 3.0
     """Interval between checks for shards away from their home."""
     calm_look_seconds: float = 15.0
-    """Interval between complete looks of the scheduler while its change indicator shows no change. Changes that the
+    """Interval between complete scans by the scheduler while its change indicator shows no change. Changes that the
     indicator does not show, such as another policy of an environment, take that long.
     """
     balance_interval_seconds: float = 0.0

@@ -28,18 +28,18 @@ changes.
 SETTLE_SECONDS = 30.0
 """Time without points after a device became reachable again, because its totals arrive in a later report."""
 GAP = 2.0
-"""Number of intervals between two looks above which the time between them is a gap."""
+"""Number of intervals between two polls above which the time between them is a gap."""
 AT_ONCE = 500
 """Number of load balancers after which other tasks get their turn."""
 
 OnLook = Callable[[float, float, TrafficSum | None], None]
-"""Called with the time of a look, the seconds since the previous one, and the sum over all observed load balancers."""
+"""Called with the time of a poll, the seconds since the previous one, and the sum over all observed load balancers."""
 
 COUNTERS = ("total_connections", "bytes_in", "bytes_out", "request_errors")
 
 
 class _Group:
-    """State of a device group at the last look."""
+    """State of a device group at the last poll."""
 
     __slots__ = ("observed", "reached_count", "report", "reported_at", "unsettled_until")
 
@@ -92,7 +92,7 @@ class TrafficRecorder:
         wall: Callable[[], float] = time.time,
         on_look: OnLook = lambda at, seconds, traffic: None,
     ) -> None:
-        """``on_look`` is called with the sum of all traffic after every look."""
+        """``on_look`` is called with the sum of all traffic after every poll."""
         self._reports = reports
         self._clock = clock
         self._settings = settings
@@ -101,13 +101,13 @@ class TrafficRecorder:
         self._rings = TrafficRings(max(1, settings.points))
         self._groups: dict[GroupKey, _Group] = {}
         self._before: dict[LoadBalancerId, ListenerStatistics] = {}
-        """Totals at the last look of the listeners that were observed then."""
+        """Totals at the last poll of the listeners that were observed then."""
         self._looked_at = float("-inf")
         self._left_out = 0
 
     @property
     def interval_seconds(self) -> float:
-        """Interval between two looks."""
+        """Seconds between two polls."""
         return self._settings.interval_seconds
 
     def series(self, load_balancer_id: LoadBalancerId) -> TrafficSeries:
@@ -128,7 +128,7 @@ class TrafficRecorder:
         return f"no two reports yet since this controller began; they are compared every {self.interval_seconds:g} s"
 
     async def look(self) -> None:
-        """Read the totals, and record the traffic since the last look. Raises :class:`StoreUnavailable`."""
+        """Read the totals, and record the traffic since the last poll. Raises :class:`StoreUnavailable`."""
         reading = await self._reports.traffic(limit=self._settings.load_balancers_max)
         now, at = self._clock.monotonic(), self._wall()
         seconds, self._looked_at = now - self._looked_at, now

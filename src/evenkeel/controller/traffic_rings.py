@@ -31,8 +31,9 @@ class Published(NamedTuple):
 
 
 class TrafficRings:
-    """The last ``points`` points of each load balancer. One writer: :meth:`begin`, :meth:`write` for each load
-    balancer, :meth:`publish`."""
+    """Time series of traffic: the last ``points`` samples of each load balancer. One thread writes a slot: it calls
+    :meth:`begin`, then :meth:`write` for each load balancer with a sample, then :meth:`publish`.
+    """
 
     def __init__(self, points: int) -> None:
         """``points``: at least 1."""

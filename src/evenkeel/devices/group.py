@@ -210,7 +210,7 @@ async def on_all(
     doubted = [device for device in devices if device.reach.doubt is not None]
     tasks = {device: asyncio.create_task(device.watched(work(device))) for device in devices}
     try:
-        await _enough(tasks, doubted)
+        await _wait_for_trusted(tasks, doubted)
     finally:
         # also of doubted devices that did not answer in time: nothing may go on after the caller has the outcome
         await cancel_and_wait(*tasks.values())
@@ -295,7 +295,7 @@ def repairs(found: Mapping[str, Mapping[LoadBalancerId, Sequence[str]]]) -> Iter
 
 
 def fullest(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """The maximum of each metric: all devices hold the same objects and have the same limits, so the fullest one
+    """Return the maximum of each metric: all devices hold the same objects and have the same limits, so the fullest one
     decides."""
     most: dict[str, float] = {}
     for reading in readings:
@@ -304,8 +304,10 @@ def fullest(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return most
 
 
-async def _enough(tasks: Mapping[D, asyncio.Task[T]], doubted: Iterable[D]) -> None:
-    """Wait for all trusted devices, and for a doubted device only if it responds again in time."""
+async def _wait_for_trusted(tasks: Mapping[D, asyncio.Task[T]], doubted: Iterable[D]) -> None:
+    """Wait until the tasks of all trusted devices have ended, then at most its ``patience_seconds`` for each doubted
+    device, and longer only if it has responded again. Without a trusted device, wait for all tasks.
+    """
     trusted = [task for device, task in tasks.items() if device not in doubted]
     if trusted:
         # first all trusted devices, however slow: a device that answers is never abandoned

@@ -60,7 +60,7 @@ NOTHING = SystemFigures(
 
 
 async def read_figures(operators: OperatorStore) -> SystemFigures:
-    """Read the figures by a constant number of queries. Raises :class:`StoreUnavailable`."""
+    """Read the values of the metrics by a constant number of queries. Raises :class:`StoreUnavailable`."""
     expiring = await operators.references(ReferenceQuery(expiring_days=EXPIRING_DAYS), limit=REFERENCES_MAX)
     unreadable = await operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
     return SystemFigures(
@@ -77,7 +77,7 @@ async def read_figures(operators: OperatorStore) -> SystemFigures:
 
 
 class SystemCollector(Collector):
-    """Collector of the figures of the last successful read. If a read fails, all of them are absent, but
+    """Collector of the values of the last successful read. If a read fails, all of them are absent, but
     ``evenkeel_database_up`` is 0.
     """
 

@@ -181,7 +181,7 @@ class BuiltinNetwork:
         if kind not in ("subnets", "networks"):
             return ()
         subnets = [row for row in await self._store.subnets() if project_id in (None, row.project_id or project_id)]
-        shown = [_shown(row) for row in subnets] if kind == "subnets" else _networks(subnets)
+        shown = [_as_neutron_subnet(row) for row in subnets] if kind == "subnets" else _networks(subnets)
         return tuple(row for row in shown if all(row.get(name) in values for name, values in filters.items()))
 
     async def _find(
@@ -223,7 +223,7 @@ def _echoed(filters: Mapping[str, Sequence[str]], project_id: ProjectId | None) 
     return tuple({"id": name, "name": name, "project_id": project, "tenant_id": project} for name in named)
 
 
-def _shown(subnet: Subnet) -> dict[str, Any]:
+def _as_neutron_subnet(subnet: Subnet) -> dict[str, Any]:
     return {
         "id": subnet.id,
         "name": subnet.name,

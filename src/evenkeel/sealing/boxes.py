@@ -100,17 +100,17 @@ def seal(content: CertificateContent, public_key: bytes, purpose: BoxPurpose) ->
         raise SealingError(f"sealing_key: {len(public_key)} bytes that are no public key of X25519") from None
 
 
-def _revealed(secret: Any) -> str:
+def _encode_private_key(secret: Any) -> str:
     if isinstance(secret, PrivateKey):
         return secret.reveal().decode("latin-1")  # latin-1 encodes any bytes; a decoding error would quote them
     raise NotImplementedError(type(secret).__name__)
 
 
-def _hidden(kind: type, text: Any) -> PrivateKey:
+def _decode_private_key(kind: type, text: Any) -> PrivateKey:
     if kind is PrivateKey and isinstance(text, str):
         return PrivateKey(text.encode("latin-1"))
     raise ValueError("not the text of a private key")
 
 
-_encoder = msgspec.json.Encoder(enc_hook=_revealed)
-_decoder = msgspec.json.Decoder(_Inside, dec_hook=_hidden)
+_encoder = msgspec.json.Encoder(enc_hook=_encode_private_key)
+_decoder = msgspec.json.Decoder(_Inside, dec_hook=_decode_private_key)

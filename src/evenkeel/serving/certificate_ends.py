@@ -34,7 +34,7 @@ async def end_of_server(host: str, port: int, *, request: bytes = b"") -> float 
     context.verify_mode = ssl.CERT_NONE
     try:
         async with asyncio.timeout(HANDSHAKE_SECONDS):
-            der = await _shown(context, host, port, request)
+            der = await _read_server_certificate(context, host, port, request)
     except (OSError, TimeoutError, asyncio.IncompleteReadError):
         return None
     try:
@@ -43,7 +43,7 @@ async def end_of_server(host: str, port: int, *, request: bytes = b"") -> float 
         return None
 
 
-async def _shown(context: ssl.SSLContext, host: str, port: int, request: bytes) -> bytes | None:
+async def _read_server_certificate(context: ssl.SSLContext, host: str, port: int, request: bytes) -> bytes | None:
     tls = None if request else context
     reader, writer = await asyncio.open_connection(host, port, ssl=tls, server_hostname=host if tls else None)
     try:

@@ -27,7 +27,7 @@ def agent(**values: Any) -> Agent:
     }
     known = Agent(**usual | values)
     reasons = PlacementReasons(group_of(known))
-    return replace(known, waiting_blocker=reasons.waiting("a"), away_blocker=reasons.away("a"))
+    return replace(known, waiting_blocker=reasons.waiting_blocker("a"), away_blocker=reasons.away_blocker("a"))
 
 
 def group_of(known: Agent) -> GroupSnapshot:

@@ -243,7 +243,7 @@ async def test_facts_that_the_network_service_lacked_are_read_again_soon(world: 
     assert not (await read(world)).page.services[0].networks[0].subnets[0].hosts
     expected = DueFacts(network_id="net-1", subnets=frozenset({"sub-1"}), members=frozenset({"10.1.0.99"}))
     for _ in range(2):
-        await store.hosts_unanswered({"net-1": ["10.1.0.99"]})
+        await store.note_unanswered_hosts({"net-1": ["10.1.0.99"]})
         assert await store.take_due_facts(older_seconds=3600.0, limit=10) == (expected,)
 
     nowhere = MemberHost(address="10.1.0.99", mac_address="")
@@ -263,14 +263,14 @@ async def test_host_of_a_member_that_becomes_known_is_a_change_once(world: World
     await store.store_facts([known(1)])
     await make_ports(world, (await read(world)).needs.ports[id_])
     host = MemberHost(address="10.1.0.99", mac_address="fa:16:3e:00:00:01", vtep="192.0.2.1")
-    await store.hosts_unanswered({"net-1": ["10.1.0.99"]})
+    await store.note_unanswered_hosts({"net-1": ["10.1.0.99"]})
     assert not (await read(world)).page.services[0].networks[0].subnets[0].hosts
 
     (change,) = await store.store_hosts("net-1", {"10.1.0.99": host})
 
     assert (change.load_balancer_id, change.revision) == (id_, 2)
     assert (await read(world)).page.services[0].networks[0].subnets[0].hosts == (host,)
-    await store.hosts_unanswered({"net-1": ["10.1.0.99"]})
+    await store.note_unanswered_hosts({"net-1": ["10.1.0.99"]})
     assert (await read(world)).page.services[0].networks[0].subnets[0].hosts == (host,)
 
 

@@ -54,8 +54,8 @@ class ProviderLookup:
         """Clear the cache of environments, after one was deleted."""
         self._drivers = {}
 
-    def table_of(self, device_driver: str) -> Capabilities:
-        """Return the capabilities of the device type; everything if it declares none."""
+    def capabilities_of(self, device_driver: str) -> Capabilities:
+        """Return the capabilities that the device type declares; all capabilities if it declares none."""
         return self._capabilities.get(device_driver, EVERYTHING)
 
     async def device_driver_of(self, provider: str) -> str:
@@ -91,7 +91,7 @@ class ProviderLookup:
         if found is None or scope not in (None, found.project_id):
             found = await self._tenants.served_by(kind, object_id, project_id=scope)
         self._keep((kind, object_id), found)
-        return ServedObject(found, self.table_of(found.device_driver))
+        return ServedObject(found, self.capabilities_of(found.device_driver))
 
     def remember(self, root: LoadBalancer, device_driver: str) -> None:
         """Cache a new load balancer, because the next requests are mostly about it."""

@@ -79,12 +79,12 @@ class NeutronReader(Generic[T]):
         if not body.keys() & set(self._names):
             return bad_request("Bulk operation not supported") if _plural(name) in body else _absent(name)
         try:
-            return _explained(str(error), body, self._kind)
+            return _explain_refusal(str(error), body, self._kind)
         except (LookupError, TypeError, AttributeError):  # a duplicate name: the decoder used the other one
             return _malformed(error)
 
 
-def _explained(text: str, body: Any, kind: type[Any]) -> NeutronRefusal:
+def _explain_refusal(text: str, body: Any, kind: type[Any]) -> NeutronRefusal:
     at = decode_failure(text, body, kind)
     if text.startswith(("Object contains unknown field", "Object missing required field")):
         return _wrong_attributes(at)
@@ -123,9 +123,9 @@ def _wrong_attributes(at: DecodeFailure) -> NeutronRefusal:
 def _bad_value(at: DecodeFailure) -> NeutronRefusal:
     value = shorten(text_of_value(at.value))
     if _is_uuid(at):
-        return invalid(at.field, f"'{_written(at)}' is not a valid UUID.")
+        return invalid(at.field, f"'{_value_as_neutron(at)}' is not a valid UUID.")
     if _lacks_integer(at):
-        return bad_request(f"Invalid input for operation: '{_written(at)}' is not an integer.", "InvalidInput")
+        return bad_request(f"Invalid input for operation: '{_value_as_neutron(at)}' is not an integer.", "InvalidInput")
     if any(isinstance(part, inspect.BoolType) for part in at.allowed):
         return bad_request(
             f"Invalid input for operation: '{value}' cannot be converted to boolean ({at.field}).", "InvalidInput"
@@ -145,7 +145,7 @@ def _lacks_integer(at: DecodeFailure) -> bool:
     return isinstance(value, list | None) or (isinstance(value, str) and not is_integer(value))
 
 
-def _written(at: DecodeFailure) -> str:
+def _value_as_neutron(at: DecodeFailure) -> str:
     """Return the value in Neutron's notation."""
     return "None" if at.value is None else shorten(text_of_value(at.value))
 

@@ -84,9 +84,9 @@ def plain(status: int, text: str = "", headers: Headers = ()) -> Answer:
 def answer_to(error: Exception, names: ErrorNames, request_id: str) -> Answer:
     """Build the response to any error; unexpected errors are logged and not disclosed."""
     if isinstance(error, Refusal):
-        return _refused(error)
+        return _answer_of_refusal(error)
     if isinstance(error, RequestError):
-        return _requested(error, names)
+        return _answer_of_request_error(error, names)
     if isinstance(error, Unavailable):
         log.warning("request refused, a dependency is unavailable", request_id=request_id, reason=str(error))
         retry = ((b"retry-after", b"%d" % RETRY_AFTER_SECONDS),)
@@ -101,7 +101,7 @@ def answer_to(error: Exception, names: ErrorNames, request_id: str) -> Answer:
     )
 
 
-def _refused(error: Refusal) -> Answer:
+def _answer_of_refusal(error: Refusal) -> Answer:
     if error.status == 401:
         return unauthenticated(str(error), headers=error.headers)
     if isinstance(error, NeutronRefusal):
@@ -111,7 +111,7 @@ def _refused(error: Refusal) -> Answer:
     return plain(error.status, str(error), error.headers)
 
 
-def _requested(error: RequestError, names: ErrorNames) -> Answer:
+def _answer_of_request_error(error: RequestError, names: ErrorNames) -> Answer:
     if isinstance(error, NotFound):
         kind, called = names.missing.get(error.kind, ("HTTPNotFound", error.kind))
         return error_answer(404, kind, f"{called} {error.object_id} could not be found")

@@ -45,7 +45,7 @@ FILTERS: dict[LookUp, frozenset[str]] = {
 """
 
 
-async def _known(services: Services, call: Call, plural: LookUp, filters: Mapping[str, Sequence[str]]) -> list[Shown]:
+async def _look_up(services: Services, call: Call, plural: LookUp, filters: Mapping[str, Sequence[str]]) -> list[Shown]:
     if plural == "ports" and not services.network.has_ports:
         return await vip_ports(services, call, filters)
     return [dict(row) for row in await services.network.look_up(plural, filters, project_id=call.caller.scope)]
@@ -57,7 +57,7 @@ def _listing(path: str) -> Operation:
 
     async def handle(services: Services, call: Call) -> Answer:
         filters = {name: call.values(name) for name, _ in call.query if name in known}
-        rows = await _known(services, call, plural, filters)
+        rows = await _look_up(services, call, plural, filters)
         return json_answer(answer_of(call, plural, rows, lambda row: str(row["id"]), services.limits.page_items))
 
     return Operation(method="GET", path=path, handle=handle, summary=f"Look {plural} up", rule=RULE, hidden=True)
@@ -67,7 +67,7 @@ def _showing(path: str) -> Operation:
     plural, name = _KINDS[path]
 
     async def handle(services: Services, call: Call) -> Answer:
-        for row in await _known(services, call, plural, {"id": [call.params["id"]]}):
+        for row in await _look_up(services, call, plural, {"id": [call.params["id"]]}):
             return json_answer({name: select_fields(row, call.values("fields"))})
         raise NotFound(name.capitalize(), call.params["id"][:64])
 

@@ -81,13 +81,13 @@ class TenantOfCaller(Value):
     tenant_id: str
 
 
-def _named(quotas: Quotas) -> dict[str, int]:
+def _by_neutron_name(quotas: Quotas) -> dict[str, int]:
     return {name: getattr(quotas, ours) for name, ours in NAMES.items()}
 
 
 def quota_view(quotas: Quotas) -> NeutronQuotaView:
     """Show quotas by Neutron's names."""
-    return NeutronQuotaView(**_named(quotas))
+    return NeutronQuotaView(**_by_neutron_name(quotas))
 
 
 def quotas_forbidden() -> Answer:
@@ -109,7 +109,7 @@ async def listing(services: Services, call: Call) -> Answer:
         return quotas_forbidden()
     wanted = parse_list(call, FILTERS, services.limits)
     page = await page_of(call, wanted, services.quotas.list_quotas)
-    views = [NeutronProjectQuotaView(tenant_id=row.project_id, **_named(row.quotas)) for row in page.items]
+    views = [NeutronProjectQuotaView(tenant_id=row.project_id, **_by_neutron_name(row.quotas)) for row in page.items]
     return json_answer(page_body(call, "quotas", views, wanted, page))
 
 

@@ -177,7 +177,7 @@ async def check_profile(services: Services, row: Any) -> None:
         zone_group_of(data)
     else:
         return
-    table = services.providers.table_of(await services.providers.device_driver_of(row.provider_name))
+    table = services.providers.capabilities_of(await services.providers.device_driver_of(row.provider_name))
     known = table.flavor_metadata if field == "flavor_data" else table.availability_zone_metadata
     if field != "flavor_data":
         data = {name: value for name, value in data.items() if name != ZONE_GROUP}

@@ -53,7 +53,7 @@ async def capabilities(services: Services, call: Call) -> Answer:
     """Handle the request for a provider's capability table, by its device type."""
     provider = call.params["id"]
     device_driver = await services.providers.device_driver_of(provider)
-    table = services.providers.table_of(device_driver)
+    table = services.providers.capabilities_of(device_driver)
     return json_answer(
         {"capabilities": CapabilitiesView(provider=provider, device_driver=device_driver, **asdict(table))}
     )
@@ -62,7 +62,7 @@ async def capabilities(services: Services, call: Call) -> Answer:
 async def flavor_capabilities(services: Services, call: Call) -> Answer:
     """List the settings that flavor profiles may contain; empty if anything is allowed."""
     device_driver = await services.providers.device_driver_of(call.params["id"])
-    known = services.providers.table_of(device_driver).flavor_metadata
+    known = services.providers.capabilities_of(device_driver).flavor_metadata
     return _listed(call, "flavor_capabilities", known or {})
 
 
@@ -71,7 +71,7 @@ async def zone_capabilities(services: Services, call: Call) -> Answer:
     of the device type.
     """
     device_driver = await services.providers.device_driver_of(call.params["id"])
-    known = services.providers.table_of(device_driver).availability_zone_metadata
+    known = services.providers.capabilities_of(device_driver).availability_zone_metadata
     return _listed(call, "availability_zone_capabilities", {ZONE_GROUP: ZONE_GROUP_MEANING, **(known or {})})
 
 

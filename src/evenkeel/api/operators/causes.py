@@ -107,7 +107,8 @@ def _halts(found: SystemState) -> Iterator[_Cause]:
         resume = f"evenkeel environment resume {row.name}"
         problem = SystemProblem(
             kind="environment_halted",
-            text=f"environment {row.name} is halted: {row.halted_reason}" + (f"; {_named(silent)}" if silent else ""),
+            text=f"environment {row.name} is halted: {row.halted_reason}"
+            + (f"; {_silent_hosts(silent)}" if silent else ""),
             remedy=f"bring the agents back: {start_agents(silent)}; if they are lost: {resume}" if silent else resume,
         )
         yield _Cause(problem, **_dead(silent, found.agents), unserved=frozenset({row.name}))
@@ -121,7 +122,7 @@ def _silence(found: SystemState) -> Iterator[_Cause]:
         return
     lost = replace_agents(silent, found.agents)
     remedy = f"start them: {start_agents(silent)}" + (f"; if a host is lost: {lost}" if lost else "")
-    problem = SystemProblem("agents_silent", _named(silent), remedy)
+    problem = SystemProblem("agents_silent", _silent_hosts(silent), remedy)
     unserved = frozenset(row.environment for row in silent)
     yield _Cause(problem, **_dead(silent, found.agents), unserved=unserved)
 
@@ -185,7 +186,7 @@ def _dead(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> _Dead:
     )
 
 
-def _named(silent: Sequence[AgentLife]) -> str:
+def _silent_hosts(silent: Sequence[AgentLife]) -> str:
     hosts = sorted(row.host for row in silent)
     more = " and more" if len(hosts) > NAMED_MAX else ""
     return f"{len(hosts)} agents are silent: {', '.join(hosts[:NAMED_MAX])}{more}"

@@ -14,7 +14,9 @@ WRITABLE = "writable"
 
 
 class SystemProblem(Value):
-    """A problem of the system. ``kind`` is stable; ``text`` and ``remedy`` are human-readable."""
+    """One problem in the system status that operators read. ``kind``: stable, machine-readable name; ``text`` and
+    ``remedy``: human-readable.
+    """
 
     kind: str
     text: str

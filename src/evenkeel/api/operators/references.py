@@ -134,17 +134,17 @@ def reference_problems(
     """
     found = []
     if expiring:
-        text = f"{_counted(expiring)} expired or about to expire: {_named(expiring)}"
+        text = f"{_count_text(expiring)} expired or about to expire: {_reference_names(expiring)}"
         found.append(CertificateTrouble(text, f"evenkeel certificate list --expiring {days}"))
     if unreadable:
-        text = f"{_counted(unreadable)} not readable in the key manager: {_named(unreadable)}"
+        text = f"{_count_text(unreadable)} not readable in the key manager: {_reference_names(unreadable)}"
         found.append(CertificateTrouble(text, "evenkeel certificate list --unreadable"))
     return found
 
 
-def _counted(rows: Sequence[ReferencedCertificate]) -> str:
+def _count_text(rows: Sequence[ReferencedCertificate]) -> str:
     return f"{len(rows)}{' or more' if len(rows) >= REFERENCES_MAX else ''} certificates in use are"
 
 
-def _named(rows: Sequence[ReferencedCertificate]) -> str:
+def _reference_names(rows: Sequence[ReferencedCertificate]) -> str:
     return ", ".join(row.reference for row in rows[:NAMED_MAX]) + (" and more" if len(rows) > NAMED_MAX else "")

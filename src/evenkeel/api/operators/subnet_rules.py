@@ -46,8 +46,8 @@ def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
 
 def device_ranges(network: Net, devices: Iterable[str], reserved: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return ``device_addresses`` and ``reserved``, which includes them. Raises :class:`Invalid`."""
-    own = tuple(_reserved("device_addresses", text, network) for text in devices)
-    others = (_reserved("reserved", text, network) for text in reserved)
+    own = tuple(_parse_reserved("device_addresses", text, network) for text in devices)
+    others = (_parse_reserved("reserved", text, network) for text in reserved)
     return {"device_addresses": own, "reserved": tuple(dict.fromkeys((*others, *own)))}
 
 
@@ -76,7 +76,7 @@ def _inside(field: str, value: str | None, network: Net) -> Address | None:
     return address
 
 
-def _reserved(field: str, text: str, network: Net) -> str:
+def _parse_reserved(field: str, text: str, network: Net) -> str:
     """Return an address or range in canonical form. Raises :class:`Invalid`."""
     try:
         found = parsed_range(text)

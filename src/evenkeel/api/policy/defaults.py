@@ -163,7 +163,7 @@ def _tenant(kind: str, called: str) -> Iterator[RuleDefault]:
         yield _rule(octavia_rule(kind, action), f"rule:{_WRITE}", f"{verb} {called}")
 
 
-def _shared(kind: str, called: str, read: str) -> Iterator[RuleDefault]:
+def _catalogue_rules(kind: str, called: str, read: str) -> Iterator[RuleDefault]:
     yield _rule(octavia_rule(kind, "get_all"), f"rule:{read}", f"List {called}")
     yield _rule(octavia_rule(kind, "get_one"), f"rule:{read}", f"Show {called}")
     for action, verb in _CHANGES.items():
@@ -175,8 +175,8 @@ def defaults() -> tuple[RuleDefault, ...]:
     return (
         *(_rule(*row) for row in _ROLES),
         *(rule for row in _TENANT_KINDS.items() for rule in _tenant(*row)),
-        *(rule for row in _CATALOGUE_KINDS.items() for rule in _shared(*row, _READ)),
-        *(rule for row in _PROFILE_KINDS.items() for rule in _shared(*row, _ADMIN)),
+        *(rule for row in _CATALOGUE_KINDS.items() for rule in _catalogue_rules(*row, _READ)),
+        *(rule for row in _PROFILE_KINDS.items() for rule in _catalogue_rules(*row, _ADMIN)),
         *(_rule(octavia_rule(kind, action), f"rule:{check}", meaning) for kind, action, check, meaning in _OCTAVIA),
         *(_rule(own_rule(kind, action), f"rule:{check}", meaning) for kind, action, check, meaning in _OWN),
     )

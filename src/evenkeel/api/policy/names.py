@@ -11,7 +11,7 @@ GLOBAL_SUFFIX = "-global"
 
 
 def own_rule(kind: str, action: str) -> str:
-    """Return the name of the rule for a route that Octavia does not have."""
+    """Return the policy rule's name for a route that Octavia does not have, such as ``evenkeel:agent:get_all``."""
     return f"{OWN}:{kind}:{action}"
 
 
@@ -20,5 +20,5 @@ UNHURRIED = own_rule("request", "unlimited")
 
 
 def octavia_rule(kind: str, action: str) -> str:
-    """Return Octavia's rule for an action on a kind of objects, such as ``listener``, ``get_one``."""
+    """Return the name of Octavia's policy rule for an action, such as ``os_load-balancer_api:listener:get_one``."""
     return f"{OCTAVIA}:{kind}:{action}"

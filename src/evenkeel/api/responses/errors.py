@@ -62,7 +62,7 @@ def shorten(value: object, limit: int = 200) -> str:
 def answer_to(error: Exception, request_id: str) -> Answer:
     """Build the response to any error; unexpected errors are logged and not disclosed."""
     if isinstance(error, Refusal):
-        return _refused(error)
+        return _answer_of_refusal(error)
     if isinstance(error, BadList):
         return problem(400, str(error))
     if isinstance(error, RequestError):
@@ -78,7 +78,7 @@ def answer_to(error: Exception, request_id: str) -> Answer:
     return fault(500, f"Internal error. The request id is {request_id}.")
 
 
-def _refused(error: Refusal) -> Answer:
+def _answer_of_refusal(error: Refusal) -> Answer:
     if error.status == 401:
         return unauthenticated(str(error), headers=error.headers)
     shape = problem if error.status in (404, 405, 406) else fault

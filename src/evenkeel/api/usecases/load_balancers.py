@@ -40,7 +40,7 @@ async def make_load_balancer(
     choice = await chosen_place(services, wanted)
     provider = choice.provider
     device_driver = await services.providers.device_driver_of(provider)
-    table = services.providers.table_of(device_driver)
+    table = services.providers.capabilities_of(device_driver)
     offered = await offered_services(services, provider, table)
     load_balancer_id = LoadBalancerId(services.new_id())
     place = Place(load_balancer_id, project_id, services.addresses, services.tls, offered.names)

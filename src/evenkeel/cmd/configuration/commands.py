@@ -26,7 +26,7 @@ NOT_ACCEPTED = 1
 
 
 class _ProcessCommand(Command):
-    """A command about one process."""
+    """Base of the commands with the argument PROCESS: controller, agent or haproxyd."""
 
     def get_parser(self, prog_name: str) -> ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -44,7 +44,7 @@ class _ProcessCommand(Command):
 
 
 class _FilesCommand(_ProcessCommand):
-    """A command that reads files."""
+    """Base of the commands that read a process's configuration files (``--config-file``)."""
 
     def get_parser(self, prog_name: str) -> ArgumentParser:
         parser = super().get_parser(prog_name)

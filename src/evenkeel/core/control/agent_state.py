@@ -46,7 +46,7 @@ def why_waiting(agent: Agent) -> str:
         return ""
     match agent.waiting_blocker:
         case PlacementBlocker.HALTED:
-            return _halted(agent)
+            return _halt_reason(agent)
         case PlacementBlocker.BOUND:
             return f"load balancers of device driver {agent.device_driver} are bound to their host (mode never)"
         case PlacementBlocker.BOUND_UNTIL_FORCED_DOWN:
@@ -73,7 +73,7 @@ def why_away(agent: Agent) -> str:
         case PlacementBlocker.HOME_NOT_UP:
             return f"the agent is {agent_state(agent).value}"
         case PlacementBlocker.HALTED:
-            return _halted(agent)
+            return _halt_reason(agent)
         case PlacementBlocker.BOUND | PlacementBlocker.BOUND_UNTIL_FORCED_DOWN:
             return (
                 f"load balancers of device driver {agent.device_driver} stay where they are (mode {agent.reschedule})"
@@ -88,5 +88,5 @@ def why_away(agent: Agent) -> str:
             return ""
 
 
-def _halted(agent: Agent) -> str:
+def _halt_reason(agent: Agent) -> str:
     return f"the circuit breaker of environment {agent.environment} is open: {agent.halted_reason}"

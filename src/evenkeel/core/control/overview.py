@@ -12,7 +12,7 @@ CONTROLLER_SEEN_SECONDS = 5.0
 CONTROLLER_SILENT_SECONDS = 20.0
 """Seconds without a heartbeat after which a controller counts as silent."""
 CONTROLLER_KEPT_SECONDS = 600.0
-"""Seconds for which a silent controller is shown."""
+"""Seconds after its last heartbeat for which a controller is listed; then its row is deleted."""
 
 
 class SeenController(Value):

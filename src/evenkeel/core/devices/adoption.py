@@ -57,7 +57,9 @@ def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -
         taken.setdefault(each.subnet_id, {})[each.wanted] = each
 
     def subnet(one: ServiceSubnet) -> ServiceSubnet:
-        return replace(one, addresses=tuple(_moved(address, taken.get(one.id, {})) for address in one.addresses))
+        return replace(
+            one, addresses=tuple(_with_adopted_address(address, taken.get(one.id, {})) for address in one.addresses)
+        )
 
     def network(one: ServiceNetwork) -> ServiceNetwork:
         if one.common:
@@ -67,6 +69,6 @@ def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -
     return tuple(replace(service, networks=tuple(map(network, service.networks))) for service in services)
 
 
-def _moved(address: DeviceAddress, taken: Mapping[WantedAddress, FoundAddress]) -> DeviceAddress:
+def _with_adopted_address(address: DeviceAddress, taken: Mapping[WantedAddress, FoundAddress]) -> DeviceAddress:
     found = taken.get((address.use, address.owner, address.index))
     return address if found is None else replace(address, address=found.address)

@@ -77,14 +77,14 @@ def note_caller(*, name: str, user_id: str, project_id: str, address: str) -> No
     request = _request.get()
     if request is not None:
         request.requester = request.requester._replace(
-            user=_stored(name or user_id, USER_MAX),
-            user_id=_stored(user_id, USER_MAX),
+            user=_storable_text(name or user_id, USER_MAX),
+            user_id=_storable_text(user_id, USER_MAX),
             project_id=project_id,
-            address=_stored(address, ADDRESS_MAX),
+            address=_storable_text(address, ADDRESS_MAX),
         )
 
 
-def _stored(text: str, characters_max: int) -> str:
+def _storable_text(text: str, characters_max: int) -> str:
     # PostgreSQL stores no NUL
     return text.replace("\0", "")[:characters_max]
 

@@ -37,14 +37,14 @@ def flat(cls: type[T]) -> type[T]:
     """
     return msgspec.defstruct(  # type: ignore[return-value]
         cls.__name__,
-        [_declared(field) for field in sorted(msgspec.structs.fields(cls), key=lambda field: not field.required)],
+        [_struct_field(field) for field in sorted(msgspec.structs.fields(cls), key=lambda field: not field.required)],
         bases=tuple(base for base in cls.__bases__ if not msgspec.structs.fields(base)),
         module=cls.__module__,
         namespace={"__doc__": cls.__doc__},
     )
 
 
-def _declared(field: msgspec.structs.FieldInfo) -> tuple[str, type] | tuple[str, type, object]:
+def _struct_field(field: msgspec.structs.FieldInfo) -> tuple[str, type] | tuple[str, type, object]:
     if field.required:
         return field.name, field.type
     if field.default is not msgspec.NODEFAULT:

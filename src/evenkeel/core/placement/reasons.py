@@ -34,7 +34,7 @@ class PlacementReasons:
         """Return the number of other agents to which shards may be assigned."""
         return len(self._rule.loads.fit.keys() - {agent_id})
 
-    def waiting(self, agent_id: AgentId) -> PlacementBlocker | None:
+    def waiting_blocker(self, agent_id: AgentId) -> PlacementBlocker | None:
         """Return why shards that an agent should not serve do not move to other agents; None: none waits, or the rule
         has a step.
 
@@ -54,16 +54,16 @@ class PlacementReasons:
             if isinstance(decided, PlacementBlocker):
                 yield decided
 
-    def away(self, agent_id: AgentId) -> PlacementBlocker | None:
+    def away_blocker(self, agent_id: AgentId) -> PlacementBlocker | None:
         """Return why shards whose home is the agent and for which others act do not return home; None: there are none,
         or they do.
         """
         away = (shard for shard in self._homed.get(agent_id, ()) if shard.acting not in (None, agent_id))
-        if all(self._comes_home(shard) for shard in away):
+        if all(self._returns_home(shard) for shard in away):
             return None
         return self._rule.failback_blocker(agent_id)
 
-    def _comes_home(self, shard: ShardSnapshot) -> bool:
+    def _returns_home(self, shard: ShardSnapshot) -> bool:
         """Whether a step of the rule brings the shard home, now or after a handover to another agent has ended."""
         acting = None if shard.acting is None else self._rule.agents.get(shard.acting)
         if acting is not None and acting.acts and shard.handover_to == shard.home:

@@ -58,7 +58,7 @@ class AgentSnapshot(Value):
 
     @property
     def acts(self) -> bool:
-        """Whether the agent serves the shards for which it acts."""
+        """Whether the agent serves the shards assigned to it: its session is live, and no operator forced it down."""
         return self.live and not self.forced_down
 
     @property

@@ -27,13 +27,14 @@ class AttachmentStore(Protocol):
         """
         ...
 
-    async def hosts_unanswered(self, members: Mapping[str, Collection[str]]) -> None:
-        """Record that the network service did not answer where members are, by network: load balancers are served
-        without the hosts until :meth:`store_hosts` is called. The networks are due immediately.
+    async def note_unanswered_hosts(self, members: Mapping[str, Collection[str]]) -> None:
+        """Record that the network service did not answer on which hosts members are. ``members``: their addresses, by
+        network. Load balancers are served without these hosts until :meth:`store_hosts` is called. The networks are
+        due to be read again at once.
         """
         ...
 
-    async def unanswered(self, network_ids: Collection[str]) -> None:
+    async def note_unanswered_networks(self, network_ids: Collection[str]) -> None:
         """Record that the network service did not answer about these networks, or about members on them: they are due
         at once.
         """
@@ -63,7 +64,7 @@ class AttachmentStore(Protocol):
         """Return the host to which the port is to be bound; None: the port is gone, bound, or to be bound nowhere."""
         ...
 
-    async def bound(self, claim_id: str, host: str | None) -> None:
+    async def note_bound(self, claim_id: str, host: str | None) -> None:
         """Record that the port was bound to ``host`` (None: there was nothing to do). It stays due if another host is
         wanted meanwhile.
         """

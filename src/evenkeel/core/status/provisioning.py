@@ -62,8 +62,9 @@ class StatusChange(Value):
 
 
 def apply_report(was: LoadBalancerState, outcome: Applied, *, carries_traffic: bool = True) -> StatusChange | None:
-    """Return the change caused by one outcome; None if it is outdated or of another history. ``carries_traffic``:
-    whether the device does; then objects that it confirms are ONLINE until observed otherwise.
+    """Return the change caused by one outcome; None if the outcome is outdated or belongs to another
+    history of the database. ``carries_traffic``: whether the device type carries traffic; then objects that it
+    confirms are ONLINE until observed otherwise.
     """
     if not _is_of_this_history(was, outcome):
         return None

@@ -250,7 +250,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
                 raise DeviceUnavailable(host, "; ".join(problems))
 
     async def _sync_units(self) -> list[SyncUnit]:
-        """The units of the reachable devices."""
+        """Return the sync units of the reachable devices: devices that share a sync-failover group, any other device
+        alone. Raises :class:`DeviceUnavailable` if no device answered.
+        """
         await asyncio.gather(*(device.ensure_cluster_read() for device in self._devices), return_exceptions=True)
         clusters = self._clusters()
         if not clusters:

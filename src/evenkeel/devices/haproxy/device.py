@@ -203,7 +203,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """
         whole = msgspec.structs.replace(change, load_balancers=tuple(wanted), removed=tuple(removed))
         try:
-            return _done(await self.daemon.patch(partition, whole))
+            return _result_of_receipt(await self.daemon.patch(partition, whole))
         except DeviceRejected as error:
             if len(wanted) + len(removed) <= 1:
                 return DeviceResult(errors=_all_of(wanted, removed, error.reason), wrote=False)
@@ -229,7 +229,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         kept = tuple(one for one in held if one.id in problems or one.id in orphans)
         try:
             whole = msgspec.structs.replace(change, load_balancers=(*wanted, *kept))
-            return _done(await self.daemon.put(partition, whole), orphans)
+            return _result_of_receipt(await self.daemon.put(partition, whole), orphans)
         except DeviceRejected as error:
             log.warning("partition not taken as a whole", device=self.host, partition=partition, reason=error.reason)
         found = await self._patch(partition, change, wanted, ())
@@ -257,7 +257,7 @@ def token(session_id: SessionId) -> str:
     return hashlib.sha256(session_id.encode()).hexdigest()[:32]
 
 
-def _done(receipt: wire.Receipt, orphans: frozenset[LoadBalancerId] = frozenset()) -> DeviceResult:
+def _result_of_receipt(receipt: wire.Receipt, orphans: frozenset[LoadBalancerId] = frozenset()) -> DeviceResult:
     errors = {LoadBalancerId(one.load_balancer_id): one.error for one in receipt.outcomes if one.error}
     repaired = {LoadBalancerId(name): texts for name, texts in receipt.repaired.items()}
     lacking = frozenset(sha256 for one in receipt.outcomes for sha256 in one.lacking)

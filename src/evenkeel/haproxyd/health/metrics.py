@@ -140,9 +140,9 @@ def metrics(load_balancer: wire.LoadBalancerConfig, statistics: str) -> str:
     """The metrics page of a load balancer, from the worker's answer to :data:`STATISTICS`; other load balancers in it
     are ignored."""
     rows = {(row["pxname"], row["svname"]): row for row in csv.DictReader(statistics.lstrip("# \n").splitlines())}
-    listeners = _found(rows, ((one.name, "FRONTEND") for one in load_balancer.frontends))
-    pools = _found(rows, ((one.name, "BACKEND") for one in load_balancer.backends))
-    members = _found(rows, ((one.name, server.name) for one in load_balancer.backends for server in one.servers))
+    listeners = _rows_of(rows, ((one.name, "FRONTEND") for one in load_balancer.frontends))
+    pools = _rows_of(rows, ((one.name, "BACKEND") for one in load_balancer.backends))
+    members = _rows_of(rows, ((one.name, server.name) for one in load_balancer.backends for server in one.servers))
     return "".join(
         (
             *_totals(listeners),
@@ -153,7 +153,7 @@ def metrics(load_balancer: wire.LoadBalancerConfig, statistics: str) -> str:
     )
 
 
-def _found(rows: Mapping[tuple[str, str], Row], keys: Iterable[tuple[str, str]]) -> list[Row]:
+def _rows_of(rows: Mapping[tuple[str, str], Row], keys: Iterable[tuple[str, str]]) -> list[Row]:
     return [rows[key] for key in keys if key in rows]
 
 

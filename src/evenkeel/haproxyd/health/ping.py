@@ -98,7 +98,9 @@ class PingChecks:
         self._checks.clear()
 
     def is_pinged(self, partition: str, backend: str, server: str) -> bool:
-        """Whether the server has a result, or an earlier result still holds it down in HAProxy."""
+        """Whether ping checks decide the server's state in HAProxy: by a result of this process, or by an earlier one
+        that still holds the server down.
+        """
         key = (partition, backend, server)
         return key in self._with_result or key in self._set_down
 

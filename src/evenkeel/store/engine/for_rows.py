@@ -48,7 +48,7 @@ class ForRows:
         self._by = by
         self._types = {"id": by.type, **types}
         self._build = build
-        self.one = build(lambda name: bindparam(_bound(name), type_=self._types[name]))
+        self.one = build(lambda name: bindparam(_bound_name(name), type_=self._types[name]))
         """The statement for one row at a time."""
 
     def joined(self, at: int) -> Update | Delete:
@@ -76,7 +76,7 @@ def run_all(connection: Connection, runs: Sequence[Run]) -> None:
     wanted = [each for each in runs if each.rows]
     if connection.dialect.name != "postgresql" or len(wanted) < 2:
         for each in wanted:
-            bound = [{_bound(name): value for name, value in row.items()} for row in each.rows]
+            bound = [{_bound_name(name): value for name, value in row.items()} for row in each.rows]
             connection.execute(each.statement.one, bound)
         return
     given: dict[str, Any] = {}
@@ -86,7 +86,7 @@ def run_all(connection: Connection, runs: Sequence[Run]) -> None:
     connection.execute(_together(tuple(each.statement for each in runs)), given)
 
 
-def _bound(name: str) -> str:
+def _bound_name(name: str) -> str:
     return f"b_{name}"
 
 

@@ -197,18 +197,18 @@ def _change_all(
     )
     note_revisions(connection, and_(_root.c.id.in_(roots), _root.c.deleted == false()))
     connection.execute(
-        _touched(HEALTH_MONITOR, *is_association_of(monitor_id)).values(changes | {"updated_at": db_now()})
+        _mark_pending(HEALTH_MONITOR, *is_association_of(monitor_id)).values(changes | {"updated_at": db_now()})
     )
-    connection.execute(_touched(POOL, schema.pool.c.id.in_(pools)))
+    connection.execute(_mark_pending(POOL, schema.pool.c.id.in_(pools)))
     policy = schema.l7policy
     senders = select(policy.c.listener_id).where(policy.c.redirect_pool_id.in_(pools), policy.c.deleted == false())
     listener = schema.listener
     sends = or_(listener.c.default_pool_id.in_(pools), listener.c.id.in_(senders))
-    connection.execute(_touched(LISTENER, listener.c.load_balancer_id.in_(roots), sends))
+    connection.execute(_mark_pending(LISTENER, listener.c.load_balancer_id.in_(roots), sends))
     return changes_of(connection, and_(_root.c.id.in_(roots), _root.c.deleted == false()))
 
 
-def _touched(kind: Kind, *conditions: ColumnElement[bool]) -> Update:
+def _mark_pending(kind: Kind, *conditions: ColumnElement[bool]) -> Update:
     table = kind.table
     revision = select(_root.c.revision).where(_root.c.id == table.c.load_balancer_id).scalar_subquery()
     return (

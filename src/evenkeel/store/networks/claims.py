@@ -64,7 +64,7 @@ class SqlClaims:
             return ()
         unheld = _unheld(self._table)
         taken = await self._db.write(lambda connection: take_due(connection, self._table, due, backoff, unheld))
-        return tuple(_taken(row, self._table) for row in taken)
+        return tuple(_due_claim(row, self._table) for row in taken)
 
 
 def _write_down(connection: Connection, table: Table, claim: PortClaim, grace_seconds: float) -> None:
@@ -104,7 +104,7 @@ def claim_of(row: Any, table: Table) -> PortClaim:
     )
 
 
-def _taken(row: Any, table: Table) -> DueClaim:
+def _due_claim(row: Any, table: Table) -> DueClaim:
     return DueClaim(claim=claim_of(row, table), age_seconds=row.age_seconds, attempts=row.attempts + 1)
 
 

@@ -103,7 +103,7 @@ def make_facts_due(connection: Connection, network_ids: Collection[str]) -> None
     connection.execute(update(_network).where(in_list(_network.c.id, network_ids)).values(read_at=LONG_AGO))
 
 
-def hosts_unanswered(connection: Connection, members: Mapping[str, Collection[str]]) -> None:
+def note_unanswered_hosts(connection: Connection, members: Mapping[str, Collection[str]]) -> None:
     """Record that the hosts of members, by network, are unknown, and make the networks due to be read again.
 
     Load balancers are served without these hosts. The process that reads them first records a change.

@@ -39,12 +39,12 @@ class SqlAttachments:
                 return await self._db.write(
                     lambda connection: facts.store_hosts(connection, network_id, hosts, self._options, late=late)
                 )
-        await self.hosts_unanswered({network_id: hosts})
+        await self.note_unanswered_hosts({network_id: hosts})
         return ()
 
-    hosts_unanswered = writing(facts.hosts_unanswered)
+    note_unanswered_hosts = writing(facts.note_unanswered_hosts)
 
-    unanswered = writing(facts.make_facts_due)
+    note_unanswered_networks = writing(facts.make_facts_due)
 
     take_due_facts = writing(facts.take_due)
 
@@ -65,6 +65,6 @@ class SqlAttachments:
 
     binding_of = querying(bindings.binding_of)
 
-    bound = writing(bindings.delete_pending_binding)
+    note_bound = writing(bindings.delete_pending_binding)
 
     store_address = writing(attaching.store_address)

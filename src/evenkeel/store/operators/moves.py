@@ -136,7 +136,7 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     if rebind_to is not None:
         successor = _successor(connection, agent, rebind_to, "rebind_to")
     elif agent.load_balancers:
-        raise _bound(agent)
+        raise _home_conflict(agent)
     # its empty shards stay even without a successor: their epochs must keep growing, because the devices' guards hold
     # them
     moved = _move_home(connection, agent, successor.id) if successor is not None else 0
@@ -163,7 +163,7 @@ def _alive(agent_id: AgentId) -> Conflict:
     return Conflict(f"Agent {agent_id} is alive: stop it first.")
 
 
-def _bound(agent: Agent) -> Conflict:
+def _home_conflict(agent: Agent) -> Conflict:
     bound = f"{agent.load_balancers} load balancer{'' if agent.load_balancers == 1 else 's'}"
     return Conflict(
         f"Agent {agent.id} is home to {bound}. Name the agent that is to be their home from now on (rebind_to,"

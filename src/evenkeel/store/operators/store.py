@@ -207,20 +207,20 @@ class SqlOperators:
         try:
             await self._db.write(lambda connection: declared.add_network(connection, network))
         except IntegrityError as error:
-            raise _taken(network) from error
+            raise _network_conflict(network) from error
 
     async def update_network(self, network: DeclaredNetwork) -> tuple[Change, ...]:
         try:
             return await self._db.write(lambda connection: declared.update_network(connection, network, self._options))
         except IntegrityError as error:
-            raise _taken(network) from error
+            raise _network_conflict(network) from error
 
     delete_network = writing(declared.delete_network)
 
     delete_subnet = writing(subnets_sql.delete_subnet)
 
 
-def _taken(network: DeclaredNetwork) -> Conflict:
+def _network_conflict(network: DeclaredNetwork) -> Conflict:
     segment = "" if network.segmentation_id is None else f" segment {network.segmentation_id}"
     place = "" if network.physical_network is None else f" on {network.physical_network}"
     return Conflict(

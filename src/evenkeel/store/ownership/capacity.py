@@ -39,7 +39,7 @@ from evenkeel.store.ownership.sql import ConcurrentUpdate, live
 from evenkeel.store.records import schema
 
 REPORT_SLACK_SECONDS = 5.0
-"""A report's figures may be older than stated, by the time the report was in transit."""
+"""Seconds for which a report may be in transit: its capacity figures may be so much older than it states."""
 JUMP_SECONDS = 2.0
 """Maximum change, between two reports, of the difference between the database's clock and an agent's; a larger one is
 a jump, or a late report.
@@ -173,7 +173,7 @@ def confirm(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId])
 
 
 def note_first_figures(connection: Connection, call: Register) -> None:
-    """Store the first figures of a new group: no load balancer is placed before the limits are known."""
+    """Store the first capacity figures of a new group: no load balancer is placed before the limits are known."""
     known = GroupCapacity(figures=call.capacity)
     connection.execute(
         update(_group)
@@ -183,7 +183,9 @@ def note_first_figures(connection: Connection, call: Register) -> None:
 
 
 def note_figures(connection: Connection, environment: str, number: int, report: ReportState) -> None:
-    """Store an agent's figures, and drop the reservations that they include."""
+    """Store the capacity figures of an agent's report, and delete the reservations of load balancers that the figures
+    already include.
+    """
     if report.capacity_unknown:
         return
     if report.capacity:

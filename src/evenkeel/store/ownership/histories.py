@@ -171,7 +171,7 @@ def check_all_seen(connection: Connection, asked: Sequence[KeepaliveToCheck]) ->
     named = [seen.left for seen in told if seen.left is not None]
     named += [seen.confirmed_in.shard_id for seen in gone if seen.confirmed_in is not None]
     shards = _shards(connection, named)
-    return [_checked(each, roots, shards) for each in asked]
+    return [_check_confirmed_state(each, roots, shards) for each in asked]
 
 
 def _comparable(asked: KeepaliveToCheck) -> bool:
@@ -197,7 +197,9 @@ def _shards(connection: Connection, ids: Sequence[ShardId]) -> dict[str, Any]:
     return {row.id: row for row in rows}
 
 
-def _checked(asked: KeepaliveToCheck, roots: Mapping[str, Any], shards: Mapping[str, Any]) -> ConfirmedStateCheck:
+def _check_confirmed_state(
+    asked: KeepaliveToCheck, roots: Mapping[str, Any], shards: Mapping[str, Any]
+) -> ConfirmedStateCheck:
     seen = asked.seen
     if seen is None or not _comparable(asked):
         return ConfirmedStateCheck()

@@ -34,7 +34,7 @@ def read_certificate_reader(
     asked = wanted[:CERTIFICATES_PER_CALL]
     if not sealing_key or not asked:
         return CertificateReader(sealing_key=sealing_key, readable=())
-    referred = _referred(connection, shard_id, {each.load_balancer_id for each in asked})
+    referred = _read_references(connection, shard_id, {each.load_balancer_id for each in asked})
     readable = [
         ReadableCertificate(project_id=project_id, reference=each.reference, kind=each.kind, sha256=each.sha256)
         for each in asked
@@ -49,7 +49,7 @@ def _sealing_key(connection: Connection, agent_id: AgentId, session_id: SessionI
     return bytes.fromhex(connection.scalar(statement) or "")
 
 
-def _referred(connection: Connection, shard_id: ShardId, load_balancer_ids: set[LoadBalancerId]) -> Referred:
+def _read_references(connection: Connection, shard_id: ShardId, load_balancer_ids: set[LoadBalancerId]) -> Referred:
     statement = (
         select(_use.c.load_balancer_id, _certificate.c.reference, _certificate.c.kind, _certificate.c.project_id)
         .join(_certificate, _certificate.c.id == _use.c.certificate_id)

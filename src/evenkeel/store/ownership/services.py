@@ -107,7 +107,7 @@ def check_owner(
     return shard_place(row)
 
 
-def _owned() -> Select[tuple[str, str, str, int, str, str]]:
+def _select_owned_place() -> Select[tuple[str, str, str, int, str, str]]:
     agent_id: Any = bindparam("b_agent", type_=String())
     session_id: Any = bindparam("b_session", type_=String())
     return place_columns().where(
@@ -118,7 +118,7 @@ def _owned() -> Select[tuple[str, str, str, int, str, str]]:
     )
 
 
-_OWNED = _owned()
+_OWNED = _select_owned_place()
 
 
 def _following(connection: Connection, shard_id: ShardId, after_id: str, limit: int) -> list[LoadBalancerId]:

@@ -180,7 +180,7 @@ def _record_batch(connection: Connection, batch: Sequence[_Outcome]) -> None:
         change = apply_report(was, outcome, carries_traffic=taken.report.carries_traffic)
         if change is not None:
             changes.append((change, taken))
-            taken.settled |= _settled(change, outcome)
+            taken.settled |= _settled_change(change, outcome)
             if _became_active(change):
                 taken.seconds.append(float(row.waited_seconds))
     _write_all(connection, changes)
@@ -279,13 +279,13 @@ def locked_states() -> Select[Any]:
     return select(*columns).order_by(_root.c.id).with_for_update(key_share=True)
 
 
-def _reported() -> Select[Any]:
+def _select_reported() -> Select[Any]:
     waited = db_now() - func.coalesce(_root.c.updated_at, _root.c.created_at)
     statement = locked_states().add_columns(waited.label("waited_seconds"))
     return statement.where(in_bound_list(_root.c.id, "b_ids"), in_bound_list(_root.c.shard_id, "b_shards"))
 
 
-_REPORTED = _reported()
+_REPORTED = _select_reported()
 
 
 def state_of(row: Any) -> LoadBalancerState:
@@ -307,7 +307,7 @@ def _became_active(change: StatusChange) -> bool:
     )
 
 
-def _settled(change: StatusChange, outcome: Applied) -> dict[str, str]:
+def _settled_change(change: StatusChange, outcome: Applied) -> dict[str, str]:
     moved = change.removed or change.was.provisioning_status != change.now.provisioning_status
     return {outcome.change_id: change.was.id} if moved and outcome.change_id else {}
 

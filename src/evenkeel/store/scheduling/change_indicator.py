@@ -48,7 +48,7 @@ _INDICATOR = select(
 
 
 def read_change_indicator(connection: Connection) -> ChangeIndicator:
-    """One statement: a scan of the agents, and three looks by index."""
+    """One statement: a scan of the agents, and three look-ups by index."""
     now, *rest = connection.execute(_INDICATOR).one()
     restless, late, marks = rest[:4], rest[4], rest[5:]
     return ChangeIndicator(

@@ -69,7 +69,7 @@ def plan_members(
     plan = MemberPlan([], [], [], [])
     for member in wanted:
         before = left.pop((member.address, member.protocol_port), None)
-        after = as_new(member, locked) if before is None else _changed(before, member, locked)
+        after = as_new(member, locked) if before is None else _with_pending_status(before, member, locked)
         plan.result.append(after)
         if before is None:
             plan.added.append(after)
@@ -80,7 +80,7 @@ def plan_members(
     return plan
 
 
-def _changed(before: Member, wanted: Member, locked: Locked) -> Member:
+def _with_pending_status(before: Member, wanted: Member, locked: Locked) -> Member:
     names = STORABLE[Member]
     if all(getattr(before, name) == getattr(wanted, name) for name in names):
         return before

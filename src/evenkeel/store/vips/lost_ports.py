@@ -130,7 +130,7 @@ def _begin(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
     return bool(connection.execute(update(_claim).where(*here).values(made_at=db_now())).rowcount)
 
 
-def _found(connection: Connection, port: DuePort) -> None:
+def _record_found_port(connection: Connection, port: DuePort) -> None:
     held = update(_claim).where(_claim.c.held_by == port.load_balancer_id, _claim.c.port_id.is_(None))
     if connection.execute(held.values(port_id=port.port_id)).rowcount:
         _settle(connection, port.load_balancer_id)
@@ -146,7 +146,7 @@ def _settle(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
     )
 
 
-def _made(connection: Connection, port: DuePort, port_id: str) -> bool:
+def _record_new_port(connection: Connection, port: DuePort, port_id: str) -> bool:
     is_it = and_(_root.c.id == port.load_balancer_id, _root.c.vip_port_id == port.port_id, _root.c.deleted == false())
     if not connection.execute(update(_root).where(is_it).values(vip_port_id=port_id)).rowcount:
         return False
@@ -202,9 +202,9 @@ class SqlLostPorts:
 
     begin_making = writing(_begin)
 
-    found_again = writing(_found)
+    found_again = writing(_record_found_port)
 
-    made_again = writing(_made)
+    made_again = writing(_record_new_port)
 
     async def not_made(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
         await self._db.write(

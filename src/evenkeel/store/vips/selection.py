@@ -64,7 +64,7 @@ def candidates(plan: VipPlan, random: Random) -> list[str]:
     else:
         offsets = list(range(found.size))
         random.shuffle(offsets)
-    closed = _reserved(plan, found)
+    closed = _reserved_spans(plan, found)
     free = [offset for offset in offsets if not any(first <= offset <= last for first, last in closed)]
     return [found.address(offset) for offset in free]
 
@@ -77,7 +77,7 @@ def any_free(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
     found = _range(plan)
     addresses = (ip_address(text) for text in taken)
     held = {int(address) - found.first for address in addresses if address.version == found.version}
-    closed = _apart([*((offset, offset) for offset in held if 0 <= offset < found.size), *_reserved(plan, found)])
+    closed = _apart([*((offset, offset) for offset in held if 0 <= offset < found.size), *_reserved_spans(plan, found)])
     free = found.size - sum(last - first + 1 for first, last in closed)
     if free == 0:
         return None
@@ -93,7 +93,7 @@ _Span = tuple[int, int]
 """Offsets of the first and last address of a contiguous range."""
 
 
-def _reserved(plan: VipPlan, found: _Range) -> list[_Span]:
+def _reserved_spans(plan: VipPlan, found: _Range) -> list[_Span]:
     spans: list[_Span] = []
     for text in plan.reserved:
         first, last = parsed_range(text)

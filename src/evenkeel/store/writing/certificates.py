@@ -49,7 +49,7 @@ def add_uses(
     if not checked:
         return
     ids = _keep(connection, options, locked, checked)
-    uses = {(row.id, id_) for row in rows for id_ in _wanted(row, locked.project_id) if id_ in ids}
+    uses = {(row.id, id_) for row in rows for id_ in _certificate_ids(row, locked.project_id) if id_ in ids}
     _insert(connection, options, locked, uses)
 
 
@@ -64,7 +64,7 @@ def change_uses(
     :class:`LimitMet`.
     """
     _keep(connection, options, locked, checked)
-    wanted = _wanted(row, locked.project_id)
+    wanted = _certificate_ids(row, locked.project_id)
     there = set(connection.scalars(select(_use.c.certificate_id).where(_use.c.owner_id == row.id)))
     if there - wanted:
         gone = in_list(_use.c.certificate_id, there - wanted)
@@ -87,7 +87,7 @@ def remove_uses(connection: Connection, row: User) -> None:
         connection.execute(delete(_use).where(_use.c.owner_id == row.id))
 
 
-def _wanted(row: User, project_id: ProjectId) -> set[str]:
+def _certificate_ids(row: User, project_id: ProjectId) -> set[str]:
     return {certificate_id(project_id, each.reference, each.kind) for each in references_of(row)}
 
 

@@ -18,9 +18,9 @@ async def hosting(services: Services, call: Call) -> Answer:
     return json_answer(None if found is None else {"agent": agent_view(found, V1_TYPE)})
 
 
-async def _served(services: Services, call: Call, query: ListQuery) -> Page:
+async def _pools_of_agent(services: Services, call: Call, query: ListQuery) -> Page:
     return await services.lbaas_v1.rooted_pools(query, agent_id=AgentId(object_id(call, "Agent")))
 
 
-pools = list_of(POOLS, _served)
+pools = list_of(POOLS, _pools_of_agent)
 """Handler that lists the pools that an agent serves; none for an unknown agent, like in Neutron."""

@@ -37,7 +37,7 @@ async def check_fit(services: Services, call: Call, pool: Pool, monitor: SharedM
     served.refuse(monitored_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled))
 
 
-def _checked(pool: RootedPool, monitor_id: str) -> HealthMonitor:
+def _read_monitor(pool: RootedPool, monitor_id: str) -> HealthMonitor:
     """Return the pool's monitor, which must have this id. Raises :class:`NeutronRefusal` (404)."""
     if pool.monitor is None or monitor_id != (pool.monitor.shared_monitor_id or pool.monitor.id):
         raise NeutronRefusal(
@@ -64,13 +64,13 @@ async def show(services: Services, call: Call) -> Answer:
     """Handle GET /pools/{id}/health_monitors/{id}: show the monitor, if the pool has it."""
     pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     monitor_id = object_id(call, HEALTH_MONITORS.title)
-    _checked(pool, monitor_id)
+    _read_monitor(pool, monitor_id)
     return await one(services, call, HEALTH_MONITORS, monitor_id)
 
 
 async def delete(services: Services, call: Call) -> Answer:
     """Handle DELETE /pools/{id}/health_monitors/{id}; answers 204. Deletes a monitor that was made in the pool."""
     pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
-    has = _checked(pool, object_id(call, HEALTH_MONITORS.title))
+    has = _read_monitor(pool, object_id(call, HEALTH_MONITORS.title))
     await services.accepted(await services.tenants.delete_child(HealthMonitor, has.id, project_id=call.caller.scope))
     return NO_CONTENT

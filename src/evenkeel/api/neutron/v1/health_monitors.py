@@ -115,7 +115,7 @@ def _changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[str, Any
 async def _check_possible(services: Services, after: SharedMonitor) -> None:
     """Check that the device types of all associated pools support the monitor. Raises :class:`Unsupported`."""
     for provider in await services.lbaas_v1.providers_of_monitor(after.id):
-        table = services.providers.table_of(await services.providers.device_driver_of(provider))
+        table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))
         refuse(provider, monitor_problems(table, asdict(after)))
 
 

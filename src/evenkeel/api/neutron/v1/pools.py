@@ -36,7 +36,7 @@ async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:
     project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
     provider = wanted.provider or services.default_provider
     device_driver = await services.providers.device_driver_of(provider)
-    table = services.providers.table_of(device_driver)
+    table = services.providers.capabilities_of(device_driver)
     await _check_subnet(services, wanted.subnet_id, None if call.caller.scope is None else project_id)
     tree = _tree(wanted, project_id, provider, services.new_id(), services.new_id())
     if wanted.health_monitors:

@@ -46,7 +46,7 @@ async def create(services: Services, call: Call, body: V1VipNewBody) -> Answer:
     served = await services.providers.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.refuse(listener_problems(served.table, asdict(row)))
     _check_persistence(served, row, pool, persistence)
-    await services.accepted(await _stored(services, call, wanted, row, persistence))
+    await services.accepted(await _store_vip(services, call, wanted, row, persistence))
     return await one(services, call, VIPS, row.id, 201)
 
 
@@ -79,11 +79,11 @@ def _check_persistence(served: ServedObject, row: Listener, pool: Pool, persiste
     served.refuse(pair_problems(served.table, row.protocol, pool.protocol, persistence))
 
 
-async def _stored(
+async def _store_vip(
     services: Services, call: Call, wanted: V1VipNew, row: Listener, persistence: SessionPersistence | None
 ) -> Change:
     """Store the vip; the port of its VIP is released if that fails."""
-    plan = await _planned(services, call, wanted, row)
+    plan = await _vip_plan(services, call, wanted, row)
     try:
         return await services.lbaas_v1.add_vip(row, plan, persistence, project_id=call.caller.scope)
     except Exception:
@@ -91,7 +91,7 @@ async def _stored(
         raise
 
 
-async def _planned(services: Services, call: Call, wanted: V1VipNew, row: Listener) -> VipPlan:
+async def _vip_plan(services: Services, call: Call, wanted: V1VipNew, row: Listener) -> VipPlan:
     address = wanted.address or None
     try:
         plan = await services.network.plan_vip(

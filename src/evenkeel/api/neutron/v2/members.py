@@ -25,13 +25,13 @@ from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 async def create(services: Services, call: Call, body: requests.V2MemberNewBody) -> Answer:
     """Handle POST /pools/{id}/members; answers 201 with the member or members; all or none are created."""
     wanted = body.members if body.member is None else [body.member]
-    made = await _made(services, call, wanted or [])
+    made = await _create_members(services, call, wanted or [])
     if body.member is not None:
         return one(MEMBERS, made[0], 201)
     return json_answer({MEMBERS.plural: [MEMBERS.view(row) for row in made]}, 201)
 
 
-async def _made(services: Services, call: Call, wanted: Sequence[requests.V2MemberNew]) -> list[Member]:
+async def _create_members(services: Services, call: Call, wanted: Sequence[requests.V2MemberNew]) -> list[Member]:
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=scope)
     await check_subnets(services, call, wanted)

@@ -48,12 +48,12 @@ def describe(device: str, todo: Plan, observed: Observed, partition: str, wanted
             for step in todo.operations
             for one in (_operation(step, observed, partition, made), *_new_members(step, partition))
         ),
-        left=tuple(_left(observed, needed, partition)) if wanted else (),
+        left=tuple(_foreign_objects(observed, needed, partition)) if wanted else (),
         problem="; ".join(dict.fromkeys(todo.problems.values())),
     )
 
 
-def _left(observed: Observed, wanted: Container[Key], partition: str) -> list[str]:
+def _foreign_objects(observed: Observed, wanted: Container[Key], partition: str) -> list[str]:
     strangers = (
         key for key, seen in observed.items() if seen.mark is None and key not in wanted and key.type not in _UNMARKED
     )

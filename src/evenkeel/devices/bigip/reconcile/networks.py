@@ -117,7 +117,7 @@ def default_routes(
     the gateway of a subnet of an external network, or of any subnet if there is none.
     """
     vips = [
-        _numbered(str(item.get("address", "")))
+        _domain_and_host(str(item.get("address", "")))
         for key, item in left.items()
         if key.type == VIRTUAL_ADDRESS and not is_forwarder(key)
     ]
@@ -228,13 +228,13 @@ def _addresses(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
     """Route domain and address of each virtual address and pool member, without wildcards."""
     for key, attributes in left.items():
         if key.type == VIRTUAL_ADDRESS and not is_forwarder(key):
-            yield _numbered(str(attributes.get("address", "")))
+            yield _domain_and_host(str(attributes.get("address", "")))
         elif key.type == POOL:
             for member in attributes.get("members", ()):
-                yield _numbered(str(member))
+                yield _domain_and_host(str(member))
 
 
-def _numbered(text: str) -> tuple[int, str]:
+def _domain_and_host(text: str) -> tuple[int, str]:
     host, number = _split(text)
     return number, host
 
@@ -249,7 +249,7 @@ def _split(text: str) -> tuple[str, int]:
 def _serves(key: Key, left: Mapping[Key, Attributes], marked: Observed, addresses: Iterable[tuple[int, str]]) -> bool:
     """Whether an address of the object's subnet is in use."""
     if key.type in NEIGHBOURS:
-        return _numbered(str(left[key].get("ipAddress", ""))) in addresses
+        return _domain_and_host(str(left[key].get("ipAddress", ""))) in addresses
     places = _places(key, left, marked)
     return any(_in(place, number, host) for place in places for number, host in addresses)
 

@@ -41,8 +41,10 @@ class VirtualIp(Value):
         """The name of the object that implements ``object_id`` at this address."""
         return names.helper(f"vip-{self.digest}", object_id) if self.digest else names.of(object_id)
 
-    def kind(self, kind: str) -> str:
-        """The kind in the mark of an object at this address."""
+    def mark_kind(self, kind: str) -> str:
+        """Return the kind that the mark of an object at this address names: ``kind``, for an additional VIP with its
+        digest.
+        """
         return f"{kind}-{self.digest}" if self.digest else kind
 
 
@@ -76,7 +78,9 @@ def virtual_address(service: ServiceDefinition, vip: VirtualIp, names: BigIpName
             "autoDelete": "false",
             "enabled": "yes" if service.admin_state_up else "no",
             **({"trafficGroup": traffic_group} if traffic_group else {}),
-            "description": names.mark(vip.kind("loadbalancer"), service.load_balancer_id, service.load_balancer_id),
+            "description": names.mark(
+                vip.mark_kind("loadbalancer"), service.load_balancer_id, service.load_balancer_id
+            ),
         },
         immutables=frozenset({"address"}),
     )

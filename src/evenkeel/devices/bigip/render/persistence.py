@@ -239,14 +239,14 @@ def persistence_attributes(
     )
     if wanted is None or wanted.type == "SOURCE_IP":
         uses_source = wanted is not None or pool.lb_algorithm == "SOURCE_IP"
-        return {"persist": [_named(*by_source)] if uses_source else [], "fallbackPersistence": ""}
+        return {"persist": [_default_profile(*by_source)] if uses_source else [], "fallbackPersistence": ""}
     if listener.protocol not in L7_PROTOCOLS:
         raise Unrenderable(
             f"pool {pool.id}: session_persistence {wanted.type} needs an HTTP listener; {listener.id} is "
             f"{listener.protocol}"
         )
     fallback = f"/{by_source[1]}/{by_source[0]}" if pool.lb_algorithm == "SOURCE_IP" else ""
-    return {"persist": [_named(*_by_cookie(pool, partition, names))], "fallbackPersistence": fallback}
+    return {"persist": [_default_profile(*_by_cookie(pool, partition, names))], "fallbackPersistence": fallback}
 
 
 def _by_cookie(pool: ServicePool, partition: str, names: BigIpNames) -> tuple[str, str]:
@@ -258,7 +258,7 @@ def _by_cookie(pool: ServicePool, partition: str, names: BigIpNames) -> tuple[st
     return "cookie", COMMON
 
 
-def _named(name: str, partition: str) -> dict[str, Any]:
+def _default_profile(name: str, partition: str) -> dict[str, Any]:
     return {"name": name, "partition": partition, "tmDefault": "yes"}
 
 

@@ -54,7 +54,7 @@ def virtual_server(
             "sourceAddressTranslation": {"type": "automap"},
             "connectionLimit": max(0, listener.connection_limit),
             "enabled" if up and listener.connection_limit != 0 else "disabled": True,
-            "description": names.mark(vip.kind("listener"), service.load_balancer_id, listener.id),
+            "description": names.mark(vip.mark_kind("listener"), service.load_balancer_id, listener.id),
         },
     )
 

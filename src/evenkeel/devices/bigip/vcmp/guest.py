@@ -25,7 +25,7 @@ APPEAR_SECONDS = 10.0
 """Time that a pass waits for a VLAN to appear in the guest."""
 POLL_SECONDS = 0.5
 RECONCILE_SECONDS = 60.0
-"""Between two looks for VLANs that were lost or left over."""
+"""Seconds between two searches for VLANs that were lost or left over."""
 LEFTOVER_SECONDS = 600.0
 """Longer than from a VLAN's appearance to its use in the tenant's partition, by whichever agent."""
 

@@ -31,8 +31,12 @@ _WITH_VALUE = frozenset(
 
 
 class ServerArguments(Value):
-    """``tracks``: whether its health is another server's. ``implied_in_checks``: arguments that HAProxy derives for
-    the server's checks when it reads the file, and not when a server is added at runtime (2.6 to 3.4)."""
+    """Parsed arguments of a HAProxy ``server`` line, as far as they decide how its health is checked.
+
+    ``tracks``: whether the server takes over the health of another server. ``implied_in_checks``: arguments that
+    HAProxy derives for the server's checks when it reads the file, and not when a server is added at runtime (2.6 to
+    3.4).
+    """
 
     tls: bool = False
     checked: bool = False
@@ -44,7 +48,7 @@ class ServerArguments(Value):
 
 
 def arguments_of(server: wire.BackendServer) -> ServerArguments:
-    """The meaning of a server's arguments."""
+    """Parse the arguments of a ``server`` line; the last 4096 results are cached."""
     return _parse_arguments(words_of(server))
 
 

@@ -58,12 +58,12 @@ def routing(listener: ServiceListener, pools: Mapping[str, ServicePool]) -> Rout
             found.append(EffectivePolicy(policy=policy, rules=rules, pool=redirected))
     return Routing(
         listener=listener,
-        named=_named(listener, pools),
+        named=_named_pools(listener, pools),
         policies=tuple(found),
         default=up.get(listener.default_pool_id or ""),
     )
 
 
-def _named(listener: ServiceListener, pools: Mapping[str, ServicePool]) -> tuple[ServicePool, ...]:
+def _named_pools(listener: ServiceListener, pools: Mapping[str, ServicePool]) -> tuple[ServicePool, ...]:
     named = (listener.default_pool_id, *(policy.redirect_pool_id for policy in listener.l7policies))
     return tuple(pools[name] for name in dict.fromkeys(named) if name is not None and name in pools)
