@@ -79,9 +79,9 @@ def test_where_a_confirmed_change_is_served_is_told_until_its_load_balancer_is_t
     assert memory.seen() == served
     memory.removing({"another"})
     assert memory.seen() == served
-    memory.looked_at(ShardEpoch(shard_id="s", epoch=5))
+    memory.note_complete_pass(ShardEpoch(shard_id="s", epoch=5))
     assert memory.seen() == served
-    memory.looked_at(shard)
+    memory.note_complete_pass(shard)
     assert memory.seen() == replace(served, confirmed_in=None)
     memory.confirm("h1", (OUTCOME,), shard)
     memory.removing({"lb"})  # and whether that was confirmed may stay unknown

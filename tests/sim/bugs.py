@@ -256,7 +256,7 @@ def _applied_before_device() -> AbstractContextManager[Any]:
     real = Reconciler._reconcile
 
     async def reconcile(self: Reconciler, taken: TakenWork, span: Any) -> MissingCertificates:
-        services = await self._fetch_fenced(None if taken.complete else taken.load_balancer_ids)
+        services = await self._fetch_under_lease(None if taken.complete else taken.load_balancer_ids)
         await self._client.report(
             tuple(Applied(load_balancer_id=each.load_balancer_id, revision=each.revision) for each in services)
         )

@@ -82,8 +82,10 @@ class DatabaseHistory:
         if self._confirmed is not None and self._confirmed.load_balancer_id in load_balancer_ids:
             self._confirmed_in = None
 
-    def looked_at(self, shard: ShardEpoch) -> None:
-        """The shard gets a complete pass: drop what was confirmed there."""
+    def note_complete_pass(self, shard: ShardEpoch) -> None:
+        """Record that the shard gets a complete pass: keepalives no longer name it as the shard of the last confirmed
+        outcome.
+        """
         if self._confirmed_in == shard:
             self._confirmed_in = None
 

@@ -182,7 +182,7 @@ class Ownership:
                 "the database does not know a confirmed load balancer; making a complete pass", shard=shard.shard_id
             )
             worker.request_full_resync()
-        self._database_history.looked_at(shard)
+        self._database_history.note_complete_pass(shard)
 
     def _ended(self, key: str, task: asyncio.Task[None]) -> None:
         """Request the assignments after a worker has lost its shard or failed.

@@ -127,7 +127,7 @@ class Reconciler:
     async def _prepare(self, taken: TakenWork) -> tuple[ServiceDefinition, ...]:
         """Return the definitions to write now; the guard is held, and the lease was valid when this returned."""
         while True:
-            services = self.trying = await self._fetch_fenced(None if taken.complete else taken.load_balancer_ids)
+            services = self.trying = await self._fetch_under_lease(None if taken.complete else taken.load_balancer_ids)
             if not self._guarded:
                 with self._writing():
                     # An empty partition is removed without a takeover, which would only create it again.
@@ -145,10 +145,13 @@ class Reconciler:
             if not services or self._session.may_write():
                 return services
 
-    async def _fetch_fenced(
+    async def _fetch_under_lease(
         self, load_balancer_ids: tuple[LoadBalancerId, ...] | None
     ) -> tuple[ServiceDefinition, ...]:
-        """Return the definitions to write now; they are fetched again if the lease ran short meanwhile."""
+        """Fetch the definitions to write now, again if the lease ran short meanwhile. ``load_balancer_ids``: None for
+        all of the shard. Waits while the lease allows no write; raises :class:`SessionLost` if the worker is stopping
+        then.
+        """
         while True:
             while not self._session.may_write():
                 if self.stopping:

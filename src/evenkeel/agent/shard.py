@@ -58,7 +58,7 @@ class ShardWorker:
         on_device_trouble: Callable[[], None],
         first: bool = False,
     ) -> None:
-        """``first``: see :class:`ReceivedDefinitions`."""
+        """``first``: True if no other worker has served the shard in this session at this epoch."""
         self.shard_id = assignment.shard_id
         self.project_id = assignment.project_id
         self.epoch = assignment.epoch

@@ -15,7 +15,7 @@ def test_shards_of_a_dead_agent_that_go_to_their_living_home_do_not_wait() -> No
         assert reasons.waiting_blocker("x") is None
         assert reasons.away_blocker("h") is None
     halted = PlacementReasons(GroupSnapshot(shards=(moving, alone), agents=(SILENT, agent("h")), halted=True))
-    assert halted.waiting("x") is PlacementBlocker.HALTED
+    assert halted.waiting_blocker("x") is PlacementBlocker.HALTED
 
 
 def test_shard_bound_to_a_silent_home_waits_for_it_also_after_its_agent_was_declared_dead() -> None:

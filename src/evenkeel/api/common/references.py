@@ -37,7 +37,7 @@ class ChangedUser(NamedTuple):
     """The object before the change; None: it is new."""
 
 
-class SignedList(NamedTuple):
+class SignedRevocationList(NamedTuple):
     """A revocation list, and the CA certificate that must have signed it."""
 
     authority: NamedCertificate
@@ -128,16 +128,16 @@ def _new_references(user: ChangedUser) -> Iterable[NamedCertificate]:
     return (each for each in references_of(user.after) if (each.reference, each.kind) not in known)
 
 
-def _new_lists(user: ChangedUser) -> Iterable[SignedList]:
+def _new_lists(user: ChangedUser) -> Iterable[SignedRevocationList]:
     """Yield new pairs of revocation list and CA certificate."""
     known = () if user.before is None else _lists_of(user.before)
     return (each for each in _lists_of(user.after) if each not in known)
 
 
-def _lists_of(row: Listener | Pool) -> list[SignedList]:
+def _lists_of(row: Listener | Pool) -> list[SignedRevocationList]:
     named = {each.field: each for each in references_of(row)}
     return [
-        SignedList(named[authority], named[revoked])
+        SignedRevocationList(named[authority], named[revoked])
         for revoked, authority in SIGNED_BY.items()
         if revoked in named and authority in named
     ]
@@ -165,7 +165,9 @@ def _reading(
     return read
 
 
-def _checking(key_manager: KeyManager, pair: SignedList, project_id: ProjectId) -> Callable[[], Awaitable[None]]:
+def _checking(
+    key_manager: KeyManager, pair: SignedRevocationList, project_id: ProjectId
+) -> Callable[[], Awaitable[None]]:
     authority, revoked = pair
 
     async def check() -> None:

@@ -25,7 +25,7 @@ BindAddress = tuple[str, int]
 
 
 class BindHolder(Value):
-    """The user of an address and port."""
+    """The load balancer that listens on an address and port, with its partition."""
 
     partition: str
     load_balancer_id: str

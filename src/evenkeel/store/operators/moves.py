@@ -15,7 +15,7 @@ from evenkeel.core.kit.ids import AgentId, ShardId
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.operators.agents import read_agent, read_agents
 from evenkeel.store.operators.reads import read_shard
-from evenkeel.store.ownership.former_agents import keep_count
+from evenkeel.store.ownership.former_agents import keep_keepalive_count
 from evenkeel.store.ownership.sql import FREED, live, mark_assignments_changed
 from evenkeel.store.records import schema
 from evenkeel.store.writing.acts import record_act
@@ -141,7 +141,7 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     # them
     moved = _move_home(connection, agent, successor.id) if successor is not None else 0
     _free(connection, agent)
-    keep_count(connection, agent_id)
+    keep_keepalive_count(connection, agent_id)
     # a keepalive may revive the session meanwhile; then this transaction is rolled back
     deleted = connection.execute(
         delete(_agent).where(_agent.c.id == agent_id, or_(_agent.c.session_id.is_(None), ~live()))

@@ -20,8 +20,10 @@ _agent = schema.agent
 _former = schema.former_agent
 
 
-def keep_count(connection: Connection, agent_id: AgentId) -> None:
-    """Store the count before the agent's row is removed, in the same transaction."""
+def keep_keepalive_count(connection: Connection, agent_id: AgentId) -> None:
+    """Store the number of keepalives confirmed to an agent, in the transaction that removes its row. No effect if the
+    agent does not exist.
+    """
     keepalives = connection.scalar(select(_agent.c.keepalives).where(_agent.c.id == agent_id))
     if keepalives is None:
         return
@@ -34,8 +36,8 @@ def keep_count(connection: Connection, agent_id: AgentId) -> None:
         connection.execute(delete(_former).where(_former.c.deleted_at <= oldest))
 
 
-def take_count(connection: Connection, agent_id: AgentId) -> int:
-    """Remove and return the count of an agent that registers again; 0 if there is none."""
+def take_keepalive_count(connection: Connection, agent_id: AgentId) -> int:
+    """Remove and return the number of keepalives that was stored when the agent was deleted; 0 if there is none."""
     keepalives = connection.scalar(select(_former.c.keepalives).where(_former.c.id == agent_id))
     if keepalives is None:
         return 0

@@ -89,7 +89,7 @@ def ensure_history(connection: Connection) -> None:
         insert_if_absent(connection, _history, {"number": 1, "id": str(uuid4()), "begun_at": db_now()})
 
 
-def date_back(connection: Connection) -> None:
+def cap_begin_at_now(connection: Connection) -> None:
     """Set the start of the history to now if it is in the future, because the database's clock was set back.
 
     Deadlines relative to it would otherwise wait until the clock has caught up, however long that is.

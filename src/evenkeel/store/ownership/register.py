@@ -30,7 +30,7 @@ from evenkeel.store.engine.statements import insert_if_absent, json_text
 from evenkeel.store.networks.places import layout_of
 from evenkeel.store.ownership.capacity import note_first_figures
 from evenkeel.store.ownership.devices import CONTRADICTION, check_devices, note_identities
-from evenkeel.store.ownership.former_agents import keep_count, take_count
+from evenkeel.store.ownership.former_agents import keep_keepalive_count, take_keepalive_count
 from evenkeel.store.ownership.renewing import CONFIRMED, Opened, Renewed, opened_sessions, renew
 from evenkeel.store.ownership.sql import FREED, live
 from evenkeel.store.records import schema
@@ -213,7 +213,7 @@ def _replace_predecessor(connection: Connection, call: Register, claims: list[An
                 f" which {shards} shards are bound to, and this process says {call.agent_id};"
                 " start it with the former agent id, or delete that agent",
             )
-        keep_count(connection, row.id)
+        keep_keepalive_count(connection, row.id)
         removed = connection.execute(_agent.delete().where(_agent.c.id == row.id, not_(live())))
         if removed.rowcount == 0:
             raise _duplicate_of(call)
@@ -273,7 +273,7 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
         "reachable_devices": None,
     }
     if not known:
-        counted = take_count(connection, call.agent_id)
+        counted = take_keepalive_count(connection, call.agent_id)
         made = {"assignments_revision": 1, "keepalives": counted, "created_at": db_now()}
         row = {"id": call.agent_id, **made, **values}
         if not insert_if_absent(connection, _agent, row):

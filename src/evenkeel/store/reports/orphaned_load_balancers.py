@@ -17,7 +17,7 @@ from evenkeel.core.protocol.messages import ORPHANS_PER_CALL, JudgeOrphans, Orph
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches, upsert
-from evenkeel.store.ownership.histories import date_back
+from evenkeel.store.ownership.histories import cap_begin_at_now
 from evenkeel.store.ownership.services import check_owner
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import halts_removal
@@ -93,7 +93,7 @@ class _Orphans:
         now, begun_at = connection.execute(select(db_now(), func.coalesce(begun, 0.0))).one()
         self._now = float(now)
         if begun_at > now:
-            date_back(connection)
+            cap_begin_at_now(connection)
         rows = connection.execute(
             select(_orphan.c.load_balancer_id, _orphan.c.found_at, _orphan.c.removal).where(
                 _orphan.c.shard_id == shard_id,

@@ -18,7 +18,7 @@ from evenkeel.store.networks.attaching import release
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.networks import due_networks
 from evenkeel.store.reports import applied, findings, networks, observed, orphaned_load_balancers, orphans, plans
-from evenkeel.store.reports.traffic import read_traffic, shared_count
+from evenkeel.store.reports.traffic import count_with_totals, read_traffic
 
 
 class SqlReports:
@@ -27,7 +27,7 @@ class SqlReports:
     def __init__(self, database: Database, histories: Histories) -> None:
         self._db = database
         self._histories = histories
-        self._with_totals = shared_count(database)
+        self._with_totals = count_with_totals(database)
 
     async def record_applied(
         self, report: ReportApplied, *, tell: Callable[[Change], None] = lambda change: None

@@ -63,8 +63,8 @@ def read_traffic(connection: Connection, limit: int) -> TrafficReading:
     )
 
 
-def shared_count(database: Database) -> SharedCount[int]:
-    """Shared count of load balancers with totals."""
+def count_with_totals(database: Database) -> SharedCount[int]:
+    """Return the counter of load balancers with traffic totals. One controller counts, and all read its result."""
     return SharedCount(database, "with_totals", int, _count, lambda count: KEPT_SECONDS if kept_seconds(count) else 0.0)
 
 

@@ -51,8 +51,11 @@ def from_the_future(connection: Connection) -> bool:
 
 
 def date_back(connection: Connection) -> None:
-    """Let the grace time of such orphans begin now, instead of when the clock has caught up."""
-    histories.date_back(connection)
+    """Set times of orphans and of the history that lie in the future to now, because the database's clock was set back.
+
+    Grace times would otherwise begin only when the clock has caught up.
+    """
+    histories.cap_begin_at_now(connection)
     connection.execute(update(_orphan).where(_FOUND_LATER).values(found_at=db_now(), seen_at=db_now()))
 
 

@@ -195,7 +195,7 @@ def _as_new(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: ShardId | Non
     return LoadBalancerTree(
         load_balancer=root,
         listeners=tuple(_with_policies([as_new(row, made) for row in tree.listeners], tree)),
-        pools=tuple(_linked([as_new(row, made) for row in tree.pools], tree)),
+        pools=tuple(_with_child_ids([as_new(row, made) for row in tree.pools], tree)),
         members=tuple(as_new(row, made) for row in tree.members),
         health_monitors=tuple(as_new(row, made) for row in tree.health_monitors),
         l7policies=tuple(_with_rules([as_new(row, made) for row in tree.l7policies], tree)),
@@ -217,7 +217,7 @@ def _with_rules(policies: list[L7Policy], tree: LoadBalancerTree) -> list[L7Poli
     return [replace(row, rule_ids=tuple(sorted(ids.get(row.id, ())))) for row in policies]
 
 
-def _linked(pools: list[Pool], tree: LoadBalancerTree) -> list[Pool]:
+def _with_child_ids(pools: list[Pool], tree: LoadBalancerTree) -> list[Pool]:
     """The pools with the ids of their listeners, members and monitors."""
     listeners: dict[str | None, list[str]] = {}
     for listener in tree.listeners:

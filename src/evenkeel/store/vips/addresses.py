@@ -27,7 +27,7 @@ _held = schema.vip_address
 HELD = select(_held.c.address).where(_held.c.network_id == bindparam("network_id"))
 """Query of the allocated addresses of a network."""
 HELD_OF_SOME = HELD.where(in_bound_list(_held.c.address, "some"))
-"""Query of the allocated addresses of a list."""
+"""Query of those addresses in the bound list ``some`` that are allocated in a network."""
 
 
 def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> Rows:

@@ -76,7 +76,7 @@ def cidr_files(listener: ServiceListener) -> list[wire.File]:
     """The allowed CIDRs as an ACL file of its own, so that they can change without a reload."""
     if not listener.allowed_cidrs:
         return []
-    networks = sorted({_network(listener, text) for text in listener.allowed_cidrs})
+    networks = sorted({_canonical_cidr(listener, text) for text in listener.allowed_cidrs})
     return [wire.File(name=_cidr_file(listener), kind="acl", content="".join(f"{each}\n" for each in networks))]
 
 
@@ -84,7 +84,7 @@ def _cidr_file(listener: ServiceListener) -> str:
     return beside(object_name("listener", listener.id), "cidrs")
 
 
-def _network(listener: ServiceListener, text: str) -> str:
+def _canonical_cidr(listener: ServiceListener, text: str) -> str:
     try:
         return str(ipaddress.ip_network(text, strict=False))
     except ValueError as error:

@@ -28,7 +28,7 @@ _CIPHER = re.compile(r"[!+-]?[A-Za-z0-9_]+([.+=-][A-Za-z0-9_]+)*|@(STRENGTH|SECL
 def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tuple[str, ...]:
     """Arguments of a ``bind`` or ``server`` line. ``what``: the object, for error messages. Raises
     :class:`Unrenderable`."""
-    old, new = _ciphers(what, ciphers)
+    old, new = _split_ciphers(what, ciphers)
     spoken = _spoken(what, versions, only_newest=bool(new) and not old)
     if old and _OLD & set(spoken) and not any(name.startswith("@SECLEVEL") for name in old):
         old = [*old, "@SECLEVEL=0"]
@@ -50,7 +50,10 @@ def alpn(what: str, protocols: Sequence[str]) -> str:
     return ",".join(protocols or ("http/1.1",))
 
 
-def _ciphers(what: str, text: str | None) -> tuple[list[str], list[str]]:
+def _split_ciphers(what: str, text: str | None) -> tuple[list[str], list[str]]:
+    """Split OpenSSL's cipher names, separated by colons, into those up to TLS 1.2 and those of TLS 1.3. ``what``: the
+    object, for errors. Raises :class:`Unrenderable`.
+    """
     names = text.split(":") if text else []
     for name in names:
         if not _CIPHER.fullmatch(name):
