@@ -169,7 +169,7 @@ async def start_controller(directory: Path, url: str) -> tuple[Workspace, str, i
         "database": {"connection": url},
         "api": {"bind_port": 0, "endpoint_file": file},
     }
-    process = workshop.configured("controller", "evenkeel.cmd.controller", sections)
+    process = workshop.create_process("controller", "evenkeel.cmd.controller", sections)
     await workshop.run(process, file_is_written(file), "its URL")
     return workshop, file.read_text().strip(), process.pid
 

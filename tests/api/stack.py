@@ -94,7 +94,7 @@ class Stack:
             "database": {"connection": f"sqlite:///{self._workshop.directory}/evenkeel.db"},
             "api": {"bind_port": 0, "endpoint_file": file},
         }
-        process = self._workshop.configured(
+        process = self._workshop.create_process(
             name, "evenkeel.cmd.controller", merge_sections(own, NO_QUOTAS, self._options)
         )
         await self._workshop.run(process, file_is_written(file), "its URL")
@@ -110,7 +110,7 @@ class Stack:
                 "status_interval": 0.5,
             }
         }
-        self._workshop.configured("agent", "evenkeel.cmd.agent", sections).start()
+        self._workshop.create_process("agent", "evenkeel.cmd.agent", sections).start()
 
     def _close(self) -> None:
         stop_all(tuple(self._workshop.processes.values()))

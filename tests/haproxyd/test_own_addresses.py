@@ -32,7 +32,7 @@ async def api(tmp_path: Path) -> AsyncIterator[str]:
         "identity": {"kind": "trusted_headers"},
     }
     try:
-        process = workshop.configured("controller", "evenkeel.cmd.controller", sections)
+        process = workshop.create_process("controller", "evenkeel.cmd.controller", sections)
         await workshop.run(process, file_is_written(file), "its URL")
         yield file.read_text().strip()
     finally:

@@ -149,7 +149,7 @@ async def loses_nothing(cluster: Cluster, workspace: type[MixedWorkspace]) -> No
             kept = await tenant.members()
             assert tenant.acknowledged <= kept and not tenant.removed & kept
             assert {f"{member}:{port}" for member, port in tenant.acknowledged} <= held
-    assert cluster.ended() == []
+    assert cluster.ended_processes() == []
 
 
 def test_the_release_is_imported_before_what_is_installed(release: Path) -> None:

@@ -89,6 +89,7 @@ class TrafficRings:
         if ring is None:
             return ()
         copied = bytes(ring)
+        # read again after the copy: slots that the writer began meanwhile may be copied half written
         intact = self._published.end - self._points
         numbered = enumerate(published.times, published.oldest)
         slots = ((at, _SLOT.unpack_from(copied, self._offset(number))) for number, at in numbered if number >= intact)

@@ -112,7 +112,7 @@ async def stay(cluster: Cluster, story: Scenario, narrator: Narrator, controls: 
     narrator.show(hints(cluster, story))
     with contextlib.suppress(asyncio.CancelledError):
         while True:
-            for name in cluster.ended():
+            for name in cluster.ended_processes():
                 narrator.say(f"{name} has ended; it is started again in {RESTART_SECONDS} s")
                 await asyncio.sleep(RESTART_SECONDS)
                 async with controls.lock:

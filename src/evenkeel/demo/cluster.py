@@ -136,7 +136,7 @@ class Cluster:
             NO_QUOTAS,
             self._controller_options,
         )
-        process = self.workshop.configured(name, "evenkeel.cmd.controller", sections)
+        process = self.workshop.create_process(name, "evenkeel.cmd.controller", sections)
         await self.workshop.run(process, file_is_written(file), "its URL")
         self._urls[name] = file.read_text().strip()
         limit = self.workshop.start_seconds
@@ -159,7 +159,7 @@ class Cluster:
             self._agent_options,
             options or {},
         )
-        await self._join(host, self.workshop.configured(agent_name(host), "evenkeel.cmd.agent", sections))
+        await self._join(host, self.workshop.create_process(agent_name(host), "evenkeel.cmd.agent", sections))
 
     async def _join(self, host: str, process: Process) -> None:
         sessions = await self._sessions(host)
@@ -216,7 +216,7 @@ class Cluster:
             stop_all([process for name, process in self.processes.items() if name.startswith(prefix)])
         self.side.close()
 
-    def ended(self) -> list[str]:
+    def ended_processes(self) -> list[str]:
         """Names of processes that are not running."""
         return [name for name, process in self.processes.items() if not process.running]
 

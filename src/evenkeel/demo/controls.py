@@ -34,7 +34,7 @@ class Controls:
 
     def state(self) -> dict[str, Any]:
         """State of agents and device in JSON, for the dashboard."""
-        ended = self._cluster.ended()
+        ended = self._cluster.ended_processes()
         return {
             "offered": self.offered,
             "agents": [
@@ -82,7 +82,7 @@ class Controls:
         self._frozen.clear()
         self._say("everything is healed, as requested in the dashboard")
         async with self.lock:
-            for name in self._cluster.ended():
+            for name in self._cluster.ended_processes():
                 try:
                     await self._cluster.start_again(name)
                 except ProcessFailed as error:

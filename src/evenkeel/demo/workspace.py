@@ -41,7 +41,7 @@ class Workspace:
             process = self.processes[name] = Process(name, [sys.executable, "-m", module, *arguments], log=log)
         return process
 
-    def configured(self, name: str, module: str, sections: Sections) -> Process:
+    def create_process(self, name: str, module: str, sections: Sections) -> Process:
         """Create a process of a module that reads an ini file with ``sections``; its URLs may contain passwords."""
         file = self.secret(f"{name}.ini", ini(sections))
         return self.process(name, module, ["--config-file", str(file)])

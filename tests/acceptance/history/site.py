@@ -125,7 +125,7 @@ class Site:
     async def watch_ends(self) -> None:
         """Note processes that end by themselves, and start them again as an init system would."""
         while True:
-            for name in self.cluster.ended():
+            for name in self.cluster.ended_processes():
                 if name not in self.down:
                     process = self.cluster.processes[name]
                     self.history.add("exited", target=name, state=process.state, tail=process.tail(8))

@@ -109,12 +109,12 @@ def loaded(tmp_path: Path, text: str, group: str, found: Sequence[cfg.Opt]) -> c
 
 def test_tenants_are_limited_unless_an_operator_says_otherwise(tmp_path: Path) -> None:
     quotas = quota_options.default_quotas(loaded(tmp_path, "", "quotas", quota_options.QUOTAS))
-    assert quotas.limited() == frozenset(TITLES)
+    assert quotas.limited_kinds() == frozenset(TITLES)
     assert (quotas.loadbalancer, quotas.member) == (100, 10_000)
     unlimited = "[quotas]\ndefault_member_quota = -1\n"
     assert (
         "member"
-        not in quota_options.default_quotas(loaded(tmp_path, unlimited, "quotas", quota_options.QUOTAS)).limited()
+        not in quota_options.default_quotas(loaded(tmp_path, unlimited, "quotas", quota_options.QUOTAS)).limited_kinds()
     )
     conf = loaded(tmp_path, "", "api", identity_options.API)
     assert (conf.api.rate_limit, conf.api.rate_limit_burst) == (50.0, 200)

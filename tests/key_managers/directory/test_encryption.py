@@ -19,21 +19,21 @@ def key_file(path: Path, *keys: bytes, mode: int = 0o600) -> Path:
 
 def test_content_is_decrypted_only_at_its_own_place() -> None:
     encryption = Encryption([ONE])
-    sealed = encryption.encrypted(b"canary", "here")
+    sealed = encryption.encrypt(b"canary", "here")
 
     assert b"canary" not in sealed
-    assert encryption.decrypted(sealed, "here") == b"canary"
-    assert encryption.encrypted(b"canary", "here") != sealed
+    assert encryption.decrypt(sealed, "here") == b"canary"
+    assert encryption.encrypt(b"canary", "here") != sealed
     for content, place in ((sealed, "there"), (sealed[:-1], "here"), (b"", "here"), (b"evenkeel-1\n", "here")):
         with pytest.raises(Undecryptable):
-            encryption.decrypted(content, place)
+            encryption.decrypt(content, place)
 
 
 def test_former_keys_decrypt_and_the_first_one_encrypts(tmp_path: Path) -> None:
     former, both = Encryption([OTHER]), read_key_file(key_file(tmp_path / "keys", ONE, OTHER))
 
-    assert both.decrypted(former.encrypted(b"old", "here"), "here") == b"old"
-    assert Encryption([ONE]).decrypted(both.encrypted(b"new", "here"), "here") == b"new"
+    assert both.decrypt(former.encrypt(b"old", "here"), "here") == b"old"
+    assert Encryption([ONE]).decrypt(both.encrypt(b"new", "here"), "here") == b"new"
 
 
 @pytest.mark.parametrize("keys", [(), (b"short",), (ONE, b"short"), (ONE,) * 17, (os.urandom(KEY_BYTES + 1),)])

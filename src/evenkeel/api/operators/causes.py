@@ -67,7 +67,7 @@ class _Cause:
         """
         return environment in self._unplaced if number is None else (environment, number) in self.groups
 
-    def shown(self) -> SystemProblem:
+    def to_problem(self) -> SystemProblem:
         """Return the problem with its consequences in the text."""
         problem = self._problem
         more = "".join(f"; {count} {what}" for what, count in self.affected.items() if count)
@@ -95,7 +95,7 @@ def problems_of(found: SystemState) -> list[SystemProblem]:
             rest["pending_seconds"] = max(rest["pending_seconds"], int(stuck.pending_seconds))
             examples += [stuck.example] if stuck.waiting else []
     return [
-        *(cause.shown() for cause in causes),
+        *(cause.to_problem() for cause in causes),
         *_standby_devices(found),
         *_unexplained(rest, examples, outage=bool(found.outage)),
     ]

@@ -47,7 +47,7 @@ async def environment(services: Services, call: Call) -> Answer:
 
 async def create_environment(services: Services, call: Call, body: EnvironmentNewBody) -> Answer:
     """Handle POST /environments; answers 201. Idempotent."""
-    return _one(await services.operators.add_environment(body.environment.made()), 201)
+    return _one(await services.operators.add_environment(body.environment.to_environment()), 201)
 
 
 async def change_environment(services: Services, call: Call, body: EnvironmentChangeBody) -> Answer:

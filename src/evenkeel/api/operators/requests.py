@@ -83,7 +83,7 @@ class EnvironmentNew(Request):
     breaker_share: BreakerShare = _USUAL.breaker_share
     breaker_agents: BreakerAgents = _USUAL.breaker_agents
 
-    def made(self) -> Environment:
+    def to_environment(self) -> Environment:
         """Return the environment to store."""
         return Environment(
             name=self.name,

@@ -55,7 +55,7 @@ async def make_load_balancer(
         any_subnet=any_subnet,
     )
     try:
-        tree = choice.applied(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
+        tree = choice.apply_to(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
         refuse(provider, tree_problems(table, tree))
         offered.check_tree(tree)
         await check_subnets(services, call.caller.scope, tree.members)

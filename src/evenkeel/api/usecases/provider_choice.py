@@ -22,7 +22,7 @@ class ProviderChoice(Value):
     flavor_enhanced_services: tuple[str, ...] = ()
     vnic_type: VnicType = "normal"
 
-    def applied(self, tree: LoadBalancerTree) -> LoadBalancerTree:
+    def apply_to(self, tree: LoadBalancerTree) -> LoadBalancerTree:
         """Return the new load balancer with the choice applied."""
         if self.flavor_id is None and self.availability_zone is None:
             return tree

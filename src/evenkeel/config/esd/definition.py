@@ -22,7 +22,7 @@ class Definition(Value):
         """Path of the single object of the tag; empty if there is none."""
         return next(iter(self.tags.get(tag, ())), "")
 
-    def reported(self) -> EnhancedService:
+    def to_report(self) -> EnhancedService:
         """The definition in the form that the agent reports to controllers."""
         return EnhancedService(name=self.name, file=self.file, tags=dict(self.tags), problem=self.problem)
 

@@ -34,7 +34,7 @@ class Quotas(Value):
     l7policy: int = UNLIMITED
     l7rule: int = UNLIMITED
 
-    def limited(self) -> frozenset[str]:
+    def limited_kinds(self) -> frozenset[str]:
         """Return the kinds that have a limit."""
         return frozenset(name for name in TITLES if getattr(self, name) != UNLIMITED)
 

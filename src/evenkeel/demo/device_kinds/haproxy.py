@@ -83,7 +83,7 @@ class HaproxySide:
         if self._guard is None:
             await asyncio.to_thread(self._prepare)
         file = self._workshop.announcement(f"{PROCESS}.url")
-        process = self._workshop.configured(
+        process = self._workshop.create_process(
             PROCESS, leftovers.DAEMON_MODULE, merge_sections(self._sections(file), self._options)
         )
         await self._workshop.run(process, file_is_written(file), "its URL")

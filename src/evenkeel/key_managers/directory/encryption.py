@@ -27,13 +27,13 @@ class Encryption:
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._ciphers = tuple(AESGCM(key) for key in keys)
 
-    def encrypted(self, content: bytes, place: str) -> bytes:
+    def encrypt(self, content: bytes, place: str) -> bytes:
         """``place``, where the content is stored, is authenticated data: content moved elsewhere cannot be
         decrypted."""
         nonce = os.urandom(_NONCE_BYTES)
         return _VERSION + nonce + self._ciphers[0].encrypt(nonce, content, place.encode())
 
-    def decrypted(self, content: bytes, place: str) -> bytes:
+    def decrypt(self, content: bytes, place: str) -> bytes:
         """Decrypt a file's content. Raises :class:`Undecryptable`."""
         sealed = content.removeprefix(_VERSION)
         if sealed != content and len(sealed) > _NONCE_BYTES:

@@ -32,7 +32,7 @@ class SealedFiles:
             return None
         with os.fdopen(descriptor, "rb") as file:
             content = file.read(FILE_BYTES_MAX)
-        return self._encryption.decrypted(content, place.reference)
+        return self._encryption.decrypt(content, place.reference)
 
     def changed_at(self, place: CertificatePlace) -> float:
         """The time of the last write, seconds since 1970."""
@@ -49,7 +49,7 @@ class SealedFiles:
             raise Conflict(f"Project {place.project_id} has {PROJECT_FILES_MAX} certificates, which is the most.")
         draft = path.parent / f".{uuid.uuid4().hex}"
         try:
-            self._write_draft(draft, self._encryption.encrypted(content, place.reference))
+            self._write_draft(draft, self._encryption.encrypt(content, place.reference))
             if replace:
                 draft.replace(path)
             else:

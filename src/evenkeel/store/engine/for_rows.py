@@ -51,7 +51,7 @@ class ForRows:
         self.one = build(lambda name: bindparam(_bound_name(name), type_=self._types[name]))
         """The statement for one row at a time."""
 
-    def joined(self, at: int) -> Update | Delete:
+    def joined_statement(self, at: int) -> Update | Delete:
         """The statement for all rows in the parameter of number ``at``."""
         columns = [column(name, type_) for name, type_ in self._types.items()]
         rows = func.json_to_recordset(cast(bindparam(_parameter(at), type_=Text()), JSON()))
@@ -104,5 +104,5 @@ def _together(statements: tuple[ForRows, ...]) -> Select[Any]:
 
     The last part is executed first.
     """
-    parts = [each.joined(at).cte(f"part_{at}") for at, each in enumerate(statements)]
+    parts = [each.joined_statement(at).cte(f"part_{at}") for at, each in enumerate(statements)]
     return select(literal_column("1")).add_cte(*reversed(parts))

@@ -27,6 +27,7 @@ def keep_keepalive_count(connection: Connection, agent_id: AgentId) -> None:
     keepalives = connection.scalar(select(_agent.c.keepalives).where(_agent.c.id == agent_id))
     if keepalives is None:
         return
+    # deleted first: insert_if_absent would keep an older count of the same agent
     connection.execute(delete(_former).where(_former.c.id == agent_id))
     insert_if_absent(connection, _former, {"id": agent_id, "keepalives": keepalives, "deleted_at": db_now()})
     oldest = connection.scalar(

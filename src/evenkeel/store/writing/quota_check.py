@@ -90,9 +90,9 @@ def check_quota(
     asked = {name for name, count in wanted.items() if count > 0}
     quotas = Quotas()
     names: tuple[str, ...] = ()
-    if asked and (has_quota or asked & defaults.limited()):
+    if asked and (has_quota or asked & defaults.limited_kinds()):
         quotas = defaults.with_own(_locked(connection, project_id))
-        names = tuple(name for name in COUNTED if name in asked & quotas.limited())
+        names = tuple(name for name in COUNTED if name in asked & quotas.limited_kinds())
     below = growing(wanted) if holder is not None else ()
     if not names and not below:
         return

@@ -199,7 +199,7 @@ class Parent:
                 raise
             WORKER_ENDS.labels(str(number)).inc()
             return _End(0.0, {"error": f"not started: {error}"})
-        code = await worker.ended()
+        code = await worker.wait_for_exit()
         del self._workers[number]
         WORKER_UP.labels(str(number)).set(0)
         WORKER_ENDS.labels(str(number)).inc()
@@ -261,7 +261,7 @@ class Parent:
         workers = tuple(self._workers.values())
         for worker in workers:
             worker.send(signal.SIGTERM)
-        ending = [asyncio.create_task(worker.ended()) for worker in workers]
+        ending = [asyncio.create_task(worker.wait_for_exit()) for worker in workers]
         if not ending:
             return
         _, late = await asyncio.wait(ending, timeout=STOP_SECONDS)

@@ -114,7 +114,7 @@ class Worker:
         if self._process.returncode is None:
             self._process.send_signal(number)
 
-    async def ended(self) -> int:
+    async def wait_for_exit(self) -> int:
         """Wait for the end of the process and return its exit code; negative: the signal that killed it."""
         code = await self._process.wait()
         if self._notices.fileno() >= 0:

@@ -108,7 +108,7 @@ class Catalogue:
         for file, problem in self._parsed.problems.items():
             yield EnhancedService(name="", file=file, problem=problem)
         for name in sorted(self.definitions):
-            yield self.definitions[name].reported()
+            yield self.definitions[name].to_report()
 
     async def _read_files(self, directory: Path) -> None:
         snapshot = await asyncio.to_thread(read_directory, directory, self._fingerprint)
