@@ -11,7 +11,7 @@ GLOBAL_SUFFIX = "-global"
 
 
 def own_rule(kind: str, action: str) -> str:
-    """Return the policy rule's name for a route that Octavia does not have, such as ``evenkeel:agent:get_all``."""
+    """Return the policy rule's name for a route that Octavia does not have, such as ``evenkeel:agent:get``."""
     return f"{OWN}:{kind}:{action}"
 
 
