@@ -83,7 +83,7 @@ async def test_a_connection_without_a_request_is_closed() -> None:
         writer.write(b"GET /met")
         assert await asyncio.wait_for(reader.read(), timeout=60) == b""
         writer.close()
-        await eventually(lambda: not len(server._connections))
+        await eventually(lambda: not len(server._server._connections))
 
 
 async def test_over_tls_and_with_another_certificate_later(tmp_path: Path) -> None:

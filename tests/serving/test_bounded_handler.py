@@ -42,7 +42,7 @@ class World:
     @property
     def held(self) -> int:
         """How many connections there are."""
-        return len(self.server._connections)
+        return len(self.server._server._connections)
 
     async def status(self, session: aiohttp.ClientSession, **more) -> int:
         async with session.get(f"{self.url}/v1", ssl=self.trust, headers=AUTH, **more) as answer:

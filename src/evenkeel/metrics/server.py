@@ -5,7 +5,6 @@ by a client certificate if the server requires one.
 """
 
 import asyncio
-import resource
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -16,16 +15,12 @@ from prometheus_client import REGISTRY, CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from evenkeel.core.kit.values import Value
-from evenkeel.serving.accepting import Acceptor, fitting
-from evenkeel.serving.bounded_handler import BoundedHandler
-from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
-from evenkeel.serving.refusal_log import RefusalLog
+from evenkeel.serving.web_server import WebServer
 
 log = structlog.get_logger(__name__)
 
 PATH = "/metrics"
 CONNECTIONS_MAX = 32
-STOP_SECONDS = 1.0
 
 
 class ScrapeLimits(Value):
@@ -71,50 +66,25 @@ class ScrapeServer:
     ) -> None:
         """Initialize the server. ``expose``: source of the exposition; None: this process's registry."""
         self._listening = listening
-        self._tls = tls
+        self._is_https = tls is not None
         self._expose = expose or expose_registry(REGISTRY)
-        self._limits = limits
-        self._tally = RefusalLog("metrics")
-        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        self._connections = Connections(
-            ConnectionLimits(connections_max=fitting(CONNECTIONS_MAX, files)), self._tally.add
-        )
         app = web.Application()
         app.router.add_get(PATH, self._metrics)
-        self._runner = web.AppRunner(app, shutdown_timeout=STOP_SECONDS)
-        self._acceptor: Acceptor | None = None
+        self._server = WebServer(app, name="metrics", limits=limits, connections_max=CONNECTIONS_MAX, tls=tls)
 
     async def start(self) -> None:
         """Start to accept connections."""
-        await self._runner.setup()
         host, port = self._listening.getsockname()[:2]
-        self._acceptor = Acceptor(
-            self._listening,
-            self._connections,
-            self._protocol,
-            tls=self._tls,
-            handshake_seconds=self._limits.header_seconds,
-        )
-        self._acceptor.start()
-        log.info("metrics listening", host=host, port=port, path=PATH, tls=self._tls is not None)
+        await self._server.start([self._listening])
+        log.info("metrics listening", host=host, port=port, path=PATH, tls=self._is_https)
 
     def use(self, tls: ssl.SSLContext) -> None:
         """Use another TLS context for new connections."""
-        self._tls = tls
-        if self._acceptor is not None:
-            self._acceptor.use(tls)
+        self._server.use(tls)
 
     async def stop(self) -> None:
         """Stop accepting connections, and close existing ones."""
-        if self._acceptor is not None:
-            self._acceptor.close()
-        await self._runner.cleanup()
-
-    def _protocol(self, connection: Connection) -> BoundedHandler:
-        server = self._runner.server
-        if server is None:
-            raise RuntimeError("connections are taken before the server is set up")
-        return BoundedHandler(server, connection, self._limits, self._tally, loop=asyncio.get_running_loop())
+        await self._server.stop()
 
     async def _metrics(self, request: web.Request) -> web.Response:
         body, content_type = await self._expose(request.headers.get("Accept", ""))

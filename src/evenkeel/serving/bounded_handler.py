@@ -46,7 +46,8 @@ class HandlerLimits(Protocol):
         ...
 
 
-def _plain(status: int) -> web.Response:
+def plain_bad_request(status: int) -> web.Response:
+    """Build the response to input that is not HTTP."""
     return web.Response(status=status, text="not an HTTP request that is understood")
 
 
@@ -63,7 +64,7 @@ class BoundedHandler(web.RequestHandler):
         tally: RefusalLog,
         *,
         loop: asyncio.AbstractEventLoop,
-        bad_request: Callable[[int], web.Response] = _plain,
+        bad_request: Callable[[int], web.Response] = plain_bad_request,
     ) -> None:
         super().__init__(
             server,

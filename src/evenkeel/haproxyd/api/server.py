@@ -5,7 +5,6 @@ unauthenticated connections cannot crowd out agents (:mod:`evenkeel.serving.conn
 """
 
 import asyncio
-import resource
 import socket
 import ssl
 from collections.abc import Callable
@@ -19,13 +18,8 @@ from evenkeel.haproxyd.api.credentials import Credentials
 from evenkeel.haproxyd.api.handlers import AGENT, Handlers, answer
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.refusals import STATUS, DaemonRefused, refusal_of
-from evenkeel.serving.accepting import Acceptor, fitting
 from evenkeel.serving.bounded_handler import BoundedHandler
-from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
-from evenkeel.serving.refusal_log import RefusalLog
-
-STOP_SECONDS = 1.0
-"""Time for requests in progress when the daemon stops. Clients of long polls retry."""
+from evenkeel.serving.web_server import WebServer
 
 
 def routes(handlers: Handlers) -> list[web.RouteDef]:
@@ -60,72 +54,41 @@ class HttpsServer:
 
     def __init__(self, app: web.Application, context: ssl.SSLContext, settings: HttpSettings) -> None:
         self._settings = settings
-        self._context = context
-        self._runner = web.AppRunner(app, shutdown_timeout=STOP_SECONDS)
-        self._tally = RefusalLog("haproxyd")
-        limits = ConnectionLimits(
-            connections_max=fitting(settings.connections_max, resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
+        self._server = WebServer(
+            app,
+            name="haproxyd",
+            limits=settings,
+            connections_max=settings.connections_max,
             per_address_max=settings.connections_per_address_max,
+            tls=context,
+            bad_request=_bad_request,
         )
-        self._connections = Connections(limits, self._tally.add)
-        self._acceptors: list[Acceptor] = []
         self._address = (settings.host, settings.port)
 
     async def start(self) -> str:
         """Listen; return the URL. Raises :class:`ValueError` naming address and port if they cannot be bound."""
-        await self._runner.setup()
         host, port = self._settings.host, self._settings.port
         try:
             listening = await _bind(host, port)
         except OSError as error:
-            await self._runner.cleanup()
             raise ValueError(f"bind_host, bind_port: {host_and_port(host, port)}: {error.strerror or error}") from error
         taken = listening[0].getsockname()
         self._address = (str(taken[0]), int(taken[1]))
-        for each in listening:
-            self._accept(each)
+        await self._server.start(listening)
         return f"https://{host_and_port(*self._address)}"
 
     def use(self, context: ssl.SSLContext) -> None:
         """Use this certificate for new connections."""
-        self._context = context
-        for acceptor in self._acceptors:
-            acceptor.use(context)
+        self._server.use(context)
 
     @property
     def address(self) -> tuple[str, int]:
         """Address and port, once it listens."""
         return self._address
 
-    def _accept(self, listening: socket.socket) -> None:
-        acceptor = Acceptor(
-            listening,
-            self._connections,
-            self._protocol,
-            tls=self._context,
-            handshake_seconds=self._settings.header_seconds,
-        )
-        acceptor.start()
-        self._acceptors.append(acceptor)
-
-    def _protocol(self, connection: Connection) -> BoundedHandler:
-        server = self._runner.server
-        if server is None:
-            raise RuntimeError("connections are taken before the server is set up")
-        return BoundedHandler(
-            server,
-            connection,
-            self._settings,
-            self._tally,
-            loop=asyncio.get_running_loop(),
-            bad_request=_bad_request,
-        )
-
     async def stop(self) -> None:
         """Finish requests in progress, then close."""
-        while self._acceptors:
-            self._acceptors.pop().close()
-        await self._runner.cleanup()
+        await self._server.stop()
 
 
 def _bad_request(status: int) -> web.Response:
