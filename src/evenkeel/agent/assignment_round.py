@@ -36,10 +36,13 @@ class AssignmentRound:
 
     def take(self, page: m.Assignments) -> bool:
         """Add the answer to a request for the page after :attr:`after_id`. False: the round is void."""
+        # The answer to an earlier, repeated request may come late, and holds another page.
         if page.after_id != self.after_id:
             return False
         if self._first is None:
             self._first = page
+        # Pages of two histories, or of a database that went back, cannot be combined: a shard that is missing would be
+        # given up.
         elif page.history != self._first.history or page.revision < self._newest_revision:
             return False
         epochs = {shard.shard_id: shard.epoch for shard in page.shards}

@@ -107,12 +107,15 @@ class CertificateFetch:
             except CallRefused as error:
                 if error.retry_after_seconds is None:
                     return f"certificates were not given: {error}"
+                # The controller's figure is bounded on both sides: it must neither spin nor stop this shard.
                 await self._clock.sleep(min(max(error.retry_after_seconds, 0.1), RETRY_SECONDS_MAX))
                 continue
             except BusUnavailable as error:
                 return f"certificates were not given: {error}"
             for one in wanted:
                 self._take(one, answer, answers)
+            # The limit applies to progress, not to the whole: a load balancer with hundreds of contents needs more than
+            # one request.
             if len(answers.contents) > had:
                 until, had = self._clock.monotonic() + FETCH_SECONDS_MAX, len(answers.contents)
         return ""
@@ -130,11 +133,14 @@ class CertificateFetch:
             sha256=wanted.sha256,
         )
         try:
+            # A box opens only with the purpose it was sealed for, so one recorded from another session, shard or
+            # content is useless.
             content = self._session.key_pair.open(box, purpose)
         except SealingError as error:
             log.error("sealed box refused", shard=self._client.shard_id, reference=wanted.reference, error=str(error))
             answers.refuse(wanted, f"{wanted.reference}: {error}")
             return
+        # The reference may have been given another kind of object since the definition was written.
         if content.kind is wanted.kind:
             answers.contents[wanted.sha256] = content
         else:
@@ -160,6 +166,7 @@ class _Answers:
                         kind=one.kind,
                         sha256=one.sha256,
                     )
+                    # Load balancers that share a certificate cost one request.
                     self._open.setdefault(one.sha256, {}).setdefault(one.reference, wanted)
 
     def next(self) -> tuple[m.WantedCertificate, ...]:
@@ -181,6 +188,7 @@ class _Answers:
         problems = (
             self._problems.get((one.reference, one.sha256), "")
             for one in service.certificates
+            # Only a content whose references were all refused is a problem; others are still open.
             if one.sha256 not in self.contents and not self._open.get(one.sha256)
         )
         return next(filter(None, problems), "")
@@ -195,6 +203,7 @@ def _portion(left: MissingCertificates) -> tuple[tuple[ServiceDefinition, ...], 
     seen: set[str] = set()
     for count, service in enumerate(left.services):
         more = _referenced_certificates(service) & left.sha256s
+        # The first load balancer is always taken, however many contents it needs: it would never be served otherwise.
         if seen and len(seen | more) > CONTENTS_PER_PASS:
             return left.services[:count], left.services[count:]
         seen |= more

@@ -159,6 +159,8 @@ class CommonShardWorker:
                 self.lost = True
             except DeviceUnavailable as error:
                 log.warning("devices not observed", error=str(error))
+                # Without an observation this agent has no states to report as the observer; its own check provides
+                # them.
                 self.devices = ()
                 self._inventory.observe_unreachable()
                 self._all_again_at = 0.0  # controllers mark the whole group as unreachable
@@ -182,6 +184,8 @@ class CommonShardWorker:
         finally:
             for reason in reasons:
                 reason.cancel()
+        # Cleared after the wait and before the observation, so that a request that arrives during it leads to another
+        # one.
         self._asked.clear()
 
     async def _wait_for_notification(self) -> None:
@@ -190,13 +194,17 @@ class CommonShardWorker:
             await self._device.changed()
         except Exception:  # then they are polled, as devices without notifications
             log.exception("changes on devices not awaited because of an unexpected error")
+            # Waits until it is cancelled: returning would make the caller observe again at once, in a loop.
             await asyncio.Event().wait()
+        # After the notification, so that further changes of the same batch fall into one observation.
         await self._clock.sleep(NOTIFICATION_SPACING_SECONDS)
 
     async def _look(self) -> None:
         seen = await self._device.observe()
         self.devices = seen.devices
+        # Before anything is reported: a failing report must not delay the news of a lost device.
         self._note_away(frozenset(device.name for device in seen.devices if not device.reachable))
+        # Differences come before statuses, because a status of a load balancer that is absent would be misleading.
         await self._compare(seen)
         found = with_devices(seen.statuses, seen.devices)
         now = self._clock.monotonic()
@@ -216,10 +224,14 @@ class CommonShardWorker:
             fillvalue=(),
         ):
             await self._report(*portion)
+        # Only after all reports were answered; an error above leaves the reported entries removed, so they are sent
+        # again.
         self._statuses = {(s.kind, s.id): s for s in found}
         self._statistics = {s.listener_id: s for s in seen.statistics}
+        # An empty report: its receipt shows whether the shard is still owned, and whether statuses were overwritten.
         if self._clock.monotonic() >= self._answered_at + ANSWER_SECONDS:
             await self._send_report()
+        # Last, because it reads every device and only serves the search for orphans.
         if now >= self._tenants_at:
             await self._report_tenants()
             self._tenants_at = now + TENANTS_SECONDS
@@ -235,6 +247,8 @@ class CommonShardWorker:
         inventory = self._inventory
         inventory.observe(seen, self._clock.monotonic())
         try:
+            # Requested after the observation, never before: a load balancer created in between is expected but not yet
+            # missing twice.
             if inventory.needs_expected(self._clock.monotonic()):
                 expected, absent = await self._expected()
                 inventory.set_expected(expected, absent, self._clock.monotonic())
@@ -263,6 +277,7 @@ class CommonShardWorker:
         except BaseException:
             if inventory.findings().absent:  # the report may have been taken: then controllers show them as ERROR
                 self._all_again_at = 0.0
+            # A report that failed may have been taken or not: the findings are repeated, which controllers tolerate.
             inventory.mark_unreported()
             raise
 
@@ -279,6 +294,8 @@ class CommonShardWorker:
             receipt = await self._send_report(expected_after=after)
             if receipt.expected is None:
                 return None, frozenset()
+            # The list may change between pages; what is missing must be so in two observations, so a race reports
+            # nothing.
             expected.update(receipt.expected)
             absent.update(receipt.absent)
             if not receipt.more or not receipt.expected:
@@ -331,6 +348,7 @@ class CommonShardWorker:
         before, now = self._reached_count, receipt.reached_count
         if now is not None:
             self._reached_count = now
+        # The count grows when devices become reachable again; controllers overwrote their statuses while they were not.
         if before is not None and now is not None and now != before:
             self.report_all_again()
 
@@ -345,6 +363,7 @@ def _parts(findings: Findings, *, max_bytes: int) -> Iterator[Findings]:
         findings.renewed,
         findings.renewed_before,
     )
+    # Each field gets an equal share, so that a part fits into one message whatever the lists hold.
     share = max_bytes // len(fields)
     chunks = (portions(values, max_bytes=share, max_values=STATUSES_PER_REPORT) for values in fields)
     for absent, present, changed, lacking, renewed, renewed_before in zip_longest(*chunks, fillvalue=()):

@@ -80,6 +80,7 @@ class ControllerClient:
         if isinstance(reply, expected):
             return reply
         if isinstance(reply, m.Refused):
+            # A lost session is no refusal of this one call: it ends all that the session serves.
             if reply.code == m.SESSION_LOST:
                 raise SessionLost(reply.reason)
             raise CallRefused(reply.code, reply.reason, retry_after_seconds=reply.retry_after_seconds)
@@ -94,6 +95,7 @@ class ControllerClient:
         lane = self._keepalives
         if (queue := lane.queue) is not None:
             try:
+                # Half of the time, so that the shared queue can be tried, too, before the session expires.
                 state = self._record_answer(await self._call(call, m.SessionState, timeout_seconds / 2, queue=queue))
                 lane.answered()
                 return state
@@ -125,6 +127,7 @@ class ControllerClient:
         try:
             found = await self._call(call, m.ServiceDefinitions, self._services_timeout)
         except CallTimeout:
+            # With a fixed time-out, a page that takes longer than it to read would be requested again and again.
             self._services_timeout = min(2 * self._services_timeout, max(LONGEST_SECONDS, self._timeout))
             raise
         self._services_timeout = max(self._services_timeout / 2, self._timeout)

@@ -52,11 +52,14 @@ class DatabaseHistory:
         if history == self.history:
             self._keepalives = max(self._keepalives, keepalives)
             return True
+        # A request from before the history was recorded may have been answered out of the previous one.
         if asked_at < self._recorded_at:
             return False
+        # The first history of a process does not follow another one, so no shard can have been lost.
         if self.history:
             self._began_at = self._clock.monotonic()
         self._recorded_at = self._clock.monotonic()  # answers to earlier requests may be of the previous history
+        # Nothing confirmed in the previous history proves anything about this one.
         self.history, self._keepalives, self._confirmed = history, keepalives, None
         self._confirmed_in = self._left = None
         return True
@@ -72,8 +75,11 @@ class DatabaseHistory:
         """Record outcomes whose report was accepted; their definitions were requested in ``history``, in ``shard``.
         ``removed``: the deleted load balancers among them.
         """
+        # A report under way while a new history began says nothing about the new one. The last outcome suffices,
+        # because databases lose commits from the end.
         if history == self.history and outcomes and outcomes[-1].change_id:
             self._confirmed = outcomes[-1]
+            # A removed load balancer leaves no row, so its absence from the database is no loss.
             self._confirmed_in = None if outcomes[-1].load_balancer_id in removed else shard
             self._confirmed_at = self._clock.monotonic()
 
@@ -111,6 +117,7 @@ class DatabaseHistory:
             return
         now = self._clock.monotonic()
         self._left, self._left_at = shard_id, now
+        # Removed and added again, so that the dictionary stays in order of time, which the loop below relies on.
         self._former.pop(project_id, None)
         self._former[project_id] = (epoch, now)
         while self._former and (len(self._former) > SERVED_MAX or self._is_old(next(iter(self._former)), now)):
@@ -118,6 +125,8 @@ class DatabaseHistory:
 
     def _is_old(self, project_id: ProjectId, now: float) -> bool:
         left_at = self._former[project_id][1]
+        # Once a history began, shards served shortly before it are kept, so that they can be named, however long ago
+        # that was.
         return left_at < min(now, self._began_at or now) - SERVED_LATELY_SECONDS
 
     def lost(self) -> tuple[m.FormerShard, ...]:
@@ -132,5 +141,6 @@ class DatabaseHistory:
         """Forget former shards that the database contains again."""
         for shard in shards:
             known = self._former.get(shard.project_id)
+            # The shard may have been served and left again, at another epoch, while the call was under way.
             if known is not None and known[0] == shard.epoch:
                 del self._former[shard.project_id]

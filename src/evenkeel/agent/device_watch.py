@@ -94,6 +94,8 @@ class DeviceWatch:
             await self._check()
             problems = [f"{state.name}: {state.problem}" for state in self.states if state.problem]
             unfit = any(state.reachable and state.problem for state in self.states)
+            # A device out of reach may be repaired later; one that answers and does not meet the requirements must be
+            # corrected first.
             if not unfit and any(state.reachable for state in self.states):
                 for problem in problems:
                     log.warning("device unreachable at start", problem=problem)
@@ -122,6 +124,7 @@ class DeviceWatch:
                 silent = await device.silent()
             except Exception:  # one unexpected answer of a device must not end the agent
                 log.exception("devices not probed because of an unexpected error")
+                # Keeping the last answer avoids a false alarm: the probe has failed, not the device.
                 silent = self._silent
             before, self._silent = self._silent, silent
             if before.keys() != silent.keys():
@@ -132,6 +135,7 @@ class DeviceWatch:
         while True:
             await self._until_due()
             states = observed()
+            # The observer of the group has just read all devices, so a check of its own would only add load.
             if states is not None and not self._in_doubt.is_set():
                 self.incarnations.renewed(states)
                 continue
@@ -158,6 +162,7 @@ class DeviceWatch:
             self._checked = await self._device.check()
         except Exception as error:  # one unexpected answer of a device must not end the agent
             log.exception("devices not checked because of an unexpected error")
+            # Reachability stays as it was: an error of this program must not look like the loss of the devices.
             self._checked = tuple(replace(state, problem=_unexpected_error(error)) for state in self._known_states())
             return
         renewed = self.incarnations.renewed(self._checked)
@@ -177,6 +182,7 @@ def _unexpected_error(error: Exception) -> str:
 
 def identities_of(endpoints: Sequence[str], devices: Sequence[DeviceState]) -> dict[str, str]:
     """The known identities of the devices, by endpoint. Drivers check devices in the order of their endpoints."""
+    # Without one state for each endpoint, identities cannot be assigned by order.
     if len(endpoints) != len(devices):
         return {}
     return {endpoint: state.identity for endpoint, state in zip(endpoints, devices, strict=True) if state.identity}

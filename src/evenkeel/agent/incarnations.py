@@ -13,6 +13,7 @@ class Incarnations:
 
     def copy(self) -> "Incarnations":
         twin = Incarnations()
+        # A copy, because whichever watcher records a new incarnation first would hide it from the other.
         twin._known = dict(self._known)
         return twin
 
@@ -21,7 +22,10 @@ class Incarnations:
         found = set()
         for device in devices:
             before = self._known.get(device.name, ("", ""))
+            # A device out of reach reports neither value; its last ones are kept, so that its return shows what
+            # changed.
             now = (device.identity or before[0], device.incarnation or before[1])
+            # A first value is no change: the device was not known before.
             if any(old and new != old for old, new in zip(before, now, strict=True)):
                 found.add(device.name)
             self._known[device.name] = now

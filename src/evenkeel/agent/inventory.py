@@ -129,6 +129,7 @@ class Inventory:
         """Compare an observation with the previous one and update the findings. ``now`` is monotonic, in seconds."""
         renewed = self._incarnations.renewed(seen.devices)
         reached = frozenset(device.name for device in seen.devices if device.reachable)
+        # Digests can be compared only between observations of the same devices in the same incarnations.
         same_devices = reached == self._reached and not renewed
         renewed |= self._back_unknown(reached)
         changed = self._changed(seen.configurations) if same_devices else ()
@@ -141,6 +142,7 @@ class Inventory:
         """Devices that became reachable again, except for devices that report an incarnation."""
         if self._reached is None:
             return set()
+        # A device with an incarnation shows by it whether it lost its state; any other may have, and is checked.
         return {name for name in reached - self._reached if not self._incarnations.reports_incarnation(name)}
 
     def _changed(self, held: Mapping[str, str] | None) -> tuple[str, ...]:
@@ -148,6 +150,7 @@ class Inventory:
         if held is None or self._held is None:
             return ()
         before = self._held
+        # A load balancer that is new on the devices is no change of an old one.
         return tuple(sorted(id_ for id_, digest in held.items() if before.get(id_, digest) != digest))
 
     def _vanished(self, held: Mapping[str, str] | None) -> bool:
@@ -156,12 +159,14 @@ class Inventory:
 
     def _lacking_still(self, lacking: Mapping[LoadBalancerId, str]) -> dict[LoadBalancerId, str]:
         """Load balancers that devices lacked in the previous observation, too."""
+        # An observation may fall between two steps of a pass; what is lacking twice in a row is not under way.
         return {id_: names for id_, names in lacking.items() if id_ in self._lacking}
 
     def _due(
         self, changed: Iterable[str], renewed: Collection[str], lasting: Mapping[LoadBalancerId, str], now: float
     ) -> Findings:
         """Findings to report: new ones, unreported ones of the previous observation, and repetitions that are due."""
+        # Only differences that last are repeated; one-time events are repeated once, by RepeatOnce.
         due = self._reported_lacking.due(lasting, now)
         unreported, self._unreported = self._unreported, Findings()
         renewed = {*renewed, *unreported.renewed}
@@ -184,6 +189,7 @@ class Inventory:
             return False
         if now >= self._request_at or self._suspects - self._absent or self._absent & self._held.keys():
             return True
+        # The second term keeps a repetition that is due from requesting the whole list at every observation.
         return now >= max(self._reported_absent.next_due(), self._requested_at + REPEAT.initial_seconds)
 
     def set_expected(self, expected: Collection[str] | None, shown_absent: Collection[str], now: float) -> None:
@@ -201,7 +207,9 @@ class Inventory:
         before = self._unexpected_since
         self._unexpected_since = {id_: before.get(id_, now) for id_ in sorted(held.keys() - frozenset(expected))}
         missing = frozenset(expected) - held.keys()
+        # Missing twice in a row: one that was created or deleted between two answers is not reported.
         absent = missing & (self._suspects | self._absent)
+        # The database may show absences of a former observer, which this process has never seen.
         known = self._absent | set(shown_absent)
         self._suspects = missing
         self._absent = set(absent)
@@ -224,6 +232,7 @@ class Inventory:
     def mark_unreported(self) -> None:
         """Repeat the findings with the next observation's, because the report may not have arrived."""
         self._unreported = self._found
+        # The absences of the failed report are only part of the findings after another answer with expectations.
         self._request_at = 0.0
 
     @property

@@ -27,6 +27,7 @@ async def verdict_on(
 
     Without an answer all orphans stay. Raises :class:`SessionLost`.
     """
+    # Without a decision nothing is removed: an agent alone cannot distinguish an orphan from a lost commit.
     all_stay = m.OrphanVerdict(kept=dict.fromkeys(orphans))
     try:
         return await client.judge_orphans(orphans), ()
@@ -49,6 +50,7 @@ def after_removal(
 
     ``before`` is the outcome of the batch that found them; its writes and repairs are added.
     """
+    # The database has no row for an orphan, so a failed removal can only be logged.
     for one in outcome.outcomes:
         if one.load_balancer_id in removed and one.error:
             log.warning("orphan not removed", load_balancer=one.load_balancer_id, reason=one.error)

@@ -27,6 +27,7 @@ from evenkeel.core.protocol import messages as m
 
 log = structlog.get_logger(__name__)
 
+# Bounds the size of the state report.
 SERVING_REPORTED = 500
 
 Worker = ShardWorker | CommonShardWorker
@@ -68,6 +69,7 @@ class Ownership:
         self._releases: set[asyncio.Task[None]] = set()
         self._releasing: set[ShardId] = set()
         self._history = database_history.history
+        # Lower than any real revision, so that the first answer to a keepalive leads to a sync.
         self.revision = -1
 
     def follow_history(self) -> bool:
@@ -92,6 +94,7 @@ class Ownership:
         for shard in shards:
             entry = self._workers.get(shard.shard_id)
             if entry is not None and (shard.epoch != entry[0].epoch or entry[1].done()):
+                # Dropped first, so that _serve below starts a worker for the new epoch, or in place of one that ended.
                 self._drop(shard.shard_id)
         # shards with pending work first, because thousands may be taken over at once
         for shard in sorted(shards, key=lambda shard: not shard.work):
@@ -130,16 +133,19 @@ class Ownership:
                 settings=self._settings,
                 on_device_trouble=self._on_device_trouble,
                 on_device_back=self.request_full_resync,
+                # A copy: the observer and the periodic check both have to notice a device that lost its state.
                 incarnations=self._incarnations.copy(),
             )
         else:
             worker = self._shard_worker(assignment)
         log.info("serving shard", shard=assignment.shard_id, project=assignment.project_id, epoch=assignment.epoch)
         task = asyncio.create_task(worker.run(), name=f"shard {assignment.shard_id}")
+        # Keyed by epoch, so that a worker of a new epoch does not wait for failures of the former one.
         task.add_done_callback(partial(self._ended, _key(worker.shard_id, worker.epoch)))
         self._workers[assignment.shard_id] = (worker, task)
 
     def _shard_worker(self, assignment: m.Assignment) -> ShardWorker:
+        # Only the first worker of an epoch can know all definitions it was sent; see ReceivedDefinitions.
         first = self._begun.get(assignment.shard_id) != assignment.epoch
         self._begun[assignment.shard_id] = assignment.epoch
         return ShardWorker(
@@ -189,6 +195,7 @@ class Ownership:
 
         If the agent still owns the shard at the same epoch, a new worker starts after a growing delay.
         """
+        # Cancelled by _drop, a handover or the end of the session, which know what comes next.
         if task.cancelled():
             return
         if task.exception() is not None:
@@ -215,6 +222,7 @@ class Ownership:
 
     async def _finish_and_release(self, assignment: m.Assignment) -> None:
         try:
+            # Without an entry the worker has ended already, and the release is merely repeated.
             entry = self._workers.pop(assignment.shard_id, None)
             if entry is not None:
                 worker, task = entry
@@ -223,6 +231,7 @@ class Ownership:
                 try:
                     await asyncio.wait({task}, timeout=self._settings.stop_timeout_seconds)
                 finally:
+                    # A write that takes longer is abandoned: the next owner's guard decides whether it still counts.
                     task.cancel()
             shard = ShardEpoch(shard_id=assignment.shard_id, epoch=assignment.epoch)
             await self._controllers.release(
@@ -255,6 +264,7 @@ class Ownership:
                 writer.invalidate(hint.load_balancer_ids, complete=False)
             case m.ApplyHint() if writer is not None:
                 writer.hint(hint.load_balancer_ids, hint.inlined)
+        # An agent that serves the shard but has nothing to do for this hint need not request its assignments.
         return True
 
     def answer_inquiry(self, hint: m.PlanHint) -> None:
@@ -303,6 +313,7 @@ class Ownership:
         """End all workers: after the writes that are under way if ``graceful``, else at once."""
         self._plans.end()
         entries = list(self._workers.values())
+        # Cleared first, so that hints and syncs that arrive during the wait find no worker to pass work to.
         self._workers.clear()
         for worker, _ in entries:
             self._database_history.left(worker.project_id, worker.epoch, worker.shard_id)
@@ -315,6 +326,7 @@ class Ownership:
         finally:  # also when the session is lost meanwhile: none of its workers may go on
             for task in tasks:
                 task.cancel()
+        # Waits for the cancelled tasks, so that none writes after this method has returned.
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
@@ -326,6 +338,7 @@ def _writer(worker: Worker) -> ShardWorker | None:
 def _finish(worker: Worker, task: asyncio.Task[None]) -> None:
     """Stop a worker. Only writes are completed: reads and waits are repeated by the next owner."""
     worker.finish()
+    # A worker that only reads or waits has nothing to lose; cancelling it makes handovers fast.
     if not worker.writes:
         task.cancel()
 

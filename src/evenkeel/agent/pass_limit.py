@@ -54,11 +54,13 @@ class _Queue:
 
     def next(self) -> asyncio.Future[None]:
         """Remove and return the next pass to run. The queue must not be empty."""
+        # Counted over granted changes, so that a flood of them cannot delay verification without end.
         looks_due = self._changes_granted >= LOOK_EVERY - 1 and bool(self._waiting[False])
         changed = bool(self._waiting[True]) and not looks_due
         self._changes_granted = self._changes_granted + 1 if changed else 0
         granted, key = next(iter(self._waiting[changed].items()))
         del self._waiting[changed][granted]
+        # A later pass of the same partition may have replaced the entry.
         if self._of.get(key) is granted:
             del self._of[key]
         return granted
@@ -75,6 +77,7 @@ class PassLimit:
 
     def __init__(self, at_once: int, clock: Clock, *, slow_seconds: float = SLOW_SECONDS) -> None:
         self._at_once = at_once
+        # Half of the slots stay free for fast partitions: a hanging device must not stop all others.
         self._lanes = max(1, at_once // 2)
         """Slots that slow partitions may use."""
         self._clock = clock
@@ -92,6 +95,7 @@ class PassLimit:
         await self._take(key, slow=slow, changed=changed)
         turn = _Turn(slow=slow)
         began = self._clock.monotonic()
+        # Whether a pass is slow shows only while it runs; a timer gives its slot away as soon as it is.
         timer = asyncio.get_running_loop().call_later(self._slow_seconds, self._pass_on, turn)
         try:
             yield
@@ -117,6 +121,7 @@ class PassLimit:
         return not all_taken and not (slow and self._taken[True] >= self._lanes)
 
     async def _take(self, key: str, *, slow: bool, changed: bool) -> None:
+        # A free slot is not taken past passes that already wait.
         if self._free(slow) and not self._waiting[slow]:
             self._taken[slow] += 1
             return
@@ -124,6 +129,8 @@ class PassLimit:
         try:
             await granted
         except asyncio.CancelledError:
+            # Both the grant and the cancellation may arrive in one round of the event loop; without this the slot would
+            # leak.
             if granted.done() and not granted.cancelled():  # it was granted at the same moment
                 self._taken[slow] -= 1
                 self._grant()
@@ -138,6 +145,8 @@ class PassLimit:
 
     def _pass_on(self, turn: _Turn) -> None:
         """Give away the slot of a pass that turned out to be slow."""
+        # A pass of a partition known to be slow has one of the slow lanes anyway; the limit bounds the load when every
+        # device hangs.
         if turn.slow or self._overdue >= OVERDUE_PER_TURN * self._at_once:
             return
         turn.counts = False
@@ -151,6 +160,7 @@ class PassLimit:
             waiting = self._waiting[slow]
             while waiting and self._free(slow):
                 granted = waiting.next()
+                # A waiting pass that was cancelled is still in the queue, and must not get a slot.
                 if not granted.done():
                     self._taken[slow] += 1
                     granted.set_result(None)

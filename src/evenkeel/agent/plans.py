@@ -78,6 +78,7 @@ class PlanService:
     def _later(self, hint: m.PlanHint, answer: Coroutine[Any, Any, None]) -> None:
         if len(self._tasks) >= WAITING_MAX:
             log.warning("too many questions at once; dropped", load_balancer=hint.load_balancer_id)
+            # An unawaited coroutine would log a warning when it is collected.
             answer.close()
             return
         task = asyncio.create_task(answer)
@@ -101,19 +102,23 @@ class PlanService:
         problem = ""
         seconds = ADOPTION_SECONDS if hint.adopt else PLAN_SECONDS
         try:
+            # The time-out includes the wait for a turn, because the operator's request waits for the whole.
             async with asyncio.timeout(seconds), self._turns:
                 batch = await self._batch(hint, shard)
                 if hint.load_balancer_id:
                     devices = await self._plan(batch)
                 elif hint.adopt:
+                    # A pass that fetched its definitions before the adoption would remove what the adoption takes over.
                     async with turn:
                         devices = await self._adopt(batch, shard, apply=True)
+                    # A pass that follows writes the difference between the adopted partition and the definitions.
                     on_adopted()
                 else:
                     devices = await self._adopt(batch, shard, apply=False)
         except TimeoutError:
             problem = f"the devices did not answer within {seconds:g} s"
         except (BusUnavailable, CallRefused, SessionLost, DeviceUnavailable, DeviceRejected) as error:
+            # The operator waits for an answer in any case, so an error is part of it.
             problem = str(error)
         except Exception:
             log.exception("plan failed on an unexpected error", load_balancer=hint.load_balancer_id)
@@ -164,14 +169,18 @@ class PlanService:
         :class:`DeviceRejected` with the reason, before anything is changed."""
         found = await self._device.found_networks(batch) if isinstance(self._device, NetworkAdopter) else None
         if found is not None:
+            # A preview: nothing is stored yet, and the plan is computed as if the networks were adopted.
             batch = replace(batch, services=as_adopted(batch.services, await self._take(found, shard, apply=False)))
         plans = await self._plan(batch)
         if found is not None:
             for plan in plans:
+                # A device that could not be read refuses the adoption, though not its preview.
                 if plan.refusal or (apply and plan.problem and not plan.operations):
                     raise DeviceRejected(plan.device, plan.refusal or plan.problem)
         if apply:
             if found is not None:
+                # Controllers first: a crash between the two lines leaves stored networks that the next adoption finds
+                # again, never devices with networks that no row knows.
                 await self._take(found, shard, apply=True)
             await self._device.adopt(shard.project_id)
         return plans

@@ -40,10 +40,14 @@ class ReceivedDefinitions:
             return
         for service in inlined.services:
             id_ = service.load_balancer_id
+            # Hints arrive in any order: once a definition was seen, an inlined one may be older than what the devices
+            # hold.
             if id_ not in queued and not self._is_known(id_) and len(self._waiting) < WAITING_MAX:
                 self._waiting[id_] = inlined.history, service
 
     def _usable(self, inlined: InlinedDefinitions) -> bool:
+        # A hint can be older than this ownership: only one made for exactly this session and epoch is trusted. A later
+        # worker of the same epoch cannot tell which definitions its predecessor has seen.
         return self._first and (inlined.session_id, inlined.epoch) == (self._session_id, self._epoch)
 
     def _is_known(self, load_balancer_id: LoadBalancerId) -> bool:
@@ -59,6 +63,7 @@ class ReceivedDefinitions:
         taken = []
         for id_ in load_balancer_ids:
             found = self._waiting.pop(id_, None)
+            # A definition of another history may describe a commit that the database has lost.
             if found is not None and found[0] == history and not self._is_known(id_):
                 taken.append(found[1])
             self.mark_known((id_,))
@@ -68,6 +73,7 @@ class ReceivedDefinitions:
         """Record that the worker has requested or received definitions of these load balancers."""
         self._seen.update(load_balancer_ids)
         if len(self._seen) > SEEN_MAX:
+            # Without the set it is unknown what was seen, so every later definition is requested.
             self._first = False
             self._seen.clear()
             self._waiting.clear()

@@ -93,12 +93,16 @@ class Reconciler:
         """Apply the taken load balancers, or everything. Raises the errors of devices and controllers, and
         :class:`SessionLost`; what was not settled then is still unconfirmed.
         """
+        # A pass that fails before it has fetched must not report the load balancers of the pass before as waiting.
         self.trying = ()
         self._guarded_before = self._guarded
+        # The driver's cache is dropped by the pass that reads anew: a pass that was under way when the difference was
+        # found has filled it since.
         if self._work.take_forget():
             self._device.forget(self._project_id)
         async with self._pass_limit.of(self._shard_id, changed=bool(self._work.unconfirmed)):
             missing = await self._reconcile(taken, span)
+        # The slot was given back before: a key manager that answers slowly must not hold up other shards' passes.
         if missing.services and not self.stopping:
             await self._supply(missing)
 
@@ -109,6 +113,8 @@ class Reconciler:
             return NOTHING_MISSING
         new = self._work.unconfirmed
         span.concerns({s.change_id: s.load_balancer_id for s in services if s.load_balancer_id in new})
+        # A complete pass without definitions still removes what is left on the devices, unless _prepare has just
+        # removed the partition and its guard.
         if not services and (not taken.complete or not self._guarded):
             return NOTHING_MISSING
         with self._writing():
@@ -129,6 +135,8 @@ class Reconciler:
         while True:
             services = self.trying = await self._fetch_under_lease(None if taken.complete else taken.load_balancer_ids)
             if not self._guarded:
+                # A takeover counts as writing, too: a worker that is asked to end finishes it instead of leaving it
+                # half-way.
                 with self._writing():
                     # An empty partition is removed without a takeover, which would only create it again.
                     if taken.complete and not services and await self._retire():
@@ -157,6 +165,7 @@ class Reconciler:
                 if self.stopping:
                     raise SessionLost("asked to end, and the lease allows no write")
                 await self._clock.sleep(FENCE_POLL_SECONDS)
+            # A complete pass takes no inlined definitions: it compares the devices with one full read of the database.
             inlined = self._received.take(load_balancer_ids or (), self._session.history)
             with tracer().span("pull"):
                 services = await self._client.fetch(load_balancer_ids, inlined)
@@ -182,13 +191,20 @@ class Reconciler:
         outcome = await self._apply(services, complete=complete)
         # also if the answer to the report is lost
         if self._work.written(services, complete=complete):
+            # The last load balancer is gone: a complete pass after retire_seconds removes the partition, unless another
+            # one was created meanwhile.
             self._work.resync_by(self._clock.monotonic() + self._settings.retire_seconds)
+        # Before the outcomes are reported, because errors of load balancers name the orphans that may occupy their
+        # address.
         if outcome.orphans:
             outcome = await self._judge(services, outcome)
+        # A load balancer that lacks certificates is reported after its second apply only.
         missing = lacking(services, outcome)
         await self._settle(outcome, without(outcome.outcomes, missing.services))
         if complete and not outcome.lagging and not outcome.left:
             self._work.complete_succeeded()
+        # Only a complete pass gets here without definitions; a device out of reach keeps its partition until it is
+        # back.
         if not services and not outcome.lagging and self._session.may_write():
             await self._retire()
         return missing
@@ -220,6 +236,7 @@ class Reconciler:
         verdict, left = await verdict_on(self._client, outcome.orphans)
         if verdict.again_seconds is not None:
             self._work.resync_by(self._clock.monotonic() + verdict.again_seconds)
+        # A verdict can never name a load balancer for removal that the devices were not seen to hold as an orphan.
         removed = frozenset(verdict.remove) & frozenset(outcome.orphans)
         # The lease may have run short during the call.
         if removed and self._session.may_write():
@@ -230,6 +247,7 @@ class Reconciler:
             outcome = after_removal(outcome, removal_outcome, removed)
         else:
             left += tuple(sorted(removed))
+        # What is left makes the next complete pass due, which requests the verdict again.
         outcome = replace(outcome, left=outcome.left + left)
         return outcome if self._is_common else with_orphans_named(outcome, verdict.kept)
 
@@ -253,6 +271,8 @@ class Reconciler:
         """Fetch missing certificates and apply their load balancers. No other pass waits for the key manager
         meanwhile.
         """
+        # Otherwise a repeated hint for one of them would be answered from memory, although a device lacks its
+        # certificates.
         self._work.not_applied(missing.services)
         supply = await self._certificates.fetch(missing)
         self._work.queued_again(supply.later, self._clock.monotonic())
@@ -278,9 +298,12 @@ class Reconciler:
 
     async def _settle(self, outcome: PartitionOutcome, outcomes: tuple[Applied, ...]) -> None:
         """Record and report ``outcomes``, the outcomes of ``outcome`` that are final."""
+        # Recorded before the report: if its answer is lost, the load balancer still shows as unconfirmed, and the next
+        # pass over it reports again without a write.
         self._note(outcomes)
         self.note_unreachable(outcome.lagging)
         if outcome.lagging:
+            # After _note, which recorded the outcomes as applied: the lagging devices hold none of them.
             self._log.warning("devices are not up to date", devices=outcome.lagging)
             self._work.nothing_applied()
         if outcome.lagging or outcome.left:
@@ -346,14 +369,17 @@ class Reconciler:
                 )
             )
         except SessionLost as error:
+            # Not raised: the caller is already settling a failed pass, and the worker's loop ends by the flag.
             self.note_lost(error)
         except (BusUnavailable, CallRefused) as error:
+            # The reason is not recorded as reported, so the next failed try reports it again.
             self._log.info("reason not reported", error=str(error))
         else:
             self._reasons.reported(waiting, reason)
 
     def guard_lost(self) -> bool:
         """Record that a device does not hold the guard; returns whether the devices held it before the pass."""
+        # Whoever finds the guard gone cannot know the devices' state: the next pass takes over before it writes.
         self._guarded = False
         return self._guarded_before
 

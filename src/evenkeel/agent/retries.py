@@ -37,6 +37,7 @@ class Retries:
         """Keys that may be tried now; they are not returned again until they fail again."""
         due = [key for key, wait in self._waits.items() if wait.until <= now]
         for key in due:
+            # The count is kept until the try succeeds, so that delays go on growing; infinity marks a try under way.
             self._waits[key] = _Wait(until=math.inf, failures=self._waits[key].failures)
         return due
 
@@ -47,6 +48,7 @@ class Retries:
     def waiting(self, key: str, now: float) -> bool:
         """Whether ``key`` failed and its delay is not over."""
         wait = self._waits.get(key)
+        # A try under way does not wait: work that arrives during it must be queued.
         return wait is not None and now < wait.until < math.inf
 
     def next_due(self) -> float | None:

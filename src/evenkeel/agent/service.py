@@ -107,6 +107,7 @@ class AgentService:
 
     async def run(self) -> None:
         """Serve until :meth:`stop`. Raises :class:`AgentRefused`."""
+        # Before the session is opened: an agent whose devices do not meet the requirements must not be given shards.
         if not await self._unless_stopped(self._check_devices()):
             return
         queue = m.agent_queue(self._settings.environment, self._settings.group_number, self._settings.host)
@@ -179,6 +180,7 @@ class AgentService:
                 return
         except CallRefused as error:
             raise AgentRefused(f"registration refused ({error.code}): {error}") from error
+        # Checked only now, because the TTL is the controllers' option and comes with the session.
         if problem := interval_problem(self._settings, session.ttl_seconds):
             await self._end(session)
             raise AgentRefused(problem)
@@ -199,6 +201,7 @@ class AgentService:
         )
         self._sync_requested.set()
         try:
+            # One lost session ends all of these tasks at once; the loop in run() then opens another one.
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._end_on_stop(session, ownership))
                 group.create_task(self._be_present(session))
@@ -217,6 +220,7 @@ class AgentService:
 
     async def _end_on_stop(self, session: Session, ownership: Ownership) -> None:
         await self._stop.wait()
+        # Writes end before the session does: after it, controllers give the shards to others at once.
         await ownership.end(graceful=True)
         await self._end(session)
         raise _Stopped
@@ -225,6 +229,7 @@ class AgentService:
         try:
             await self._controllers.end_session(m.EndSession(agent_id=self._settings.agent_id, session_id=session.id))
         except (BusUnavailable, CallRefused, SessionLost) as error:
+            # Stopping must not depend on controllers; without their answer a takeover waits for the TTL.
             log.warning("session not ended; it will expire", error=str(error))
 
     async def _be_present(self, session: Session) -> None:
@@ -257,6 +262,7 @@ class AgentService:
         """
         while True:
             await self._clock.sleep(self._settings.keepalive_interval_seconds)
+            # In a task of its own, so that a keepalive that waits for its answer does not delay the next one.
             group.create_task(self._renew(session, ownership))
 
     async def _renew(self, session: Session, ownership: Ownership) -> None:
@@ -266,6 +272,7 @@ class AgentService:
             KEEPALIVE_FAILURES.inc()
             log.warning("keepalive failed", error=str(error), may_write=session.may_write())
             return
+        # Before the revision is compared below: a new history makes the workers' revision void.
         self._follow_history(ownership)
         if unknown_in is not None:
             ownership.look_at(unknown_in)
@@ -276,6 +283,7 @@ class AgentService:
         """Report that Neutron moved ports of these networks, so that controllers read them again."""
         # twice: when the first report comes, a read may have just begun, or the network service be behind its message
         self._moved |= dict.fromkeys(network_ids, 2)
+        # A network that is left out here is found by the controllers' periodic read.
         while len(self._moved) > m.MOVED_NETWORKS_MAX:
             self._moved.popitem()  # read with all others, later
         self._report_requested.set()
@@ -317,11 +325,13 @@ class AgentService:
             except TimeoutError:  # polled, because a hint may have been lost
                 pass
             self._sync_requested.clear()
+            # The event was cleared before reading, so a hint that arrives meanwhile leads to another round.
             if not await self._read_assignments(session, ownership):
                 self._sync_requested.set()
             elif not ready and not self._stop.is_set():
                 self._on_ready()
                 ready = True
+            # Bounds the rate when a storm of hints, or a round that has to be repeated, sets the event all the time.
             await self._clock.sleep(self._settings.sync_spacing_seconds)
 
     async def _read_assignments(self, session: Session, ownership: Ownership) -> bool:
@@ -332,12 +342,16 @@ class AgentService:
             asked_at, page = await self._page(session, pages.after_id, served)
             is_current = self._database_history.record_history(page.history, asked_at=asked_at)
             named = named and not page.served_ignored
+            # A controller that could not process the lost shards says so; they are named again in the next round.
             if served and not page.served_ignored:
                 self._database_history.recovered(served)
             served = ()  # sent with the first page only
             self._follow_history(ownership)
+            # No worker may start while the agent is ending the others.
             if self._stop.is_set():
                 return True
+            # Starting again is safe: shards already applied keep their workers, and none is ended before a round is
+            # complete.
             if not is_current or not pages.take(page):
                 log.info("assignments changed while they were read; reading them again", after=pages.after_id)
                 return False
@@ -377,11 +391,13 @@ class AgentService:
     async def _report(self, session: Session, ownership: Ownership) -> None:
         while True:
             report = self._state(session, ownership)
+            # A keepalive confirms an unchanged report: that is a fraction of the cost for the database.
             if self._state_reports.is_unchanged(report):
                 self._state_reports.confirmed()
                 session.confirm_report()
             else:
                 await self._send_report(report)
+            # Changes in quick succession, as those of a flapping device, are sent as one report.
             await self._clock.sleep(self._settings.report_spacing_seconds)
             try:
                 async with asyncio.timeout(self._settings.report_interval_seconds):
@@ -425,6 +441,7 @@ class AgentService:
     async def _on_hint(self, message: m.AnyMessage) -> None:
         """Handle a controller's hint. It may be old, duplicated, or for a former session."""
         ownership = self._ownership
+        # No session is open. The assignments are read when one is, so nothing is lost with the hint.
         if ownership is None:
             return
         if isinstance(message, m.PlanHint):

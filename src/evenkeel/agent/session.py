@@ -129,6 +129,7 @@ class Session:
         """Send one keepalive. Returns a shard that needs a complete pass. Raises :class:`SessionLost`,
         :class:`BusUnavailable`."""
         asked_at = self._clock.monotonic()  # before it is sent: the lease must end before the session in the database
+        # Confirmed once for each report; a lost keepalive only leads to a full report.
         as_reported, self._as_reported = self._as_reported, False
         call = m.Keepalive(
             agent_id=self._settings.agent_id,
@@ -146,6 +147,7 @@ class Session:
 
     def _keepalive_timeout(self) -> float:
         ttl = self._lease.ttl_seconds if self._lease else self._settings.call_timeout_seconds
+        # A keepalive that fails after half of the TTL leaves time for another one before the session expires.
         return max(self._settings.keepalive_interval_seconds, ttl / 2)
 
     def _renewed(self, asked_at: float, state: m.SessionState) -> None:
@@ -153,6 +155,8 @@ class Session:
         is_current = self.database_history.record_history(state.history, asked_at=asked_at, keepalives=state.keepalives)
         if self.database_history.history != before:
             self.assignments_revision = -1  # its shards may have changed
+        # Keepalives overlap, and their answers may arrive out of order: the lease never gets shorter.
         self._lease = newer(self._lease, Lease(asked_at_seconds=asked_at, ttl_seconds=state.ttl_seconds))
+        # A late answer of the previous history must not bring back its revision.
         if is_current:
             self.assignments_revision = max(self.assignments_revision, state.assignments_revision)

@@ -38,6 +38,7 @@ from evenkeel.metrics.agent import FENCED, PASS_DURATION
 
 log = structlog.get_logger(__name__)
 
+# Keeps a retry that is due right now from making the loop spin.
 WAIT_SECONDS_MIN = 0.01
 
 
@@ -148,6 +149,7 @@ class ShardWorker:
         ``definitions``: definitions that came with the hint.
         """
         self._received.drop(load_balancer_ids)
+        # Before the load balancers are queued, because a definition is kept only for one that does not already wait.
         self._received.offer(definitions, queued=self._work.queued)
         self._work.hinted(load_balancer_ids, self._clock.monotonic())
         self._prioritize(load_balancer_ids)
@@ -202,11 +204,14 @@ class ShardWorker:
                     await self._pass()
         finally:
             self._pass_limit.forget(self.shard_id)
+            # Another agent may write the partition from now on, so nothing cached about it would hold when the shard
+            # comes back.
             self._device.forget(self.project_id)
 
     async def _wait_for_work(self) -> None:
         self._work.collect_due(self._clock.monotonic())
         while not self._work.has_work and not self._reconciler.stopping:
+            # No await stands between the check above and this line, so no event can be lost here.
             self._wake.clear()
             seconds = max(WAIT_SECONDS_MIN, self._work.next_due - self._clock.monotonic())
             try:
@@ -217,12 +222,14 @@ class ShardWorker:
 
     async def _pass(self) -> None:
         """Make one pass. On any failure its work is queued for a retry."""
+        # Taken before the definitions are read: a change that arrives later is queued again, never lost with this pass.
         taken = self._work.take()
         begun, result = self._clock.monotonic(), "error"
         try:
             with tracer().deferred_span("reconcile", attributes=self._traced) as span:
                 await self._reconciler.run_pass(taken, span)
             result = "done"
+        # A cancelled worker settles nothing: the next owner, or the next worker, begins with a complete pass.
         except Exception as error:
             result = await self._failed(taken, error)
         finally:
@@ -266,7 +273,9 @@ class ShardWorker:
             "pass failed; trying again", error=str(error), complete=taken.complete, waiting=len(taken.load_balancer_ids)
         )
         if isinstance(error, DeviceUnavailable):
+            # Other agents of the group may reach the device; the agent's state report lets controllers decide.
             self._reconciler.note_unreachable((error.device,))
+        # A failed call to controllers is no news for the user, and its report would take the same broken way.
         if isinstance(error, DeviceUnavailable | DeviceRejected):
             await self._reconciler.report_waiting(str(error))
 
@@ -277,6 +286,7 @@ class ShardWorker:
         moved is moved again only after a pause, because it may get lost repeatedly.
         """
         self._log.warning("device does not hold the guard; writing everything again", device=error.device)
+        # A complete pass also covers whatever the failed pass had taken.
         self._put_back(TakenWork(complete=True))
         if self._reconciler.guard_lost():
             self._work.resync_requested()
@@ -286,6 +296,7 @@ class ShardWorker:
     async def _stale(self, error: StaleOwner) -> None:
         """Stop because of a device's newer guard; request an epoch above it in case this agent still owns the shard."""
         self._log.warning("device is guarded by a newer owner", seen_epoch=error.seen_epoch)
+        # Set before the call below: this worker must not write again, even if no controller answers.
         self._reconciler.lost = True
         # A higher epoch helps only against a guard whose epoch is known and not below this agent's.
         if error.seen_epoch is None or error.seen_epoch < self.epoch:
@@ -293,4 +304,5 @@ class ShardWorker:
         try:
             await self._client.raise_epoch(error.seen_epoch)
         except (SessionLost, CallRefused, BusUnavailable) as refusal:
+            # The assignments, requested as soon as this worker ends, decide whether the agent still owns the shard.
             self._log.info("epoch not raised", reason=str(refusal))

@@ -55,10 +55,13 @@ class ShardClient:
 
         ``known``: definitions that need not be requested; they are part of the result.
         """
+        # The history from before the first page: if a new one begins in between, the report names the old one and
+        # proves nothing.
         self._history = self._session.history
         found = list(known)
         wanted = load_balancer_ids
         if wanted is not None:
+            # Sorted, because pages continue after the last id of the page before.
             wanted = tuple(sorted(set(wanted) - {service.load_balancer_id for service in known}))
         after = ""
         while wanted is None or wanted:
@@ -74,6 +77,7 @@ class ShardClient:
                 )
             )
             found.extend(answer.services)
+            # An answer that promises more and holds nothing would repeat the same request for ever.
             if not answer.more or not answer.services:
                 break
             after = answer.services[-1].load_balancer_id
@@ -120,6 +124,8 @@ class ShardClient:
         bounded = map(_limit_errors, outcomes)
         for portion in portions(bounded, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
             unknown.update((await self._send_report(outcomes=portion)).unknown)
+        # A deleted load balancer's row may already be gone when its removal is reported; that is no loss of the
+        # database.
         return frozenset(unknown - self._removed)
 
     async def report_repaired(self, repairs: tuple[Repair, ...]) -> None:
@@ -145,6 +151,7 @@ class ShardClient:
         self, *, outcomes: tuple[Applied, ...] = (), repaired: tuple[m.Repaired, ...] = ()
     ) -> m.ReportReceipt:
         confirmed = self._session.database_history
+        # Before the call, because its answer may be lost although the row was deleted.
         confirmed.removing(self._removed)
         receipt = await self._controllers.report_applied(
             m.ReportApplied(

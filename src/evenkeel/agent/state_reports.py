@@ -23,6 +23,7 @@ class StateReports:
         """Whether the report need not be sent. Figures of capacity always are: their age counts."""
         if report.capacity or report.capacity_unknown or report.moved_networks or report.enhanced_services is not None:
             return False
+        # A row of confirmations ends with a full report, in case the database has lost the last one.
         return self._confirmed < CONFIRMED_IN_A_ROW and _lasting(report) == self._taken
 
     def confirmed(self) -> None:
@@ -39,4 +40,6 @@ class StateReports:
 
 
 def _lasting(report: ReportState) -> ReportState:
+    # The time of sending differs in every report; the other two are news, and must not make a later report look
+    # changed.
     return replace(report, sent_at_seconds=0.0, enhanced_services=None, moved_networks=())

@@ -28,6 +28,7 @@ class Waiting(Set[LoadBalancerId]):
     def update(self, ids: Iterable[LoadBalancerId], now: float) -> None:
         """Add ids, which wait from ``now`` on; ids that already wait keep their time."""
         for id_ in ids:
+            # Repeated hints must not make a load balancer look as if it had just begun to wait.
             self._since.setdefault(id_, now)
 
     def difference_update(self, ids: Iterable[LoadBalancerId]) -> None:

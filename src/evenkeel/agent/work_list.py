@@ -81,6 +81,7 @@ class WorkList:
         self._served: set[LoadBalancerId] = set()
         """Load balancers that the devices should hold after the last passes."""
         self._in_doubt: set[LoadBalancerId] = set()
+        # Assigned shards are assumed to be in any state until one pass has compared the whole partition.
         self._complete = True
         self._must_forget = False
         self._next_resync = now + resync_interval()
@@ -156,6 +157,7 @@ class WorkList:
     def collect_due(self, now: float) -> None:
         """Queue work whose retry is due, and the periodic complete pass when its time has come."""
         due = self.retries.take_due(now)
+        # A retried complete pass replaces the periodic one.
         if now >= self._next_resync or COMPLETE in due:
             self._complete = True
             self._next_resync = now + self._resync_interval()
@@ -175,6 +177,7 @@ class WorkList:
         self._in_doubt.clear()
         if self._complete:
             self._complete = False
+            # A complete pass fetches every definition of the shard, so it covers all that is queued.
             self._queued.clear()
             self._applied.clear()
             return TakenWork(complete=True)
@@ -192,7 +195,9 @@ class WorkList:
         their removal was confirmed meanwhile.
         """
         if taken.complete:
+            # What was queued since the pass began may be newer than the definitions that were read.
             gone = frozenset(self._unconfirmed - found - self._queued)
+            # Otherwise a load balancer that no longer exists would stay due for a retry, and the shard busy, for ever.
             self.retries.keep({*found, COMPLETE})
         else:
             gone = frozenset(taken.load_balancer_ids) - found
@@ -206,6 +211,7 @@ class WorkList:
         can be removed.
         """
         if complete:
+            # Only a complete pass sees everything that the devices should hold; a partial one adds and removes.
             self._served.clear()
         had_any = bool(self._served or services)
         self._served.update(service.load_balancer_id for service in services if not service.deleted)
@@ -217,6 +223,7 @@ class WorkList:
         load_balancer_id = outcome.load_balancer_id
         if outcome.error:
             self._applied.pop(load_balancer_id, None)
+            # The load balancer stays unconfirmed: its change is not on the devices.
             self.retries.failed(load_balancer_id, now)
             return
         # One that was invalidated during this pass may have been changed after it was written.
@@ -270,9 +277,11 @@ class WorkList:
             self._applied.pop(load_balancer_id, None)
 
     def _queue_unless_retried(self, load_balancer_ids: Iterable[LoadBalancerId], now: float) -> None:
+        # Without this check every sync, which names all unconfirmed load balancers, would undo the growing delay.
         self._queued.update((one for one in load_balancer_ids if not self.retries.waiting(one, now)), now)
 
     def _queue_without_delay(self, load_balancer_ids: Collection[LoadBalancerId], now: float) -> None:
         for load_balancer_id in load_balancer_ids:
+            # No success: the count of failures begins anew, so that the change gets short delays again.
             self.retries.succeeded(load_balancer_id)
         self._queued.update(load_balancer_ids, now)

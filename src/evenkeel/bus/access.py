@@ -35,6 +35,7 @@ def refusal_of(user: str | None, message: AnyMessage) -> str:
     host.
     """
     agent_id = getattr(message, "agent_id", "")
+    # A client may leave user_id out; the broker validates it only if it is present.
     if not user:
         return "agents are authenticated: this message has no user validated by the message broker"
     if user != agent_id:

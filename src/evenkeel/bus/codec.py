@@ -52,6 +52,7 @@ def encode(message: AnyMessage, *, message_id: str, reply_to: str = "", max_byte
 def decode(raw: bytes) -> Envelope:
     """Decode an envelope. Raises :class:`MessageRejected`, whose text states the error without quoting the message."""
     try:
+        # The version is judged first: the body of a newer version may have types that this one cannot decode.
         version = _headers.decode(raw).version
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MessageRejected("not an envelope") from error

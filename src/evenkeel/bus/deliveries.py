@@ -56,9 +56,11 @@ async def work(raw: bytes, handler: Handler, *, queue: str, deliveries: int, max
         return set_aside(str(error), queue=queue, deliveries=deliveries, size_bytes=len(raw))
     kind = type(envelope.body).__name__
     try:
+        # A handler that hangs would keep its slot, and its message, for ever.
         async with asyncio.timeout(HANDLER_SECONDS):
             reply = await handler(envelope.body)
     except Exception as error:
+        # A handler that rejects a message would reject it at every delivery.
         if isinstance(error, MessageRejected):
             return set_aside("refused by its handler", queue=queue, deliveries=deliveries, size_bytes=len(raw))
         if deliveries >= MAX_DELIVERIES:
@@ -74,6 +76,7 @@ async def work(raw: bytes, handler: Handler, *, queue: str, deliveries: int, max
             exc_info=error,
         )
         return DeliveryOutcome(retry_seconds=pause)
+    # A hint has no caller who waits for a reply.
     if reply is None or not envelope.reply_to:
         return DeliveryOutcome()
     return DeliveryOutcome(reply_to=envelope.reply_to, replies=_replies(envelope, reply, queue, max_reply_bytes))
@@ -83,6 +86,7 @@ def _replies(envelope: Envelope, reply: Any, queue: str, max_bytes: int) -> tupl
     """The reply's bytes, in parts if necessary and if the caller accepts them. A reply that is too large becomes a
     refusal, because running the handler again would not shrink it.
     """
+    # Only calls that declare it get parts; any other caller would not understand them.
     in_parts = getattr(envelope.body, "takes_parts", False)
     try:
         raw = encode(reply, message_id=envelope.id, max_bytes=LARGEST_ANSWER_BYTES if in_parts else max_bytes)
@@ -117,6 +121,7 @@ class Workers:
     def start(self, job: Coroutine[Any, Any, None]) -> None:
         """Run ``job`` in a task. It must not raise."""
         task = asyncio.get_running_loop().create_task(job)
+        # asyncio keeps only weak references to tasks: without this one a task may be collected while it runs.
         self._tasks[task] = None
         task.add_done_callback(self._done)
 
@@ -145,6 +150,7 @@ class Workers:
 
     async def abort(self) -> None:
         """Cancel all running tasks, and wait until they have ended."""
+        # A copy, because tasks remove themselves from the dictionary when they end.
         tasks = list(self._tasks)
         self.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -200,6 +206,7 @@ class PendingCalls:
     def resolve(self, call_id: str, reply: Any) -> None:
         """Process a received reply, or a part of one. Raises :class:`MessageRejected` for invalid parts."""
         future = self._waiting.get(call_id)
+        # The call timed out, or this is the second reply to a call that was delivered twice.
         if future is None or future.done():
             return
         if isinstance(reply, ReplyPart):

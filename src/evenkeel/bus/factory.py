@@ -27,6 +27,7 @@ def open_bus(
     if access is not None and scheme not in AMQP:
         raise ValueError("rabbit_agents_authenticated: needs RabbitMQ, and transport_url names another bus")
     if scheme == "memory":
+        # Imported on use, so that a process loads only the transport, and the client library, that it needs.
         from evenkeel.bus.memory import MemoryBus, shared_hub
 
         return MemoryBus(shared_hub(rest), name=name, max_message_bytes=max_message_bytes)

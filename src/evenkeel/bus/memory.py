@@ -59,12 +59,14 @@ class _Queue:
         self._wake()
 
     def put_back(self, item: _Item) -> None:
+        # In front, as a broker requeues a message near its old place.
         self._items.appendleft(item)
         self._wake()
 
     def _wake(self) -> None:
         while self._takers:
             taker = self._takers.popleft()
+            # A consumer that was cancelled while it waited must not swallow the wake-up.
             if not taker.done():
                 taker.set_result(None)
                 return
@@ -107,6 +109,7 @@ class MemoryHub:
 
     @outage.setter
     def outage(self, outage: bool) -> None:
+        # Counts beginnings only: setting the same value twice is one outage.
         self.outages += outage and not self._outage
         self._outage = outage
 
@@ -209,6 +212,7 @@ class MemoryBus:
             return None
         if self._outages_seen != self.hub.outages:
             self._outages_seen = self.hub.outages
+            # As after a reconnection to a real broker: a name never seen on this connection is not reported as absent.
             self._sightings.forget()
         return self._sightings.judge(name, self.hub.announced[name] > 0)
 
@@ -288,6 +292,7 @@ class MemorySubscription:
                 max_reply_bytes=self._max_bytes,
             )
         except asyncio.CancelledError:
+            # abandon() has put the item back itself.
             if not self._abandoned:
                 self._hub.queue(self._queue).put_back(item)
             raise
@@ -312,6 +317,7 @@ class MemorySubscription:
         self._abandoned = True
         self._task.cancel()
         self._workers.cancel()
+        # In reverse, because each is put in front: the order of the queue is restored.
         for item in reversed(self._under_way):
             self._hub.queue(self._queue).put_back(item)
         self._under_way = {}

@@ -44,8 +44,10 @@ class PartAssembler:
         """
         if not 0 <= part.number < part.count:
             raise MessageRejected(f"part {part.number} of {part.count}")
+        # By digest: a call that was delivered twice has two answers, whose parts may arrive mixed.
         found = self._answers.setdefault(part.digest, {})
         found[part.number] = part.data
+        # The count and the data come from another process; without this limit it could fill this one's memory.
         if sum(map(len, found.values())) > LARGEST_ANSWER_BYTES:
             del self._answers[part.digest]
             raise MessageRejected(f"an answer in parts of more than {LARGEST_ANSWER_BYTES} bytes")

@@ -22,6 +22,7 @@ class PresenceHistory:
             self._names[name] = None  # the most recently probed come last
             if len(self._names) > MAX_SIGHTINGS:
                 del self._names[next(iter(self._names))]
+        # A name never seen over this connection may just not have come back after the broker's restart.
         return True if there else False if seen else None
 
     def forget(self) -> None:

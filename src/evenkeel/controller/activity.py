@@ -43,6 +43,7 @@ class ActivityRecorder:
         """Record a poll that ended ``at``, ``seconds`` after the previous one; the first poll has no point."""
         now, before = self._totals(), self._before
         self._before = now
+        # The first totals contain everything since the process began, which is no rate.
         if before is not None:
             self._points.append(_point(at, seconds, before, now, traffic))
 

@@ -28,6 +28,7 @@ class Adoptions:
         """
         try:
             ports = await self._find_ports(call)
+            # Stored before the ports are marked: a mark alone does not show which shard a port belongs to.
             adopted = await self._ownership.adopt_networks(call, ports)
             if self._network is not None:
                 await for_each(adopted.ports, self._network.adopt_port, at_once=PORTS_AT_ONCE)

@@ -62,6 +62,7 @@ class Callbacks:
         self._keepalives = KeepaliveRounds(
             ownership,
             ttl_seconds=settings.session_ttl_seconds,
+            # The wait for a round shortens the agent's lease, so it is bounded by the TTL, whatever is configured.
             round_seconds=min(settings.keepalive_round_seconds, settings.session_ttl_seconds / ROUNDS_PER_TTL),
         )
         self._applied = ReportRounds(reports, tell=hints.notify_change)
@@ -89,6 +90,7 @@ class Callbacks:
             return m.Refused(code=error.code, reason=str(error))
 
     async def _answer(self, message: m.AnyMessage) -> m.AnyReply | None:
+        # Before anything is read: an epoch outside of the range must reach neither a comparison nor the database.
         check_epochs(message)
         ownership, ttl = self._ownership, self._settings.session_ttl_seconds
         match message:
@@ -139,6 +141,7 @@ class Callbacks:
                 return await self._raise_epoch(message)
             case m.Departure():
                 self._on_departure(message)
+                # A will has no caller; without a reply the message is just acknowledged.
                 return None
             case m.EndSession():
                 await ownership.end_session(message.agent_id, message.session_id)
@@ -146,11 +149,13 @@ class Callbacks:
                 return m.Done()
             case _:
                 log.warning("message is not for controllers", type=type(message).__name__)
+                # A refusal instead of an error: redelivery would not make the message fit.
                 return m.Refused(code="unexpected", reason=f"{type(message).__name__} is not for controllers")
 
     async def _services(self, call: m.GetServices) -> m.ServiceDefinitions:
         found = await self._definitions.read(call, limit=min(call.limit, MAX_SERVICES_PER_ANSWER))
         kept = self._fitting(found.services, self._largest_bytes(takes_parts=call.takes_parts))
+        # What was cut off here is requested again, after the last one that was sent.
         more = found.more or len(kept) < len(found.services)
         return replace(found, services=kept, more=more)
 
@@ -170,6 +175,8 @@ class Callbacks:
         """Record an observation, its findings first: load balancers that are present again get their status from the
         same report.
         """
+        # Each part is a transaction of its own; a redelivery after a crash in between repeats parts that are
+        # idempotent.
         for look in await self._reports.note_findings(report) if has_findings(report) else ():
             self._hints.notify_recheck(look)
         if report.tenants:
@@ -180,6 +187,7 @@ class Callbacks:
 
     async def _release(self, call: m.ReleaseShards) -> None:
         for shard in call.shards:
+            # A shard at another epoch is skipped by the store, so a repeated release does nothing.
             owner = await self._ownership.release(call.agent_id, call.session_id, shard.shard_id, shard.epoch)
             if owner is not None:
                 self._hints.notify_assignments(owner)

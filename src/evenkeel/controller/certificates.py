@@ -52,6 +52,7 @@ class CertificateCallback:
         """Read and seal the requested contents. Raises :class:`SessionLost`, and :class:`CallRefused` at the limit of
         calls.
         """
+        # Refused, not queued: a waiting call would hold one of the places for all of the environment's messages.
         if self._under_way >= self._settings.certificate_calls_at_once:
             raise CallRefused(BUSY, "others are given certificates; ask again", retry_after_seconds=BUSY_SECONDS)
         self._under_way += 1
@@ -64,6 +65,7 @@ class CertificateCallback:
         reader = await self._ownership.certificate_reader(
             call.agent_id, call.session_id, call.shard_id, call.epoch, call.wanted
         )
+        # Without a key nothing is sent at all; contents never travel unsealed.
         if not reader.sealing_key:
             return _refused(call, "the agent's session has no key that private keys could be sealed for")
         if self._key_manager is None:
@@ -88,6 +90,7 @@ class CertificateCallback:
         """Read all contents; returns a sealed box, or the reason why there is none, for each."""
         if not reader.readable:
             return []
+        # For this call only; certificate_calls_at_once bounds the number of calls.
         reads = asyncio.Semaphore(self._settings.key_manager_reads_at_once)
 
         async def read(one: ReadableCertificate) -> bytes:
@@ -97,6 +100,7 @@ class CertificateCallback:
 
         tasks = {asyncio.create_task(read(one)): one for one in reader.readable}
         try:
+            # wait() instead of gather(): what is there when the time is over is delivered.
             await asyncio.wait(tasks, timeout=self._settings.certificate_answer_seconds)
         finally:
             late = [task for task in tasks if not task.done()]
@@ -133,6 +137,7 @@ class CertificateCallback:
         """Read one content. Raises the errors of key managers, and :class:`_Problem`."""
         found = await read_certificate(key_manager, one.reference, one.project_id, one.kind)
         if found.content.sha256 != one.sha256:
+            # The definition names the former content; reading the reference now leads to a revision with the new one.
             await self._renewals.check_now(one.project_id, one.reference, one.kind)
             raise _Problem("its content was renewed a moment ago; the new one follows")
         return found.content
@@ -140,6 +145,7 @@ class CertificateCallback:
     def _fitting(self, call: m.GetCertificates, sealed: dict[str, bytes], problems: dict[str, str]) -> m.Certificates:
         """The answer, with as many boxes as fit."""
         largest = m.LARGEST_ANSWER_BYTES if call.takes_parts else self._settings.max_message_bytes
+        # Problems are sent in any case; boxes get the room that is left.
         room = largest - MESSAGE_OVERHEAD_BYTES - encoded_bytes(problems)
         boxes = {}
         for sha256, box in sealed.items():

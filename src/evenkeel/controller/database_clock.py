@@ -36,15 +36,18 @@ class DatabaseClockMonitor:
         self._tolerance_seconds = hold_seconds / 2
         self._offset: _Offset | None = None
         self._seen_at = 0.0
+        # The first reading has nothing to be compared with, and is trusted.
         self._trusted_at = clock.monotonic()
 
     def observe(self, database_seconds: float, *, asked_at_seconds: float) -> None:
         """Record a reading of the database's clock, made between ``asked_at_seconds`` and now."""
         now = self._clock.monotonic()
+        # The clock was read at some moment between the request and its answer, so only bounds are known.
         offset = _Offset(database_seconds - now, database_seconds - asked_at_seconds)
         if self._offset is not None:
             if not offset.agrees(self._offset, self._tolerance_seconds):
                 self._hold("the database's clock jumped", now, offset.earliest - self._offset.latest)
+            # A jump as long as the gap cannot be told from it, and agents had no chance to renew their sessions either.
             elif now - self._seen_at > self._hold_seconds:
                 self._hold("the database was unavailable", now, now - self._seen_at)
         self._offset, self._seen_at = offset, now

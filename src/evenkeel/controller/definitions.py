@@ -70,7 +70,10 @@ class DefinitionReader:
     async def read(self, call: m.GetServices, *, limit: int) -> m.ServiceDefinitions:
         """A page of the shard's definitions. Raises :class:`SessionLost`."""
         problems: Problems = {}
+        # Each fact is queried once for a call: what the network service does not have now, it will not have in a
+        # second.
         asked: set[object] = set()
+        # One deadline for all rounds, because the agent's time-out is for the whole call.
         until = asyncio.get_running_loop().time() + self._settings.network_answer_seconds
         for _ in range(ROUNDS):
             found = await self._page(call, limit, problems)
@@ -140,6 +143,7 @@ class DefinitionReader:
         for place, (network_id, addresses) in enumerate(wanted):
             hosts, reason = await _answer(partial(network.find_hosts, network_id, addresses), until)
             if hosts is None:
+                # This network and all after it: the time is over for them, too.
                 late = dict(wanted[place:])
                 log.warning("hosts of members are not known", networks=list(late), reason=reason)
                 await self._attachments.note_unanswered_hosts(late)
@@ -161,6 +165,7 @@ class DefinitionReader:
         if not tasks:
             return {}
         left_seconds = until - asyncio.get_running_loop().time()
+        # Late tasks are not cancelled: a request may already have created the port, and the next call finds it stored.
         await asyncio.wait(tasks.values(), timeout=max(0.0, left_seconds))
         reasons = {port: task.result() if task.done() else LATE for port, task in tasks.items()}
         return _first_reasons(wanted, reasons)
@@ -185,6 +190,7 @@ class DefinitionReader:
         except EvenKeelError as error:
             return str(error)
         finally:
+            # Also after a cancellation: the port must not stay without anything that refers to it.
             if not stored:
                 await network.abandon_address(taken)
         return ""

@@ -36,6 +36,7 @@ class Driver:
             self._ports.changed(change.load_balancer_id)
         if change.owner is not None:
             self._hints.notify_work(change.owner, change.load_balancer_id, inlined_definition(change))
+        # Only a new load balancer brings its tree; a change of one that waits is placed with it by the scheduler.
         elif not change.placed and change.tree is not None:
             root = change.tree.load_balancer
             try:

@@ -91,6 +91,7 @@ class FailureDetector:
 
     def note_departure(self, notice: Departure) -> None:
         """Handle the bus's notification that the connection of a session has ended."""
+        # A flood of notices must not use up memory; sessions left out are found by missed keepalives.
         if len(self._departed) < MAX_SUSPECTED:
             self._departed[notice.session_id] = self._clock.monotonic() + DEPARTED_SECONDS
         self._woken.set()
@@ -101,6 +102,7 @@ class FailureDetector:
             await self._clock.sleep(jittered(self.interval_seconds()))
             return
         soon = min(CONFIRM_SECONDS, self._settings.suspicion_interval_seconds)
+        # A session that was absent once is probed again soon: the second probe decides.
         if self._gone - self._suspected:
             await self._clock.sleep(soon)
             return
@@ -127,6 +129,7 @@ class FailureDetector:
         self._sessions = await self._scheduling.sessions()
         self._read_at = self._clock.monotonic() + READ_SECONDS
         due = self._due()
+        # The marks of before the poll: a change during it makes the next poll read again.
         self._quiet_marks = None if indicator is None or due else indicator.marks
         answers = await self._probe(due)
         gone = {session_id for session_id, there in answers.items() if there is False}
@@ -136,6 +139,7 @@ class FailureDetector:
         doubtful = gone & self._gone - self._suspected
         live = {session.session_id for session in self._sessions}
         self._gone = gone
+        # Ended sessions are dropped, so that the set does not grow with every restart of an agent.
         self._seen = (self._seen - answers.keys() | present) & live
         vanished = [session for session in due if session.session_id in doubtful]
         if not vanished:
@@ -143,6 +147,7 @@ class FailureDetector:
         ended = await self._scheduling.end_sessions(vanished)
         if len(self._suspected) > MAX_SUSPECTED:
             self._suspected.clear()
+        # Even if another controller ended them first: one end for each absence, whoever did it.
         self._suspected |= doubtful
         if ended:
             log.warning("agents disappeared from the message bus", agents=[session.agent_id for session in vanished])
@@ -162,6 +167,7 @@ class FailureDetector:
             return self._sessions
         live = {session.session_id for session in self._sessions}
         self._departed = {one: until for one, until in self._departed.items() if until > now and one in live}
+        # Before the check of the connection: the complete round covers it, and the number is compared again next time.
         if now >= self._all_due_at:
             self._all_due_at = now + max(ALL_SECONDS, len(self._sessions) / PROBES_PER_SECOND)
             return self._sessions

@@ -59,11 +59,13 @@ class Hints:
         key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
         ids = self._work.get(key)
         if ids is None:
+            # Dropped like a lost hint: the agent's next sync, or a repeated hint, finds the work.
             if len(self._work) >= MAX_WAITING_SHARDS:
                 return
             ids = self._work[key] = {}
         if load_balancer_id in ids:
             ids[load_balancer_id] = None  # it has changed since
+        # A shard with more changes at once gets the rest by a repeated hint.
         elif len(ids) < MAX_IDS_PER_HINT:
             ids[load_balancer_id] = definition
         self._note_origin(key[0])
@@ -113,6 +115,7 @@ class Hints:
     async def run(self) -> None:
         while True:
             await self._wake.wait()
+            # Before the flush takes the hints, so that one that arrives during the flush wakes the loop again.
             self._wake.clear()
             try:
                 await self._flush()
@@ -120,6 +123,7 @@ class Hints:
                 log.exception("unexpected error while sending hints")
 
     async def _flush(self) -> None:
+        # All four are taken without an await in between, so each hint belongs to exactly one flush.
         queues, self._assignments = self._assignments, set()
         work, self._work = self._work, {}
         rechecks, self._rechecks = self._rechecks, {}

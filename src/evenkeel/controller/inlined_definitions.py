@@ -36,6 +36,7 @@ def inlined_definition(change: Change) -> InlinedDefinition | None:
     Definitions that refer to certificates are not inlined, because they need facts from the database.
     """
     tree, term = change.tree, change.term
+    # The term names the owner for which the definition is meant; another one requests it.
     if tree is None or term is None or tree.load_balancer.vip is None or refers_to_certificates(tree):
         return None
     service = definition_of(_as_read(tree))
@@ -64,6 +65,7 @@ def inlined_definitions(definitions: Mapping[LoadBalancerId, InlinedDefinition |
         return None
     services, left_bytes = [], INLINED_BYTES_MAX
     for each in known:
+        # A large one is skipped, and smaller ones after it still fit.
         if each.size_bytes <= left_bytes:
             services.append(each.service)
             left_bytes -= each.size_bytes

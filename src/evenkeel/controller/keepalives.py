@@ -48,6 +48,7 @@ class KeepaliveRounds:
         loop = asyncio.get_running_loop()
         waiting = _Waiting(call, loop.create_future(), loop.time())
         self._waiting.append(waiting)
+        # One collector at a time; keepalives that arrive during a round wait for the next one.
         if not self._collecting:
             self._collecting = True
             self._start(self._run())
@@ -56,6 +57,7 @@ class KeepaliveRounds:
     async def _run(self) -> None:
         try:
             while self._waiting:
+                # A full round has nothing to wait for.
                 if len(self._waiting) < ROUND_MAX:
                     await asyncio.sleep(self._round_seconds)
                 taken, self._waiting = self._waiting[:ROUND_MAX], self._waiting[ROUND_MAX:]
@@ -69,6 +71,7 @@ class KeepaliveRounds:
             if isinstance(state, Exception):
                 fail(waiting.answer, state)
             elif state is None:
+                # In a task of its own: this agent's row is locked, and the next round must not wait for it.
                 self._start(self._alone(waiting))
             else:
                 give(waiting.answer, state)

@@ -24,6 +24,7 @@ class InterruptibleSleep:
                 await self._over.wait()
         except TimeoutError:
             pass
+        # After the wait, so that an end that came before it has shortened it.
         self._over.clear()
 
 
@@ -37,6 +38,8 @@ async def for_each(items: Iterable[T], do: Callable[[T], Awaitable[None]], *, at
         async with slots:
             await do(item)
 
+    # Waits for all: if the first failure were raised at once, the other items would go on without anything that waits
+    # for them.
     outcomes = await asyncio.gather(*(one(item) for item in items), return_exceptions=True)
     for outcome in outcomes:
         if isinstance(outcome, BaseException):

@@ -47,6 +47,7 @@ class NetworkFactsUpdates:
             try:
                 await self._read(due)
             except NetworkUnavailable:
+                # take_due_facts counted them as read; this makes them due again.
                 await self._attachments.note_unanswered_networks([each.network_id for each in due])
                 raise
 

@@ -67,6 +67,7 @@ class Placements:
         if tenant in self._waiting:
             self._waiting[tenant].append(waiting)
         else:
+            # The key, even with an empty list, means that a task runs for the tenant.
             self._waiting[tenant] = [waiting]
             task = asyncio.get_running_loop().create_task(self._run(tenant))
             self._tasks.add(task)
@@ -95,6 +96,7 @@ class Placements:
             shard = await self._shard_with_capacity(tenant)
             if shard is None:
                 await self._decide(tenant, taken[0])
+                # Read again: the decision just made may have created the shard for the others.
                 shard = await self._shard_with_capacity(tenant) if len(taken) > 1 else None
                 taken = taken[1:]
             joined = set() if shard is None else await self._join(tenant, shard, taken)
@@ -107,6 +109,8 @@ class Placements:
             if each.change.load_balancer_id in joined:
                 give(each.answer, None)
             else:
+                # Not joined: placed by another controller, deleted, or for a shard that is gone; the decision finds out
+                # which.
                 left.append(each)
         await asyncio.gather(*(self._decide(tenant, each) for each in left))
 
@@ -118,6 +122,7 @@ class Placements:
         changes = {each.change.load_balancer_id: each.change for each in taken}
         async with self._turns:
             joined = await self._scheduling.join(list(changes), tenant.environment, tenant.project_id, shard)
+        # The shard may have got another owner between the query and the transaction.
         term = shard.term if shard.term is not None and shard.term.epoch == joined.epoch else None
         if joined.owner is not None:
             for id_, revision in joined.revisions.items():

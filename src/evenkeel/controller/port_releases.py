@@ -45,6 +45,7 @@ class PortReleases:
                 reason=str(error),
             )
             return
+        # The request that creates the port may still be on its way; the claim stays and is tried again.
         if not found and claim.port_id is None and due.age_seconds < LATE_SECONDS:
             return
         await self._claims.forget_vip(claim.claim_id)

@@ -40,6 +40,7 @@ class Renewals:
     async def _read(self, due: DueCertificate) -> None:
         try:
             found = await read_certificate(self._key_manager, due.reference, due.project_id, due.kind)
+        # Load balancers keep the content that they have; only an unavailable key manager ends the round.
         except CertificateError as error:
             await self._store.note_problem(due, str(error))
             return

@@ -46,6 +46,7 @@ class ReportRounds:
     async def _run(self) -> None:
         try:
             while self._waiting:
+                # Not cancelled by the time-out: the round goes on, and the next one begins beside it.
                 await asyncio.wait({self._start(self._round(self._take()))}, timeout=PATIENCE_SECONDS)
         finally:
             self._running = False
@@ -56,6 +57,7 @@ class ReportRounds:
         left: list[_Waiting] = []
         for waiting in self._waiting:
             shard_id = waiting.report.shard_id
+            # Two reports of one shard in a transaction would be decided on the same state; the later one waits.
             if shard_id in taken or len(taken) >= ROUND_MAX:
                 left.append(waiting)
             else:

@@ -149,10 +149,12 @@ class Scheduler:
         indicator = await self._read_change_indicator()
         if indicator.calm and self.trusts_clock and indicator.marks == self._calm_marks and asked_at < self._look_at:
             return
+        # Cleared before the scan: if it fails, the next tick scans again.
         self._calm_marks = None
         complete = asked_at >= self._homes_at
         # Only a scan that included the homes, with a trusted clock, proves that nothing is due.
         if not await self._look() and complete and self.trusts_clock:
+            # The marks of before the scan: whatever changed during it makes the next tick scan.
             self._calm_marks = indicator.marks
             self._look_at = asked_at + self._settings.calm_look_seconds
             if self._settings.balance_interval_seconds:
@@ -201,6 +203,7 @@ class Scheduler:
             homes=homes,
         )
         if homes:
+            # Only after the read succeeded, so that a failed one is not counted.
             self._homes_at = before + self._settings.homes_interval_seconds
         self._database_clock.observe(due_work.now_seconds, asked_at_seconds=before)
         return due_work
@@ -218,6 +221,7 @@ class Scheduler:
         interval, now = self._settings.balance_interval_seconds, self._clock.monotonic()
         if not interval or now < self._balance_at:
             return
+        # Spread, so that several controllers do not plan the same moves at the same time.
         self._balance_at = now + spread(interval, self._rng.uniform)
         for group in await self._scheduling.skewed_groups(settle_seconds=self._settings.settle_seconds):
             for move in plan_balance(group):
@@ -225,6 +229,7 @@ class Scheduler:
 
     async def _note_reach(self, environment: str, number: int) -> None:
         observer = await self._scheduling.note_reach(environment, number)
+        # Statuses were overwritten while no agent reached the devices; the observer reports all of them again.
         if observer is not None:
             self._hints.notify_recheck(Recheck(owner=observer))
 
@@ -244,6 +249,7 @@ class Scheduler:
     async def _schedule_group(self, environment: str, number: int) -> None:
         group = await self._scheduling.group_snapshot(environment, number, settle_seconds=self._settings.settle_seconds)
         await self._assign(group)
+        # Planned on the snapshot from before the assignments; the epoch in each step makes outdated ones fail.
         leaving = plan_leaving(group, self._tie, at_once=self._settings.handovers_at_once)
         reason = "leaving" if leaving else "failback"
         for move in leaving or plan_handback(group, at_once=self._settings.handbacks_at_once):

@@ -181,6 +181,7 @@ class Controller:
             await self._consume(callback_queue(environment.name), self._settings.callback_concurrency)
 
     async def _consume(self, queue: str, concurrency: int) -> None:
+        # Environments can be created at any time, so this runs again and again.
         if queue not in self._subscriptions:
             handle = self._callbacks.handle
             self._subscriptions[queue] = await self._bus.consume(queue, handle, concurrency=concurrency)
@@ -243,6 +244,7 @@ class Controller:
                 down = False
             except Unavailable as error:
                 failures["unavailable"].inc()
+                # An outage of a dependency is logged once, not at every interval.
                 if not down:
                     log.warning("dependency unavailable; trying again", part=name, error=str(error))
                 down = True
@@ -261,7 +263,9 @@ class Controller:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._presence is not None:
             with contextlib.suppress(Unavailable):
+                # After the loops, the heartbeat among them, which would store the row again.
                 await self._presence.end()
+        # Before the subscriptions are closed, because their handlers may wait for these tasks.
         await self._definitions.close()
         await self._placements.close()
         closing = [asyncio.create_task(subscription.close()) for subscription in self._subscriptions.values()]

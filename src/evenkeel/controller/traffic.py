@@ -56,6 +56,7 @@ class _Group:
             self.report, self.reported_at = seen.report, now
         if seen.reached_count != self.reached_count:
             self.reached_count, self.unsettled_until = seen.reached_count, now + SETTLE_SECONDS
+        # By this process's clock: the database stores no time of a report.
         quiet = now - self.reported_at > quiet_seconds
         self.observed = seen.watched and not quiet and now >= self.unsettled_until
 
@@ -132,6 +133,7 @@ class TrafficRecorder:
         reading = await self._reports.traffic(limit=self._settings.load_balancers_max)
         now, at = self._clock.monotonic(), self._wall()
         seconds, self._looked_at = now - self._looked_at, now
+        # After an outage a difference would spread the traffic of many intervals over one.
         if seconds > self._settings.interval_seconds * GAP:
             self._before.clear()
         self._left_out = reading.counted - len(reading.load_balancers)
@@ -143,6 +145,7 @@ class TrafficRecorder:
     def _note_groups(self, seen: Iterable[GroupObservation], now: float) -> None:
         known, self._groups = self._groups, {}
         for each in seen:
+            # A group seen for the first time has the full time to report.
             group = known.get(each.group) or _Group(each, now)
             group.note(each, now, self._settings.interval_seconds + QUIET_SECONDS)
             self._groups[each.group] = group
@@ -154,6 +157,7 @@ class TrafficRecorder:
         self._rings.begin(frozenset(totals.load_balancer_id for totals in found))
         for number, totals in enumerate(found):
             if number % AT_ONCE == 0:
+                # Thousands of load balancers are computed without any I/O; keepalives must be answered meanwhile.
                 await asyncio.sleep(0)
             id_ = totals.load_balancer_id
             self._rings.add(id_)
@@ -172,6 +176,7 @@ def _traffic(totals: TrafficTotals, before: ListenerStatistics, seconds: float) 
     """Rates between two totals that are ``seconds`` apart; None if a total decreased."""
     now = totals.statistics
     grown = [getattr(now, name) - getattr(before, name) for name in COUNTERS]
+    # Counters start at zero after a restart of the device; a negative rate would be nonsense.
     if min(grown) < 0:
         return None
     connections, bytes_in, bytes_out, request_errors = (each / seconds for each in grown)

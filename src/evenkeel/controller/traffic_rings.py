@@ -54,6 +54,7 @@ class TrafficRings:
             del self._rings[gone]
         offset = self._offset(self._published.end)
         for ring in self._rings.values():
+            # The slot still holds its sample of one turn ago; a load balancer without a new one must show a gap.
             ring[offset : offset + BYTES_PER_POINT] = _EMPTY
 
     def add(self, load_balancer_id: LoadBalancerId) -> None:
@@ -80,6 +81,7 @@ class TrafficRings:
         oldest, times = self._published
         times = (*times, at)
         surplus = max(0, len(times) - self._points)
+        # One assignment of an immutable value: readers in other threads see the old state or the new one.
         self._published = Published(oldest + surplus, times[surplus:])
 
     def points(self, load_balancer_id: LoadBalancerId) -> tuple[TrafficPoint, ...]:

@@ -45,6 +45,7 @@ class VipPortUpdates:
 
     async def look(self) -> None:
         """Update all due ports once. Raises :class:`NetworkUnavailable` if that prevented some updates."""
+        # Taken before the work, so that a change that arrives during it is not lost.
         changed, self._changed = self._changed, set()
         due = await self._ports.take_due_ports(limit=PORTS_PER_LOOK, backoff=RETRY)
         await for_each(sorted({*changed, *due}), self._update_port, at_once=PORTS_AT_ONCE)
@@ -69,12 +70,14 @@ class VipPortUpdates:
     async def _make_again(self, port: DuePort, lost: LostPort) -> bool:
         """Recreate a lost port; returns whether that succeeded. Raises :class:`NetworkUnavailable`."""
         id_ = port.load_balancer_id
+        # Looked for once more: the search may have been wrong, for example by a policy that hid the port.
         if await self._network.ports_there([port.port_id]):
             log.warning(
                 "VIP port is there again; does Neutron show this controller's user all ports?", port=port.port_id
             )
             await self._lost.found_again(port)
             return True
+        # Stored before the port is created: if this process dies in between, the claim's marks find the port.
         if not await self._lost.begin_making(id_):
             return False
         try:
@@ -97,6 +100,7 @@ class VipPortUpdates:
 
         async def read() -> PortOptions | None:
             nonlocal latest
+            # Read at the last moment: of two changes in quick succession the port gets the newer options.
             latest = await self._ports.port_of(port.load_balancer_id)
             return None if latest is None else latest.options
 

@@ -37,6 +37,8 @@ class BoxPurpose(Value):
 
     def info(self) -> bytes:
         """HPKE's ``info``; equal only for equal purposes."""
+        # The prefix separates these boxes from any other use of the key pair; JSON with field names makes the encoding
+        # unambiguous.
         return b"evenkeel certificate 1\n" + msgspec.json.encode(self)
 
 
@@ -59,6 +61,7 @@ class KeyPair:
 
     def open(self, box: bytes, purpose: BoxPurpose) -> CertificateContent:
         """Return the content of a box. Raises :class:`SealingError` if it was not sealed for this key and purpose."""
+        # Before decryption, because a sender is not authenticated by the box.
         if len(box) > BOX_BYTES_MAX:
             raise SealingError(f"the box of {purpose.sha256} has {len(box)} bytes; there may be {BOX_BYTES_MAX}")
         try:
@@ -69,6 +72,7 @@ class KeyPair:
             RecursionError,
             msgspec.MsgspecError,
         ):  # details dropped: they may quote the content
+            # One text for every cause: which check failed is of no use but to an attacker.
             raise SealingError(f"the box of {purpose.sha256} was not sealed for this process and purpose") from None
         return CertificateContent(
             kind=inside.kind,
@@ -108,6 +112,7 @@ def _encode_private_key(secret: Any) -> str:
 
 def _decode_private_key(kind: type, text: Any) -> PrivateKey:
     if kind is PrivateKey and isinstance(text, str):
+        # The inverse of the encoding above: each character is one byte.
         return PrivateKey(text.encode("latin-1"))
     raise ValueError("not the text of a private key")
 

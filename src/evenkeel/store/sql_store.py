@@ -66,6 +66,7 @@ class SqlStore:
             self.schema_revision = await self.database.write(upgrade)
         else:
             self.schema_revision = await self.database.read(check_schema)
+        # After the upgrade, because a new database has the table only then.
         await self.database.write(ensure_history)
 
     async def ping(self) -> None:

@@ -107,6 +107,7 @@ class AmqpBus:
     async def send(self, queue: str, message: Hint) -> None:
         message_id = uuid.uuid4().hex
         raw = encode(message, message_id=message_id, max_bytes=self._max_bytes)
+        # Two limits: a queue that stays full is reported soon; an outage is bridged for longer.
         time = asyncio.get_running_loop().time
         deadline, full_until = time() + SEND_SECONDS, time() + FULL_SECONDS
         while True:
@@ -122,6 +123,7 @@ class AmqpBus:
                 if time() >= full_until:
                     raise
                 await asyncio.sleep(FULL_RETRY_SECONDS)
+            # Neither another connection nor another try changes such an answer within the time of a send.
             except (QueueRefused, PublishingBlocked):
                 raise
             except (BusUnavailable, TimeoutError) as error:
@@ -134,11 +136,14 @@ class AmqpBus:
     async def call(self, queue: str, message: Call, *, timeout_seconds: float) -> AnyReply:
         call_id = uuid.uuid4().hex
         raw = encode(message, message_id=call_id, reply_to=REPLY_TO, max_bytes=self._max_bytes)
+        # Before a connection is awaited: the caller's time-out includes that wait.
         deadline = asyncio.get_running_loop().time() + timeout_seconds
         publisher = await self._publisher(deadline)
         waiting = self._calls.reply_to(call_id, queue=queue, timeout_seconds=timeout_seconds, give_up_at=deadline)
+        # The call is registered before it is published, because its reply may come first.
         async with waiting as future:
             if is_transient(queue):
+                # A blocked connection is kept: a new one would be blocked as well.
                 self._watch.check()
                 await publisher.call_transient(queue, raw, call_id, deadline=deadline)
             else:
@@ -175,6 +180,7 @@ class AmqpBus:
             will=None if will is None else WillQueue(name, will, user),
             main_is_up=self._can_send,
         )
+        # An agent announces once for each session; without this the list would grow as long as the process runs.
         self._announcements = [other for other in self._announcements if not other.closed]
         self._announcements.append(announcement)
         await announcement.start()
@@ -190,6 +196,7 @@ class AmqpBus:
 
     async def present(self, name: str) -> bool | None:
         publisher = self._current()
+        # A blocked broker reads no probes, so nothing can be learned from one.
         if publisher is None or self._watch.blocked:
             return None
         answer = await publisher.probes.present(name)
@@ -209,6 +216,7 @@ class AmqpBus:
         for subscription in self._subscriptions:
             await subscription.close()
         self._subscriptions = []
+        # After the subscriptions, whose handlers may still wait for calls of their own.
         self._calls.fail_all("the bus was closed")
         link, self._link = self._link, None
         if link is not None:
@@ -232,13 +240,16 @@ class AmqpBus:
         following, self._following = self._following, None
         if following is not None:
             following.cancel()
+        # Direct reply-to belongs to the channel: replies to these calls can never arrive.
         self._calls.fail_all("the connection to the message broker was lost")
         for subscription in self._subscriptions:
+            # Their heartbeats are rare, and the broker may be gone for them, too.
             subscription.verify()
         for announcement in self._announcements:
             announcement.verify()
 
     def _replied(self, raw: bytes) -> None:
+        # A reply proves that the broker forwards messages, even if it cannot be decoded.
         self._watch.answered()
         try:
             self._calls.resolve(*decode_reply(raw))
@@ -269,6 +280,7 @@ class AmqpBus:
                     await publisher.call(queue, raw, call_id, deadline=deadline)
                 return
             except QueueGone:
+                # Once only: the caller's time-out is short, and it repeats the call.
                 if gone:
                     raise
                 gone = True

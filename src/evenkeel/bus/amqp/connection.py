@@ -99,12 +99,14 @@ class AmqpConnection(Generic[S]):
 
     def drop(self, session: S) -> None:
         """Replace a session that does not work any more."""
+        # A late report about a session that was replaced already must not cost the new one.
         if session is self._session:
             self._lost.set()
 
     def verify(self) -> None:
         """Replace the session if the broker does not answer over it."""
         session, ask = self._session, self._ask
+        # One verification at a time: several lost connections ask for it at once.
         if session is not None and ask is not None and self._task is not None and self._verifying is None:
             self._verifying = asyncio.get_running_loop().create_task(self._verify(session, ask))
 
@@ -122,6 +124,7 @@ class AmqpConnection(Generic[S]):
     async def close(self) -> None:
         """Disconnect permanently."""
         tasks = [task for task in (self._task, self._verifying) if task is not None]
+        # Set before the cancellation, because the loop checks it: aiormq may turn a cancellation into an error.
         self._task = None
         for task in tasks:
             task.cancel()
@@ -146,13 +149,17 @@ class AmqpConnection(Generic[S]):
                     self._reason = "internal error"
                     log.exception("message broker connection failed", node=str(node), client=self._name)
                     began = loop.time()
+                # A broker that accepts connections and drops them at once counts as failing, or the loop would never
+                # pause.
                 failures = 0 if loop.time() - began > STABLE_SECONDS else failures + 1
+            # No pause before every node was tried once: fail-over has to be fast.
             if failures >= len(self._nodes):
                 await asyncio.sleep(RECONNECT.delay_seconds(failures, random.uniform))
                 await self._give_way()
 
     async def _give_way(self) -> None:
         if self._main_is_up is not None:
+            # Only a courtesy: after the time-out this connection is opened in any case.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(GIVE_WAY_SECONDS):
                     await self._main_is_up()
@@ -168,8 +175,10 @@ class AmqpConnection(Generic[S]):
         try:
             with translate_errors("connecting"):
                 async with asyncio.timeout(CONNECT_SECONDS):
+                    # Only around connecting: the same exceptions mean something else once the connection is open.
                     with refusals(node):
                         await connection.connect()
+                # Before the session is opened, so that a loss during its set-up is not missed.
                 connection.close_callbacks.add(lambda *_: lost.set())
                 async with asyncio.timeout(SETUP_SECONDS):
                     self._session = await self._open_session(connection)
@@ -180,6 +189,7 @@ class AmqpConnection(Generic[S]):
         finally:
             self._session = None
             self._up.clear()
+            # The session is gone before the callback runs, so that nothing new is sent over it.
             self._on_down()
             await _close(connection)
 
@@ -191,6 +201,7 @@ def _quieten_library() -> None:
     for name in ("aiormq", "aio_pika"):
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
+            # A level that was set on purpose is kept.
             logger.setLevel(logging.CRITICAL)
 
 
@@ -214,6 +225,7 @@ def translate_errors(doing: str) -> Iterator[None]:
         raise BusUnavailable(f"{doing}: the connection to the message broker was lost") from error
     except TimeoutError as error:
         raise BusUnavailable(f"{doing}: the message broker did not answer in time") from error
+    # aio_pika raises plain RuntimeErrors for connections and channels that are not open.
     except (AMQPError, OSError, ChannelInvalidStateError, RuntimeError) as error:
         raise BusUnavailable(f"{doing}: {_describe(error)}") from error
 

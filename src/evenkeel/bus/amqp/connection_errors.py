@@ -32,6 +32,8 @@ def refusals(node: Node) -> Iterator[None]:
     except (AuthenticationError, ProbableAuthenticationError) as error:
         raise ConnectionRefused(f"log-in as {node.user} refused: {error}"[:300]) from error
     except (ConnectionNotAllowed, InvalidFrameError) as error:
+        # aiormq reports a virtual host without access as an unexpected frame in place of Connection.OpenOk; other
+        # invalid frames are real errors.
         if isinstance(error, InvalidFrameError) and "OpenOk" not in str(error):
             raise
         # the library drops the broker's text here
@@ -39,6 +41,7 @@ def refusals(node: Node) -> Iterator[None]:
             f"virtual host {node.vhost} refused: it does not exist, {node.user} has no access, or it is at its limit"
         ) from error
     except OSError as error:
+        # The client library wraps TLS errors in connection errors, which are OSErrors themselves.
         untrusted = error.__cause__ if isinstance(error.__cause__, ssl.SSLError) else error
         if not isinstance(untrusted, ssl.SSLError):
             raise

@@ -76,11 +76,14 @@ class AmqpSubscription:
         """Start. Waits briefly for a broker that is unreachable now; consuming starts when it is back."""
         self._link.start()
         with contextlib.suppress(BusUnavailable):
+            # The reconnect loop goes on in the background, so a broker that is down is no error here.
             await self._link.session(timeout_seconds=FIRST_CONNECT_SECONDS)
 
     async def close(self) -> None:
         self._closing.set()
         try:
+            # Cancelled at the broker first, then drained: running handlers can still acknowledge over the open
+            # connection.
             await self._workers.drain(self._cancel())
         finally:
             await self._link.close()
@@ -94,14 +97,17 @@ class AmqpSubscription:
                 await consumer.queue.cancel(consumer.tag)
 
     async def _open(self, connection: AbstractConnection) -> _Consumer:
+        # Nothing is published here; replies go over the bus's publishing connection.
         channel = await connection.channel(publisher_confirms=False)
         # An agent with a user of its own has no permission for the dead-letter queue.
         if isinstance(self._access, AgentAccess):
             queue = await declare_own_queue(channel, self._queue)
         else:
             queue = await declare_queue(channel, self._queue)
+            # The exchange is declared by the consumer, because agents with users of their own may not declare it.
             if is_callback_queue(self._queue):
                 await declare_calls(channel, queue)
+        # Before consuming begins: the broker would send the whole queue at once.
         await self._set_limit(channel)
         # in both cases the connection cannot be used any more: restart, which declares the queue again
         channel.close_callbacks.add(lambda *_: self._restart(channel))
@@ -121,6 +127,7 @@ class AmqpSubscription:
 
     def _restart(self, channel: AbstractChannel) -> None:
         consumer = self._link.current
+        # A callback of a former channel may come late, and must not end the present one.
         if consumer is not None and consumer.channel is channel and not self._closing.is_set():
             self._link.drop(consumer)
 
@@ -148,6 +155,7 @@ class AmqpSubscription:
         self._workers.start(self._work(message))
 
     async def _work(self, message: AbstractIncomingMessage) -> None:
+        # A message that was prefetched goes back at once, to other consumers.
         if self._closing.is_set():
             await self._settle(lambda: message.nack(requeue=True))
             return
@@ -181,11 +189,13 @@ class AmqpSubscription:
                     await self._closing.wait()  # when closing, return it to other consumers at once
             await self._settle(lambda: message.nack(requeue=True))
         elif outcome.aside:
+            # Rejected without requeue, which makes the broker dead-letter it.
             await self._settle(lambda: message.reject(requeue=False))
         else:
             if outcome.reply_to and (address := self._reply_address(message.reply_to, message.user_id)):
                 for reply in outcome.replies:
                     await self._reply(address, reply)
+            # After the reply: a crash in between redelivers the call, and its caller takes either reply.
             await self._settle(message.ack)
 
     def _reply_address(self, reply_to: str | None, user: str | None) -> str:

@@ -70,8 +70,10 @@ def parse_nodes(transport_url: str) -> tuple[Node, ...]:
     files, verify = _tls_options(query, tls)
     common = {"vhost": unquote(path) or "/", "tls": tls, "tls_files": files, "tls_verify": verify}
     nodes: list[Node] = []
+    # RabbitMQ's defaults; each part may replace them for itself and for the parts that follow, as in oslo.messaging.
     user, password = "guest", "guest"
     for part in authority.split(","):
+        # From the right, because a password may contain an @.
         credentials, at, location = part.rpartition("@")
         if at:
             user, _, password = (unquote(word) for word in credentials.partition(":"))
@@ -81,6 +83,7 @@ def parse_nodes(transport_url: str) -> tuple[Node, ...]:
 
 
 def _location(text: str, default_port: int) -> tuple[str, int]:
+    # An IPv6 address has colons of its own, so the port is looked for behind the bracket only.
     host, bracket, port = text.strip().rpartition("]")
     if bracket:  # [IPv6]:port
         host, port = host.removeprefix("["), port.removeprefix(":")

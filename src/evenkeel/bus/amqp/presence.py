@@ -46,6 +46,7 @@ class Probes:
     @classmethod
     async def open(cls, connection: AbstractConnection) -> "Probes":
         """Open a channel for probes."""
+        # A channel of its own: a returned probe must not be taken for the answer to another message.
         return cls(await connection.channel(on_return_raises=True))
 
     @property
@@ -58,6 +59,7 @@ class Probes:
         probe = self._under_way.get(name)
         if probe is None:
             probe = self._under_way[name] = asyncio.get_running_loop().create_task(self._probe(name))
+            # Callers that probe the same name while an answer is pending share it.
             probe.add_done_callback(lambda _: self._under_way.pop(name, None))
         # never cancelled: the client library closes the channel on an answer without a waiter. It ends with the answer
         # or the connection
@@ -77,6 +79,7 @@ class Probes:
             with translate_errors("looking for a name"):
                 await self._channel.default_exchange.publish(message, name, mandatory=True)
         except BusUnavailable as error:
+            # A returned message proves that the queue is missing; any other error proves nothing.
             return False if isinstance(error.__cause__, PublishError) else None
         return True
 
@@ -121,6 +124,7 @@ class AmqpAnnouncement:
         try:
             await self._link.session(timeout_seconds=ANNOUNCE_SECONDS)
         except BaseException:
+            # Otherwise the reconnect loop would announce the name later, although its caller was told that it failed.
             await self.close()
             raise
 
@@ -134,6 +138,7 @@ class AmqpAnnouncement:
             with contextlib.suppress(BusUnavailable), translate_errors("withdrawing a name"):
                 async with asyncio.timeout(WITHDRAW_SECONDS):
                     if self._will is not None:
+                        # Before the name vanishes: a process that withdraws by itself needs no message about its end.
                         await self._will.revoke()
                     await session.queue.delete(if_unused=False, if_empty=False)
         await self._link.close()
@@ -143,15 +148,18 @@ class AmqpAnnouncement:
             # first: a name that is present has left its will
             await self._will.leave(connection, on_lost=lambda: self._restart(connection))
         channel, queue = await self._declare(connection)
+        # The queue lives as long as the connection, but a closed channel cannot be verified any more.
         channel.close_callbacks.add(lambda *_: self._restart(connection))
         underlay = await channel.get_underlay_channel()
         underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart(connection))
+        # Without a consumer the queue would store the probes until they expire.
         await queue.consume(_dropped, no_ack=True, exclusive=True)
         return _Announced(connection, channel, queue)
 
     async def _declare(self, connection: AbstractConnection) -> tuple[AbstractChannel, AbstractQueue]:
         """Declare the queue; waits while the broker has not yet noticed that the previous connection is lost."""
         while True:
+            # A new channel for each try, because the broker closes the channel of a refused declaration.
             channel = await connection.channel(publisher_confirms=False)
             try:
                 queue = await channel.declare_queue(

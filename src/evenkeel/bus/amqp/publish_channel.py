@@ -54,6 +54,8 @@ class PublishChannel:
             await _publish(tried, exchange, message, routing_key, mandatory)
         except PublishError:
             raise
+        # PublishError, a subclass, means that the message was returned: the queue is missing, and a new channel would
+        # not help.
         except DeliveryError:
             await self._publish_anew(tried, message, routing_key, mandatory, exchange)
 
@@ -62,11 +64,13 @@ class PublishChannel:
     ) -> None:
         time = asyncio.get_running_loop().time
         async with self._renewing:
+            # Many senders may fail at once; the first one that gets the lock replaces the channel for all.
             if tried is self._channel:
                 if time() < self._renew_at.get(routing_key, 0.0):
                     raise PublishRefused
                 self._renew_at[routing_key] = time() + RENEW_SECONDS
                 await self._renew(message, routing_key, mandatory, exchange)
+                # It succeeded, so the old channel was the fault; the limit is only for queues that are really full.
                 del self._renew_at[routing_key]
                 return
         # another sender has replaced it meanwhile
@@ -74,9 +78,11 @@ class PublishChannel:
 
     async def _renew(self, message: AbstractMessage, routing_key: str, mandatory: bool, exchange: str) -> None:
         """Publish over a new channel, and keep that if it succeeds."""
+        # Replaced channels stay open for a while, because confirms and replies of earlier messages come over them.
         while len(self._retired) >= MAX_RETIRED:
             await self._retired.popleft().close()
         channel = await _channel(self._connection, self._replies)
+        # If the new channel fails as well, it is the one to retire, and the current one is kept.
         spare = channel
         try:
             await _publish(channel, exchange, message, routing_key, mandatory)
@@ -116,6 +122,7 @@ class TransientChannel:
         Raises the library's errors for a lost connection, and :class:`TimeoutError`.
         """
         channel = self._channel
+        # Without confirms the broker reports an error, such as a missing exchange, only by closing the channel.
         if channel is None or channel.is_closed:
             async with asyncio.timeout(timeout_seconds):
                 channel = await self._open()
@@ -125,6 +132,7 @@ class TransientChannel:
 
     async def _open(self) -> UnderlayChannel:
         async with self._opening:
+            # Checked again under the lock: another sender may have opened it meanwhile.
             if self._channel is None or self._channel.is_closed:
                 channel = await self._connection.channel(publisher_confirms=False, on_return_raises=False)
                 underlay = cast(UnderlayChannel, await channel.get_underlay_channel())
@@ -136,6 +144,7 @@ class TransientChannel:
 async def _publish(
     channel: AbstractChannel, exchange: str, message: AbstractMessage, routing_key: str, mandatory: bool
 ) -> None:
+    # Not verified: a passive declaration for every message would cost a round trip.
     through = await channel.get_exchange(exchange, ensure=False) if exchange else channel.default_exchange
     await through.publish(message, routing_key, mandatory=mandatory)
 

@@ -70,6 +70,8 @@ class Publisher:
             on_reply(message.body)
 
         sends = await PublishChannel.open(connection)
+        # RabbitMQ delivers direct replies to the channel that published the call, so each channel for calls consumes
+        # them.
         calls = await PublishChannel.open(connection, replies=(REPLY_TO, received))
         light = TransientChannel(connection, (REPLY_TO, received))
         return cls(connection, sends, calls, await Probes.open(connection), light, user)
@@ -88,6 +90,7 @@ class Publisher:
             raw,
             message_id=message_id,
             reply_to=REPLY_TO,
+            # At least a millisecond: RabbitMQ answers a negative expiration by closing the channel.
             expiration=max(deadline - asyncio.get_running_loop().time(), 0.001),
             delivery_mode=DeliveryMode.PERSISTENT,
             user_id=self._user,
@@ -120,6 +123,7 @@ class Publisher:
             try:
                 await lane.publish(message, queue, mandatory=True, exchange=exchange)
             except PublishError as error:
+                # The next message declares the queue again.
                 self._declared.discard(queue)
                 raise QueueGone(f"queue {queue} was deleted") from error
             except PublishRefused as error:

@@ -52,12 +52,14 @@ class PublishingWatch:
         """
         self.check()
         self._waiting += 1
+        # The time of the first unanswered publish counts: a stream of later ones must not hide a broker that hangs.
         if self._unconfirmed_since is None:
             self._unconfirmed_since = self._now_seconds()
         answered = False
         try:
             yield
             answered = True
+        # A refusal is an answer as well: the broker works.
         except answers:
             answered = True
             raise
@@ -79,12 +81,14 @@ class PublishingWatch:
     def answered(self) -> None:
         """Record an answer of the broker: it confirmed, refused or returned a message, or forwarded a reply."""
         self._answered_at = self._now_seconds()
+        # Other publishes still wait, and get the full time again.
         self._unconfirmed_since = self._answered_at if self._waiting else None
 
     def problem(self) -> str:
         """Reason why the broker accepts no messages; empty if it does. Thread-safe."""
         if self._blocked:
             return BLOCKED
+        # Read once, because another thread may set it to None between the comparison and the subtraction.
         since = self._unconfirmed_since
         return UNCONFIRMED if since is not None and self._now_seconds() - since > UNCONFIRMED_SECONDS else ""
 
@@ -99,6 +103,7 @@ class PublishingWatch:
             while True:
                 await self._look(connection)
                 if probe is not None and (probing is None or probing.done()) and self._idle():
+                    # In a task of its own, because a probe to a hanging broker does not return, and the watch goes on.
                     probing = asyncio.ensure_future(self._probe(probe))
                 await asyncio.sleep(LOOK_SECONDS)
         finally:
@@ -120,6 +125,7 @@ class PublishingWatch:
             return
         ready = asyncio.ensure_future(connection.transport.ready())
         try:
+            # One turn of the loop lets the future finish if the connection is not blocked.
             await asyncio.sleep(0)
             if ready.done():
                 return

@@ -66,11 +66,13 @@ def calls_exchange(queue: str) -> str:
 async def declare_calls(channel: AbstractChannel, queue: AbstractQueue) -> None:
     """Declare the exchange of a callback queue."""
     exchange = await channel.declare_exchange(calls_exchange(queue.name), "fanout", durable=True)
+    # A fanout exchange ignores routing keys, so an agent can reach nothing but this queue through it.
     await queue.bind(exchange)
 
 
 async def _declare_dead(channel: AbstractChannel) -> None:
     exchange = await channel.declare_exchange(DEAD_EXCHANGE, "headers", durable=True)
     queue = await channel.declare_queue(DEAD_QUEUE, durable=True, arguments=_DEAD)
+    # "any-with-x", because RabbitMQ leaves headers that begin with x- out of the comparison otherwise.
     for reason in _DEAD_REASONS:
         await queue.bind(exchange, "", arguments={"x-match": "any-with-x", "x-first-death-reason": reason})

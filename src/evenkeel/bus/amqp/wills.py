@@ -52,6 +52,7 @@ class WillQueue:
         """Leave the will on a new connection. Without the permission there is none, and controllers notice later that
         the process has gone. ``on_lost``: the broker has closed its channel or deleted its queue.
         """
+        # A will that was held on the former connection has been sent by the broker already.
         self._held = self._channel = None
         channel = await connection.channel(publisher_confirms=False)
         try:
@@ -63,6 +64,7 @@ class WillQueue:
 
     async def _leave(self, channel: AbstractChannel, on_lost: Callable[[], None]) -> None:
         def ended(*_: object) -> None:
+            # Callbacks of a channel that was revoked or replaced come too late to matter.
             if channel is self._channel:
                 on_lost()
 
@@ -72,6 +74,8 @@ class WillQueue:
         exchange = await channel.declare_exchange(self._name, "fanout", auto_delete=True, durable=True)
         queue = await channel.declare_queue(self._name, durable=True, arguments=self._arguments())
         await queue.bind(exchange)
+        # Consumed before the first will is published: with a time to live of 0 it would expire at once, and announce a
+        # death.
         await queue.consume(self._received, exclusive=True)
         self._channel, self._queue = channel, queue
         await self._publish()
@@ -101,6 +105,7 @@ class WillQueue:
 
     async def _received(self, message: AbstractIncomingMessage) -> None:
         """Hold the received will, and acknowledge the previous one."""
+        # The new will is held before the old one is acknowledged, so that there is one at every moment.
         before, self._held = self._held, message
         if before is not None:
             await before.ack()
@@ -124,8 +129,10 @@ class WillQueue:
         if self._renewing is not None:
             self._renewing.cancel()
         held, queue = self._held, self._queue
+        # Cleared before the awaits: a will that arrives meanwhile is of a channel that no longer counts.
         self._held = self._queue = self._channel = None
         if held is not None:
+            # Acknowledged first: if the deletion fails, an empty queue is left, which announces nothing.
             await held.ack()
         if queue is not None:
             await queue.delete(if_unused=False, if_empty=False)

@@ -124,6 +124,7 @@ class EmbeddedBus:
         self._directory = ""
         self._calls.fail_all("the bus was closed")
         with contextlib.suppress(BusUnavailable):
+            # Claims of handlers that were cancelled are freed now, not only when another process finds this one dead.
             self._wake(await self._file.run(partial(queries.forget, peer=self._peer)))
         self._wake_ups.close()
         await self._file.stop()
@@ -136,12 +137,14 @@ class EmbeddedBus:
             self._woken.set()  # a process died: housekeeping frees its claims
 
     async def _bind(self) -> None:
+        # Stored in the file, because a temporary directory has a random name that other processes must find.
         remembered = await self._file.run(partial(queries.setting, name="socket_directory"))
         directory = socket_directory(self._path, remembered)
         if directory != remembered:
             await self._file.run(partial(queries.set_setting, name="socket_directory", value=directory))
         self._wake_ups.bind(directory, self._peer)
         self._directory = directory
+        # The sockets were lost together; a name that has not been bound again yet is not absent.
         self._sightings.forget()
         await self._register()
 
@@ -155,6 +158,7 @@ class EmbeddedBus:
 
     async def _fetch(self) -> None:
         while True:
+            # Cleared before reading: a wake-up during the read leads to another one.
             self._woken.clear()
             try:
                 next_at = await self._fetch_once()
@@ -171,6 +175,7 @@ class EmbeddedBus:
     async def _fetch_once(self) -> float | None:
         takers = [taker for taker in self._subscriptions if taker.free]
         wanted = [(taker.queue, taker.free) for taker in takers]
+        # No write transaction on the shared file for a process that waits for nothing.
         if not wanted and not self._calls:
             return None
         taken = await self._file.run(
@@ -181,6 +186,7 @@ class EmbeddedBus:
                 self._calls.resolve(*decode_reply(raw))
             except MessageRejected as error:
                 log.error("reply dropped", reason=str(error))
+        # A subscription may have begun to close while its messages were claimed.
         for taker, claims in zip(takers, taken.claims, strict=True):
             await self._start(taker, claims)
         return taken.next_at
@@ -255,7 +261,9 @@ class EmbeddedBus:
             await asyncio.sleep(POLL_SECONDS)
             polls += 1
             try:
+                # Two renewals may fail, or wait for the file's lock, before a lease expires.
                 if now() - renewed_at >= LEASE_SECONDS / 3:
+                    # Before the await, so that a slow renewal does not shift the next one.
                     renewed_at = now()
                     await self._renew()
                 await self._release_dead_peers(await self._file.run(partial(queries.claim_holders, peer=self._peer)))
@@ -290,6 +298,7 @@ class EmbeddedBus:
         await self._file.run(queries.trim)
         sweep(self._directory)
         await self._release_dead_peers(await self._file.run(partial(queries.peers, peer=self._peer)))
+        # Another process may have forgotten this one while it was suspended or its socket was missing.
         await self._register()
 
 

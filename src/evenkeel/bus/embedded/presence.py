@@ -17,6 +17,7 @@ _SUFFIX = ".on"
 
 def address(directory: str, name: str) -> str:
     """The socket path of a name; short enough for a socket address."""
+    # A digest, because names may be longer than a socket's path, and may contain slashes.
     return str(Path(directory) / f"{hashlib.sha256(name.encode()).hexdigest()[:12]}{_SUFFIX}")
 
 
@@ -42,6 +43,8 @@ class EmbeddedAnnouncement:
         if self._socket is not None and path == self._path and Path(path).exists():
             return
         self._unbind()
+        # A killed process leaves its socket file behind, and bind() would fail on it; a living owner's file is never
+        # removed.
         if is_dead(path):
             remove(path)
         bound = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)

@@ -46,6 +46,7 @@ def put(db: sqlite3.Connection, queue: str, body: bytes, expires_at: float | Non
     """Add a message; returns the sockets of the queue's consumers. Raises :class:`QueueFull`."""
     row = db.execute("SELECT messages, bytes FROM queue WHERE name = ?", (queue,)).fetchone()
     if row is None:
+        # A queue without a consumer counts as consumed now, so that it is abandoned only after the full time.
         db.execute("INSERT INTO queue VALUES (?, 0, 0, ?)", (queue, now()))
     elif row[0] >= MAX_MESSAGES or row[1] + len(body) > MAX_BYTES:
         raise QueueFull(f"queue {queue} is full")
@@ -68,6 +69,7 @@ def take(db: sqlite3.Connection, peer: str, wanted: Sequence[tuple[str, int]], r
     claims = tuple(_claim(db, peer, queue, limit, time) for queue, limit in wanted)
     answers: tuple[bytes, ...] = ()
     if replies:
+        # Deleted without a claim: a reply that is lost with this process has no caller any more.
         rows = db.execute("DELETE FROM message WHERE queue = ? RETURNING body", (reply_queue(peer),))
         answers = tuple(row[0] for row in rows)
     return Taken(claims=claims, replies=answers, next_at=_next_at(db, wanted, time))
@@ -78,8 +80,10 @@ def _claim(db: sqlite3.Connection, peer: str, queue: str, limit: int, time: floa
         "UPDATE message SET claimed_by = ?, available_at = ?, deliveries = deliveries + 1 WHERE id IN"
         " (SELECT id FROM message WHERE queue = ? AND available_at <= ? AND (expires_at IS NULL OR expires_at > ?)"
         " ORDER BY available_at LIMIT ?) RETURNING id, deliveries, body",
+        # A claim is nothing but a later available_at, so a lease that expires frees its message by itself.
         (peer, time + LEASE_SECONDS, queue, time, time, limit),
     )
+    # Read to the end: SQLite refuses to commit while a writing statement still has rows.
     return tuple(QueueClaim(id=row[0], deliveries=row[1], body=row[2]) for row in rows.fetchall())
 
 
@@ -94,6 +98,7 @@ def finish(
 ) -> list[str]:
     """Acknowledge and reply in one transaction; returns the caller's socket. Does nothing if the claim was lost."""
     gone = db.execute("DELETE FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?", _name(claim, peer))
+    # Whoever has the claim now replies; two replies would be harmless but useless.
     if not gone.rowcount or not reply_to:
         return []
     row = db.execute("SELECT socket FROM peer WHERE id = ?", (reply_to,)).fetchone()
@@ -118,6 +123,7 @@ def retry(db: sqlite3.Connection, peer: str, claim: QueueClaim, pause_seconds: f
 def give_back(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) -> None:
     """Free messages that were claimed but not handled: that does not count as a delivery."""
     db.executemany(
+        # available_at 0 puts it before all others, where it was.
         "UPDATE message SET claimed_by = NULL, available_at = 0, deliveries = deliveries - 1"
         " WHERE id = ? AND deliveries = ? AND claimed_by = ?",
         [_name(claim, peer) for claim in claims],
@@ -146,6 +152,7 @@ def extend(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) ->
 
 def register(db: sqlite3.Connection, peer: str, name: str, socket: str, queues: Collection[str]) -> None:
     """Register a process and the queues that it consumes. Idempotent; restores a removed registration."""
+    # Replaces the row, because the socket's path may have changed.
     db.execute("INSERT OR REPLACE INTO peer VALUES (?, ?, ?)", (peer, name, socket))
     db.execute("DELETE FROM listener WHERE peer = ?", (peer,))
     for queue in queues:
@@ -164,7 +171,9 @@ def forget(db: sqlite3.Connection, peer: str) -> list[str]:
     db.execute("DELETE FROM peer WHERE id = ?", (peer,))
     db.execute("DELETE FROM listener WHERE peer = ?", (peer,))
     db.execute("DELETE FROM message WHERE queue = ?", (reply_queue(peer),))
+    # After its messages: the triggers on them update this row.
     db.execute("DELETE FROM queue WHERE name = ?", (reply_queue(peer),))
+    # After the listener's own rows are gone, so that a dead process is not woken.
     return sorted({socket for (queue,) in set(freed) for socket in listeners(db, queue)})
 
 
@@ -191,6 +200,7 @@ def trim(db: sqlite3.Connection) -> None:
     # no value is in the texts: `abandoned` is the constant above
     before = (time - ABANDONED_SECONDS,)
     db.execute(f"DELETE FROM message WHERE queue IN ({abandoned})", before)  # noqa: S608
+    # Only empty ones: the counters of a queue that still has messages are needed.
     db.execute(f"DELETE FROM queue WHERE messages = 0 AND name IN ({abandoned})", before)  # noqa: S608
 
 

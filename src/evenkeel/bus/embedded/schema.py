@@ -86,6 +86,7 @@ def connect(path: str) -> sqlite3.Connection:
         _use_wal(connection)
         # a power failure may lose the last commits, but does not corrupt the file: see the package's docstring
         connection.execute("PRAGMA synchronous = NORMAL")
+        # 64 MiB: by default SQLite keeps the write-ahead log at the largest size that it ever had.
         connection.execute("PRAGMA journal_size_limit = 67108864")
         _prepare(connection, path)
     except (OSError, sqlite3.Error) as error:
@@ -111,11 +112,14 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, path: str) -> None:
+    # The write lock from the start: a transaction that reads first and writes later can fail with SQLITE_BUSY at once,
+    # without waiting.
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
             raise BusUnavailable(f"the queue file {path} was made by a newer version")
+        # Checked under the lock, because several processes may open a new file at once.
         if version == 0:
             _create(connection)
         _note_boot(connection)
@@ -143,6 +147,7 @@ def _note_boot(connection: sqlite3.Connection) -> None:
     row = connection.execute("SELECT value FROM setting WHERE name = 'boot'").fetchone()
     if row is not None and row[0] == boot:
         return
+    # Only calls and replies expire, and their callers are gone; hints stay.
     connection.execute("DELETE FROM message WHERE expires_at IS NOT NULL")
     connection.execute("UPDATE message SET available_at = 0, claimed_by = NULL")
     connection.execute("UPDATE queue SET consumed_at = ?", (now(),))
@@ -155,4 +160,5 @@ def _boot_id() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
+        # Without /proc every start looks like the same boot.
         return ""

@@ -35,6 +35,7 @@ class FileThread:
         """Open the file. Raises :class:`BusUnavailable`."""
         self._loop = asyncio.get_running_loop()
         opened: asyncio.Future[None] = self._loop.create_future()
+        # A daemon: a process that does not close the bus must still be able to end.
         self._thread = threading.Thread(target=self._run, args=(self._loop, opened), name="embedded-bus", daemon=True)
         self._thread.start()
         try:
@@ -56,6 +57,7 @@ class FileThread:
         thread, self._thread = self._thread, None
         if thread is not None:
             self._jobs.put(None)
+            # Joining here would block the event loop for as long as the waiting operations take.
             await asyncio.get_running_loop().run_in_executor(None, thread.join)
 
     def _run(self, loop: asyncio.AbstractEventLoop, opened: "asyncio.Future[None]") -> None:
@@ -70,6 +72,7 @@ class FileThread:
                 _settle(loop, _transaction(connection, batch))
 
     def _next_batch(self) -> list[_Job] | None:
+        # Blocks only here; a batch takes what has gathered and never waits to grow.
         first = self._jobs.get()
         if first is None:
             return None
@@ -88,6 +91,7 @@ class FileThread:
 
 def _settle(loop: asyncio.AbstractEventLoop, results: list[_Result]) -> None:
     with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits
+        # Futures belong to the event loop's thread; all results of a batch cross over in one call.
         loop.call_soon_threadsafe(_deliver, results)
 
 
@@ -95,14 +99,17 @@ def _transaction(connection: sqlite3.Connection, batch: list[_Job]) -> list[_Res
     """Run a batch in one transaction; an error of one operation fails all, except a full queue."""
     results: list[_Result] = []
     try:
+        # Takes the write lock at once and waits for it, as every operation may write.
         connection.execute("BEGIN IMMEDIATE")
         for op, future in batch:
             try:
                 results.append((future, op(connection), None))
+            # A full queue is found before anything was written, so the others of the batch need not be rolled back.
             except QueueFull as error:
                 results.append((future, None, error))
         connection.execute("COMMIT")
     except Exception as error:
+        # SQLite rolls back by itself after some errors, and a second ROLLBACK would fail.
         if connection.in_transaction:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
@@ -118,6 +125,7 @@ def _translated(error: Exception) -> BusUnavailable:
 
 def _deliver(results: list[_Result]) -> None:
     for future, result, error in results:
+        # The caller was cancelled; its operation was committed all the same.
         if future.done():
             continue
         if error is not None:

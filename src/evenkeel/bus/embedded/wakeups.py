@@ -24,6 +24,7 @@ def socket_directory(path: str, remembered: str) -> str:
     the file.
     """
     beside = f"{path}.sockets"
+    # 14 bytes: a slash and the name of a wake-up socket.
     if len(os.fsencode(beside)) + 14 <= MAX_PATH_BYTES:
         Path(beside).mkdir(mode=0o700, exist_ok=True)
         return beside
@@ -54,6 +55,7 @@ class WakeupSocket:
         return Path(self.path).exists()
 
     def _read(self, own: socket.socket) -> None:
+        # Reads all waiting datagrams: several wake-ups lead to one read of the file.
         with contextlib.suppress(BlockingIOError):
             while True:
                 own.recv(16)
@@ -89,6 +91,7 @@ def is_dead(path: str) -> bool:
         return True
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
         try:
+            # connect() of a datagram socket sends nothing, so it does not wake its owner.
             probe.connect(path)
         except (ConnectionRefusedError, FileNotFoundError):
             return True

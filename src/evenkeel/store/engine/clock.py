@@ -45,4 +45,5 @@ def is_past(
     A time further away than ``far_seconds`` counts as past, too: it was stored before the database's clock was set
     back.
     """
+    # Without the second term, work stored before the clock was set back would wait until the clock has caught up.
     return or_(time <= db_now() - ago_seconds, time > db_now() + far_seconds)

@@ -129,6 +129,7 @@ class SqliteDatabase(Database):
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
         file = self._file
+        # Due times, not priorities: a normal write that has waited long enough goes before a new urgent one.
         wait_seconds = 0.0 if urgent else BESIDE_SECONDS + self._wait_seconds
         with self.writes.writing():
             return await file.writer.run(partial(file.writing.run, op), wait_seconds=wait_seconds)
@@ -139,10 +140,12 @@ class SqliteDatabase(Database):
 
     async def query(self, op: Op[T]) -> T:
         file = self._file
+        # On the reader's thread but with a connection of its own, which has no BEGIN to pay for.
         return await file.reader.run(partial(file.querying.run, op), wait_seconds=self._wait_seconds)
 
     async def close(self) -> None:
         self._file.users -= 1
+        # Handles of other event loops may still use the threads.
         if not self._file.users:
             await self._file.close()
 
@@ -217,6 +220,7 @@ class _Line:
 def _refusal_to_write(cause: BaseException | None) -> str:
     """SQLite's text for a file that cannot be written at all; empty for other errors."""
     original = getattr(cause, "orig", None) or cause
+    # The low byte is the primary code; the others tell variants of it apart.
     code = getattr(original, "sqlite_errorcode", 0) & 0xFF
     return str(original) if code in NO_WRITES else ""
 
@@ -225,6 +229,7 @@ def _configure(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # this module issues BEGIN itself
     _use_wal(connection)
     connection.execute("PRAGMA synchronous=FULL")  # NORMAL loses the last commits when the power fails
+    # SQLite checks no foreign keys by default, and the setting belongs to the connection.
     connection.execute("PRAGMA foreign_keys=ON")
 
 

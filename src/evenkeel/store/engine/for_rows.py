@@ -74,12 +74,14 @@ def run_all(connection: Connection, runs: Sequence[Run]) -> None:
     another SQL text, which is cached.
     """
     wanted = [each for each in runs if each.rows]
+    # A single statement gains nothing from WITH.
     if connection.dialect.name != "postgresql" or len(wanted) < 2:
         for each in wanted:
             bound = [{_bound_name(name): value for name, value in row.items()} for row in each.rows]
             connection.execute(each.statement.one, bound)
         return
     given: dict[str, Any] = {}
+    # Statements without rows take part with empty parameters, so that the text stays the same.
     for at, each in enumerate(runs):
         given[_parameter(at)] = json_text(each.rows)
         given[_ids(at)] = [row["id"] for row in each.rows]
@@ -105,4 +107,6 @@ def _together(statements: tuple[ForRows, ...]) -> Select[Any]:
     The last part is executed first.
     """
     parts = [each.joined_statement(at).cte(f"part_{at}") for at, each in enumerate(statements)]
+    # Reversed, because PostgreSQL runs unreferenced parts from the last to the first, and callers give the order of
+    # locks.
     return select(literal_column("1")).add_cte(*reversed(parts))

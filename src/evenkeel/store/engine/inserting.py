@@ -41,6 +41,7 @@ def insert_together(connection: Connection, parts: Iterable[Rows]) -> None:
         for part in wanted:
             insert_all(connection, part.table, part.rows)
         return
+    # A textual INSERT gets no defaults from SQLAlchemy.
     whole = [Rows(part.table, [{**_defaults(part.table), **row} for row in part.rows]) for part in wanted]
     shape = tuple((part.table, tuple(part.rows[0])) for part in whole)
     given = {_parameter(at): json_text(part.rows) for at, part in enumerate(whole)}
@@ -80,5 +81,6 @@ def _insert_shape(shape: tuple[tuple[Table, tuple[str, ...]], ...]) -> TextClaus
 
 def _from_json(table: Table, names: Sequence[str], at: int) -> str:
     into, columns = _NAMES.format_table(table), ", ".join(map(_NAMES.quote, names))
+    # The table's own row type converts each value, so no column types are repeated here.
     source = f"json_populate_recordset(CAST(NULL AS {into}), CAST(:{_parameter(at)} AS json))"
     return f"INSERT INTO {into} ({columns}) SELECT {columns} FROM {source}"  # noqa: S608  # values are bound

@@ -100,6 +100,7 @@ class MariadbDatabase(ServerDatabase):
         @event.listens_for(engine.sync_engine, "connect")
         def configure(connection: Any, _record: Any) -> None:
             cursor = connection.cursor()
+            # Read at each connection, because the next one may reach another server.
             cursor.execute("SHOW VARIABLES WHERE Variable_name IN ('wsrep_on', 'max_allowed_packet')")
             server = dict(cursor.fetchall())
             self._packet_bytes = int(server["max_allowed_packet"])
@@ -139,6 +140,7 @@ class MariadbDatabase(ServerDatabase):
         too_large = f"more than the database takes at once (max_allowed_packet, {self._packet_bytes} bytes)"
         if number == TOO_LARGE:
             return too_large
+        # The driver reports only a lost connection; the size of what was sent shows the cause.
         if error.connection_invalidated and 0 < self._packet_bytes < _size(error.params):
             return too_large  # the server closes the connection in the middle of it
         return NOT_STORABLE if number in BAD_VALUE else ""
@@ -188,6 +190,7 @@ async def _limited() -> AsyncIterator[None]:
 def _allow_more_time(*_event: Any) -> None:
     """Restart the time-out, because it applies to each statement."""
     limit = _limit.get()
+    # An expired time-out cannot be rescheduled: asyncio would raise in the middle of SQLAlchemy's event.
     if limit is not None and not limit.expired():
         limit.reschedule(asyncio.get_running_loop().time() + ANSWER_SECONDS)
 
@@ -198,6 +201,7 @@ def _in_snapshot(connection: Connection, op: Op[T]) -> T:
     try:
         return op(connection)
     finally:
+        # A lost connection has no transaction any more, and COMMIT on it would hide the real error.
         if not connection.invalidated:
             connection.commit()  # nothing was written; ends the snapshot
 

@@ -61,6 +61,7 @@ class OrderedThread:
             if job.do is None:
                 job.done.set_result(None)
                 return
+            # From here on a cancelled caller no longer stops the job; before, it is skipped.
             if job.done.set_running_or_notify_cancel():
                 _do(job.do, job.done)
             del job  # it would keep a caller's values alive until the next job
@@ -70,9 +71,11 @@ class OrderedThread:
         if self._closed:
             return
         for do in last:
+            # Due after every waiting job, but on the thread: SQLite connections are closed where they are used.
             await self.run(do, wait_seconds=_LAST_SECONDS)
         self._closed = True
         done: Future[None] = Future()
+        # Infinity sorts behind everything, including jobs submitted while the last ones ran.
         self._jobs.put(_Job(float("inf"), next(self._numbers), None, done))
         await asyncio.wrap_future(done)
 
@@ -83,6 +86,7 @@ _LAST_SECONDS = 365 * 86_400.0
 def _do(do: Callable[[], object], done: "Future[Any]") -> None:
     try:
         result = do()
+    # Also SystemExit and the like: the caller would otherwise wait for ever, and the thread would be gone.
     except BaseException as error:
         done.set_exception(error)
     else:

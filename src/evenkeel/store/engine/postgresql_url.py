@@ -34,6 +34,7 @@ def connect_arguments(url: URL) -> tuple[URL, dict[str, Any]]:
             raise ValueError(f"database.connection: {name}={options[name]!r}: allowed are {', '.join(allowed_values)}")
     for name in _FILES:
         _check_file(name, options.get(name))
+    # Without it asyncpg, like libpq, looks in the home directory of the service's user.
     if options.get("sslmode") in VERIFYING and "sslrootcert" not in options:
         raise ValueError(f"database.connection: sslmode={options['sslmode']} needs sslrootcert, the file of the CA")
     _check_authority(options.get("sslrootcert"))
@@ -44,6 +45,8 @@ def _check_file(name: str, path: str | None) -> None:
     if path is None:
         return
     try:
+        # Opened, not only looked for: a file that this process cannot read is an error at the start, not at the first
+        # query.
         Path(path).open("rb").close()
     except OSError as error:
         raise ValueError(f"database.connection: {name}={path!r}: {error.strerror}") from error

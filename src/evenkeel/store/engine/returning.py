@@ -25,6 +25,7 @@ class UpdateReturning(NamedTuple):
             return connection.execute(self.at_once, given).first()
         if connection.execute(self.change, given).rowcount == 0:
             return None
+        # By the key alone: the UPDATE may have changed what its own condition compared.
         return connection.execute(self.look, given).first()
 
 

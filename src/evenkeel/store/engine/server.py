@@ -55,11 +55,14 @@ class ServerDatabase(Database):
         self._not_urgent = asyncio.Semaphore(pool_size - urgent)
 
     def beside(self) -> Self:
+        # asyncpg and asyncmy connections belong to the event loop that opened them, so another loop needs its own
+        # pools.
         other = type(self)(self._url, self._pool_size, urgent=0)
         other.writes = self.writes
         return other
 
     async def _transact(self, engine: AsyncEngine, op: Op[T], *, urgent: bool) -> T:
+        # Reserved connections: keepalives must not wait behind tenants' writes.
         if urgent:
             return await self._run(engine, op)
         try:
@@ -95,6 +98,7 @@ class ServerDatabase(Database):
         """Run ``op`` in a transaction, or without one if ``bare``."""
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         replaced = 0
+        # Counted before, because the task may already be in the course of being cancelled.
         asked_to_stop = _cancellations()
         failures = 0
         while True:
@@ -106,18 +110,21 @@ class ServerDatabase(Database):
             except IntegrityError:
                 raise
             except DBAPIError as error:
+                # Before anything else: the same value would be refused at every repetition.
                 if problem := self.refuses_value(error):
                     raise Invalid(problem) from error
                 late = time.monotonic() > give_up_at
                 if error.connection_invalidated and replaced < MAX_REPLACED and not late:
                     replaced += 1  # the pool has dropped its other old connections, too
                     continue
+                # Any other error may have happened after the effect, or would happen again.
                 if late or not self.is_retriable(error):
                     raise StoreUnavailable("the database is out of reach or refused the operation") from error
             except UnicodeError as error:
                 raise Invalid(NOT_STORABLE) from error
             except (OSError, TimeoutError, PoolTimeout) as error:
                 raise StoreUnavailable("the database is out of reach") from error
+            # Never repeated: the transaction may have been committed.
             except _CommitUnknown as error:
                 raise StoreUnavailable("the connection was lost during commit") from error.__cause__
             except SQLAlchemyError as error:

@@ -30,6 +30,7 @@ def _insert_of(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
 
 def upsert(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows; if the primary key exists, set these columns of the existing row."""
+    # Callers sort the rows by key: upserts of several transactions would otherwise deadlock.
     connection.execute(_upsert_of(connection.dialect.name, table, tuple(names)), [dict(row) for row in rows])
 
 

@@ -56,6 +56,7 @@ class WriteWatch:
             del self._running[token]
 
     def _refused(self, reason: str) -> None:
+        # Logged once: a standby refuses every write.
         if not self.problem():
             log.error("database takes no writes", reason=reason)
         self._reason, self._refused_at = reason, self._now_seconds()
@@ -65,5 +66,6 @@ class WriteWatch:
         now = self._now_seconds()
         if now - self._refused_at < REFUSED_SECONDS:
             return self._reason
+        # A copy: event loops of several threads begin and end writes meanwhile.
         oldest = min(tuple(self._running.values()), default=now)
         return f"a write has not ended within {HANGING_SECONDS:.0f} s" if now - oldest > HANGING_SECONDS else ""

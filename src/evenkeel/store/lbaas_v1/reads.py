@@ -158,6 +158,7 @@ _NAMES = (
 _BOTH = union_all(
     select(
         *(_shared.c[name] for name in _NAMES),
+        # Typed NULLs: SQLAlchemy takes the types of a union's columns from its first part.
         cast(null(), String(36)).label("pool_id"),
         cast(null(), String(16)).label("provisioning_status"),
     ),

@@ -98,6 +98,7 @@ def associate_monitor(
     """Associate the monitor with a pool that has none. Raises :class:`NotFound`, :class:`Conflict`."""
 
     def op(connection: Connection) -> Change:
+        # The shared monitor is locked before any load balancer, in every operation, so that none of them deadlock.
         held = lock_shared_monitor(connection, monitor_id, project_id)
         locked = _pool_locked(writes, connection, pool_id, project_id)
         _check_room(connection, pool_id, monitor_id)
@@ -122,6 +123,7 @@ def set_pool_monitor(
     def op(connection: Connection) -> Change:
         held = None if monitor_id is None else lock_shared_monitor(connection, monitor_id, project_id)
         locked = _pool_locked(writes, connection, pool_id, project_id)
+        # First, because a pool can have one live monitor only.
         _take_out(connection, pool_id, locked)
         if held is not None:
             _put_in(connection, held, new_id, pool_id, locked)

@@ -63,6 +63,7 @@ def add_vip(
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
+        # Read under the lock: of two vips that are added to a pool at once, the second is refused.
         if locked.row.vip_network_id != NO_NETWORK:
             _refuse_second_vip(connection, target.id, locked)
         writes.check_quota(connection, locked, row)
@@ -166,6 +167,7 @@ def _with_its_root(connection: Connection, pool_id: str, locked: Locked) -> Chan
     pool = build_one(connection, POOL, read_any(connection, Target(POOL, pool_id, None)))
     if locked.row.root_pool_id is not None and not has_children(connection, locked.id):
         if not locked.placed:
+            # No device has it, so no report will confirm the removal.
             remove_unplaced(connection, locked)
         else:
             connection.execute(_REMOVE_ROOT, {"b_id": locked.id})

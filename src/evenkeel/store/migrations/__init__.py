@@ -57,6 +57,7 @@ def upgrade(connection: Connection) -> str:
     if connection.dialect.name == "postgresql":
         # SQLite's BEGIN IMMEDIATE is lock enough
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
+    # After the lock: another process may be writing the first revision right now.
     refuse_development(MigrationContext.configure(connection).get_current_heads())
     if connection.dialect.name == "mariadb":
         return _upgrade_mariadb(connection)
@@ -81,6 +82,7 @@ def _upgrade_mariadb(connection: Connection) -> str:
                 if not _came_second(error):
                     raise
                 raced = error
+                # By the driver: DDL has ended SQLAlchemy's transaction without its notice.
                 connection.exec_driver_sql("ROLLBACK")
                 connection.exec_driver_sql("DO SLEEP(0.2)")
         raise StoreUnavailable("other controllers keep changing the tables of the database") from raced
@@ -113,6 +115,7 @@ def _upgrade(connection: Connection) -> str:
     known = revisions()
     if present == known[-1]:
         return present
+    # A newer schema only adds, so this version works on it, as during an upgrade or one step back.
     if present is not None and present not in known:
         _log.warning("database schema is newer than this version", schema_revision=present)
         return present
@@ -139,6 +142,7 @@ def _revisions_in(directory: str, versions: str | None) -> tuple[str, ...]:
 def configuration() -> Config:
     """Alembic's settings; no file is read."""
     config = Config()
+    # Alembic reads options through ConfigParser, which interpolates %.
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.set_main_option("file_template", "%%(rev)s_%%(slug)s")

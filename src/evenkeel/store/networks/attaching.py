@@ -93,12 +93,14 @@ def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
 def allocate(connection: Connection, place: ShardPlace, wanted: Mapping[LoadBalancerId, SubnetsInUse]) -> Allocation:
     """Allocate numbers and addresses that load balancers need in these subnets, as far as the database decides them."""
     _lock(connection, place)
+    # First, so that numbers and addresses without users are available to this allocation.
     release_unused(connection, place.shard_id)
     known = read_known(connection, frozenset().union(*(each.all for each in wanted.values())))
     lacks = Allocation(problems={}, ports={})
     for load_balancer_id, uses in sorted(wanted.items(), key=lambda item: item[0]):
         try:
             subnets = subnets_to_attach(uses, known, place.layout, place.project_id)
+            # A savepoint: a load balancer that cannot be attached leaves nothing allocated, and the others keep theirs.
             with connection.begin_nested():
                 ports = tuple(_attach(connection, place, subnets))
         except NotAttachable as error:
@@ -224,6 +226,7 @@ def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress
     attached = select(_attached.c.network_id).where(
         _attached.c.shard_id == shard_id, _attached.c.network_id == port.network_id
     )
+    # Creating a port takes a call to the network service, outside of any transaction.
     if connection.scalar(attached) is None:  # released while the port was created
         return False
     holder = common.shard_beside(connection, shard_id) if port.common else shard_id
@@ -282,6 +285,7 @@ def release_unused(connection: Connection, shard_id: ShardId) -> None:
     """Release the networks that no load balancer of the shard uses. The caller has locked the allocations of the
     group.
     """
+    # Read before the rows go that show which common networks the shard used.
     shared = common.networks_of(connection, shard_id)
     used = set(connection.scalars(_networks_in_use(shard_id)))
     there = connection.scalars(select(_attached.c.network_id).where(_attached.c.shard_id == shard_id))
@@ -296,6 +300,7 @@ def release_unused(connection: Connection, shard_id: ShardId) -> None:
         log.info("networks released", shard=shard_id, networks=gone)
     common.give_up_unused(connection, shared)
     numbers = select(_attached.c.route_domain).where(_attached.c.shard_id == shard_id)
+    # Last: a number is free only when no network of the shard is in it any more.
     connection.execute(delete(_domain).where(_domain.c.shard_id == shard_id, _domain.c.number.not_in(numbers)))
 
 

@@ -70,6 +70,7 @@ def delete_pending_binding(connection: Connection, claim_id: str, host: str | No
 
     None: the port was not to be bound.
     """
+    # Read again in this transaction: the home may have changed while the port was being bound.
     wanted = binding_of(connection, claim_id)
     if wanted is None or wanted.host == host:
         connection.execute(delete(_due).where(_due.c.claim_id == claim_id))

@@ -85,6 +85,7 @@ def _abandon(connection: Connection, table: Table, claim: PortClaim) -> None:
     is_it = key_of(table) == claim.claim_id
     if connection.execute(update(table).where(is_it, _unheld(table)).values(due_at=AT_ONCE)).rowcount:
         return
+    # The claim was deleted meanwhile, though its port may still be created by a late request.
     if connection.scalar(select(key_of(table)).where(is_it)) is None:
         _write_down(connection, table, claim, 0.0)
 
@@ -118,6 +119,7 @@ def let_go(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]
 
 def borrow(connection: Connection, claim: PortClaim) -> None:
     """Let a load balancer hold the tenant's own port; part of the transaction that stores it."""
+    # No grace is needed: the same transaction makes the load balancer hold the claim.
     _write_down(connection, _vip_claim, claim, AT_ONCE)
     mine = _vip_claim.c.load_balancer_id == claim.claim_id
     connection.execute(update(_vip_claim).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
@@ -139,6 +141,7 @@ def hold(
     """
     statement = (
         update(table)
+        # An attempt means that some controller may be deleting the port right now.
         .where(key_of(table) == claim.claim_id, _unheld(table), table.c.attempts == 0)
         # due as soon as it is released, also within the grace period
         .values(held_by=by or claim.claim_id, port_id=port_id, due_at=AT_ONCE)

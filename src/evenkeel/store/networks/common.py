@@ -123,6 +123,7 @@ def attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSub
     for network_id in sorted({each.subnet.network_id for each in subnets}):
         theirs = [each for each in subnets if each.subnet.network_id == network_id]
         changed = _join(connection, place, shard_id, network_id, theirs)
+        # Called in any case: "or" in the other order would skip it.
         changed = _stay(connection, shard_id, theirs) or changed
         for each, lacking in _lacking(connection, place, shard_id, theirs):
             if each.from_service:
@@ -144,6 +145,7 @@ def _join(
         insert_all(connection, _attached, [{**mine, "route_domain": COMMON_ROUTE_DOMAIN}])
     elif number != COMMON_ROUTE_DOMAIN:  # it was the project's alone
         connection.execute(update(_attached).where(*is_mine).values(route_domain=COMMON_ROUTE_DOMAIN))
+        # Its own addresses are given up; the common shard gets others for all projects.
         old = _address.c.shard_id == place.shard_id, _address.c.network_id == network_id
         connection.execute(delete(_address).where(*old))
     _check_overlaps(connection, shard_id, subnets)
@@ -260,6 +262,7 @@ def give_up_unused(connection: Connection, networks: Collection[SharedNetwork]) 
         subnets = list(connection.scalars(select(_address.c.subnet_id).where(*staying, ~_used(_address)).distinct()))
         is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
         if not subnets:  # perhaps its ports were never made
+            # A network without addresses and users gets a last revision, whose confirmation removes its row.
             unmade = ~exists().where(*here), ~_attached_for(shard_id, network_id)
             _raise(connection, *is_it, *unmade, _common.c.revision == _common.c.applied_revision)
             continue
@@ -327,12 +330,14 @@ def note_confirmed_revisions(connection: Connection, shard_id: ShardId, applied:
     news = set()
     for network_id, revision in sorted(applied.items()):
         is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
+        # Reports may arrive out of order, or from before commits were lost.
         is_news = _common.c.applied_revision < revision, _common.c.revision >= revision
         if connection.execute(
             update(_common).where(*is_it, *is_news).values(applied_revision=revision, reason="")
         ).rowcount:
             news.add(network_id)
         here = _address.c.shard_id == shard_id, _address.c.network_id == network_id
+        # Only a confirmed revision without the subnet proves that no device has the addresses any more.
         connection.execute(delete(_address).where(*here, _address.c.leaving_revision <= revision))
         done = _common.c.applied_revision == _common.c.revision
         unused = ~exists().where(*here), ~_attached_for(shard_id, network_id)

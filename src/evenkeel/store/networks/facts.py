@@ -72,6 +72,7 @@ def take_due(connection: Connection, older_seconds: float, limit: int) -> tuple[
     statement = select(_network.c.id, _network.c.read_at).where(old).order_by(_network.c.read_at).limit(limit)
     ids = []
     for row in connection.execute(statement).fetchall():
+        # Compare-and-set on the time: of several controllers one reads the network.
         unchanged = _network.c.id == row.id, _network.c.read_at == row.read_at
         if connection.execute(update(_network).where(*unchanged).values(read_at=db_now())).rowcount:
             ids.append(row.id)
@@ -113,6 +114,7 @@ def note_unanswered_hosts(connection: Connection, members: Mapping[str, Collecti
         for network_id, addresses in sorted(members.items())
         for address in sorted(addresses)
     ]
+    # An empty row makes the first answer a change, so that load balancers served without it are applied again.
     insert_all_if_absent(connection, _host, rows)
     make_facts_due(connection, members)
 

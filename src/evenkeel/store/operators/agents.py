@@ -50,6 +50,7 @@ def _set_flag(
         update(_agent).where(_agent.c.id == agent_id, column != value).values({column.name: value})
     )
     agent = read_agent(connection, agent_id)
+    # A repeated request changes nothing, and is no second act.
     if changed.rowcount:
         record_act(
             connection,
@@ -72,6 +73,7 @@ def request_failback(connection: Connection, agent_id: AgentId) -> Agent:
             f"Shards of agent {agent_id} do not come back: failback of environment {agent.environment} is never."
             " Set it to manual or auto first."
         )
+    # With nothing away the next tick would clear the flag, and the event would report an act without effect.
     if not agent.away_shards and not agent.unserved_shards:
         return agent
     told = "asked to take its shards back"

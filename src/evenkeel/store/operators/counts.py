@@ -69,6 +69,7 @@ def read_counts(connection: Connection) -> LoadBalancerCounts:
 
 def _stuck(failed: Mapping[Place, int], pending: Sequence[Any]) -> Iterator[StuckLoadBalancers]:
     waits = {(row.environment, row.group_number): row for row in pending}
+    # None cannot be compared with a number; load balancers without a group come first.
     for place in sorted({*failed, *waits}, key=lambda place: (place[0], -1 if place[1] is None else place[1])):
         row = waits.get(place)
         yield StuckLoadBalancers(

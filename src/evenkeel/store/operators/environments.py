@@ -43,6 +43,7 @@ def _one(connection: Connection, name: str) -> Environment:
 
 def add_environment(connection: Connection, wanted: Environment) -> Environment:
     """Create an environment; an equal one changes nothing. Raises :class:`Conflict` if one of that name differs."""
+    # Every controller adds its configured environments at each start, so an equal one is the usual case.
     stored = _find(connection, wanted.name)
     if stored is not None:
         return _same(stored, wanted)
@@ -113,6 +114,7 @@ def resume_environment(connection: Connection, name: str) -> Environment:
     connection.execute(
         update(_environment)
         .where(_environment.c.name == name)
+        # The time keeps the breaker from opening again at once for the agents that are still silent.
         .values(halted_at=None, halted_reason="", resumed_at=db_now())
     )
     record_act(

@@ -132,6 +132,7 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     agent = _lock(connection, agent_id)
     if agent.alive:
         raise _alive(agent_id)
+    # Also without a request: a shard whose home no longer exists would have to be searched by scanning all shards.
     successor = _any_successor(connection, agent)
     if rebind_to is not None:
         successor = _successor(connection, agent, rebind_to, "rebind_to")
@@ -141,6 +142,7 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     # them
     moved = _move_home(connection, agent, successor.id) if successor is not None else 0
     _free(connection, agent)
+    # Before the row goes, because it holds the count.
     keep_keepalive_count(connection, agent_id)
     # a keepalive may revive the session meanwhile; then this transaction is rolled back
     deleted = connection.execute(

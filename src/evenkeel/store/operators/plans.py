@@ -15,6 +15,7 @@ _inquiry = schema.plan_inquiry
 
 def add_inquiry(connection: Connection, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
     """Store an inquiry without an answer, and delete old inquiries."""
+    # Nothing else removes them: inquiries are rare, and each one cleans up after the former ones.
     connection.execute(delete(_inquiry).where(_inquiry.c.asked_at < db_now() - KEPT_SECONDS))
     connection.execute(
         insert(_inquiry).values(

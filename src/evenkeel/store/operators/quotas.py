@@ -40,6 +40,7 @@ class SqlQuotas:
         kind = Kind(
             "Quota", _quota, (_quota.c.project_id, *_LIMITS), self._build, key="project_id", order=("project_id",)
         )
+        # A row may exist only for its lock, made by a check of default quotas.
         own: ColumnElement[bool] = or_(*(column.is_not(None) for column in _LIMITS))
         return await self._db.read(lambda connection: list_page(connection, kind, query, [own]))
 

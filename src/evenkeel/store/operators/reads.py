@@ -125,6 +125,7 @@ def read_ids(connection: Connection, prefix: str, limit: int) -> Mapping[str, tu
     """Ids that begin with ``prefix``, at most ``limit`` of each kind. One query for each kind."""
     found = {}
     for kind, table in (("loadbalancers", _root), ("agents", _agent), ("shards", _shard)):
+        # Escaped, because % and _ in a prefix would match other ids.
         like = table.c.id.startswith(prefix, autoescape=True)
         found[kind] = tuple(connection.scalars(select(table.c.id).where(like).order_by(table.c.id).limit(limit)))
     return found

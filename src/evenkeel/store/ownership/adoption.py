@@ -62,11 +62,13 @@ def adopt_networks(
     """Reserve the number and the addresses for the shard. Raises :class:`Conflict`, :class:`SessionLost`."""
     place = check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     _check_call(call)
+    # From here on no other transaction can assign a route domain or an address of this group.
     lock_group_of(connection, place.shard_id)
     number = _number_now(connection, place, call.route_domain)
     holder = _check_number(connection, place, number, call.route_domain)
     known = read_known(connection, {each.subnet_id for each in call.addresses})
     addresses = tuple(_adoptable(connection, place, known, call.addresses, ports))
+    # A preview makes the same checks under the same lock, and writes nothing.
     if not call.apply:
         return TakenNetworks(route_domain=call.route_domain, addresses=addresses)
     if number != call.route_domain:
@@ -184,6 +186,7 @@ def _adoptable(
     has = {
         (id_, one.use, one.owner, one.index, one.address) for id_, mine in attached.addresses.items() for one in mine
     }
+    # Extended below by what is adopted, so that one address is never adopted for two purposes.
     taken = _of_others(connection, place.shard_id, {each.subnet.network_id for each in known.values()})
     done: set[tuple[str, WantedAddress]] = set()
     for each in found:
@@ -243,6 +246,7 @@ def _give(
         )
         same_address = and_(_address.c.network_id == network_id, _address.c.address == each.address)
         mine = _address.c.shard_id == place.shard_id
+        # The row for the same purpose and a row with the same address would each violate a unique key.
         connection.execute(delete(_address).where(mine, or_(same_place, same_address)))
         claim = ports.get(each)
         rows.append(
@@ -257,6 +261,7 @@ def _give(
                 "claim_id": None if claim is None else claim.claim_id,
             }
         )
+    # All rows go before any is inserted, because two of them may exchange their addresses.
     insert_all(connection, _address, rows)
     for each in new:
         if (claim := ports.get(each)) is not None:

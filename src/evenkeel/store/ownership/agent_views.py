@@ -88,6 +88,7 @@ def time_of(connection: Connection, agents: Sequence[SeenAgent]) -> float:
 
 @cache  # building a statement costs more than running it
 def _statement(loads: bool) -> Select[Any]:
+    # Two scalar subqueries and no join: each reads one index, and agents without shards still have a row.
     acting = _count_of(_shard.c.acting_agent_id) if loads else literal(0)
     homed = _count_of(_shard.c.home_agent_id) if loads else literal(0)
     counts = (acting.label("acting_shards"), homed.label("home_shards"))

@@ -127,11 +127,13 @@ def reserve(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any
         .where(*_is(shard.environment, shard.group_number), _group.c.capacity != UNLIMITED)
         .with_for_update()
     )
+    # Without a policy no row was locked: such groups are placed on concurrently.
     if text is None:
         return
     known = group_capacity(text)
     if known.score >= FULL_SCORE:  # filled since the decision, by another placement or a report
         raise ConcurrentUpdate
+    # Metrics that cannot be computed from a load balancer change only with the next measurement.
     counted = capacity.COUNTABLE & known.figures.keys()
     wanted = _needs(connection, load_balancer_id, shard.id) if counted else {}
     amounts = {name: amount for name, amount in wanted.items() if name in counted}
@@ -186,6 +188,7 @@ def note_figures(connection: Connection, environment: str, number: int, report: 
     """Store the capacity figures of an agent's report, and delete the reservations of load balancers that the figures
     already include.
     """
+    # The agent has a policy and could not measure: the last figures stay.
     if report.capacity_unknown:
         return
     if report.capacity:
@@ -202,11 +205,13 @@ def _keep(connection: Connection, environment: str, number: int, report: ReportS
     if group is None:
         return
     known = group_capacity(group.capacity)
+    # Reservations are summed anew from their rows below, so that an error of rounding or a lost row cannot last.
     now = GroupCapacity(figures=report.capacity, clocks=known.clocks)
     if known.reserved:
         now = _without_included(connection, now, report, here, float(group.now))
     for text in connection.scalars(select(_reservation.c.amounts).where(*here)):
         now = now.reserving(_amounts.decode(text))
+    # An unchanged group is not written: every agent of the group reports the same devices.
     if known != now:
         _write(connection, environment, number, now)
 
@@ -226,6 +231,7 @@ def _without_included(
     last = known.clocks.get(report.agent_id)
     confirmed_at = _reservation.c.confirmed_at
     if report.sent_at_seconds and (last is None or not last.agrees(clock)):
+        # Too cautious rather than too early: a reservation that counts one report longer only delays placements.
         connection.execute(update(_reservation).where(*here, confirmed_at.is_not(None)).values(confirmed_at=db_now()))
     else:
         since = db_now() - float(report.capacity_measured_seconds_ago + REPORT_SLACK_SECONDS)
@@ -247,6 +253,7 @@ def _note_none(connection: Connection, environment: str, number: int) -> None:
         update(_group)
         .where(
             *_is(environment, number),
+            # While agents are restarted with a new policy, those that have one decide.
             ~exists().where(living, _agent.c.capacity != UNLIMITED),
             or_(_group.c.capacity_score != fullest, _group.c.capacity != UNLIMITED),
         )

@@ -26,6 +26,7 @@ def read_titles_of(connection: Connection, groups: Sequence[tuple[str, int]]) ->
     reported = connection.execute(
         select(_agent.c.environment, _agent.c.group_number, _agent.c.devices)
         .where(in_list(_agent.c.environment, sorted({environment for environment, _ in groups})))
+        # The latest report comes last and wins where agents disagree.
         .order_by(_agent.c.reported_at)
     )
     found: dict[tuple[str, int], dict[str, str]] = {group: {} for group in groups}

@@ -35,6 +35,7 @@ def check_devices(connection: Connection, call: Register) -> None:
     Raises :class:`CallRefused` if another group in use has one of them, or if a device is named twice.
     """
     _check_twice(call)
+    # The endpoints are no network addresses, so equal ones of two groups name different devices.
     if not call.exclusive:
         return
     others = connection.execute(
@@ -59,6 +60,7 @@ def check_devices(connection: Connection, call: Register) -> None:
 def _check_twice(call: Register) -> None:
     seen: dict[str, str] = {}
     for endpoint, identity in sorted(call.identities.items()):
+        # An identity is empty if the device could not be reached; several such are no contradiction.
         if identity and identity in seen:
             raise CallRefused(
                 CONTRADICTION,
@@ -76,6 +78,7 @@ def _in_common(call: Register, endpoints: Iterable[str], identities: Mapping[str
     for endpoint in call.endpoints:
         if normalise_endpoint(endpoint) in theirs:
             return f"endpoints: {endpoint}"
+    # Compared as well, because one device may be reached by several addresses.
     known = {identity for identity in identities.values() if identity}
     for endpoint, identity in sorted(call.identities.items()):
         if identity in known:
@@ -87,6 +90,7 @@ def normalise_endpoint(endpoint: str) -> str:
     """The canonical form of ``host:port``, ``host`` or a URL of either."""
     text = endpoint.strip().lower().rpartition("://")[2].rstrip("/")
     head, colon, port = text.rpartition(":")
+    # The last colon of a bare IPv6 address does not separate a port.
     if not colon or not port.isdigit() or (":" in head and not head.endswith("]")):
         head, port = text, ""
     host = head.strip("[]").rstrip(".")
@@ -121,6 +125,7 @@ def note_identities(connection: Connection, call: Register, group: Any) -> str:
     Records an event for a replaced device.
     """
     known = {} if group is None else _identities.decode(group.identities)
+    # Identities of endpoints that no agent names any more are dropped, so that their devices are free.
     kept = {endpoint: known[endpoint] for endpoint in call.endpoints if endpoint in known}
     for endpoint, identity in sorted(call.identities.items()):
         if not identity:

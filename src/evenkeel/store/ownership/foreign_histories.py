@@ -74,9 +74,11 @@ def note_unknown(connection: Connection, answered: Sequence[AnsweredKeepalive]) 
     new = {id_: agent_id for id_, agent_id in named.items() if id_ not in known}
     if not new:
         return
+    # Counted only when a new id was named, which is rare; keepalives come every second.
     room = UNKNOWN_MAX - (connection.scalar(select(func.count()).where(_other.c.kind == UNKNOWN)) or 0)
     for id_, agent_id in list(new.items())[: max(0, room)]:
         row = {"id": id_, "kind": UNKNOWN, "noted_at": db_now(), "agent_id": agent_id}
+        # Several controllers may see the same id at once; only the one that stores it records the event.
         if insert_if_absent(connection, _other, row):
             record_event(
                 connection,
@@ -120,5 +122,6 @@ def accept(connection: Connection, history_id: str) -> None:
             done=f"history {history_id}, which this database never had, was accepted",
             details=": it is the right database",
         )
+    # A repeated request, whose first answer was lost, finds the history accepted and succeeds.
     elif connection.scalar(select(_other.c.kind).where(here)) != ACCEPTED:
         raise NotFound("Unknown history", history_id)

@@ -74,6 +74,7 @@ def renew_history(connection: Connection, deadline_seconds: float) -> History:
     """Begin a new history because an operator states that commits were lost, however recent the last one is."""
     by = requester()
     reason = f"{by.user or 'an operator'} states that the database was restored or has lost changes"
+    # The id just read is named, so that two operators at once begin one history, not two.
     begin_history(connection, read_history(connection).id, reason, deadline_seconds, spacing_seconds=0.0, by=by)
     return read_history(connection)
 
@@ -115,11 +116,14 @@ def begin_history(
         .where(
             _history.c.number == 1,
             _history.c.id == seen_id,
+            # The condition on the id makes it compare-and-set: of many agents that report the same loss, one begins a
+            # history.
             or_(age >= float(spacing_seconds), age < -float(spacing_seconds)),
         )
         .values(id=str(uuid4()), begun_at=db_now())
     )
     if begun.rowcount == 1:
+        # In the same transaction: a crash in between would make the former id an unknown one, and halt removals.
         keep_former(connection, seen_id)
         connection.execute(
             update(_root)
@@ -164,6 +168,7 @@ def check_all_seen(connection: Connection, asked: Sequence[KeepaliveToCheck]) ->
     One statement if changes were recently confirmed to agents; one more if a confirmed load balancer is gone, and one
     if a shard recently left an agent's assignments.
     """
+    # Also for states of another history, which are not compared below.
     note_unknown(connection, asked)
     told = [each.seen for each in asked if each.seen is not None and _comparable(each)]
     roots = _roots(connection, [seen.confirmed.load_balancer_id for seen in told if seen.confirmed is not None])
@@ -203,16 +208,19 @@ def _check_confirmed_state(
     seen = asked.seen
     if seen is None or not _comparable(asked):
         return ConfirmedStateCheck()
+    # The database has counted fewer keepalives than it confirmed, so commits are missing.
     if asked.keepalives < seen.keepalives:
         return ConfirmedStateCheck(
             f"keepalive {seen.keepalives} was confirmed to it, and the database has {asked.keepalives}"
         )
+    # A shard's row outlives its load balancers, so a missing one was lost.
     if seen.left is not None and seen.left not in shards:
         return ConfirmedStateCheck(f"shard {seen.left} was assigned to it, and is not in the database")
     if seen.confirmed is None:
         return ConfirmedStateCheck()
     outcome = seen.confirmed
     row = roots.get(outcome.load_balancer_id)
+    # A confirmed load balancer may have been deleted since; only its shard gets a complete pass.
     if row is None:
         return ConfirmedStateCheck(
             unknown_in=seen.confirmed_in if _owns(asked.agent_id, seen.confirmed_in, shards) else None

@@ -52,16 +52,19 @@ def restore_shards(
     if agent is None:
         raise session_lost(agent_id)
     age = connection.scalar(select(db_now() - _history.c.begun_at).where(_history.c.number == 1))
+    # A negative age is that of a history begun before the database's clock was set back.
     if age is None or not -RESTORING_SECONDS < age < RESTORING_SECONDS:
         return False
     may_make = RESTORED_TOTAL_MAX - _came_since(connection, agent_id)
     made: dict[ShardId, ProjectId] = {}
+    # Sorted, because rows of one table are inserted in one order by all: two agents may name the same projects.
     for lost in sorted(served[:RESTORED_MAX], key=lambda each: each.project_id):
         if len(made) < may_make and lost.project_id != COMMON_PROJECT and plausible(lost.epoch):
             made |= _restore(connection, agent_id, agent, lost)
     if not made:
         return True
     mark_assignments_changed(connection, [agent_id])  # from here on, its other calls wait for this one
+    # Counted again under the lock of the agent's row: concurrent calls have each counted without the others' shards.
     if _came_since(connection, agent_id) > RESTORED_TOTAL_MAX:
         raise ConcurrentUpdate
     _record(connection, agent_id, agent, made)

@@ -19,6 +19,7 @@ DUE_MAX = 1_000
 def due_of(connection: Connection, shard_id: ShardId, limit: int) -> list[LoadBalancerId]:
     """Due networks of a common shard, in random order. One query."""
     statement = select(_common.c.network_id).where(_common.c.shard_id == shard_id, _due)
+    # Random, because networks that fail permanently would otherwise fill the limit and hide all others.
     return [LoadBalancerId(id_) for id_ in connection.scalars(statement.order_by(func.random()).limit(limit))]
 
 

@@ -45,6 +45,7 @@ def read_certificate_reader(
 
 def _sealing_key(connection: Connection, agent_id: AgentId, session_id: SessionId) -> bytes:
     """Public key with which this session was registered."""
+    # The key of a former session must not be used: its process is gone, or no longer the owner.
     statement = select(_agent.c.sealing_key).where(_agent.c.id == agent_id, _agent.c.sealing_session_id == session_id)
     return bytes.fromhex(connection.scalar(statement) or "")
 
@@ -54,6 +55,7 @@ def _read_references(connection: Connection, shard_id: ShardId, load_balancer_id
         select(_use.c.load_balancer_id, _certificate.c.reference, _certificate.c.kind, _certificate.c.project_id)
         .join(_certificate, _certificate.c.id == _use.c.certificate_id)
         .join(_root, _root.c.id == _use.c.load_balancer_id)
+        # The condition on the shard is the authorisation: an agent may name any load balancer in its call.
         .where(in_list(_use.c.load_balancer_id, load_balancer_ids), _root.c.shard_id == shard_id)
     )
     return {

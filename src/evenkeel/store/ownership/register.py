@@ -51,6 +51,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
     """Open the session, or renew it if it is the live one. Raises :class:`CallRefused`."""
     _check_sealing_key(call)
     _check_environment(connection, call)
+    # These checks come after the environment's row was written, which serializes registrations.
     group = _check_group(connection, call)
     check_devices(connection, call)
     claims = _claims(connection, call)
@@ -60,6 +61,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
         return _renew(connection, call, ttl_seconds)
     _check_moved(connection, call, mine)
     _replace_predecessor(connection, call, claims)
+    # Shards are locked before agents: see the order of locks in sql.py.
     _free_former_shards(connection, call.agent_id)
     started = _start_session(connection, call, ttl_seconds, known=mine is not None)
     _make_common_shard(connection, call)
@@ -89,6 +91,8 @@ def _check_sealing_key(call: Register) -> None:
 def _check_environment(connection: Connection, call: Register) -> None:
     environment = schema.environment
     here = environment.c.name == call.environment
+    # A write, not only a lock: on a Galera cluster two registrations at two nodes conflict only in rows that both
+    # write.
     connection.execute(update(environment).where(here).values(registrations=environment.c.registrations + 1))
     driver = connection.scalar(select(environment.c.device_driver).where(here))
     if driver is None:
@@ -116,6 +120,7 @@ def _check_group(connection: Connection, call: Register) -> Any:
     if group.ha_type == call.ha_type.value and same_endpoints and same_layout:
         return group
     _end_silent_sessions(connection, call)
+    # The last agent of a group may return with other devices: no live agent contradicts it.
     if not _has_other_live_agent(connection, call):
         return group
     if group.ha_type != call.ha_type.value:
@@ -213,7 +218,9 @@ def _replace_predecessor(connection: Connection, call: Register, claims: list[An
                 f" which {shards} shards are bound to, and this process says {call.agent_id};"
                 " start it with the former agent id, or delete that agent",
             )
+        # The former agent's process may still run and come back.
         keep_keepalive_count(connection, row.id)
+        # Checked again in the statement: its keepalive may have arrived since the row was read.
         removed = connection.execute(_agent.delete().where(_agent.c.id == row.id, not_(live())))
         if removed.rowcount == 0:
             raise _duplicate_of(call)
@@ -281,6 +288,7 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
         return connection.execute(select(*CONFIRMED).where(_agent.c.id == call.agent_id)).one()
     statement = (
         update(_agent)
+        # Compare-and-set: of two processes that register at once, only one finds the session ended.
         .where(_agent.c.id == call.agent_id, not_(live()))
         .values(assignments_revision=_agent.c.assignments_revision + 1, **values)
     )
@@ -301,6 +309,7 @@ def _make_common_shard(connection: Connection, call: Register) -> None:
         "epoch": 1,
         "created_at": db_now(),
     }
+    # Each agent of the group tries; the first one to register becomes the common shard's home.
     insert_if_absent(connection, _shard, row)
 
 
@@ -322,5 +331,6 @@ def _store_group(connection: Connection, call: Register, group: Any) -> None:
         .where(_group.c.environment == call.environment, _group.c.number == call.group_number)
         .values(**values)
     )
+    # Ports of load balancers in the group are bound to the former host at the network service.
     if layout_of(group.network_layout).binding_host != call.network_layout.binding_host:
         bind_group(connection, call.environment, call.group_number)

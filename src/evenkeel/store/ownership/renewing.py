@@ -94,6 +94,7 @@ def renew(
     newest: dict[tuple[str, str], ArrivedKeepalive] = {}
     for each in arrived:
         key = (each.call.agent_id, each.call.session_id)
+        # The newest one has the highest confirmed number, with which the database is compared.
         if key not in newest or seen_keepalives(each.call.seen) >= seen_keepalives(newest[key].call.seen):
             newest[key] = each
     rows = _renewed_rows(
@@ -108,6 +109,7 @@ def _renewed_rows(
     connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float, skips_locked: bool
 ) -> dict[tuple[str, str], Any]:
     calls = [each.call for each in arrived]
+    # One array for each column, so that the text of the statement is the same for any number of agents.
     if skips_locked and connection.dialect.name == "postgresql":
         parameters = {
             "b_ids": [call.agent_id for call in calls],
@@ -205,6 +207,8 @@ _free = _agent.alias("free_agent")
 _renewable = (
     select(_free.c.id, _free.c.session_id, _given.c.seen, _given.c.reported, _given.c.waited)
     .join_from(_given, _free, and_(_free.c.id == _given.c.id, _free.c.session_id == _given.c.session_id))
+    # Skipped rows get no answer in this round; their keepalives are renewed one by one, so that a lock delays only its
+    # own agent.
     .with_for_update(of=_free, skip_locked=True)
     .subquery("renewable")
 )

@@ -92,6 +92,7 @@ def read_services(
     else:
         found = _those_of(connection, shard_id, load_balancer_ids)
         missing = tuple(sorted(set(load_balancer_ids) - found))
+        # In order of ids, as the whole shard's: the agent continues after the last one of a page.
         ids = sorted(id_ for id_ in found if id_ > after_id)
     return _page(connection, place, ids, size, missing, unattachable)
 
@@ -157,6 +158,7 @@ def _page(
     A load balancer deleted since its id was read is left out.
     """
     shown = ids[:size]
+    # Halved until few members are left; a single load balancer is sent however large it is.
     while len(shown) > 1 and _crowded(connection, shown):
         shown = shown[: len(shown) // 2]
     trees = load_trees(connection, shown)
@@ -164,6 +166,7 @@ def _page(
     services = {LoadBalancerId(id_): definition_of(tree, certificates.get(id_, ())) for id_, tree in trees.items()}
     lacks = _Lacks({}, Needs(), frozenset())
     if place.layout.adjacent:
+        # A deleted one needs no networks: they may be gone, and its removal must not wait for them.
         used = {id_: trees[id_] for id_, service in services.items() if not service.deleted}
         lacks = _add_networks(connection, place, services, used, unattachable)
     page = ServiceDefinitions(services=tuple(services.values()), missing=missing, more=len(ids) > len(shown))
@@ -213,6 +216,7 @@ def _add_networks(
             # the reason of the network service is more precise than "unknown subnet"
             reason = unattachable.get(id_) if unknown[id_] else None
             services[id_] = rejected_definition(services[id_], reason or str(error))
+        # The common shard's owner has to apply the network first; it is notified through "awaited".
         except NotReady as error:
             services[id_] = rejected_definition(services[id_], str(error), waiting=True)
             awaited |= attached.common.keys()
@@ -221,6 +225,7 @@ def _add_networks(
                 services[id_] = rejected_definition(services[id_], unattachable[id_])
             else:
                 unallocated[id_] = each
+                # Left out of this page: the caller allocates in a write transaction, and reads the page again.
                 del services[id_]
     return _Lacks(unallocated, needs, frozenset(awaited))
 
@@ -257,6 +262,7 @@ _REFERRED = (
     )
     .join(_certificate, _certificate.c.id == _use.c.certificate_id)
     .where(in_bound_list(_use.c.load_balancer_id, "wanted"))
+    # A listener and a pool of one load balancer may refer to the same certificate.
     .distinct()
 )
 

@@ -39,6 +39,7 @@ def session_of(connection: Connection, agent_id: AgentId) -> str | None:
 def record_state(connection: Connection, call: ReportState) -> None:
     """Store an agent's state report. Raises :class:`SessionLost`."""
     offered = call.enhanced_services
+    # None, not 0: an agent that reports no devices has not seen them unreachable.
     reachable = sum(device.reachable for device in call.devices) if call.devices else None
     statement = (
         update(_agent)
@@ -57,6 +58,7 @@ def record_state(connection: Connection, call: ReportState) -> None:
             queue_depth=call.queue_depth,
             capacity_score=call.capacity_score,
             **({} if call.capacity_unknown else {"capacity": json_text(call.capacity)}),
+            # Sent only when it changed; a report without it must not erase it.
             **({} if offered is None else {"enhanced_services": json_text(offered)}),
         )
     )
@@ -77,6 +79,7 @@ def end_session(connection: Connection, agent_id: AgentId, session_id: SessionId
     ).first()
     if agent is None:
         return
+    # Shards before the agent's row, in the order of locks; if the session was replaced meanwhile, this is rolled back.
     connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent_id).values(**FREED))
     ended = connection.execute(
         update(_agent)

@@ -54,12 +54,14 @@ def shard_in(row: Any) -> ShardWithCapacity | None:
     """Convert a row of :func:`shards_with_capacity`; None if it contains no shard."""
     if row.id is None:
         return None
+    # No agent acts for the shard now; the load balancer joins it all the same, and waits there.
     if row.host is None:
         return ShardWithCapacity(shard_id=row.id)
     return ShardWithCapacity(shard_id=row.id, owner=owner_of(row, row.host), term=_term_of(row))
 
 
 def _term_of(row: Any) -> OwnershipTerm | None:
+    # A definition on adjacent devices needs networks, which only a fetch adds.
     if not row.session_id or not row.history or layout_of(row.network_layout).adjacent:
         return None
     return OwnershipTerm(session_id=row.session_id, epoch=row.epoch, history=row.history)

@@ -59,11 +59,13 @@ def read_assignments(
         select(_shard.c.id, _shard.c.project_id, _shard.c.epoch, _shard.c.handover_to)
         .where(_shard.c.acting_agent_id == agent_id, _shard.c.id > page.after_id)
         .order_by(_shard.c.id)
+        # One more than requested shows whether another page follows.
         .limit(None if page.limit is None else page.limit + 1)
     ).all()
     shards, more = found[: page.limit], page.limit is not None and len(found) > page.limit
     mine = _shard.c.acting_agent_id == agent_id
     if shards and (page.after_id or more):
+        # The work of this page's shards only: otherwise shards of other pages would use up the limit.
         mine = and_(mine, _shard.c.id > page.after_id, _shard.c.id <= shards[-1].id)
     work = _work(connection, mine, work_limit) if shards else {}
     for row in shards:
@@ -136,6 +138,7 @@ def release(
         if not connection.scalar(select(is_of(agent_id, session_id))):
             raise session_lost(agent_id)
         return None
+    # Both agents are locked before the receiver's session is checked by the next statement.
     hosts = hosts_locked(connection, [agent_id, shard.handover_to])
     handed_over = _hand_over(connection, shard)
     if not handed_over:
@@ -157,6 +160,7 @@ def _hand_over(connection: Connection, shard: Any) -> bool:
         return False
     passed = connection.execute(
         update(_shard)
+        # Without an eligible receiver the shard is freed instead, and the scheduler assigns it.
         .where(_shard.c.id == shard.id, _shard.c.epoch == shard.epoch, _shard.c.handover_to.in_(eligible_ids()))
         .values(acting_agent_id=shard.handover_to, epoch=_shard.c.epoch + 1, handover_to=None, handover_at=None)
     )
@@ -172,6 +176,7 @@ def raise_epoch(
     shard = lock_owned_shard(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:
         return False
+    # The step is limited: an agent that invents a guard's epoch cannot use up the shard's epochs.
     new_epoch = next_epoch(epoch, seen_epoch)
     if not plausible(new_epoch):
         record_used_up(connection, [shard])

@@ -50,6 +50,7 @@ def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     return and_(
         agent.c.session_id.is_not(None),
         agent.c.session_expires_at > db_now(),
+        # An expiry far ahead was stored before the clock was set back; such a session would otherwise never expire.
         agent.c.session_expires_at <= db_now() + SESSIONS_AHEAD_MAX * agent.c.session_ttl_seconds,
     )
 
@@ -114,6 +115,7 @@ def handover_overdue() -> ColumnElement[bool]:
     """
     asked_at = schema.shard.c.handover_at
     patience = HANDOVER_PATIENCE_SECONDS
+    # The second term is for a clock that was set back.
     long_ago = or_(asked_at < db_now() - patience, asked_at > db_now() + patience)
     return func.coalesce(and_(schema.shard.c.handover_to.is_not(None), long_ago), false())
 
@@ -125,6 +127,7 @@ def hosts_locked(connection: Connection, agent_ids: Iterable[AgentId | None]) ->
     """
     ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
     agent = schema.agent
+    # In order of ids: two transactions that lock the same agents do not wait for each other in a circle.
     statement = select(agent.c.id, agent.c.host).where(in_list(agent.c.id, ids)).order_by(agent.c.id).with_for_update()
     return {row.id: row.host for row in connection.execute(statement)}
 

@@ -59,6 +59,7 @@ class SqlOwnership:
         if state is None:
             agent_id, session_id = arrived.call.agent_id, arrived.call.session_id
             known = await self._db.query(lambda connection: sessions.session_of(connection, agent_id))
+            # An agent that still has this session need not give it up: its next keepalive revives the session.
             raise sessions.ended_meanwhile(agent_id) if known == session_id else sessions.session_lost(agent_id)
         return state
 
@@ -91,6 +92,7 @@ class SqlOwnership:
         """
         states = [each.state for each in opened]
         at = next((at for at, each in enumerate(opened) if each.lost), None)
+        # Only an optimisation within this process; among processes the update of the history's row decides.
         if at is None or self._beginning:
             return states
         self._beginning = True
@@ -118,6 +120,7 @@ class SqlOwnership:
     ) -> Assignments:
         looked_at = not served or await self._restored(agent_id, session_id, served)
         page = shards.ShardPage(after_id=after_id, limit=limit)
+        # After the restoring transaction, so that the page contains the restored shards.
         found = await self._db.read(
             lambda connection: shards.read_assignments(connection, agent_id, session_id, work_limit, page)
         )
@@ -163,6 +166,7 @@ class SqlOwnership:
             wanted = {id_: subnets for id_, subnets in found.unallocated.items() if id_ not in ports}
             lacks = await self._db.write(partial(allocate, place=found.place, wanted=wanted))
             ports |= lacks.ports
+            # Whatever could not be allocated gets a reason and is not tried again here, so the loop ends.
             problems |= dict.fromkeys(wanted.keys() - lacks.ports.keys(), NOT_ALLOCATED) | lacks.problems
         lacking = {id_: each for id_, each in ports.items() if id_ in found.unallocated}
         awaited: tuple[Change, ...] = ()

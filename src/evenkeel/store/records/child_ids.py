@@ -65,6 +65,7 @@ def _ids(kind: Kind, parent: Column[Any]) -> ColumnElement[str]:
     table = parent.table
     order: list[ColumnElement[Any]] = [table.c.created_at, table.c.id]
     if table is schema.health_monitor:
+        # Deleted monitors first, so that the live one is the last of the list.
         order.insert(0, table.c.deleted.desc())
     if table is schema.l7policy:
         order.insert(0, table.c.position)

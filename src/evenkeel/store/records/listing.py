@@ -63,12 +63,14 @@ def list_page(
     order = [part for key in keys for part in _order(key, reverse=query.page_reverse)]
     statement = select(*whole_columns(kind)).where(*wanted).order_by(*order)
     if query.limit is not None:
+        # One more row shows whether there is another page, without a count.
         statement = statement.limit(query.limit + 1)
     rows = connection.execute(statement).fetchall()
     more = query.limit is not None and len(rows) > query.limit
     rows = rows[: query.limit] if more else rows
     marked = query.marker is not None
     if query.page_reverse:
+        # Read backwards from the marker; clients get every page in the requested order.
         return Page(items=tuple([build(kind, row) for row in rows[::-1]]), before=more, after=marked)
     return Page(items=tuple([build(kind, row) for row in rows]), before=marked, after=more)
 
@@ -119,6 +121,7 @@ def _one_of(column: Column[Any], values: Sequence[Any]) -> ColumnElement[bool]:
     given = list(dict.fromkeys(_converted(column, value) for value in values if value is not None))
     conditions: list[ColumnElement[bool]] = []
     if column.name in _MOMENTS:
+        # Clients filter by the times that they were shown, which have no fractions.
         conditions += [and_(column >= second, column < second + 1) for second in given]
     elif len(given) == 1:
         conditions.append(column == literal(given[0], column.type))
@@ -126,6 +129,7 @@ def _one_of(column: Column[Any], values: Sequence[Any]) -> ColumnElement[bool]:
         conditions.append(column.in_(given))
     if len(values) > 0 and None in values:
         conditions.append(column.is_(None))
+    # Without values nothing matches; an empty OR would match everything.
     return or_(false(), *conditions)
 
 
@@ -192,6 +196,7 @@ def sort_keys(kind: Kind, sort: Sequence[tuple[str, bool]]) -> list[SortKey]:
 def _order(key: SortKey, *, reverse: bool) -> list[ColumnElement[Any]]:
     parts: list[ColumnElement[Any]] = [key.column]
     if key.column.nullable:
+        # Databases differ in where they put NULL; this expression puts it last on all of them.
         parts.insert(0, key.column.is_(None))
     if key.descending != reverse:
         return [part.desc() for part in parts]

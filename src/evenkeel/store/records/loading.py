@@ -50,6 +50,7 @@ def load_trees(
     """
     if not load_balancer_ids:
         return {}
+    # Without repetitions, but in the caller's order.
     wanted = list(dict.fromkeys(load_balancer_ids))
     roots = {row[0]: row for row in connection.execute(_ROOTS, {"wanted": wanted})}
     below = {id_: _Below([], [], [], [], {}, []) for id_ in roots}
@@ -101,6 +102,7 @@ def _add_policies(
     for row in connection.execute(_policies_with_rules(brief), {"wanted": load_balancer_ids}):
         policy, rule = row[:_POLICY_COLUMNS], row[_POLICY_COLUMNS:]
         into = below[row.load_balancer_id]
+        # A policy's columns are repeated in each row of its rules.
         into.policy_rows[policy[0]] = policy
         if rule[0] is not None:
             into.rules.append(l7rule_of(rule))

@@ -118,6 +118,7 @@ def _builder(cls: type[T]) -> Callable[..., T]:
         values[provisioning] = _PROVISIONING[values[provisioning]]
         values[operating] = _OPERATING[values[operating]]
         for at, decode in lists:  # most are empty
+            # A comparison is much cheaper than a call of the decoder, and lists read thousands of rows.
             values[at] = () if (text := values[at]) == "[]" else decode(text)
         for at, decode in others:
             if (text := values[at]) is not None:
@@ -324,6 +325,7 @@ def network_row(network: DeclaredNetwork) -> dict[str, Any]:
     return values | {
         "network_type": network.network_type.value,
         "vteps": msgspec.json.encode(network.vteps).decode(),
+        # Only declared networks must have different segments; those of the network service get a value of their own.
         "segment_key": network.id if network.from_service else "/".join(segment),
     }
 

@@ -81,6 +81,7 @@ class SharedCount(Generic[T]):
             if row is None:
                 return await self._count_again(known=False)
             if (found := self._counted(row)) is None:
+                # Another version's format cannot be used, and counting again replaces it.
                 return await self._count_again(known=True)
             if 0.0 <= row.age_seconds < row.kept_seconds:
                 return found
@@ -105,6 +106,7 @@ class SharedCount(Generic[T]):
     async def _count_again(self, *, known: bool) -> Counted[T]:
         """Count and store the result. ``known``: whether there is a row."""
         began = time.monotonic()
+        # In a read transaction, without the claim's lock: counting may take long.
         found = await self._db.read(self._count)
         kept = self._kept(found)
         if kept:
@@ -145,6 +147,7 @@ def _is_count_claimed() -> ColumnElement[bool]:
 def _claim(connection: Connection, name: str, counted_at: float) -> bool:
     claimed = (
         update(_table)
+        # The time of the count is the version: a result that was renewed meanwhile is not counted again.
         .where(_table.c.name == name, _table.c.counted_at == counted_at, ~_is_count_claimed())
         .values(claimed_until=db_now() + CLAIM_SECONDS)
     )

@@ -69,6 +69,7 @@ def rare_tags(connection: Connection, wanted: TagFilter) -> list[ColumnElement[b
     if not groups:
         return []
     having = [select(_tag.c.load_balancer_id).where(in_list(_tag.c.tag, map(storable, group))) for group in groups]
+    # The limit ends the count where a tag no longer counts as rare.
     looks = [select(func.count()).select_from(each.limit(FEW + 1).subquery()).scalar_subquery() for each in having]
     counts = connection.execute(select(*looks)).one()
     count, rarest = min(zip(counts, having, strict=True), key=lambda pair: pair[0])
@@ -92,6 +93,7 @@ def _has(column: Column[Any], tag: str) -> ColumnElement[bool]:
         encoded = msgspec.json.encode(tag).decode()
     except UnicodeEncodeError as error:
         raise Invalid(f"{column.name}: a text holds half a character") from error
+    # With the character before it: a tag that ends like another one must not match.
     return or_(*(_Position(column, bindparam(None, f"{before}{encoded}", type_=Text())) > 0 for before in "[,"))
 
 

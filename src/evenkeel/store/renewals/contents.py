@@ -71,6 +71,7 @@ def note_content(
 ) -> tuple[Change, ...]:
     """Store the content; returns the changes of load balancers."""
     known = connection.scalar(select(_certificate.c.announced_sha256).where(_certificate.c.id == due.id))
+    # Load balancers come before certificates in the order of locks, so this has to be decided before the row is locked.
     ids = [] if known in (None, found.sha256) else _lock_users(connection, due.id)
     columns = _certificate.c.announced_sha256, _certificate.c.problem
     row = connection.execute(select(*columns).where(_certificate.c.id == due.id).with_for_update()).first()

@@ -45,6 +45,7 @@ def warn(connection: Connection, rows: Sequence[Any]) -> int:
     """Record the events that no other controller recorded meanwhile; returns how many."""
     events = []
     for row in sorted(rows, key=lambda row: str(row.id)):
+        # After an outage several stages may have passed; one event for the latest suffices.
         days = min(expiry_stages(row.not_after, row.now))
         told = _certificate.c.expiry_told_days
         unchanged = (_certificate.c.id == row.id, _certificate.c.not_after == row.not_after)

@@ -130,7 +130,9 @@ def record_applied(connection: Connection, sent: Sequence[ReportApplied]) -> lis
     number.
     """
     answers, taken = _received(connection, sent)
+    # An agent may report one load balancer twice; the newest outcome counts, whatever the order.
     outcomes = [_Outcome(each, one) for each in taken.values() for one in newest_outcomes(each.report.outcomes)]
+    # In order of ids, over all reports of the round: so do all transactions that lock load balancers.
     for batch in batches(sorted(outcomes, key=lambda each: each.applied.load_balancer_id)):
         _record_batch(connection, batch)
     repaired = [row for each in taken.values() if each.report.repaired for row in _repaired_events(connection, each)]
@@ -169,12 +171,14 @@ def _is_owners(report: ReportApplied, shard: Any) -> bool:
 def _record_batch(connection: Connection, batch: Sequence[_Outcome]) -> None:
     by_key = {(each.taken.report.shard_id, each.applied.load_balancer_id): each for each in batch}
     ids = {"b_ids": sorted({id_ for _, id_ in by_key}), "b_shards": sorted({shard_id for shard_id, _ in by_key})}
+    # The query takes ids and shards as two lists; pairs that no report named are sorted out here.
     rows = [row for row in connection.execute(_REPORTED, ids) if (row.shard_id, row.id) in by_key]
     changes: list[tuple[StatusChange, _Taken]] = []
     for row in rows:
         taken, outcome = by_key[row.shard_id, row.id]
         taken.known.add(row.id)
         was = state_of(row)
+        # A definition requested in a former history may differ from this database without any loss.
         if taken.shard.history and taken.report.history == taken.shard.history:
             taken.lost += _contradictions(was, outcome)
         change = apply_report(was, outcome, carries_traffic=taken.report.carries_traffic)
@@ -226,6 +230,7 @@ def _shards() -> Select[Any]:
         )
         .where(in_bound_list(_shard.c.id, "b_ids"))
         .order_by(_shard.c.id)
+        # A share lock is enough: reports of one shard may overlap, but a takeover, which changes the row, may not.
         .with_for_update(read=True)
     )
 
@@ -357,8 +362,10 @@ def write_status_changes(
     ]
     failed = [{"id": each.was.id} for each in kept if each.failed]
     removed = [each.was.id for each in changes if each.removed]
+    # Before the rows go: from then on only this record distinguishes a removed load balancer from a lost one.
     note_removed(connection, removed)
     free_vips(connection, [each.was.id for each in changes if each.vip_left])
+    # One query that saves up to eighteen statements: most reports confirm a change of few children.
     unconfirmed = _unconfirmed_children(connection, [each.was.id for each in kept])
     roots = (
         Run(_REMOVE, [{"id": id_} for id_ in removed]),
@@ -475,6 +482,7 @@ def _confirm_children(table: Table, carries_traffic: bool, given: Given) -> Upda
         update(table)
         .where(
             table.c.load_balancer_id == given("id"),
+            # A child that was changed after the applied revision stays pending.
             table.c.revision <= given("revision"),
             table.c.deleted == false(),
             table.c.provisioning_status != ACTIVE,

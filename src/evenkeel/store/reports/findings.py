@@ -96,6 +96,7 @@ def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck
         titles = read_device_titles(connection, group.environment, group.group_number)
         events += _renewed_events(group, [titles.get(name, name) for name in report.renewed])
     if report.renewed or report.renewed_before:
+        # Every agent caches what its shards have on the devices, so a renewed device concerns them all.
         looks += _all_agents(connection, group)
     record_events(connection, events)
     return tuple(looks)
@@ -149,6 +150,7 @@ def _requested_rechecks(rows: Iterable[Any], *, complete: set[str]) -> list[Rech
                 host=some[0].host,
             ),
             load_balancer_ids=tuple(row.id for row in some),
+            # An absent or incomplete load balancer hints at more that is missing, so the whole partition is compared.
             complete=any(row.id in complete for row in some),
         )
         for shard_id, some in by_shard.items()
@@ -156,6 +158,7 @@ def _requested_rechecks(rows: Iterable[Any], *, complete: set[str]) -> list[Rech
 
 
 def _show_absent(connection: Connection, group: Any, rows: Sequence[Any]) -> list[EventRow]:
+    # Lasting absences are reported again and again; only the first report is an event.
     ids = [row.id for row in rows if row.operating_reason != ABSENT_REASON]
     if not ids:
         return []
@@ -170,6 +173,7 @@ def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
         return []
     connection.execute(
         update(_root)
+        # Checked again in the statement: a newer observation may have set another status meanwhile.
         .where(in_list(_root.c.id, [row.id for row in rows]), _root.c.operating_reason == ABSENT_REASON)
         .ordered_values(
             (_root.c.updated_at, changed_at(_root, OperatingStatus.OFFLINE.value)),

@@ -91,6 +91,7 @@ def lock_observed_group(connection: Connection, report: ReportStatus) -> Any:
     if not (report.session_id and 0 < report.number <= NUMBER_MAX):
         return connection.execute(_observed_by(report).with_for_update(read=True)).first()
     group = _newest_of_group(connection, report)
+    # The observer is still the owner, so only the number can have been the obstacle.
     if group is None and observed_group(connection, report) is not None:
         raise CallRefused(OVERTAKEN, f"report {report.number} comes after a newer one of its session")
     return group
@@ -101,6 +102,7 @@ def _newest_of_group(connection: Connection, report: ReportStatus) -> Any:
 
     A report takes several transactions, so a report with the newest number is the same one.
     """
+    # Each session counts from its own process's numbers, so numbers of two sessions are not compared.
     of_another = func.coalesce(_shard.c.observed_session_id, "") != report.session_id
     statement = (
         update(_shard)
@@ -130,6 +132,7 @@ def _is_observer(report: ReportStatus) -> ColumnElement[bool]:
 
 def _status_rows(statuses: Sequence[ObservedStatus], kind: str) -> list[dict[str, str]]:
     """The last status of each object, by id."""
+    # Sorted by id below, which is the order in which all transactions write these rows.
     latest = {each.id: each for each in statuses if each.kind == kind}
     if kind != "loadbalancer":
         return [{"b_id": id_, "b_status": latest[id_].status.value} for id_ in sorted(latest)]

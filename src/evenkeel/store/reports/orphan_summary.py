@@ -67,6 +67,7 @@ def _first(connection: Connection, groups: Iterable[Any], grace_seconds: float) 
     ages = [
         min(group.seconds, grace_seconds if history_seconds is None else history_seconds)
         for place, group in found.items()
+        # The same rule by which the sweeper leaves a group with more orphans than tenants alone.
         if group.orphans <= counts.get(place, 0)
     ]
     return max(0.0, grace_seconds - max(ages)) if ages else None

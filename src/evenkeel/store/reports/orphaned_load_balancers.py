@@ -64,6 +64,7 @@ def judge(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, l
         for row in connection.execute(select(_root.c.id, _root.c.shard_id).where(in_list(_root.c.id, found)))
     }
     deleted = set(connection.scalars(select(_removed.c.id).where(in_list(_removed.c.id, found))))
+    # It belongs to another shard now, whose devices serve it: here it is a remainder.
     elsewhere = {one for one, shard_id in known.items() if shard_id not in (None, call.shard_id)}
     let_go = [one for one in found if one in elsewhere or (one in deleted and one not in known)]
     unknown = [one for one in found if one not in known and one not in deleted]
@@ -102,6 +103,7 @@ class _Orphans:
             )
         ).all()
         before = {row.load_balancer_id: float(row.found_at) for row in rows}
+        # A partition that waited as a whole has waited for all of its objects.
         first = before.get(WHOLE_PARTITION, self._now)
         self._known = before.keys() & set(ids)
         # the clock may have been set back since
@@ -120,8 +122,11 @@ class _Orphans:
 
     def take_due(self, limit: int) -> list[LoadBalancerId]:
         """Load balancers to remove now: all whose removal was decided before, and the first ``limit`` that are due."""
+        # Without a limit: the removal was decided before, by an operator or by an earlier answer that may have been
+        # lost.
         asked = [one for one in self._ids if one in self._removal]
         due = [one for one, at in self._remove_at.items() if at is not None and at <= self._now and one not in asked]
+        # The longest known first, and then by id, so that each pass removes the same ones until they are gone.
         due.sort(key=lambda one: (self._found_at[one], one))
         self._more = len(due) > limit
         self._going = [*asked, *due[:limit]]
@@ -182,6 +187,7 @@ class _Orphans:
             return None
         if self._more:
             return PAUSE_SECONDS
+        # At the latest before an orphan that was not reported again would be forgotten.
         return min([AGAIN_SECONDS_MAX, *(seconds + 0.01 for seconds in kept.values() if seconds is not None)])
 
 

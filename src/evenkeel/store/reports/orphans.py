@@ -38,6 +38,7 @@ def note_tenants(connection: Connection, report: ReportStatus) -> None:
         return
     here = (_orphan.c.environment == group.environment, _orphan.c.group_number == group.group_number)
     connection.execute(delete(_orphan).where(*here, _orphan.c.seen_at < db_now() - SEEN_SECONDS))
+    # Names of partitions come from devices, so their number has to be limited.
     count = connection.scalar(select(func.count()).select_from(_orphan).where(*here)) or 0
     for batch in batches(sorted(set(report.tenants))):
         known = set(

@@ -51,6 +51,7 @@ class SqlReports:
         """Act on a recorded report, and return its receipt."""
         for seconds in recorded.seconds_to_active:
             TIME_TO_ACTIVE.observe(seconds)
+        # In a transaction of its own: it locks load balancers of all shards, and may take long.
         if recorded.lost:
             await self._histories.begin(report.history, report.agent_id, recorded.lost)
         if recorded.leaves_networks:  # not in the same transaction: only a later one is sure to see new load balancers

@@ -32,6 +32,7 @@ _INDICATOR = select(
     exists().where(_shard.c.acting_agent_id.is_(None)).label("unserved"),
     exists().where(_shard.c.handover_to.is_not(None)).label("in_handover"),
     exists().where(_root.c.shard_id.is_(None), _root.c.deleted == false()).label("unplaced"),
+    # For the failure detector only; it is not among the marks, because a single lost keepalive would change them.
     _number(_LIVE & LATE),
     func.count(_agent.c.id),
     _number(_LIVE),

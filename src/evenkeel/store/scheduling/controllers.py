@@ -20,6 +20,7 @@ def note_controller(connection: Connection, seen: SeenController) -> None:
     if not changed.rowcount:
         # one that was killed, and started again
         former = (_controller.c.host == seen.host, _controller.c.url == seen.url)
+        # Its id was that of the killed process, so its row would be shown as silent beside the new one.
         connection.execute(delete(_controller).where(*former))
         known = {"id": seen.id, "host": seen.host, "url": seen.url, "version": seen.version, "started_at": db_now()}
         insert_if_absent(connection, _controller, {**known, **values})

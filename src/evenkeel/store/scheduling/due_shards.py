@@ -56,6 +56,7 @@ def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
     if homes:
         known = select(_agent.c.id)
         terms.append(and_(free, in_bound_list(home, "b_returning"), home != acting))
+        # A deleted agent is in no list of ids, so its shards are found only by what they lack.
         terms.append(and_(unserved, home.not_in(known)))
         terms.append(or_(acting.not_in(known), handover_to.not_in(known)))
     return or_(*terms)

@@ -35,6 +35,7 @@ def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[t
         .where(
             _orphan.c.found_at < db_now() - grace_seconds,
             _orphan.c.seen_at > db_now() - SEEN_SECONDS,
+            # After lost commits the agents need time to restore shards that only look like orphans.
             func.coalesce(begun_at, 0.0) < db_now() - grace_seconds,
             ~is_halted(),
         )
@@ -95,6 +96,7 @@ def serve(connection: Connection, environment: str, group_number: int, project_i
         _orphan.c.group_number == group_number,
         _orphan.c.project_id == project_id,
     )
+    # Read before the row goes: the objects in the partition have waited since then.
     found_at = connection.scalar(select(_orphan.c.found_at).where(*this))
     connection.execute(delete(_orphan).where(*this))
     if made:

@@ -28,6 +28,7 @@ def note_certificates(connection: Connection, seen: Sequence[OwnCertificate]) ->
         told = row.told_days if row.ends_at == one.ends_at else None  # stages start again after a renewal
         due = one.due(row.now)
         stage = due if due is not None and (told is None or told > due) else told
+        # Compare-and-set: all controllers check the same certificates, and one of them records the event.
         unchanged = (same, _own.c.ends_at == row.ends_at, _own.c.told_days.is_not_distinct_from(row.told_days))
         values = {"ends_at": one.ends_at, "told_days": stage, "seen_at": db_now()}
         won = connection.execute(update(_own).where(*unchanged).values(**values)).rowcount

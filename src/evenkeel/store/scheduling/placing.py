@@ -58,6 +58,7 @@ def place(
 ) -> ShardOwner | None:
     """Assign the load balancer to the tenant's shard; returns the acting agent, None if there is none. Raises
     :class:`ConcurrentUpdate`."""
+    # The shard, then the load balancer, then agents, then the group: the order of locks in ownership/sql.py.
     shard, made = _shard_for(connection, environment, project_id, group_number, home_agent_id)
     _bind(connection, load_balancer_id, shard, deadline_seconds)
     if made:
@@ -67,6 +68,7 @@ def place(
         mark_assignments_changed(connection, [home_agent_id])
     else:
         host = connection.scalar(select(_agent.c.host).where(_agent.c.id == shard.acting_agent_id))
+    # As late as possible, because it locks the group's row, for which all placements of the group wait.
     reserve(connection, load_balancer_id, shard)
     bind(connection, load_balancer_id)
     return None if host is None else owner_of(shard, host)
@@ -90,6 +92,8 @@ def join(
         "b_project": project_id,
         "b_seconds": float(deadline_seconds),
     }
+    # Compare-and-set on the load balancers: those placed or deleted meanwhile are left out, and the query below shows
+    # which.
     connection.execute(_JOIN, given)
     rows = connection.execute(_JOINED, {"b_ids": given["b_ids"], "b_shard": shard.shard_id}).all()
     for row in rows:
@@ -134,6 +138,7 @@ def _shard_for(
         "epoch": 1,
         "created_at": db_now(),
     }
+    # Another controller may have created it since; then its shard is used.
     made = insert_if_absent(connection, _shard, row)
     return connection.execute(_TENANTS_SHARD, place).one(), made
 
@@ -174,6 +179,7 @@ _GIVE_SHARD = update(_root).values(
 _BIND = _GIVE_SHARD.where(
     _root.c.id == bindparam("b_id"),
     *_IS_WAITING,
+    # Checked again here, because the decision was made on a snapshot.
     or_(_root.c.zone_group_number.is_(None), _root.c.zone_group_number == bindparam("b_group")),
 )
 _IS_THERE = exists().where(
@@ -233,6 +239,7 @@ def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOw
     hosts = hosts_locked(connection, {id_ for step, shard in seen for id_ in (step.agent_id, shard.acting_agent_id)})
     # Read after the locks: a keepalive that was in progress has ended, and its result is visible.
     takers = _takers(connection, {step.agent_id for step, _ in seen})
+    # By the database's clock after the locks: an owner that was revived meanwhile keeps its shards.
     free = _unserved(connection, [shard.id for _, shard in seen])
     taken = [
         (step, shard)
@@ -309,6 +316,7 @@ def _unserved(connection: Connection, shard_ids: Iterable[ShardId]) -> _Unserved
 def _assign_event(step: Assign, shard: Any, hosts: dict[str, str]) -> EventRow:
     title, former, taker = shard_title(shard.project_id), shard.acting_agent_id, hosts[step.agent_id]
     taken_over = former is not None and former != step.agent_id
+    # A shard that was free, or returns to the agent that had it, is not taken over.
     if taken_over:
         text = f"{title} taken over from {hosts.get(former, former)} by {taker}, epoch {shard.epoch + 1}"
     else:
@@ -340,6 +348,7 @@ def start_handover(
             _shard.c.id == shard_id,
             _shard.c.epoch == seen_epoch,
             _shard.c.acting_agent_id == shard.acting_agent_id,
+            # Of two controllers that plan different handovers, the second one finds this condition false.
             _shard.c.handover_to.is_(None),
             _may_receive(agent_id),
         )

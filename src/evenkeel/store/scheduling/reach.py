@@ -40,6 +40,7 @@ def note_reach(connection: Connection, environment: str, number: int) -> ShardOw
         return None
     known = reach_of(row)
     agents = read_agents(connection, 0.0, environment=environment, group_number=number)
+    # Without agents there is no row to read the time from, and nothing can be recent.
     now = agents[0].read_at if agents else float("inf")
     found = judge(known, [agent.view for agent in agents], now)
     if found == known:
@@ -50,6 +51,7 @@ def note_reach(connection: Connection, environment: str, number: int) -> ShardOw
     again = found.kind is ReachKind.REACHED and known.kind is not ReachKind.REACHED
     changed = connection.execute(
         update(_group)
+        # Another controller may have recorded the change; then everything above is rolled back.
         .where(*here, _group.c.reach == row.reach, _group.c.away_devices == row.away_devices)
         .values(
             reach=found.kind.value,
@@ -72,6 +74,7 @@ def _update_load_balancers(connection: Connection, environment: str, number: int
     ).all()
     reason = found.reason(f"{environment}/{number}")
     for some in batches(sorted(shards)):
+        # Only load balancers with the reason that this module wrote: others have a newer observation.
         if said:
             _take_back(connection, some, said)
         if found.kind is ReachKind.NONE:
@@ -116,6 +119,7 @@ def _all_offline(connection: Connection, shard_ids: Sequence[ShardId], reason: s
         select(_root.c.id)
         .where(in_list(_root.c.shard_id, shard_ids), differs)
         .order_by(_root.c.id)
+        # In order of ids, as reports lock them.
         .with_for_update(key_share=True)
     ).all()
     for some in batches(ids):

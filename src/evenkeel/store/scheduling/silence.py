@@ -72,6 +72,7 @@ def _verdicts(
 
 
 def _heartbeats(agents: Sequence[SeenAgent], now: float, window_seconds: float) -> list[AgentHeartbeat]:
+    # An agent that an operator has declared dead is expected to be silent.
     counted = [agent for agent in agents if not agent.view.forced_down]
     somebody_silent = any(_fell_silent_lately(agent, now, window_seconds) for agent in counted)
     return [
@@ -125,6 +126,7 @@ def _record_change(connection: Connection, agent: SeenAgent) -> None:
         if back
         else and_(_agent.c.silent_since.is_(None), not_(live()))
     )
+    # An expiry in the future is one from before the clock was set back.
     expired_at = case((_agent.c.session_expires_at < db_now(), _agent.c.session_expires_at), else_=db_now())
     changed = connection.execute(
         update(_agent)
@@ -148,6 +150,7 @@ def _set_breaker(connection: Connection, name: str, reason: str) -> None:
     is_due = _environment.c.halted_at.is_(None) if opening else _environment.c.halted_at.is_not(None)
     changed = connection.execute(
         update(_environment)
+        # Every controller finds the same verdict; only the first one changes the row and records the event.
         .where(_environment.c.name == name, is_due)
         .values(halted_at=db_now() if opening else None, halted_reason=reason)
     )
@@ -173,6 +176,7 @@ def read_sessions(connection: Connection) -> tuple[SessionRef, ...]:
 def end_sessions(connection: Connection, sessions: Sequence[SessionRef]) -> int:
     """End these sessions now; returns how many were live."""
     ended = 0
+    # In order of ids: two controllers that end the same sessions must not deadlock.
     for session in sorted(sessions, key=lambda each: each.agent_id):
         changed = connection.execute(
             update(_agent)

@@ -83,6 +83,7 @@ def explain_unplaced(connection: Connection, load_balancer_ids: Sequence[LoadBal
     """Store the reason in load balancers that are still unplaced."""
     connection.execute(
         update(_root)
+        # A reason that is there already is not written again: the scheduler tries several times a second.
         .where(_root.c.id == bindparam("b_id"), _root.c.shard_id.is_(None), _root.c.status_reason != reason)
         .values(status_reason=reason),
         [{"b_id": id_} for id_ in sorted(set(load_balancer_ids))],

@@ -60,6 +60,7 @@ class SqlScheduling:
         if not ended_handovers(snapshot):
             return snapshot
         await self._db.write(lambda connection: snapshots.end_dead_handovers(connection, environment, group_number))
+        # A second snapshot: the handovers just ended are decided on anew.
         return await self._db.read(look)
 
     skewed_groups = reading(snapshots.read_skewed)
@@ -119,6 +120,7 @@ class SqlScheduling:
         try:
             return await self._db.write(lambda connection: placing.assign_all(connection, steps))
         except (Invalid, IntegrityError) as error:
+            # One shard that cannot be written must not keep all others without an owner.
             if len(steps) > 1:
                 half = len(steps) // 2
                 return (*await self.assign(steps[:half]), *await self.assign(steps[half:]))

@@ -78,6 +78,7 @@ def trim_events(connection: Connection, keep: int, limit: int) -> int:
     if newest_to_go is None:
         return 0
     oldest = select(_event.c.id).where(_event.c.id <= newest_to_go).order_by(_event.c.id).limit(limit)
+    # By the highest id instead of a list: a range of the primary key is deleted.
     last = max(connection.scalars(oldest), default=0)
     return connection.execute(delete(_event).where(_event.c.id <= last)).rowcount
 
@@ -99,6 +100,7 @@ def unused_certificates(connection: Connection, after: str, limit: int) -> tuple
     last = connection.scalar(looked_at.offset(CERTIFICATES_PER_LOOK - 1).limit(1))
     up_to = () if last is None else (_certificate.c.id <= last,)
     ids = list(connection.scalars(looked_at.where(*up_to, *_UNUSED).limit(limit)))
+    # A full answer may have left some of this range: the next sweep continues after the last one returned.
     return ids, ids[-1] if len(ids) == limit else last or ""
 
 

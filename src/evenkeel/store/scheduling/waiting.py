@@ -32,6 +32,7 @@ def read_waiting(
         environments = sorted({environment for environment, _ in groups})
         observers = connection.execute(_COMMON.where(in_list(_shard.c.environment, environments)))
         rows += [row for row in observers if (row.environment, row.group_number) in groups]
+    # One hint for each agent: it makes the agent request everything that waits.
     return tuple({row.agent_id: owner_of(row, row.host) for row in rows}.values())
 
 

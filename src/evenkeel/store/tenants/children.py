@@ -67,6 +67,7 @@ def add_listener(
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         check_has_vip(locked)
+        # Under the lock, so that no pool is deleted between this check and the insert.
         _check_pools(connection, row, l7policies, new_pools, locked)
         parts = [part for new in new_pools for part in new.parts]
         writes.check_quota(connection, locked, row, *l7policies, *l7rules, *parts)
@@ -204,6 +205,7 @@ def _give_pool(connection: Connection, listener_id: str, pool_id: str, locked: L
     table = schema.listener
     statement = (
         update(table)
+        # The condition is the check: of two pools that are added at once, one finds the listener taken.
         .where(table.c.id == listener_id, table.c.default_pool_id.is_(None), table.c.deleted == false())
         .values(
             default_pool_id=pool_id,

@@ -69,6 +69,7 @@ def _create(
 ) -> Change:
     root = tree.load_balancer
     rows = (root, *tree.listeners, *tree.pools, *tree.members, *tree.l7policies, *tree.l7rules)
+    # Before any statement: nothing is stored yet, so the request alone decides.
     check_limits(root.id, options.load_balancer_limits, {}, count_new_objects(rows))
     # before all other locks: shared monitors are locked first
     monitors = [resolve_shared_monitor(connection, row, root.project_id) for row in tree.health_monitors]
@@ -76,6 +77,7 @@ def _create(
     wanted = count_new_objects((*rows, *tree.health_monitors))
     plans = () if plan is None else (plan, *plan.additional)
     some = {each.subnet_id: candidates(each, random) for each in plans if each.address is None}
+    # The candidates are chosen before the query, so that one round trip shows which of them are free.
     around = _look_around(connection, root, plan, list(chain(*some.values())))
     now, shard = around.now, around.shard
     shard_id = None if shard is None else shard.shard_id
@@ -86,7 +88,9 @@ def _create(
         "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds
     }
     about = (Rows(_root, [row]), tag_rows(root.id, root.tags), revision_rows(root.id, now), address_rows(root.id, vips))
+    # The unique constraint on addresses decides here; whoever loses tries another address in a new transaction.
     insert_together(connection, [*about, *_below(stored)])
+    # After the rows, because a claim's foreign key names the load balancer.
     tell_network = False if plan is None else _hold_port(connection, stored.load_balancer, plan)
     locked = Locked(root.id, root.project_id, 1, shard_id is not None, now)
     add_uses(connection, options, locked, (*stored.listeners, *stored.pools), certificates)

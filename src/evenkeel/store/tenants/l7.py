@@ -45,6 +45,7 @@ def add_l7policy(
         locked = writes.lock(connection, target)
         touch_listener(connection, row.listener_id, locked)
         writes.check_quota(connection, locked, row, *rules, *(part for new in new_pools for part in new.parts))
+        # Before the check of the redirect, whose pool may be the new one.
         made = insert_pools(connection, new_pools, locked)
         add_uses(connection, writes.options, locked, [new.pool for new in new_pools], certificates)
         if row.redirect_pool_id is not None:

@@ -96,6 +96,7 @@ def delete_load_balancer(
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
     def op(connection: Connection) -> Change:
+        # The marks are set by the locking statement itself; a refusal below rolls them back.
         locked = writes.try_lock(connection, target, Mutable.LEAVING, values=marks)
         if locked is None:
             row = read_any(connection, target)

@@ -234,12 +234,14 @@ class SqlTenants:
 
     async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
         served = await self._db.query(lambda connection: reads.read_served_by(connection, KINDS[kind], object_id))
+        # An object of another project is reported exactly like one that does not exist.
         if served is None or project_id not in (None, served.project_id):
             raise NotFound(KINDS[kind].title, object_id)
         return served
 
     async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
         op = reads.list_objects(KINDS[kind], query, parent_id)
+        # Only then is it one statement, which needs no transaction.
         single = query.marker is None and query.tags is None and parent_id is None
         return await (self._db.query(op) if single else self._db.read(op))
 

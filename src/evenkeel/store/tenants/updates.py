@@ -105,10 +105,12 @@ def delete_child(
     def op(connection: Connection) -> Change:
         locked = writes.try_lock(connection, target)
         row = read_any(connection, target)
+        # Marked deleted already: a repeated delete is answered with the object as it is.
         if locked is None:
             return as_it_is(connection, target.kind, row)
         if restrict:
             check_restricted(connection, target.kind, child_id, locked)
+        # With "restrict" policies that redirect to the pool become REJECT instead, so they are no obstacle.
         elif target.kind is POOL:
             check_unused(connection, child_id)
         _touch_parents(connection, target.kind, row, locked, going=True)

@@ -23,6 +23,8 @@ _CLEAR = (
     update(_root)
     .where(_IS_IT)
     .values(
+        # The column takes no NULL and is unique with the network: no other load balancer can have this id as an
+        # address.
         vip_address=bindparam("b_id"),
         vip_subnet_id="",
         vip_network_id=NO_NETWORK,
@@ -37,6 +39,7 @@ def free_vips(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId
     if not load_balancer_ids:
         return
     connection.execute(_CLEAR, [{"b_id": id_} for id_ in load_balancer_ids])
+    # Only now may another load balancer have the addresses: the device listens there no longer, or never did.
     give_back(connection, load_balancer_ids)
     let_go(connection, load_balancer_ids)
 

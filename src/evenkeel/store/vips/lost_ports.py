@@ -45,6 +45,7 @@ def _take(connection: Connection, found: Any, limit: int) -> tuple[VipPortId, ..
         .order_by(_claim.c.held_by)
         .limit(limit)
     ).fetchall()
+    # A page that is not full was the last one of this search.
     now_reached = rows[-1].held_by if len(rows) == limit else COMPLETE
     begun_at = db_now() if found.reached == COMPLETE else found.begun_at
     unchanged = (
@@ -68,6 +69,7 @@ def _note(connection: Connection, ports: Iterable[VipPortId]) -> tuple[LoadBalan
         .join(_claim, _claim.c.held_by == _root.c.id)
         .where(in_list(_root.c.id, lost), _root.c.deleted == false(), _claim.c.port_id == _root.c.vip_port_id)
     ).fetchall()
+    # The port may have been replaced between the query at the network service and this transaction.
     found = sorted((row for row in rows if lost[row.id] == row.vip_port_id), key=lambda row: str(row.id))
     for row in found:
         _note_one(connection, row)
@@ -127,6 +129,8 @@ def _begin(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
     mark = octavia_port(load_balancer_id)  # in place of a tenant's own port: as in Octavia the new one is not
     marks = {"device_owner": mark.device_owner, "device_id": mark.device_id}
     connection.execute(update(_claim).where(*here, _claim.c.device_owner == "").values(marks))
+    # A recent time keeps a claim whose load balancer is deleted now until the request for the port cannot be executed
+    # any more.
     return bool(connection.execute(update(_claim).where(*here).values(made_at=db_now())).rowcount)
 
 
@@ -147,6 +151,7 @@ def _settle(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
 
 
 def _record_new_port(connection: Connection, port: DuePort, port_id: str) -> bool:
+    # If the load balancer was deleted or another controller was faster, the new port is left to its claim.
     is_it = and_(_root.c.id == port.load_balancer_id, _root.c.vip_port_id == port.port_id, _root.c.deleted == false())
     if not connection.execute(update(_root).where(is_it).values(vip_port_id=port_id)).rowcount:
         return False

@@ -93,6 +93,7 @@ class SqlPortChanges:
         if row is None:
             return None
         found = _due_port(load_balancer_id, row)
+        # The note is of a former port, which was replaced.
         if row.lost_port_id is None or row.lost_port_id != row.vip_port_id:
             return found
         rows = await self._db.query(lambda connection: connection.execute(_LOST, here).fetchall())
@@ -102,6 +103,7 @@ class SqlPortChanges:
         same = _change.c.load_balancer_id == port.load_balancer_id, _change.c.revision == port.revision
         # it was placed, or lost, since it was read
         unbound = [_change.c.binding == false()] if port.options.binding_host is None else []
+        # Compare-and-set on the revision: a change accepted since the port was set keeps the row.
         statement = delete(_change).where(*same, *unbound, _change.c.lost_port_id.is_(None))
         return bool(await self._db.write(lambda connection: connection.execute(statement).rowcount))
 

@@ -60,6 +60,7 @@ def candidates(plan: VipPlan, random: Random) -> list[str]:
     found = _range(plan)
     if found.size > CANDIDATES:
         # not random.sample: it refuses ranges longer than a C integer
+        # At random: controllers that count from the same end would all collide on the same address.
         offsets = list({random.randrange(found.size) for _ in range(CANDIDATES)})
     else:
         offsets = list(range(found.size))
@@ -83,6 +84,7 @@ def any_free(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
         return None
     chosen = random.randrange(free)
     for first, last in closed:
+        # Counts over the gaps between closed spans, so that a /64 costs no more than a small range.
         if first > chosen:
             break
         chosen += last - first + 1
@@ -149,6 +151,7 @@ async def write_with_vip(
         try:
             return await database.write(op)
         except IntegrityError as error:
+            # The name of the table is part of every text about its constraints, on all three databases.
             if plan is None or "vip_address" not in constraint_text(error):
                 raise refusal(error) from error
             await _check_free(database, plan, error)

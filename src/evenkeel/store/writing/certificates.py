@@ -108,6 +108,7 @@ def _keep(
     ids = sorted(rows)
     upsert(connection, _certificate, _READ, [rows[id_] for id_ in ids])
     differs = _certificate.c.sha256 != _certificate.c.announced_sha256
+    # Only this load balancer gets the content with this write; a renewal raises the revisions of all others.
     changed = update(_certificate).where(in_list(_certificate.c.id, ids), differs)
     connection.execute(changed.values(next_check_at=locked.now, expiry_told_days=None))
     return set(ids)
@@ -143,6 +144,7 @@ def _insert(connection: Connection, options: StoreOptions, locked: Locked, uses:
     """Store uses of certificates. Raises :class:`LimitMet`."""
     if not uses:
         return
+    # Counted under the load balancer's lock, so that no concurrent write adds to it.
     there = connection.scalar(_COUNT, {"load_balancer_id": locked.id}) or 0
     check_limits(locked.id, options.load_balancer_limits, {"certificate": there}, {"certificate": len(uses)})
     rows = [

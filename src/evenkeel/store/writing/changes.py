@@ -19,6 +19,7 @@ def change_assignments() -> dict[str, ColumnElement[str]]:
     from left to right.
     """
     former = cast(_root.c.revision, String(20)).concat(":").concat(func.substr(_root.c.change_id, 1, HEAD_CHARACTERS))
+    # The newest one is put in front, so that the oldest is cut off at the column's limit.
     earlier = func.substr(former.concat(" ").concat(_root.c.earlier_changes), 1, EARLIER_CHARACTERS_MAX)
     return {
         "earlier_changes": earlier,

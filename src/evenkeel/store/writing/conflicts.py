@@ -168,6 +168,7 @@ def check_ports(listeners: Iterable[Listener]) -> None:
     """Check that listeners have different ports. Raises :class:`Conflict`."""
     taken = {}
     for listener in listeners:
+        # Datagram protocols have port spaces of their own.
         place = (port_space(listener.protocol), listener.protocol_port)
         if place in taken:
             raise duplicate_listener(listener.protocol, listener.protocol_port)

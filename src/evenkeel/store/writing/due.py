@@ -29,7 +29,9 @@ def take_due(
         attempts = row.attempts + 1
         statement = (
             update(table)
+            # The number of attempts changes with each taking, so it serves as the version for compare-and-set.
             .where(key == row._mapping[key], *conditions, is_past(table.c.due_at), table.c.attempts == row.attempts)
+            # Due again already now: if this process dies, another one takes the row after the pause.
             .values(attempts=attempts, due_at=db_now() + backoff.nominal_seconds(attempts))
         )
         if connection.execute(statement).rowcount:

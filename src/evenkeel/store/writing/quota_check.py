@@ -92,6 +92,7 @@ def check_quota(
     names: tuple[str, ...] = ()
     if asked and (has_quota or asked & defaults.limited_kinds()):
         quotas = defaults.with_own(_locked(connection, project_id))
+        # In the order of COUNTED, so that few different statements are built and cached.
         names = tuple(name for name in COUNTED if name in asked & quotas.limited_kinds())
     below = growing(wanted) if holder is not None else ()
     if not names and not below:
@@ -110,6 +111,7 @@ def _locked(connection: Connection, project_id: ProjectId) -> dict[str, int | No
     parameters = {"quota_project_id": project_id}
     row = _LOCK.first(connection, parameters)
     if row is None:
+        # A project with default quotas only has no row yet; without one there would be nothing to lock.
         insert_if_absent(connection, _quota, {"project_id": project_id, "checks": 0})
         row = _LOCK.first(connection, parameters)
     return {name: getattr(row, name) for name in TITLES}

@@ -190,6 +190,7 @@ def _is_target(kind: Kind, parented: bool) -> list[ColumnElement[bool]]:
 
 
 def _parameters(target: Target) -> dict[str, Any]:
+    # Ids come from URLs, and PostgreSQL refuses a parameter with a NUL.
     parameters = {"target_id": storable(target.id)}
     if target.project_id is not None:
         parameters["target_project_id"] = storable(target.project_id)
@@ -207,6 +208,7 @@ def _check_status(connection: Connection, target: Target, strict: AcceptedStatus
     root_id, status = (
         (target.id, row.provisioning_status) if target.kind is LOAD_BALANCER else _root_of(connection, row)
     )
+    # Not the status was the obstacle but the deletion; the caller reports that.
     if row.deleted and status in strict.statuses:
         return
     if strict.mutable is Mutable.PART:

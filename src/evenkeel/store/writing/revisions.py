@@ -133,7 +133,9 @@ def _outcome(given: Given) -> Update:
         update(_revision)
         .where(
             _revision.c.load_balancer_id == given("id"),
+            # Revisions that were skipped, because a newer one was applied first, were applied with it.
             _revision.c.revision <= given("revision"),
+            # The first agent that applied a revision is the one to show; repeated reports change nothing.
             _revision.c.applied_at.is_(None),
         )
         .values(

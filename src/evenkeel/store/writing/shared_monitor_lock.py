@@ -43,6 +43,7 @@ def resolve_shared_monitor(connection: Connection, row: HealthMonitor, project_i
     :class:`NotFound`, :class:`Conflict`."""
     if row.shared_monitor_id is None:
         return row
+    # Locked before it is copied: a change of the shared monitor goes to all copies that exist then.
     held = lock_shared_monitor(connection, row.shared_monitor_id, project_id)
     check_pool_count(connection, held.id)
     return copy_in_pool(held, row.id, row.pool_id)

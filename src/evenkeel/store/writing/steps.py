@@ -32,6 +32,8 @@ def mark_deleted(connection: Connection, kind: Kind, locked: Locked, *conditions
         .where(*conditions, table.c.deleted == false())
         .values(
             deleted=True,
+            # Unique constraints contain live_key: with the row's own id there, a successor may have the same values at
+            # once.
             live_key=table.c.id,
             provisioning_status=PENDING_DELETE,
             revision=locked.revision,
