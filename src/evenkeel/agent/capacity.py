@@ -56,7 +56,9 @@ class CapacityGauge:
         raises: if the devices cannot be read, the last figures are returned.
         """
         now = self._clock.monotonic()  # before the devices are read: later changes may be missing
+        # 0.9: a timer that fires a little early must not skip a whole interval.
         if self._policy and (self._looked_at is None or now - self._looked_at >= self._interval_seconds * 0.9):
+            # Set before the devices are read, so that a failed measurement waits for the next interval, too.
             self._looked_at = now
             await self._look(now)
         return self.measured

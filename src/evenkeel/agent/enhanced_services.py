@@ -46,5 +46,6 @@ class EnhancedServiceWatch:
 
     def reported(self, session_id: SessionId, services: tuple[EnhancedService, ...] | None) -> None:
         """Record that the report was accepted."""
+        # The services of the report, not the present ones: they may have changed while it was sent.
         if services is not None:
             self._reported = (session_id, services)

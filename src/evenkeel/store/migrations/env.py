@@ -9,6 +9,7 @@ context.configure(
     connection=connection,
     target_metadata=metadata,
     compare_type=True,
+    # SQLite can alter little in place: Alembic makes a new table there and copies the rows.
     render_as_batch=connection.dialect.name == "sqlite",
 )
 with context.begin_transaction():

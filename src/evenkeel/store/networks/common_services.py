@@ -63,6 +63,7 @@ def _definitions(connection: Connection, place: ShardPlace, revisions: Mapping[s
         for row in connection.execute(select(*NETWORK_COLUMNS).where(in_list(_network.c.id, revisions)))
     }
     subnets = _subnets(connection, place, revisions)
+    # Only tunnels need the hosts of members; elsewhere devices resolve addresses by ARP or NDP.
     hosts = _hosts(connection, [id_ for id_, each in networks.items() if each.network_type in TUNNELS])
     unused = revisions.keys() - subnets.keys()
     problem = STAYS if unused and halts_removal(connection) else ""

@@ -46,6 +46,7 @@ def store_facts(connection: Connection, found: Iterable[KnownSubnet], options: S
             changes += change_network(connection, networks[id_], options)
         elif id_ in changed:
             changes += renew_users(connection, id_, options)
+    # Unchanged networks as well: the interval counts from the last read, not from the last change.
     connection.execute(update(_network).where(in_list(_network.c.id, networks)).values(read_at=db_now()))
     return tuple(changes)
 

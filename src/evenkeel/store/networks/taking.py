@@ -53,6 +53,7 @@ def take_addresses(
 ) -> None:
     """Allocate addresses to the shard. Raises :class:`NotAttachable` if there are too few."""
     subnet = known.subnet
+    # Those of all shards, because an address is unique in its network.
     here = select(_address.c.address).where(_address.c.network_id == subnet.network_id)
     free = free_addresses(subnet, set(connection.scalars(here)))
     rows: list[dict[str, object]] = []

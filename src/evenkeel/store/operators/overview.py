@@ -69,6 +69,7 @@ def read_revisions(connection: Connection, load_balancer_id: LoadBalancerId) -> 
     """Stored revisions of a load balancer, newest first. Raises :class:`NotFound`. One query."""
     rows = connection.execute(
         select(_root.c.id, _revision)
+        # An outer join distinguishes a load balancer without stored revisions from one that does not exist.
         .select_from(_root.outerjoin(_revision, _revision.c.load_balancer_id == _root.c.id))
         .where(_root.c.id == storable(load_balancer_id))
         .order_by(_revision.c.revision.desc())

@@ -61,6 +61,7 @@ def record_observed(connection: Connection, report: ReportStatus) -> ReportRecei
     group = lock_observed_group(connection, report)
     if group is None:
         return ReportReceipt(stale=True)
+    # Load balancers first, then what is below them: the order of locks in ownership/sql.py.
     for kind, statement in _SET_STATUS.items():
         rows = _status_rows(report.statuses, kind)
         if rows:

@@ -52,6 +52,7 @@ def note_tenants(connection: Connection, report: ReportStatus) -> None:
         )
         if known:
             connection.execute(delete(_orphan).where(*here, in_list(_orphan.c.project_id, sorted(known))))
+        # The empty name is that of the common partition.
         unknown = [tenant for tenant in batch if tenant and tenant not in known]
         if unknown:
             connection.execute(

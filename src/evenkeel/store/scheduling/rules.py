@@ -41,6 +41,7 @@ _RULES = select(
     _group.c.reschedule,
     _group.c.reach,
     _group.c.away_devices,
+    # An outer join: an environment without device groups has a circuit breaker all the same.
 ).select_from(_environment.outerjoin(_group, _group.c.environment == _environment.c.name))
 
 

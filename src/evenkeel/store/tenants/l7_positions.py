@@ -38,6 +38,7 @@ def move(connection: Connection, listener_id: str, place: int, wanted: int) -> i
 
 def close_gap(connection: Connection, listener_id: str, place: int) -> None:
     """Close the gap that the removed policy at ``place`` leaves."""
+    # The removed policy is not counted any more, so the last position is one above the count.
     _shift(connection, listener_id, place + 1, _count(connection, listener_id) + 1, by=-1)
 
 

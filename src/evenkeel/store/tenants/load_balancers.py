@@ -135,6 +135,7 @@ def has_children(connection: Connection, load_balancer_id: LoadBalancerId) -> bo
 
 def remove_unplaced(connection: Connection, locked: Locked) -> Change:
     """Remove the rows of a load balancer that was never placed, and of its children: no device has it."""
+    # Built before the rows go, because it reads the ids of the children.
     change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
     connection.execute(delete(_root).where(_root.c.id == locked.id))
     record_event(

@@ -85,6 +85,7 @@ def _with_pending_status(before: Member, wanted: Member, locked: Locked) -> Memb
     if all(getattr(before, name) == getattr(wanted, name) for name in names):
         return before
     status = before.provisioning_status
+    # A member that was never confirmed is still to be created, however often it changes.
     if status is not ProvisioningStatus.PENDING_CREATE:
         status = ProvisioningStatus.PENDING_UPDATE
     return replace(

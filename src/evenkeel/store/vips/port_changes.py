@@ -144,6 +144,7 @@ _AGAIN = (
     .where(_change.c.load_balancer_id == bindparam("root_id"))
     .values(
         revision=bindparam("new_revision"),
+        # A pending change keeps what it still has to set; the newer one adds to it.
         security_groups=or_(_change.c.security_groups, bindparam("groups", type_=Boolean())),
         binding=or_(_change.c.binding, bindparam("bound", type_=Boolean())),
         due_at=db_now() + GRACE_SECONDS,
@@ -177,6 +178,7 @@ def note(
     be bound to the host of the devices.
     """
     values = {"root_id": load_balancer_id, "new_revision": revision, "groups": security_groups, "bound": binding}
+    # The load balancer's lock keeps another transaction from inserting the row between the two statements.
     if not connection.execute(_AGAIN, values).rowcount:
         connection.execute(_FIRST, values)
 
