@@ -129,7 +129,7 @@ class Session:
         """Send one keepalive. Returns a shard that needs a complete pass. Raises :class:`SessionLost`,
         :class:`BusUnavailable`."""
         asked_at = self._clock.monotonic()  # before it is sent: the lease must end before the session in the database
-        # Confirmed once for each report; a lost keepalive only leads to a full report.
+        # Confirmed once for each report; the next full report makes up for a lost keepalive.
         as_reported, self._as_reported = self._as_reported, False
         call = m.Keepalive(
             agent_id=self._settings.agent_id,

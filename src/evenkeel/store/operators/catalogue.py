@@ -90,7 +90,8 @@ def _read(connection: Connection, kind: Any, key: str) -> Any:
 def _hold_profile(connection: Connection, profiled: _Profiled, profile_id: str) -> None:
     """Lock a profile until this transaction ends. Raises :class:`Invalid` if there is no such profile."""
     table = profiled.profile
-    # A write that changes nothing: a lock that also conflicts between two nodes of a Galera cluster.
+    # An update that changes nothing locks the row until the reference is stored, and its count shows whether there is
+    # one.
     held = connection.execute(update(table).where(table.c.id == storable(profile_id)).values(name=table.c.name))
     if held.rowcount == 0:
         raise Invalid(
