@@ -24,7 +24,7 @@ class Store:
         host = self.hosts[claim_id]
         return None if host is None else DeviceBinding(claim_id=claim_id, port_id=f"port-{claim_id}", host=host)
 
-    async def bound(self, claim_id: str, host: str | None) -> None:
+    async def note_bound(self, claim_id: str, host: str | None) -> None:
         if self.hosts[claim_id] == host:
             del self.hosts[claim_id]
 

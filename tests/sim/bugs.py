@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from sqlalchemy import false, select, text, update
 
 from evenkeel.agent import ownership as agent_ownership
-from evenkeel.agent import shard as agent_shard
+from evenkeel.agent import work_list
 from evenkeel.agent.certificates import MissingCertificates
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.device_watch import DeviceWatch
@@ -586,7 +586,7 @@ def _change_ids_ignored() -> AbstractContextManager[Any]:
 
 
 def _memory_by_revision() -> AbstractContextManager[Any]:
-    return patch.object(agent_shard, "_identity", lambda of: (of.revision, ""))
+    return patch.object(work_list, "identity", lambda definition: (definition.revision, ""))
 
 
 def _sessions_not_compared() -> AbstractContextManager[Any]:
