@@ -721,7 +721,7 @@ BUGS: dict[str, Bug] = {
     ),
     "undrain not stored": Bug("an operator's undrain is acknowledged and lost", _undrain_not_stored, 1),
     "shared network unused": Bug(
-        "a shared network is given up while other projects use it", _shared_network_unused, 1, NETWORKS
+        "a shared network is given up while other projects use it", _shared_network_unused, 7, NETWORKS
     ),
     "common guard not checked": Bug(
         "a former owner of the common shard changes shared networks", _common_guard_not_checked, 33, NETWORKS
