@@ -130,6 +130,7 @@ class SystemCollector(Collector):
             self._events.update(event.kind for event in found)
             self._newest_event = found[-1].id
 
+    # The registry calls this when the collector is registered, before anything was read.
     def describe(self) -> Iterable[Metric]:
         """Return all metric families, empty."""
         return self._families(NOTHING)

@@ -71,6 +71,8 @@ def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None) 
         raise NotFound("Network", network_id)
     if wanted is None:
         return subnets[:SUBNETS_TRIED]
+    # If no subnet contains the address, the first one is returned: the check that follows names its CIDR in the
+    # error.
     return [next((subnet for subnet in subnets if wanted in ip_network(subnet.cidr)), subnets[0])]
 
 
@@ -120,6 +122,7 @@ def check_address(wanted: Address, subnet: Subnet, field: str = "vip_address") -
         problem = f"is the gateway of subnet {subnet.id}; allowed are other addresses of {subnet.cidr}"
     elif any(parsed_range(text).holds(wanted) for text in subnet.reserved):
         problem = f"is reserved by the operator in subnet {subnet.id}; allowed are other addresses of {subnet.cidr}"
+    # Networks of two addresses and of one reserve none (RFC 3021, RFC 6164).
     elif network.prefixlen < network.max_prefixlen - 1 and wanted in reserved_addresses(network):
         problem = f"is reserved in subnet {subnet.id}; allowed are host addresses of {subnet.cidr}"
     else:
@@ -145,4 +148,5 @@ def reserved_addresses(network: Net) -> tuple[Address, ...]:
     """Addresses of the network that no host may have: all-zeros, and for IPv4 the broadcast address."""
     if network.version == 4:
         return (network.network_address, network.broadcast_address)
+    # The all-zeros address is the subnet-router anycast address (RFC 4291, 2.6.1); IPv6 has no broadcast.
     return (network.network_address,)

@@ -35,6 +35,7 @@ class NeutronBus:
         # oslo.messaging reads some options from the process's global object only
         conf = cfg.CONF
         try:
+            # An empty list of arguments: oslo.config would otherwise parse those of this process.
             conf([], project="neutron", default_config_files=list(settings.config_files))
             self._transport = oslo_messaging.get_rpc_transport(conf, url=settings.transport_url or None)
         except (cfg.Error, oslo_messaging.DriverLoadFailure) as error:
@@ -47,6 +48,7 @@ class NeutronBus:
 
     def report(self, state: Mapping[str, Any]) -> str:
         """Send an agent's state to Neutron, which replies ``new``, ``alive`` or ``revived``."""
+        # Neutron parses exactly this format: UTC with microseconds and without a zone.
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
         return str(self._call(REPORTS, "report_state", agent_state={"agent_state": dict(state)}, time=now))
 
@@ -63,6 +65,7 @@ class NeutronBus:
         except oslo_messaging.RemoteError as error:
             log.info("port missing in Neutron's reply", port=port_id, error=error.exc_type)
             return False
+        # For a port that is not bound here, Neutron replies with the device alone, without `port_id`.
         return isinstance(details, dict) and details.get("port_id") == port_id
 
     def port_is_up(self, port_id: str, agent_id: str) -> None:
@@ -85,6 +88,7 @@ class NeutronBus:
 
     def _call(self, topic: str, method: str, **arguments: Any) -> Any:
         target = oslo_messaging.Target(exchange=EXCHANGE, topic=topic, version="1.0")
+        # Without `retry`, oslo.messaging tries to send forever, and the thread would never return.
         client = oslo_messaging.get_rpc_client(self._transport, target, timeout=self._settings.timeout_seconds, retry=1)
         return client.call(dict(CONTEXT), method, **arguments)
 
@@ -97,6 +101,7 @@ class _Forwarding:
     def __init__(self, on_networks: Callable[[frozenset[str]], None]) -> None:
         self._on_networks = on_networks
 
+    # Unknown arguments are accepted, because a later Neutron may send more.
     def add_fdb_entries(self, _context: object, fdb_entries: object = None, **_more: object) -> None:
         """Neutron's notification that ports were added on hosts."""
         self._on_networks(networks_in(fdb_entries))

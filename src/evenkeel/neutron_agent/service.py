@@ -56,6 +56,7 @@ class NeutronAgent:
         self._ports_turn = threading.Lock()
         self._tunnels: tuple[tuple[str, str, str], ...] = ()
         self._started = True
+        # A daemon thread: a call to Neutron that hangs must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="neutron-agent", daemon=True)
 
     def start(self) -> None:
@@ -111,12 +112,14 @@ class NeutronAgent:
             answer = self._bus.report(state)
             if answer != "alive":
                 log.info("Neutron lists this agent", agent_type=state["agent_type"], host=state["host"], status=answer)
+        # After all reports: if one of them failed, the next ones carry the flag again.
         self._started = False
         wanted = tunnels(self._settings, found)
         if wanted != self._tunnels:
             for kind, address, host in wanted:
                 known = self._bus.sync_tunnel(kind, address, host)
                 log.info("tunnel end point registered at Neutron", type=kind, address=address, host=host, known=known)
+            # After all were registered: a failure repeats them all, which Neutron accepts.
             self._tunnels = wanted
 
     def _ports_up(self) -> None:
@@ -124,8 +127,10 @@ class NeutronAgent:
             some = list(self._ports)[:PORTS_PER_ROUND]
         own_id = agent_id(self._settings)
         for port_id in some:
+            # Outside of the lock: serve() runs in the event loop, which must not wait for Neutron.
             bound = self._port_up(port_id, own_id)
             with self._ports_turn:
+                # A missing entry was dropped by serve() meanwhile, because too many ports wait, and is not put back.
                 queries = self._ports.pop(port_id, PORT_ROUNDS) + 1
                 if not bound and queries < PORT_ROUNDS:
                     self._ports[port_id] = queries  # after the others
@@ -150,4 +155,5 @@ class NeutronAgent:
     def _ask(self, question: Coroutine[Any, Any, T]) -> T:
         if self._loop is None:
             raise RuntimeError("not started")
+        # Devices are used only in the event loop.
         return asyncio.run_coroutine_threadsafe(question, self._loop).result(self._settings.timeout_seconds)

@@ -78,6 +78,7 @@ class Acceptor:
     def start(self) -> None:
         """Start to listen, and to accept connections."""
         self._listening.setblocking(False)
+        # If a process that shares the socket listens already, this only sets the length of the queue.
         self._listening.listen(BACKLOG)
         self._spare = _spare_file()
         self._watch()
@@ -90,6 +91,8 @@ class Acceptor:
         for _ in range(self._at_once):
             try:
                 accepted, address = self._listening.accept()
+            # No error: another process took the connection, or the client left while it was queued. If more
+            # connections wait, the event loop calls again.
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
@@ -120,6 +123,8 @@ class Acceptor:
 
     def _opened(self, accepted: socket.socket, connection: Connection, task: asyncio.Task[None]) -> None:
         self._opening.discard(task)
+        # Reading the exception also keeps asyncio from logging a failed handshake as an exception that was never
+        # retrieved.
         if not task.cancelled() and task.exception() is None:
             return
         connection.release()
@@ -141,6 +146,8 @@ class Acceptor:
 
     def _shed(self) -> None:
         """Close one open connection and one waiting connection, so that the waiting client gets an answer."""
+        # The descriptor of an aborted connection is free only after the event loop has run again, so the spare one is
+        # needed, too.
         self._connections.close_one()
         if self._spare >= 0:
             # frees one descriptor, with which a waiting connection can be accepted and closed

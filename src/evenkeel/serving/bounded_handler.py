@@ -85,6 +85,7 @@ class BoundedHandler(web.RequestHandler):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the connection's timeouts."""
         super().connection_made(transport)
+        # abort(), because close() waits until the peer has read the buffered data, which it may never do.
         self.stranger.close = transport.abort
         self._writing = WriteTimeout(
             transport, self._settings.write_seconds, lambda: self._count("the client does not read its response")
@@ -129,6 +130,7 @@ class BoundedHandler(web.RequestHandler):
         """Pass data to the parser. Stops the header timeout when a request's header is complete, and starts it when one
         begins.
         """
+        # aiohttp has no hook for a complete header; its count of requests grows exactly when one was parsed.
         before = self._request_count
         super().data_received(data)
         if self._request_count > before:
@@ -160,5 +162,6 @@ class BoundedHandler(web.RequestHandler):
             return super().handle_error(request, status, exc, message)
         self._count("no HTTP request")
         told = self._bad_request(status)
+        # The parser cannot find the next request behind input that it does not understand.
         told.force_close()
         return told

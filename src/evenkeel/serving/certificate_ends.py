@@ -56,5 +56,6 @@ async def _read_server_certificate(context: ssl.SSLContext, host: str, port: int
         return shown
     finally:
         writer.close()
+        # The peer may reset the connection, because nothing was sent on it; the certificate has been read by then.
         with contextlib.suppress(OSError):
             await writer.wait_closed()

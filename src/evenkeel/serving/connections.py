@@ -91,9 +91,12 @@ class Connections:
             and self._counts[host] >= limits.per_address_max
             and not is_in(address, limits.shared)
         ):
+            # Only connections of the same address make space: an address at its own limit must not displace other
+            # clients.
             if not self._close_first(self._unauthenticated_of.get(host, {}), "an address has too many connections"):
                 self._refused("an address has too many connections that are logged in", address)
                 return False
+            # The closed connection has freed a place in total as well.
             return True
         return len(self._held) < limits.connections_max or self.close_one(expected=host in self._hosts, address=address)
 
@@ -130,6 +133,8 @@ class Connections:
 
     def release(self, connection: Connection) -> None:
         """Remove a connection that has ended."""
+        # A connection that was closed in favour of another one is released twice: then, and when its transport is
+        # lost.
         if connection not in self._held:
             return
         self._held.discard(connection)

@@ -132,6 +132,8 @@ class LoginQueue:
 
     async def _run(self, lane: _Lane) -> None:
         try:
+            # There is no await between an empty queue and the reset of `running`, so no attempt is left behind
+            # without a task.
             while (one := lane.next()) is not None:
                 right = await asyncio.to_thread(one.check)
                 if not right:

@@ -126,6 +126,7 @@ class WatchedFile(Generic[C]):
             return False
         if fingerprint == self._fingerprint:
             return False
+        # Set before reading, so that a file with an error is logged once, and read again only after its next change.
         self._fingerprint = fingerprint
         try:
             self.content = self._read(self._path)

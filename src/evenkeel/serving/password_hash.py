@@ -51,6 +51,8 @@ def new_salt() -> bytes:
 def matches(password: bytes, stored: PasswordHash | None) -> bool:
     """Whether a password matches a hash. Takes the same time if not, and for an unknown name without a hash."""
     against = stored or _NOBODY
+    # The password is cut before the hash, so that one of any length costs the same; the full length is checked
+    # afterwards.
     same = hmac.compare_digest(derive_key(password[:PASSWORD_BYTES_MAX], against), against.key)
     return same and stored is not None and len(password) <= PASSWORD_BYTES_MAX
 
@@ -64,6 +66,8 @@ def derive_key(password: bytes, parameters: PasswordHash) -> bytes:
         n=cost,
         r=block,
         p=parameters.parallelism,
+        # OpenSSL refuses more than 32 MiB unless it is told otherwise. scrypt needs 128 * r * (N + p + 2) bytes; this
+        # is twice that.
         maxmem=256 * block * (cost + parameters.parallelism + 2),
         dklen=len(parameters.key) or KEY_BYTES,
     )
@@ -89,6 +93,7 @@ def parse_hash(text: str) -> PasswordHash:
     stored = PasswordHash(
         salt=_from_base64(found[4]), key=_from_base64(found[5]), cost_log2=cost, block_size=block, parallelism=parallel
     )
+    # Many passwords match a key of few bytes.
     if len(stored.key) < SALT_BYTES:
         raise Invalid(f"hash: a key of {len(stored.key)} bytes. Allowed: {SALT_BYTES} and more.")
     return stored

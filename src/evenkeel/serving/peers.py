@@ -39,7 +39,10 @@ def is_in(address: str, among: Iterable[Network]) -> bool:
 
 def _parsed(address: str) -> IPv4Address | IPv6Address | None:
     try:
+        # A link-local address carries a zone (fe80::1%eth0), which is a name of this host and no part of the client's
+        # address.
         found = ip_address(address.partition("%")[0])
     except ValueError:
         return None
+    # A socket for both families shows IPv4 clients as ::ffff:192.0.2.1, which no configured IPv4 network contains.
     return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found

@@ -24,6 +24,8 @@ class WriteTimeout:
 
     def _check(self, before: int) -> None:
         self._timer = None
+        # A client that reads slowly shortens the buffer and is kept; only one that reads nothing at all is
+        # disconnected.
         if self._transport.get_write_buffer_size() >= before:
             self._on_stalled()
             self._transport.abort()

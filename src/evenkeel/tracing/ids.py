@@ -37,6 +37,7 @@ def first_ids(change_id: str) -> FirstIds | None:
     if not _UUID.fullmatch(change_id):
         return None
     number = int(change_id.replace("-", ""), 16)
+    # A span id of zero is invalid (W3C Trace Context).
     return FirstIds(number, number & _HALF) if number & _HALF else None
 
 
@@ -50,6 +51,7 @@ def parse_traceparent(header: str) -> SpanContext | None:
     found = _TRACEPARENT.fullmatch(header) if len(header) <= 64 else None
     if found is None:
         return None
+    # All other bits are reserved and must not be passed on (W3C Trace Context, 3.2.2.5).
     flags = TraceFlags(int(found["flags"], 16) & TraceFlags.SAMPLED)
     context = SpanContext(int(found["trace"], 16), int(found["span"], 16), is_remote=True, trace_flags=flags)
     return context if context.is_valid else None

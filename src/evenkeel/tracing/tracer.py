@@ -229,6 +229,7 @@ class OpenTelemetryTracer:
     def _first(self, change_id: str, name: str, attributes: Attributes, links: list[Link]) -> trace.Span:
         token = next_ids.set(first_ids(change_id))
         try:
+            # In an empty context, so that the request begins a trace of its own inside any other span.
             return self._tracer.start_span(name, Context(), SpanKind.SERVER, attributes=attributes, links=links)
         finally:
             next_ids.reset(token)

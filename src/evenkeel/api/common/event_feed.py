@@ -91,6 +91,7 @@ class EventListener:
             return b""
         taken = b"".join(self._frames)
         self._frames.clear()
+        # An ended listener stays awake, so that its stream notices the end without waiting for a time-out.
         if not self.ended:
             self._wake.clear()
         return taken
@@ -126,6 +127,8 @@ class EventFeed:
             if self._task is not None or self._closed:
                 return
             rows = await self._read(after=0, limit=FIRST_READ, newest=True)
+            # Before the oldest of these, because the transactions of ids that are missing among them may not have
+            # committed yet.
             self._settled = self._ring_begins = rows[0].id - 1 if rows else 0
             self._seen.clear()
             self._ring.clear()

@@ -29,6 +29,7 @@ class Recent(Generic[T]):
         return await asyncio.shield(self._running)
 
     async def _computed(self, compute: Callable[[], Awaitable[T]]) -> T:
+        # The age counts from before the computation: the value may have been read at its very beginning.
         begun = self._now_seconds()
         try:
             value = await compute()
@@ -56,6 +57,7 @@ class Coalesced(Generic[T]):
 
     async def _after(self, before: "asyncio.Task[T] | None", compute: Callable[[], Awaitable[T]]) -> T:
         if before is not None:
+            # wait() does not raise the error of the earlier computation, which concerns its own callers only.
             await asyncio.wait({before})
         # callers from now on get the next computation
         self._running, self._next = self._next, None

@@ -76,6 +76,7 @@ class ReferenceReader:
             )
         reads = [_reading(self._key_manager, each, project_id, self._now()) for each in named]
         checks = [_checking(self._key_manager, each, project_id) for each in lists]
+        # This variable keeps the semaphore alive for as long as the request runs: the dictionary does not.
         slots = self._of_project.setdefault(project_id, asyncio.Semaphore(READS_AT_ONCE))
         try:
             async with asyncio.timeout(READ_SECONDS):

@@ -90,6 +90,7 @@ class Services:
 
     def changing_in_error(self) -> Self:
         """Return a copy of the services for APIs that change objects in ERROR even where immutability is strict."""
+        # A shallow copy: caches, limits and the event feed are shared.
         same = copy(self)
         same.tenants = self._lbaas_tenants
         return same

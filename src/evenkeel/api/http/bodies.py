@@ -44,6 +44,7 @@ class BodyReader(Generic[T]):
     def read(self, raw: bytes) -> T:
         """Decode a body. Raises :class:`Invalid`, :class:`Unsupported`."""
         try:
+            # First the decoder: check_names() leaves types and numbers to it.
             body = self._decode(raw)
             check_names(raw)
             return body
@@ -106,6 +107,7 @@ async def read_body(receive: Receive, headers: Headers, limit_bytes: int) -> byt
     arrive.
     """
     declared = headers.get(b"content-length", b"")
+    # Only refuses early; the bytes that arrive are counted, whatever was declared.
     if declared.isdigit() and int(declared) > limit_bytes:
         raise too_large(limit_bytes)
     try:
@@ -131,6 +133,7 @@ async def _read(receive: Receive, limit_bytes: int) -> bytes:
             raise too_large(limit_bytes)
         parts.append(part)
         more = message.get("more_body", False)
+    # Most bodies arrive in one piece, which need not be copied.
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

@@ -81,6 +81,7 @@ def parsed_query(query_string: bytes) -> Query:
     (databases refuse them).
     """
     try:
+        # latin-1 accepts any bytes; parse_qsl decodes the percent-encoded characters as UTF-8.
         pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
     except ValueError as error:
         raise BadList(f"There may be at most {MAX_QUERY_PARAMETERS} query parameters.") from error

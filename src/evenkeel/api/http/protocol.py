@@ -131,6 +131,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         body = fault(status, text).body or b""
         head = (b"content-type: application/json", b"content-length: %d" % len(body), b"connection: close", b"", body)
+        # Written directly: uvicorn has no response object for a request whose header is incomplete.
         self.transport.write(STATUS_LINE[status] + b"\r\n".join(head))
         self.transport.close()
 
@@ -149,6 +150,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._running = cycle
+        # uvicorn's `cycle` is the newest request of a pipeline, which may not be the one that is answered.
         super()._start_asgi_task(cycle, app)
 
     def _header_too_large(self) -> str:
@@ -179,6 +181,7 @@ class BoundedProtocol(HttpToolsProtocol):
         limit = self.limits.headers_max
         if len(self.headers) > limit:
             self._too_much(431, f"The request's header has more than the limit of {limit} lines.")
+        # Four bytes for the colon, the space and the end of the line.
         self._count(len(name) + len(value) + 4)
 
     def _count(self, size: int) -> None:
@@ -188,10 +191,12 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _too_much(self, status: int, text: str) -> None:
         self._refusal = (status, text)
+        # httptools ends the parsing when a callback raises; :meth:`_feed` then sends the refusal.
         raise _TooMuch
 
     def on_headers_complete(self) -> None:
         """Switch from the header's limits to the body's, and limit pipelined requests."""
+        # Before uvicorn's method, which starts the request or appends it to the pipeline.
         if len(self.pipeline) >= PIPELINED_MAX:
             self._too_much(400, f"More than {PIPELINED_MAX} requests wait for the answer to the one before.")
         self._in_header = False

@@ -102,6 +102,7 @@ class KeystoneIdentity:
             self._waiting -= 1
 
     def _judge(self, verdict: TokenValidation, digest: bytes) -> Caller:
+        # With the option `delay_auth_decision` the middleware passes on requests with invalid tokens, and marks them.
         if verdict.status == 401 or verdict.environ.get("HTTP_X_IDENTITY_STATUS") == "Invalid":
             raise Unauthenticated(verdict.challenge or "Keystone")
         if verdict.status != 200:
@@ -140,8 +141,10 @@ def call(application: Callable[..., Any], environ: Environ) -> TokenValidation:
         responses.append((int(status.split(" ", 1)[0]), challenge))
 
     body = application(environ, start_response)
+    # A WSGI application may set the status as late as at the first piece of its body (PEP 3333).
     for _ in body:
         pass
+    # After an error an application may set the status again; the last one counts (PEP 3333).
     status, challenge = responses[-1]
     return TokenValidation(status=status, environ=environ, challenge=challenge)
 

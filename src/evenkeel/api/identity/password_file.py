@@ -51,6 +51,7 @@ class FailedLogins:
         name = name if is_name(name) else ""
         now = self._clock.monotonic()
         count, last = self._counts.pop(name, (0, now))
+        # Bounded: long before 32 failures the delay has reached its maximum.
         count = 1 if now - last > FORGIVEN_AFTER_SECONDS else min(count + 1, 32)
         self._counts[name] = (count, now)
         if len(self._counts) > MAX_REMEMBERED:

@@ -133,6 +133,7 @@ class Policy:
             self._enforcer.load_rules()
         except Exception as error:
             log.error("policy file not read; the previous rules stay valid", reason=_words(error))
+        # oslo.policy makes a new object of rules when it reads a changed file.
         if self._enforcer.rules is not self._seen:
             self._seen = self._enforcer.rules
             self._verdicts.clear()
@@ -145,6 +146,7 @@ def open_policy(conf: cfg.ConfigOpts | None = None) -> Policy:
     """
     own = conf
     if own is None:
+        # oslo.policy needs options even if no file is to be read.
         own = cfg.ConfigOpts()
         own([], project="evenkeel", default_config_files=[], default_config_dirs=[])
     enforcer = oslo.Enforcer(own, use_conf=conf is not None)
@@ -175,6 +177,7 @@ def _check_files(conf: cfg.ConfigOpts, enforcer: Any) -> None:
     if unknown := sorted(set(enforcer.file_rules) - set(enforcer.registered_rules)):
         log.warning("policy file has rules without a default", names=", ".join(unknown))
     for name, check in enforcer.rules.items():
+        # Such a check would block the event loop on another server for every request.
         if "http:" in str(check) or "https:" in str(check):
             raise ValueError(f"rule {name!r}: checks by HTTP are not supported")
 

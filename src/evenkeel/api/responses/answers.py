@@ -65,6 +65,7 @@ class Answer:
         headers: list[tuple[bytes, bytes]] = [*self.headers]
         if body is not None:
             headers += (_JSON, (b"content-length", b"%d" % len(body)))
+        # A 204 must not have a Content-Length (RFC 9110, 8.6).
         elif self.status != 204:
             headers.append((b"content-length", b"0"))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
@@ -88,6 +89,7 @@ class StreamedAnswer(Answer):
         if len(chunk) < CHUNK_BYTES:
             await Answer(self.status, chunk, self.headers)(scope, receive, send)
             return
+        # uvicorn silently drops what is sent to a client that has left, so sending does not show it.
         gone = asyncio.create_task(_wait_for_disconnect(receive))
         try:
             await send({"type": "http.response.start", "status": self.status, "headers": [*self.headers, _JSON]})

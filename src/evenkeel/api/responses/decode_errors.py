@@ -15,6 +15,7 @@ from evenkeel.core.kit.errors import Invalid, RequestError
 
 _AT = re.compile(r" - at (?:`key` in )?`(?P<path>\$[^`]*)`$")
 _STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
+# The client chooses the name of an unknown field, so it may contain line breaks.
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*?)`(?: - at `\$[^`]*`)?$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<name>[^`]*)`")
 
@@ -68,6 +69,7 @@ def explain_decode_error(
             return Invalid(f'Missing argument: "{missing["name"]}"')
         return unknown_input(missing["name"], None, "Mandatory field missing.")
     at = decode_failure(text, msgspec.json.decode(raw), kind)
+    # Octavia has a text of its own for null (its exception InvalidOption).
     if octavia and at.value is None and path != [argument_root(kind)]:
         return Invalid(f"None is not a valid option for {at.field}. {at.rule}")
     return _bad_value(at)

@@ -66,6 +66,7 @@ class LaxDecoder(Generic[T]):
         try:
             return self._strict(raw)
         except msgspec.ValidationError:
+            # In its lax mode msgspec takes the text "null" for null.
             if b'"null"' in raw.lower():
                 raise
         try:
@@ -86,6 +87,7 @@ def with_flags(body: Any, names: frozenset[str]) -> bool:
         if isinstance(node, list):
             waiting += node
         elif isinstance(node, dict):
+            # Values of existing keys may be replaced while a dictionary is iterated.
             for name, value in node.items():
                 word = FLAG_WORDS.get(value.lower()) if name in names and isinstance(value, str) else None
                 if word is not None:

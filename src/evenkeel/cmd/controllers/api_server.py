@@ -59,6 +59,7 @@ class ApiServer:
         """Serve until ``stop`` is set. Raises :class:`ValueError`."""
         conf = self._conf
         async with AsyncExitStack() as ending:
+            # Database connections belong to the event loop that opened them, so the API cannot use the controller's.
             tenants = self._parts.store.beside()
             ending.push_async_callback(tenants.close)
             count_statements(tenants.database, enabled=conf.debug)
@@ -106,6 +107,7 @@ class ApiServer:
 
         async def end() -> None:
             await stop.wait()
+            # uvicorn waits for the responses in progress, and event streams do not end by themselves.
             end_streams()
             server.should_exit = True
 

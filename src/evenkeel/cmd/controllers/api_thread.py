@@ -39,14 +39,17 @@ async def run_beside(main: Main, *, name: str) -> None:
         try:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(inside())
+        # Every end must be reported to the waiting loop, cancellation included, or it would wait forever.
         except BaseException as error:
             here.call_soon_threadsafe(ended.set_exception, error)
         else:
             here.call_soon_threadsafe(ended.set_result, None)
 
+    # A new thread starts with an empty context, without the fields that structlog adds to every line.
     running = threading.Thread(target=contextvars.copy_context().run, args=(thread,), name=name)
     running.start()
     try:
+        # Cancelling this task must not cancel the future, whose result the thread still has to set.
         await asyncio.shield(ended)
     except asyncio.CancelledError:
         # The thread's loop may not exist yet; without it the thread could not be stopped, and join() would hang.
@@ -55,6 +58,7 @@ async def run_beside(main: Main, *, name: str) -> None:
         await asyncio.shield(ended)
         raise
     finally:
+        # The thread sets `ended` with its last statement, so this blocks the event loop for a moment only.
         running.join()
 
 

@@ -52,6 +52,7 @@ class ControllerParts(NamedTuple):
     async def close(self) -> None:
         """Close all of them."""
         await self.metrics.stop()
+        # In a thread: sending the last spans blocks.
         await asyncio.to_thread(self.end_traces)
         self.keys.close()
         self.network.close()
@@ -64,6 +65,7 @@ async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> Controlle
 
     ``worker``: True if a parent process serves the metrics.
     """
+    # Each part is opened even if another one failed, so that one start reports every problem of the configuration.
     problems = Problems()
     environments = [problems.of(partial(parse_environment, item)) for item in conf.environments]
     admission = problems.of(lambda: open_admission(conf))
@@ -77,6 +79,7 @@ async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> Controlle
     network = problems.of(lambda: open_network(conf, store)) if store else None
     metrics = problems.of(lambda: MetricsEndpoint(conf, listens=not worker))
     end_traces = problems.of(lambda: open_tracing(conf, "evenkeel-controller"))
+    # The opened parts hold sockets and threads: they are closed before the problems are raised.
     if problems.found:
         if end_traces is not None:
             end_traces()

@@ -66,6 +66,7 @@ async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, cont
             log.error("the connection to the parent failed", exc_info=error)
         if not serving.done():
             serving.cancel()
+        # Raises the error with which serving ended, if it did not end by the cancellation above.
         with suppress(asyncio.CancelledError):
             await serving
     finally:
@@ -92,6 +93,7 @@ async def serve(
         ending.callback(watching.cancel)  # last: stopping takes some seconds
         controller = open_controller(conf, parts, around)
         ending.push_async_callback(controller.stop)
+        # Callbacks run in reverse order: STOPPING=1 is sent before the controller begins to stop.
         ending.callback(systemd.stopping)
         await controller.start()
         await expose_metrics(conf, parts, around, ending)
@@ -164,10 +166,13 @@ async def start_store(store: Store, environments: list[Environment], conf: cfg.C
                 # attributes set by operators stay; only the device driver is configured here
                 if there.get(environment.name) != environment.device_driver:
                     await store.operators.add_environment(environment)
+            # Read again: the list now has the environments added above, and those of controllers that started
+            # meanwhile.
             known = [environment.name for environment in await store.operators.environments()]
             if conf.default_provider and conf.default_provider not in known:
                 raise ValueError(f"default_provider: {conf.default_provider!r} is not one of {known}")
             return
+        # Trying again would not help: the environment exists with another device driver.
         except Conflict as error:
             raise ValueError(f"environments: {error}") from error
         except StoreUnavailable as error:

@@ -55,6 +55,7 @@ class ShownCertificates:
         """Read the files, and connect to the servers if that is due: each connection appears in the servers' logs."""
         now = self._now_seconds()
         if now >= self._due_at:
+            # Set before the connections are made, so that servers that fail are not tried more often.
             self._due_at = now + LOOK_SECONDS
             looks = (end_of_server(peer.host, peer.port, request=peer.request) for peer in self._peers)
             self._of_peers = _known(zip((peer.name for peer in self._peers), await asyncio.gather(*looks), strict=True))
@@ -77,6 +78,7 @@ def peers_of(conf: cfg.ConfigOpts) -> Iterator[TlsServer]:
     for (section, option), name in SERVERS.items():
         url = URL(str(_value(conf, section, option) or ""))
         if url.scheme == "https" and url.host and url.port:
+            # By host and port: several options may name the same server, whose certificate is then listed once.
             urls[url.host, url.port] = name
     for (host, port), name in urls.items():
         yield TlsServer(f"{name} {host}:{port}", host, port)

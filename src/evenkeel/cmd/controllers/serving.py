@@ -67,6 +67,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept connections on the only socket."""
         await self.lifespan.startup()
+        # uvicorn's shutdown closes the servers of this list; the acceptor replaces them.
         self.servers = []
         if sockets is None:
             raise ValueError("there is no socket to take connections from")
@@ -113,6 +114,8 @@ def server_of(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) 
         ws="none",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
+        # Given even if there are none: uvicorn would otherwise read FORWARDED_ALLOW_IPS from the environment, or
+        # trust 127.0.0.1.
         forwarded_allow_ips=[str(network) for network in shared],
     )
     tally = RefusalLog("api")
@@ -134,6 +137,7 @@ def open_files_max() -> int:
     """Raise the limit of open files to the system's maximum, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES_WANTED if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES_WANTED)
+    # Many systems set a soft limit of 1,024 for programs that use select(2), which this one does not.
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         soft = wanted

@@ -13,6 +13,7 @@ _CHAIN_MAX = 20
 
 def is_out_of_files(error: BaseException | None) -> bool:
     """Whether the error or one of its causes is an exhaustion of file descriptors."""
+    # Bounded, because causes that are set by hand can form a circle.
     for _ in range(_CHAIN_MAX):
         if error is None:
             return False

@@ -11,6 +11,8 @@ from evenkeel.core.networking.addresses import host_and_port
 def bound_socket(section: str, host: str, port: int) -> socket.socket:
     """A socket bound to ``bind_host`` and ``bind_port`` of the section of options. Raises :class:`ValueError`."""
     made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    # Connections of an earlier process that are in TIME_WAIT would keep the address busy for a minute after a
+    # restart.
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))

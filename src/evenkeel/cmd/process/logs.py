@@ -74,6 +74,7 @@ def _key(event: Mapping[str, Any]) -> tuple[str, ...]:
     other.
     """
     why = [str(event[name]) for name in REASONS if event.get(name)]
+    # exc_info is the exception, or True for the one that is being handled.
     if error := event.get("exc_info"):
         error = error if isinstance(error, BaseException) else sys.exc_info()[1]
         why.append(f"{type(error).__name__} {error}")
@@ -103,6 +104,7 @@ def set_up_logs(conf: cfg.ConfigOpts, *, name: str) -> None:
     structlog.configure(
         wrapper_class=_filtering(debug=conf.debug),
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        # Repeated events are dropped before tracebacks are formatted: their identity needs the exception itself.
         processors=[*begin, RepeatedEvents(), *end, renderer],
     )
     structlog.contextvars.bind_contextvars(process=name)
@@ -147,6 +149,7 @@ def _unless_repeated(repeated: RepeatedEvents) -> Callable[[logging.LogRecord], 
         except structlog.DropEvent:
             return False
         if "repeated" in event:
+            # The arguments are merged into the text already; formatting again would fail on a percent sign in it.
             record.msg, record.args = f"{record.getMessage()} (repeated={event['repeated']})", ()
         return True
 

@@ -36,6 +36,7 @@ def fingerprints_of(conf: cfg.ConfigOpts, names: Sequence[str]) -> Mapping[str, 
     for name in names:
         section, _, option = name.rpartition(".")
         value = (conf[section] if section else conf)[option]
+        # Some of the options are no paths, such as user names and flags.
         if isinstance(value, str) and value.startswith("/"):
             with contextlib.suppress(OSError):
                 status = Path(value).stat()

@@ -38,6 +38,7 @@ def tune_collector() -> None:
     """Run the cyclic garbage collector less often, after all modules are loaded: a list of 1,000 load balancers creates
     many thousand objects, none of them cyclic, which the default would scan repeatedly.
     """
+    # Before freeze(), which exempts all objects from later collections, garbage included.
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)

@@ -59,12 +59,15 @@ class ServiceManager:
     ) -> None:
         self._parent = parent
         if parent is not None:
+            # A parent that does not read must not stop this process's event loop; a lost notification is repeated.
             parent.setblocking(False)
         self._health_file = Path(health_file) if health_file else None
         address = environment.pop("NOTIFY_SOCKET", "")
+        # systemd writes the zero byte of an abstract socket's address as @.
         self._address = f"\0{address[1:]}" if address.startswith("@") else address
         microseconds = environment.pop("WATCHDOG_USEC", "")
         of = environment.pop("WATCHDOG_PID", "")
+        # The variables are inherited: they are meant for this process only if the watchdog names no other.
         mine = of in ("", str(os.getpid()))
         self.watchdog_seconds = int(microseconds) / 1e6 if microseconds.isdigit() and mine else watchdog_seconds
         """Time-out of systemd's watchdog in seconds; 0 without a watchdog."""
@@ -115,6 +118,7 @@ class ServiceManager:
             return
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as notifying:
+                # The event loop must not wait for systemd, whose queue may be full.
                 notifying.setblocking(False)
                 notifying.sendto(text.encode(), self._address)
         except OSError as error:

@@ -93,6 +93,7 @@ def limit_plans(plans: Iterable[DevicePlan], max_bytes: int = PLAN_BYTES_MAX) ->
     equally by the devices.
     """
     every = tuple(plans)
+    # Without plans the division is never evaluated.
     return tuple(_limit_plan(plan, max_bytes // len(every)) for plan in every)
 
 

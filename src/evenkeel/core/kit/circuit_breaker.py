@@ -43,6 +43,8 @@ def breaker_change(
     agents = list(heartbeats)
     live = sum(agent.silent_since is None for agent in agents)
     silent = sum(agent.silent_since is not None and since < agent.silent_since <= until for agent in agents)
+    # Both limits: a share alone would halt an environment of two agents for one failure, a number alone one of
+    # hundreds.
     too_many = silent >= breaker.agents and silent > breaker.share * (live + silent)
     if breaker.halted_at is None:
         return f"{silent} of {live + silent} agents fell silent at once" if too_many else None

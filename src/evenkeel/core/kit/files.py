@@ -25,6 +25,7 @@ def _tighten(name: str) -> bool:
         mode = Path(name).stat().st_mode & 0o777
         if not mode & ~FILE_MODE:
             return False
+        # Permissions are only removed: a stricter mode that the owner chose stays.
         Path(name).chmod(mode & FILE_MODE)
     except FileNotFoundError:
         return False

@@ -68,6 +68,7 @@ _written: ContextVar[str] = ContextVar("written_request_ids", default="")
 def begin_request() -> str:
     """Start a new request of this task; returns its id, for answers and logs."""
     change_id = str(uuid4())
+    # Never reset: the server handles each request in a task, and thus in a context, of its own.
     _request.set(_Request(change_id))
     return PREFIX + change_id
 

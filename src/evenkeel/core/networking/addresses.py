@@ -141,6 +141,7 @@ def _vip_problem(rules: AddressRules, text: str) -> str:
         address = parsed_address(text)
     except ValueError:
         return "it is no IPv4 or IPv6 address"
+    # Rules for IPv4 networks would not match this notation of an address.
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         return "it is an IPv4 address in IPv6's form; write the IPv4 address"
     if kind := _kind(address):

@@ -494,6 +494,7 @@ def free_addresses(subnet: Subnet, taken: Collection[str]) -> Iterator[str]:
     for text in subnet.device_addresses:
         first, last = parsed_range(text)
         for number in range(int(first), int(last) + 1):
+            # ip_address() makes an IPv4 address of any number below 2**32, so IPv6 needs its own class.
             address = str(ip_address(number) if first.version == 4 else type(first)(number))
             if address not in taken:
                 yield address

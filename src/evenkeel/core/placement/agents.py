@@ -55,6 +55,7 @@ class Loads:
 
     def give(self, agent_id: AgentId) -> None:
         """Count one more shard for the agent."""
+        # An agent that is not fit may get its own shards back; it has no load here.
         if agent_id in self._load:
             self._load[agent_id] += 1
 

@@ -26,6 +26,7 @@ def skewed_homes(group: GroupSnapshot) -> tuple[AgentId, AgentId] | None:
     rule = Rule(group, min_id)
     if rule.fixed() is not None or group.failback is not FailbackMode.AUTO:
         return None
+    # Sorted, so that of agents with equal numbers every controller chooses the same ones.
     settled = sorted((agent for agent in rule.loads.fit.values() if agent.settled), key=lambda agent: agent.id)
     if len(settled) < 2:
         return None

@@ -64,6 +64,7 @@ def judge(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
     found = tuple(sorted(away))
     if any(agent.reachable_devices for agent in reporting):
         return Reach(away=found)
+    # Counted from the latest change of any agent: all of them must have failed for the whole time.
     if doubt or now - max(agent.reachable_since for agent in reporting) < GRACE_SECONDS:
         return known
     return Reach(kind=ReachKind.NONE, away=found)

@@ -118,6 +118,7 @@ def _home_only(
 ) -> AgentId | PlacementBlocker:
     if home is None or not home.acts:
         return tied
+    # After an outage the home may be back earlier than the silent owner, which would find its shard taken.
     return PlacementBlocker.MAY_COME_BACK if silent is not None and back_first(home, silent) else home.id
 
 
@@ -166,6 +167,8 @@ def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
     """
     rule = Rule(group, min_id)
     going = [handover_step(shard, shard.home) for shard in group.shards if isinstance(rule.failback_target(shard), str)]
+    # More than `at_once` may be in progress (operators' failovers have no limit), and a negative end would count from
+    # the back.
     return going[: max(0, _free_slots(group, at_once))]
 
 

@@ -64,6 +64,7 @@ def _limit(name: str, text: str) -> float:
     try:
         limit = float(text)
     except ValueError:
+        # NaN fails the comparison below, so that both kinds of mistakes are reported by one text.
         limit = math.nan
     if not 0 < limit <= CAPACITY_MAX:
         raise ValueError(

@@ -41,6 +41,7 @@ class SecretReader:
         container."""
         shown = shown_as or reference
         place = _place(reference, "secrets", shown)
+        # Barbican answers 406 unless the request accepts the payload's own content type, so that is read first.
         described = self._json(place.path, project_id, shown)
         kind = (described.get("content_types") or {}).get("default")
         if not isinstance(kind, str):
@@ -68,6 +69,8 @@ class SecretReader:
         try:
             adapter = self._adapter_of(project_id)
             # log=False: at level debug keystoneauth would log the response
+            # redirect=False: a redirect would send the project's token to another host. Statuses are checked here,
+            # because keystoneauth's exceptions contain the response.
             answer = adapter.get(
                 path, headers={"Accept": accept}, log=False, stream=True, redirect=False, raise_exc=False
             )

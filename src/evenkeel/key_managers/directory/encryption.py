@@ -30,6 +30,7 @@ class Encryption:
     def encrypt(self, content: bytes, place: str) -> bytes:
         """``place``, where the content is stored, is authenticated data: content moved elsewhere cannot be
         decrypted."""
+        # Random nonces are safe for 2**32 contents of one key (NIST SP 800-38D, 8.3).
         nonce = os.urandom(_NONCE_BYTES)
         return _VERSION + nonce + self._ciphers[0].encrypt(nonce, content, place.encode())
 

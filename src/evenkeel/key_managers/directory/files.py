@@ -45,8 +45,10 @@ class SealedFiles:
         path = self._path(place)
         self._root.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
         path.parent.mkdir(exist_ok=True, mode=DIRECTORY_MODE)
+        # Counted without a lock: writers at the same time may exceed the limit by their number.
         if not path.exists() and len(list(path.parent.iterdir())) >= PROJECT_FILES_MAX:
             raise Conflict(f"Project {place.project_id} has {PROJECT_FILES_MAX} certificates, which is the most.")
+        # Drafts have no suffix, so that lists never contain one that a crash left.
         draft = path.parent / f".{uuid.uuid4().hex}"
         try:
             self._write_draft(draft, self._encryption.encrypt(content, place.reference))
@@ -86,6 +88,8 @@ class SealedFiles:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
+            # The content must be on disk before it gets its name, which could otherwise be that of an empty file
+            # after a power failure.
             os.fsync(file.fileno())
 
 

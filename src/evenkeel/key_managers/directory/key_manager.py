@@ -104,13 +104,16 @@ class DirectoryKeyManager:
         contain.
         """
         if project_id is not None:
+            # Only the project id is checked here: it becomes a part of a path.
             checked_place(SCHEME, project_id, "any")
 
         def work() -> tuple[KeptCertificate, ...]:
+            # One more than allowed is read, to see whether there are more.
             places = list(islice(self._files.places(project_id), LISTED_MAX + 1))
             if len(places) > LISTED_MAX:
                 raise Invalid(f"There are more than {LISTED_MAX} certificates: name a project_id.")
             rows = map(self._found, places)
+            # A file may be deleted while the list is read.
             return tuple(row for row in rows if row is not None)
 
         return await self._run(None, work)

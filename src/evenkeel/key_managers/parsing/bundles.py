@@ -28,6 +28,7 @@ def certificate_bundle(
         check_size(content, CERTIFICATE_BYTES_MAX, reference)
     file = split_pem(certificate)
     chain = [*file.certificates, *split_pem(intermediates).certificates]
+    # The second condition: intermediates were given, and none of them is a certificate.
     if not file.certificates or (intermediates.strip() and len(chain) == len(file.certificates)):
         raise CertificateUnreadable(reference)
     keys = split_pem(key_file).private_keys if private_key else file.private_keys

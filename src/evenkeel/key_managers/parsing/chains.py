@@ -21,6 +21,7 @@ def check_chain(reference: str, chain: Sequence[x509.Certificate]) -> None:
     for number, (signed, issuer) in enumerate(pairwise(chain), start=1):
         if not has_signed(issuer, signed):
             raise ChainOutOfOrder(reference, f"Number {number} has not.")
+        # A self-signed certificate has signed itself, so a repeated one passes the check above.
         if issuer in chain[:number]:
             raise ChainOutOfOrder(reference, f"Number {number} is there twice.")
         if not is_authority(issuer):

@@ -42,8 +42,11 @@ def parsed_apart(module: str, content: bytes, passphrase: bytes, *, timeout_seco
     try:
         done = subprocess.run(  # noqa: S603  # runs this interpreter with a module of ours
             [sys.executable, "-m", module],
+            # In base64, because a passphrase may contain line breaks; by standard input, because all users can see
+            # arguments.
             input=base64.b64encode(passphrase) + b"\n" + content,
             stdout=subprocess.PIPE,
+            # Tracebacks and warnings of libraries may quote the tenant's file.
             stderr=subprocess.DEVNULL,
             timeout=timeout_seconds,
             check=True,
@@ -51,6 +54,7 @@ def parsed_apart(module: str, content: bytes, passphrase: bytes, *, timeout_seco
     except subprocess.TimeoutExpired:
         raise Unparsed(f"It could not be decrypted within {timeout_seconds:g} s.") from None
     except subprocess.CalledProcessError as error:
+        # The kernel sends SIGXCPU at the soft limit and SIGKILL at the hard one, which are equal here.
         raise Unparsed("It takes too much work to decrypt." if -error.returncode in _OUT_OF_TIME else "") from None
     return done.stdout
 

@@ -16,6 +16,7 @@ SCRYPT_COST_MAX = 1 << 20
 second."""
 _SEQUENCE, _INTEGER, _OCTETS, _OBJECT = 0x30, 0x02, 0x04, 0x06
 _DEPTH_MAX = 8
+# Possessive quantifiers (Python 3.11): malformed input must not cause backtracking.
 _BODY = re.compile(rb"-----BEGIN [A-Z0-9 ]++-----((?:[^-]|-(?!----))*+)-----END ")
 _RSA = bytes.fromhex("2a864886f70d010101")
 _EC = bytes.fromhex("2a8648ce3d0201")
@@ -45,9 +46,12 @@ def is_rsa_or_ec(der: bytes) -> bool:
         return False
     inner = list(_elements(outer[0][1]))
     tags = [tag for tag, _ in inner]
+    # PKCS#8: the version, then the algorithm.
     if tags[:2] == [_INTEGER, _SEQUENCE]:
         algorithm = next(_elements(inner[1][1]), None)
         return algorithm in ((_OBJECT, _RSA), (_OBJECT, _EC))
+    # PKCS#1 is a version, the modulus, two exponents, two primes and three values derived from them; SEC 1 a version
+    # and the key.
     return tags == [_INTEGER] * 9 or tags[:2] == [_INTEGER, _OCTETS]
 
 
@@ -75,6 +79,7 @@ def _elements(der: bytes) -> Iterator[tuple[int, bytes]]:
     while at + 2 <= len(der):
         tag, length = der[at], der[at + 1]
         at += 2
+        # The long form: the other bits are the number of bytes of the length (X.690, 8.1.3.5).
         if length & 0x80:
             width = length & 0x7F
             length = int.from_bytes(der[at : at + width], "big")

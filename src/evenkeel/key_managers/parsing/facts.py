@@ -68,6 +68,7 @@ def public_key_of(certificate: x509.Certificate) -> PublicKey:
         return key
     if not isinstance(key, rsa.RSAPublicKey):
         raise Unusable("Its key must be RSA or ECDSA.")
+    # cryptography loads a key for RSASSA-PSS as an ordinary RSA key, without its restriction.
     if certificate.public_key_algorithm_oid == PublicKeyAlgorithmOID.RSASSA_PSS:
         raise Unusable("Its key is for RSASSA-PSS only; RSA keys for every use are allowed.")
     if not RSA_BITS_MIN <= key.key_size <= RSA_BITS_MAX:

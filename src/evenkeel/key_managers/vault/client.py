@@ -44,6 +44,7 @@ class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
 
         Errors are always raised, as hvac's exceptions: ``raise_exception`` is ignored.
         """
+        # hvac would put the texts of the response into its exceptions, and read a body of any size.
         answer = super().request(method, url, headers, raise_exception=False, stream=True, **kwargs)
         with answer:
             status, content = answer.status_code, _limited(answer)

@@ -124,6 +124,7 @@ class LoggedIn:
     def _token(self) -> str:
         file = self._login.token_file
         try:
+            # Without a file this opens the working directory, which fails like an unreadable file.
             with (file or Path()).open() as opened:
                 return opened.read(TOKEN_BYTES_MAX).strip()
         except (OSError, ValueError):

@@ -37,6 +37,7 @@ class SecretFolders:
 
         try:
             found = self._session.call(read)
+        # Vault answers 403 for a path that its policies close; to tenants that is the same as a missing secret.
         except (exceptions.InvalidPath, exceptions.Forbidden):
             raise CertificateNotFound(reference) from None
         except LoginRefused as error:

@@ -81,6 +81,7 @@ class NeutronClient:
     @property
     def _sdk(self) -> Any:
         """The SDK's Neutron proxy; created at the first call, because that sends requests to Keystone and Neutron."""
+        # The first calls may come from several threads, and each Connection would discover the services again.
         with self._opening:
             if self._proxy is None:
                 self._proxy = Connection(**self._settings).network
@@ -93,6 +94,7 @@ class NeutronClient:
 
     def subnets_of(self, network_id: str) -> list[Subnet]:
         """The subnets of the network, at most :data:`SUBNETS_MAX`."""
+        # The SDK returns a generator that requests page after page; islice ends it.
         found = islice(self._sdk.subnets(network_id=network_id), SUBNETS_MAX)
         return [_subnet(row) for row in found]
 
@@ -112,6 +114,7 @@ class NeutronClient:
 
         With ``network_id``, only that network is considered.
         """
+        # Neutron writes "all projects" as *. External networks have an RBAC policy, too, with another action.
         filters: dict[str, Any] = {"object_type": "network", "target_project_id": [project_id, "*"]}
         if network_id is not None:
             filters["object_id"] = network_id
@@ -184,6 +187,8 @@ class NeutronClient:
         if options.qos_policy_id != port.qos_policy_id:
             changes["qos_policy_id"] = options.qos_policy_id
         groups = options.security_group_ids
+        # An emptied list of groups means what Neutron gives a new port: the project's default group. None leaves them
+        # unchanged.
         wanted = self._default_groups(port.project_id) if groups == () else groups
         if wanted is not None and set(wanted) != set(port.security_group_ids):
             changes["security_groups"] = list(wanted)
@@ -228,6 +233,7 @@ class NeutronClient:
     def delete_port(self, port_id: str) -> bool:
         """Delete the port. False: it did not exist."""
         try:
+            # By default the SDK ignores a missing port, but callers need to know whether there was one.
             self._sdk.delete_port(port_id, ignore_missing=False)
         except sdk_errors.NotFoundException:
             return False

@@ -174,6 +174,7 @@ class NeutronNetwork:
         try:
             return await self._calls.run(lambda: self._client.update_port(port, options))
         except NeutronRefused as error:
+            # The port was deleted between the read and the update: there is nothing left to set.
             if error.kind == "PortNotFound":
                 return True
             raise Conflict(f"Neutron refuses to change the port: {error}") from error
@@ -194,6 +195,7 @@ class NeutronNetwork:
                 return self._unbind(claim.port_id or "")
             # without an id the response of the create was lost: the port is found by its marks
             found = [claim.port_id] if claim.port_id else self._client.port_ids(claim.device_owner, claim.device_id)
+            # A list, because any() over a generator would stop at the first port that it deleted.
             gone = [self._client.delete_port(port_id) for port_id in found]
             return any(gone)
 
@@ -414,6 +416,7 @@ class NeutronNetwork:
         try:
             return await self._calls.run(create)
         except NeutronRefused:
+            # The claim may stay: it becomes due, and no port with its marks is found then.
             with contextlib.suppress(Unavailable):
                 await claims.forget_vip(claim.claim_id)
             raise

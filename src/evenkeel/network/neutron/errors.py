@@ -27,6 +27,7 @@ class NeutronRefused(EvenKeelError):
 
 def translate(error: Exception) -> NoReturn:
     """Translate one of :data:`FOREIGN`. Raises :class:`NeutronRefused` or :class:`NetworkUnavailable`."""
+    # openstacksdk's errors have `status_code`, keystoneauth's have `http_status`.
     status: int = getattr(error, "status_code", None) or getattr(error, "http_status", None) or 0
     if isinstance(error, sdk_errors.HttpException) and status in range(400, 500) and status not in _NOT_FOR_CALLERS:
         raise NeutronRefused(status, *_reason(error)) from error

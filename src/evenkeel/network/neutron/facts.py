@@ -32,6 +32,7 @@ def read_facts(client: NeutronClient, subnet_ids: Collection[str]) -> NetworkFac
         networks = {row["id"]: row for row in rows}
         for subnet in subnets:
             row = networks.get(subnet.network_id)
+            # The network was deleted between the two requests.
             if row is None:
                 continue
             if reason := _unusable(row):
@@ -77,6 +78,7 @@ def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str
     for some in _batches(addresses):
         for row in client.ports_of(network_id, some):
             place = str(row["mac_address"]), str(row.get("binding:host_id") or "")
+            # Tenants may write an IPv6 address in another form than Neutron.
             ports |= {_short(fixed["ip_address"]): place for fixed in row["fixed_ips"]}
     vteps = _vteps(client, {host for _, host in ports.values() if host})
     found = {}
@@ -121,6 +123,8 @@ def _vteps(client: NeutronClient, hosts: Iterable[str]) -> dict[str, str]:
     found = {}
     for some in _batches(hosts):
         for row in client.agents_on(some):
+            # Several agents run on a host (DHCP, L3, Open vSwitch), and only those that build tunnels report an
+            # address.
             vtep = (row.get("configurations") or {}).get("tunneling_ip")
             if vtep:
                 found[str(row["host"])] = str(vtep)

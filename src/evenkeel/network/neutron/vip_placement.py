@@ -18,6 +18,7 @@ def subnets_of_network(network: NeutronNetworkInfo, subnets: Sequence[Subnet], w
 
     The subnet that contains ``wanted``; without it, IPv4 subnets first. Raises :class:`Invalid`.
     """
+    # Subnets that the network does not list were added after it was read, and come last.
     order = {subnet_id: place for place, subnet_id in enumerate(network.subnet_ids)}
     ordered = sorted(subnets, key=lambda subnet: order.get(subnet.id, len(order)))
     if wanted is not None:

@@ -24,6 +24,7 @@ class LabelledRegistry(Collector):
         """All metric families, for one exposition."""
         for family in self._registry.collect():
             labelled = Metric(family.name, family.documentation, family.type, family.unit)
+            # The sample's own label wins: metrics about workers, which the parent exposes, have it already.
             labelled.samples = [
                 sample._replace(labels={LABEL: self._process, **sample.labels}) for sample in family.samples
             ]
@@ -42,6 +43,8 @@ def merge_expositions(texts: Iterable[bytes]) -> bytes:
     families: dict[bytes, list[bytes]] = {}
     end = b""
     for text in texts:
+        # OpenMetrics allows its end mark once, as the last line of the whole exposition. Prometheus's older text
+        # format has none.
         if text.endswith(END):
             text, end = text[: -len(END)], END
         for family in _FAMILY.split(text):

@@ -65,6 +65,8 @@ class WorkerLine:
         with contextlib.suppress(asyncio.IncompleteReadError, OSError):
             while True:
                 number, size = ANSWER.unpack(await reader.readexactly(ANSWER.size))
+                # Answers to requests that have timed out are read, too, and dropped: the next answer begins behind
+                # them.
                 text = await reader.readexactly(size)
                 asked = self._waiting.get(number)
                 if asked is not None and not asked.done():
@@ -80,6 +82,7 @@ class WorkerLine:
         if self._writer is not None:
             self._writer.close()
         else:
+            # Without open() no stream owns the socket.
             self._connected.close()
 
 
@@ -113,12 +116,14 @@ class ParentLine:
                 text = await self._exposition(accept.strip())
                 writer.write(ANSWER.pack(int(number), len(text)) + text)
                 await writer.drain()
+        # The parent is gone: returning makes the worker end.
         except OSError:
             return
         finally:
             writer.close()
 
     async def _exposition(self, accept: str) -> bytes:
+        # The parent may ask before the worker has registered its collectors.
         if self._before is None:
             return b""
         try:

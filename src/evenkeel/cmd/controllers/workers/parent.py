@@ -96,6 +96,7 @@ async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -
         systemd.stopping()
         listening.close()
         tasks = (running, notifying, stopped, watching)
+        # Before the workers are stopped: the parent's loop would start again those that end.
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -109,6 +110,7 @@ def _exit_code(running: asyncio.Task[None]) -> int:
         raise error or RuntimeError("the parent's loop has ended")
     if error.code != REFUSED:  # it has reported its refusal itself
         log.error("the first worker ended before it served", code=error.code)
+    # A negative code is the number of the signal that killed the worker, which is no exit code.
     return error.code if error.code > 0 else 1
 
 
@@ -116,6 +118,7 @@ def _reloading(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metric
     """Actions of a SIGHUP in the parent; they run before it is forwarded to the workers."""
 
     def check_certificate(changed: cfg.ConfigOpts) -> None:
+        # The parent serves no API: it only checks what the workers are going to load at their SIGHUP.
         if (api_tls(changed) is None) != (not conf.api.ssl_cert_file):
             raise ValueError("api.ssl_cert_file: HTTPS is turned on and off by a restart")
 
@@ -130,6 +133,7 @@ def _reloading(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metric
 async def _notify_serving(parent: "Parent", systemd: ServiceManager, conf: cfg.ConfigOpts, url: str) -> None:
     """Notify systemd as soon as the API is served, and periodically while it is."""
     await parent.serves.wait()
+    # Written before READY=1, so that units that systemd starts after this one find the file.
     announce(conf.api.endpoint_file, url)
     systemd.ready()
     await systemd.watch(hangs=parent.no_worker_serves, problem="no worker serves")
@@ -152,6 +156,8 @@ class Parent:
         self._served_at = time.monotonic()
         self._reloads = 0
         for number in self._numbers:
+            # All series exist from the start: rate() does not see the first increase of a counter that begins to
+            # exist with it.
             WORKER_UP.labels(str(number)).set(0)
             WORKER_ENDS.labels(str(number))
 
@@ -195,6 +201,8 @@ class Parent:
         try:
             worker = self._workers[number] = await self._start(number)
         except OSError as error:
+            # Later failures (no memory, no descriptors) may pass; before any worker served they are those of the
+            # command itself.
             if not self.serves.is_set():
                 raise
             WORKER_ENDS.labels(str(number)).inc()
@@ -262,6 +270,7 @@ class Parent:
         for worker in workers:
             worker.send(signal.SIGTERM)
         ending = [asyncio.create_task(worker.wait_for_exit()) for worker in workers]
+        # asyncio.wait() refuses an empty collection.
         if not ending:
             return
         _, late = await asyncio.wait(ending, timeout=STOP_SECONDS)

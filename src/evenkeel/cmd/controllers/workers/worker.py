@@ -62,10 +62,13 @@ class Worker:
         ``on_serving`` is called as soon as it serves. Raises :class:`OSError` without memory, processes or descriptors.
         """
         with ExitStack() as on_failure:  # a process that runs already ends when its line is closed
+            # Datagrams, because sd_notify(3) separates notifications by the boundaries of messages.
             notices, its_notices = map(on_failure.enter_context, socket.socketpair(type=socket.SOCK_DGRAM))
             line, its_line = map(on_failure.enter_context, socket.socketpair())
             passed = Descriptors(api.fileno(), its_notices.fileno(), its_line.fileno())
             own = (sys.executable, "-m", ENTRY, str(number), str(beat_seconds), *map(str, passed))
+            # The parent closes its copies of the worker's ends: a side sees the end of the other only when no copy is
+            # open.
             with its_notices, its_line:
                 process = await asyncio.create_subprocess_exec(
                     *own, *words, stdin=asyncio.subprocess.DEVNULL, pass_fds=passed
@@ -91,6 +94,7 @@ class Worker:
         while True:
             try:
                 notice = self._notices.recv(NOTICE_MAX).decode().splitlines()
+            # Either everything is read (BlockingIOError), or the worker is gone, which wait_for_exit() reports.
             except OSError:
                 return
             self._beat_at = time.monotonic()
@@ -117,6 +121,7 @@ class Worker:
     async def wait_for_exit(self) -> int:
         """Wait for the end of the process and return its exit code; negative: the signal that killed it."""
         code = await self._process.wait()
+        # A second wait is possible: Parent.stop() waits again for a worker whose first wait was cancelled.
         if self._notices.fileno() >= 0:
             asyncio.get_running_loop().remove_reader(self._notices.fileno())
             self._notices.close()

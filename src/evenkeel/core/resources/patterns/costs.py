@@ -175,6 +175,7 @@ class _Ways:
             done = items[:index]
             near = Before(_last_of_row(done, before.last), chosen=before.chosen or ways > 1)
             ways *= self.of(item, near, _following(rest, after))
+            # Cut, because the exact product of many repetitions has thousands of digits.
             ways = min(ways, self._enough)
         return ways
 
@@ -182,6 +183,7 @@ class _Ways:
         each = [self.of(branch, before, after) for branch in branches]
         taken, apart = 0, True
         for branch in branches:
+            # Branches that begin with different characters exclude each other: only one of them can be tried.
             first = first_of(branch) | (after.first if nullable(branch) else 0)
             apart = apart and not taken & first and not (nullable(branch) and after.may_end)
             taken |= first
