@@ -117,6 +117,7 @@ class AddCertificate(ShowCommand):
             if path := getattr(parsed_args, field):
                 body[field] = _text(path)
         if parsed_args.passphrase_file:
+            # A file from Windows has a carriage return at the end of the line.
             body["passphrase"] = _text(parsed_args.passphrase_file).partition("\n")[0].rstrip("\r")
         return object_table(self.client.post(f"{API}/certificates", {"certificate": body})["certificate"])
 

@@ -111,6 +111,7 @@ class Client:
         :class:`Unreachable` if no endpoint answered.
         """
         problems = []
+        # A copy, because _prefer() reorders the list.
         for endpoint in list(self._endpoints):
             try:
                 answer = self._once(endpoint, method, path, query, body, max(timeout_seconds, self._timeout_seconds))
@@ -140,7 +141,9 @@ class Client:
             request.add_header("Content-Type", "application/json")
         try:
             with _opener(endpoint, self._tls).open(request, timeout=timeout_seconds) as answer:
+                # One byte more than allowed shows that the answer is too large.
                 content = answer.read(MAX_ANSWER_BYTES + 1)
+        # Before URLError, of which it is a subclass.
         except urllib.error.HTTPError as error:
             raise _refusal(error) from error
         except urllib.error.URLError as error:  # raised before waiting for an answer

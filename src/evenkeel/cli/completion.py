@@ -50,6 +50,7 @@ def _options(app: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
         if command is CompleteCommand:  # cliff's, for bash only
             continue
         parser: ArgumentParser = command(app, None, cmd_name=name).get_parser(name)
+        # argparse has no public list of a parser's options.
         named = (option for action in parser._actions for option in action.option_strings)
         yield name, tuple(sorted(option for option in named if option.startswith("--")))
 

@@ -100,6 +100,7 @@ def follow(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> I
     while True:
         yield from batch
         last = batch[-1]["id"] if batch else last
+        # A full batch means that more events are waiting.
         if len(batch) < MAX_EVENTS:
             time.sleep(FOLLOW_SECONDS)
         try:

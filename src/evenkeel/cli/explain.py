@@ -175,6 +175,7 @@ def _applied(hosting: Mapping[str, Any]) -> Explanation:
     return Explanation(f"applied, operating status {hosting['operating_status']}{home}", NOTHING)
 
 
+# The order matters: an outage explains everything that the rules after it would find.
 RULES: tuple[Rule, ...] = (
     _broker_gone,
     _database_refuses,

@@ -74,6 +74,7 @@ def follow(client: Client, agent: Row, progress: Progress, parsed_args: Namespac
             said = line
         if not agent[progress.count]:
             return dict(agent)
+        # A moment without a reason starts the measurement again.
         stuck_since = stuck_since if agent[progress.reason] else now
         if now - stuck_since >= STUCK_SECONDS or now - started >= parsed_args.wait_seconds:
             raise Unfinished(f"{line}. The request remains in effect, and continues as soon as possible")

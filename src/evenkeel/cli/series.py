@@ -98,6 +98,7 @@ def trend(values: Sequence[float], places: Sequence[int]) -> str:
     for place, value in zip(places, values, strict=True):
         by_place.setdefault(place, []).append(value)
     means = {place: sum(each) / len(each) for place, each in by_place.items()}
+    # All values may be zero.
     most = max(means.values()) or 1.0
     heights = {place: BARS[round(mean / most * (len(BARS) - 1))] for place, mean in means.items()}
     return "".join(heights.get(place, UNKNOWN) for place in range(max(means) + 1))

@@ -66,6 +66,7 @@ class AgentParts(NamedTuple):
 
     async def close(self) -> None:
         if self.neutron is not None:
+            # First of all, because its thread reads the devices.
             await self.neutron.stop()
         await self.metrics.stop()
         await asyncio.to_thread(self.end_traces)
@@ -96,6 +97,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     """Create all parts and serve until stopped."""
     parts = open_parts(conf)
     actions = reload_actions(conf, parts.device) | {METRICS_CERTIFICATE_OPTIONS: parts.metrics.reload}
+    # Before the wait for the message bus, which may take long: SIGHUP is ignored until then.
     Reloading(NAME, sys.argv[1:], AGENT, conf, actions).listen()
     systemd = ServiceManager(health_file=conf.health_file)
     neutron, certificates = parts.neutron, CertificateWatch()
@@ -115,6 +117,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
         on_ready=systemd.ready,
         certificate_ends=certificates.ends_at,
     )
+    # Set only here: the part that reports to Neutron is opened before the agent exists.
     parts.moved.tell = agent.networks_moved
     if neutron is not None:
         neutron.start()

@@ -142,6 +142,7 @@ async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
         await metrics.stop()
         await daemon.stop()
         await asyncio.to_thread(end_traces)
+        # Last, because stopping may take some seconds, in which the watchdog must still be notified.
         watching.cancel()
 
 

@@ -79,6 +79,7 @@ def agent_user_commands(environment: str, group_number: int, host: str, *, vhost
     limits = {"max-connections": CONNECTIONS_MAX, "max-channels": CHANNELS_MAX}
     return (
         ("add_user", user),
+        # Without tags, which removes any that an existing user has.
         ("set_user_tags", user),
         ("set_permissions", "-p", vhost, user, *permissions(environment, group_number, host)),
         ("set_user_limits", user, json.dumps(limits)),

@@ -46,4 +46,5 @@ class Problems:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if error is None and self.found:
+            # Each text once: several parts may have checked the same option.
             raise ConfigurationRefused(tuple(dict.fromkeys(self.found)))

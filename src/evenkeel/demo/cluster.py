@@ -162,6 +162,8 @@ class Cluster:
         await self._join(host, self.workshop.create_process(agent_name(host), "evenkeel.cmd.agent", sections))
 
     async def _join(self, host: str, process: Process) -> None:
+        # The session of a killed process is live until it expires, so only a new one shows that this process has
+        # joined.
         sessions = await self._sessions(host)
         process.start()
         waiting = asyncio.get_running_loop().time() + self.workshop.start_seconds

@@ -49,6 +49,7 @@ class DashboardProxy:
         app.router.add_get("/demo/controls", self._state)
         app.router.add_post("/demo/controls", self._do)
         app.router.add_route("*", "/{path:.*}", self._pass_on)
+        # Bodies are passed on with their Content-Encoding, so they must stay compressed.
         self._session = ClientSession(
             auto_decompress=False, timeout=ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
         )

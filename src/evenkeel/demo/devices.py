@@ -101,6 +101,7 @@ class Emulator:
         headers = {"Authorization": self._authorization}
         request = urllib.request.Request(device.url + path, headers=headers)  # noqa: S310  # an emulator of ours: https
         trust = urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=self.ca_file))
+        # Proxy settings of the environment are not for an emulator on this host.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), trust)
         with opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
             return json.load(answer)

@@ -24,6 +24,7 @@ def fresh_home(directory: Path) -> Iterator[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / MARK).open("a") as mark:
         try:
+            # The kernel releases the lock when the process ends, however it ends.
             fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise DirectoryInUse(
@@ -32,6 +33,7 @@ def fresh_home(directory: Path) -> Iterator[Path]:
         for item in directory.iterdir():
             if item.is_dir():
                 shutil.rmtree(item)
+            # If the lock file were replaced, another demo could lock the new one.
             elif item.name != MARK:
                 item.unlink()
         yield directory

@@ -36,6 +36,7 @@ class Process:
         self.name = name
         self.command = tuple(command)
         self.log = log
+        # Unbuffered, so that the log of a killed process is complete.
         self._environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
         self._popen: subprocess.Popen[bytes] | None = None
 
@@ -123,6 +124,7 @@ class Process:
 def stop_all(processes: Sequence[Process], timeout_seconds: float = STOP_SECONDS) -> None:
     """Terminate all processes concurrently; processes still running after ``timeout_seconds`` are killed."""
     for process in processes:
+        # A frozen process handles SIGTERM only when it continues.
         process.send(signal.SIGCONT)
         process.send(signal.SIGTERM)
     deadline = time.monotonic() + timeout_seconds

@@ -116,6 +116,7 @@ class Scenario:
     async def _kill(self, victim: str) -> None:
         side, cluster = self._side, self._cluster
         backend = await cluster.start_backend(BACKENDS + 1)
+        # Before the kill, so that the first write after it is found.
         seen = await asyncio.to_thread(side.last_write)
         killed_at = time.time()
         cluster.kill(agent_name(victim))

@@ -80,6 +80,7 @@ class Traffic:
             if connection is not None and not connection.open_for_more:
                 connection.close()
                 connection = None
+            # The pause between two requests; it ends early when the traffic stops.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._pause_seconds):
                     await self._stopping.wait()

@@ -29,6 +29,7 @@ class Workspace:
     def secret(self, file: str, text: str) -> Path:
         """Write a file that only its owner can read."""
         path = self.directory / "etc" / file
+        # Created before it is written: write_text() would create a file that others may read.
         path.touch(mode=0o600)
         path.write_text(text)
         return path

@@ -70,6 +70,7 @@ class NeutronAgentChangeBody(Request):
 
 def _moment(seconds: float | None) -> str | None:
     shown = timestamp_or_none(seconds)
+    # Neutron writes the times of agents with a blank instead of the T.
     return None if shown is None else shown.replace("T", " ")
 
 

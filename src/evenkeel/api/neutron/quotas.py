@@ -142,6 +142,7 @@ def _limits(body: NeutronQuotaChange) -> dict[str, int | None]:
         value: Any = getattr(body, name)
         if value is UNSET:
             continue
+        # Two of Neutron's names may stand for one limit: a request may contain both, but only with one value.
         if limits.setdefault(ours, value) != value:
             raise invalid(name, f"'{value}' is not the same as {ours}, which is {limits[ours]}.")
     return limits

@@ -51,6 +51,7 @@ FILTERS = Filters(parsers=dict.fromkeys((*AmphoraView.__struct_fields__, "name")
 async def listing(services: Services, call: Call) -> Answer:
     """Handle GET /amphorae: an empty list. Raises :class:`BadList` for invalid list parameters."""
     wanted = parse_list(call, FILTERS, services.limits)
+    # In an empty list every marker is unknown.
     if (marker := wanted.query.marker) is not None:
         raise BadList(f"marker: there is no {TITLE} {marker[:64]}")
     return json_answer({"amphorae": [], "amphorae_links": []})

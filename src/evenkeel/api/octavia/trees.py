@@ -50,6 +50,7 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
 
     def listener(row: Listener) -> Iterator[bytes]:
         own = policies.get(row.id, [])
+        # Several policies may send to the same pool, which is shown once, in the order of use.
         targets = dict.fromkeys((row.default_pool_id, *(policy.redirect_pool_id for policy in own)))
         yield json_before_children(ListenerStatus(**statuses_of(row), pools=[]))
         yield from join_item_pieces(pool(pools[pool_id]) for pool_id in targets if pool_id in pools)

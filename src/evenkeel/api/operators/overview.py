@@ -230,6 +230,7 @@ def _revision(row: Revision) -> RevisionView:
         project_id=row.project_id,
         request_id=row.request_id,
         applied_at=timestamp_or_none(row.applied_at),
+        # Not negative, even if the database's clock was set back between the two times.
         seconds=None if row.applied_at is None else round(max(0.0, row.applied_at - row.accepted_at), 3),
         agent_id=row.agent_id,
         host=row.host,

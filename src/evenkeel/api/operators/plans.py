@@ -174,6 +174,7 @@ async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadB
     owner = ShardOwner(
         shard_id=shard.id, environment=shard.environment, group_number=shard.group_number, host=agent.host
     )
+    # Refused instead of queued: a place may be taken for as long as an agent needs for its answer.
     if services.inquiries.locked():
         raise AgentSilent(f"{INQUIRIES_MAX} plans are being waited for already")
     async with services.inquiries:

@@ -189,6 +189,7 @@ def tree_of(
     """Convert a request to the whole new load balancer. The VIP's address is empty if the store has to allocate it."""
     _check_names(body.pools or ())
     pools = [pool_rows(item, item.protocol, item.lb_algorithm, place, new_id=new_id) for item in body.pools or ()]
+    # An address that the store still has to allocate is of the family of its subnet's range.
     near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))
     made = _listeners(body.listeners or (), pools, place, one_family(near, more), new_id)
     address = Vip(address=vip.address or "", subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id)

@@ -50,6 +50,7 @@ def pool_changes(body: change_requests.PoolChange) -> Changes:
     changes = change_values(body, Pool)
     persistence = changes.get("session_persistence")
     if persistence == change_requests.PersistenceChange():
+        # An empty object names no attribute to change, so the persistence stays.
         del changes["session_persistence"]
     elif isinstance(persistence, requests.Persistence):
         changes["session_persistence"] = persistence_of(persistence)

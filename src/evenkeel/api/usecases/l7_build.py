@@ -73,5 +73,6 @@ def in_order(made: Iterable[PolicyRows]) -> list[PolicyRows]:
     """Return the policies of one new listener with their positions, as if they had been added one after the other."""
     ordered: list[PolicyRows] = []
     for rows in made:
+        # insert() appends if the position is beyond the end, as the default position is.
         ordered.insert(rows.policy.position - 1, rows)
     return [PolicyRows(replace(rows.policy, position=place), rows.rules) for place, rows in enumerate(ordered, start=1)]

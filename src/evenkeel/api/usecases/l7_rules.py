@@ -85,6 +85,7 @@ def check_policy(policy: L7Policy) -> None:
 def _check_url(field: str, url: str) -> None:
     try:
         parts = urlsplit(url)
+        # Reading the port raises ValueError for a text, or for a number above 65535.
         good = bool(parts.hostname) and parts.port != 0
     except ValueError:
         good = False

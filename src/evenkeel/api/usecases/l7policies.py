@@ -54,6 +54,7 @@ async def change_l7policy(
     if "name" in changes:
         served = await services.providers.of(LoadBalancer, current.load_balancer_id, call.caller.scope)
         check_rename(current, changes, (await offered_services(services, served.by.provider, served.table)).names)
+    # A change of any target contains the action, too: they are written together.
     if "action" in changes and not current.enhanced_service:
         await _check_possible(services, call, current, changes)
     row: L7Policy = await write_changes(services, call, L7Policy, policy_id, changes, None)

@@ -157,6 +157,7 @@ async def _check_persistence(
     """Check that the persistence works in such a pool, and behind the listeners that send to it."""
     served.refuse(persistence_problems(served.table, pool.protocol, persistence))
     behind = served.table.session_persistence.get(persistence.type, ())
+    # The listeners need not be read if the type works behind every protocol.
     if not pool.listener_ids or set(behind) >= served.table.protocol_pairs.keys():
         return
     page = await services.tenants.list(Listener, ListQuery(filters={"default_pool_id": (pool.id,)}))

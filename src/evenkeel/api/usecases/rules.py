@@ -81,6 +81,7 @@ def checked_cidrs(cidrs: Iterable[str], vip_address: str | None) -> tuple[str, .
             network = ip_network(value, strict=False)
         except ValueError as error:
             raise unknown_input("allowed_cidrs", value, _CIDR_RULE) from error
+        # ip_network() accepts an IPv6 zone, which has no meaning on a device.
         if "%" in value:
             raise unknown_input("allowed_cidrs", value, _CIDR_RULE)
         if vip_address is not None and network.version != ip_address(vip_address).version:
@@ -152,6 +153,7 @@ def _is_netmask(text: str) -> bool:
     except ValueError:
         return False
     zeros = ~int(mask) & ((1 << mask.max_prefixlen) - 1)
+    # The zeros of a netmask are one block at its end, so the number that they form is one less than a power of two.
     return zeros & (zeros + 1) == 0
 
 

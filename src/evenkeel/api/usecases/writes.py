@@ -40,6 +40,7 @@ async def state_after_write(
     services: Services, call: Call, kind: type[Any], change: Change, object_id: str, parent_id: str | None = None
 ) -> Any:
     """Return the object in the state that the write stored."""
+    # First the rows of the write itself: a read could already show a later change.
     for row in change.resources:
         if isinstance(row, kind) and row.id == object_id:
             return row

@@ -97,6 +97,7 @@ def _write(folder: Path, files: dict[str, str], *, replace: bool) -> None:
 def _written(new: Path, text: str, ending: ExitStack) -> Path:
     """Write a new file, which ``ending`` removes if it still exists. Raises :class:`OSError`."""
     new.unlink(missing_ok=True)
+    # O_EXCL refuses a file or link that another user has put there meanwhile.
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     ending.callback(new.unlink, missing_ok=True)
     with os.fdopen(descriptor, "w") as file:

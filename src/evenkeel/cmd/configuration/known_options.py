@@ -48,6 +48,7 @@ def _add(known: dict[str, set[str]], group: str, options: Iterable[cfg.Opt]) -> 
     names = known.setdefault(group, set())
     for option in options:
         names.add(option.dest)
+        # oslo.config still reads the former names and sections of an option.
         for former in option.deprecated_opts:
             known.setdefault(section_key(former.group or group), set()).add(former.name or option.dest)
 

@@ -36,6 +36,7 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups) -> cfg.Co
         raise ValueError(f"--config-file: {error}") from error
     drivers = _driver_sections(conf, files)
     for driver, declared in drivers.items():
+        # Also for a driver without options, so that its section can be read.
         conf.register_group(cfg.OptGroup(driver))
         conf.register_opts(declared or (), group=driver)
     known: dict[str | None, Sequence[cfg.Opt] | None] = dict(groups)
@@ -43,6 +44,7 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups) -> cfg.Co
     with Problems() as problems:
         problems.found += unknown_problems(files, known_options(known, files))
         problems.found += _wrong_values(conf, known, files)
+        # Relations compare values, so all of them have to be valid.
         if not problems.found:
             problems.found += relation_problems(conf, files)
     return conf

@@ -30,6 +30,7 @@ def declared_options(name: str) -> Sequence[cfg.Opt]:
     module = driver_entry(name).module
     try:
         declared = getattr(import_module(module), "OPTIONS", ())
+    # A driver may be another project's package, whose import may raise anything.
     except Exception as error:
         raise ValueError(f"device_driver: {name!r} cannot be loaded: {error}") from error
     if not isinstance(declared, list | tuple) or not all(isinstance(one, cfg.Opt) for one in declared):

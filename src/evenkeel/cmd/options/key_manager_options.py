@@ -106,6 +106,7 @@ def _adapters(conf: cfg.ConfigOpts) -> Callable[[ProjectId], Any]:
     register_keystone_options(conf, _GROUP)
     is_scoped = _is_scoped(conf)
 
+    # An adapter holds the token of its project's login, which would otherwise be requested for each read.
     @lru_cache(maxsize=ADAPTERS_MAX)
     def adapter_of(project_id: ProjectId) -> Any:
         scope = {"project_id": project_id} if is_scoped else {}
@@ -113,6 +114,7 @@ def _adapters(conf: cfg.ConfigOpts) -> Callable[[ProjectId], Any]:
         adapter.service_type = adapter.service_type or "key-manager"
         return adapter
 
+    # Created once now, so that wrong options are reported at the start.
     adapter_of(ProjectId("none"))
     check_tls(conf, _GROUP, "Barbican")
     return adapter_of

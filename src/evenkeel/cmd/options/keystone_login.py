@@ -37,6 +37,7 @@ def keystone_adapter(conf: cfg.ConfigOpts, group: str, *, timeout_seconds: float
         adapter = loading.load_adapter_from_conf_options(conf, group, session=session)
     except (exceptions.ClientException, cfg.Error) as error:
         raise ValueError(f"{group}: {error}") from error
+    # keystoneauth waits without a limit unless the section sets one.
     session.timeout = session.timeout or timeout_seconds
     return adapter
 

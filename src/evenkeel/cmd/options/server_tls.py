@@ -22,6 +22,7 @@ def server_tls(
         if key or authorities:
             raise ValueError(f"{section}.ssl_cert_file: it is needed with ssl_key_file and ssl_client_ca_file")
         return None
+    # Since version 3.10, Python's default for this protocol is TLS 1.2 and newer.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(certificate, key)

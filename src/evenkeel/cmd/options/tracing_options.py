@@ -45,6 +45,7 @@ def open_tracing(conf: cfg.ConfigOpts, service: str) -> Callable[[], None]:
     use_tracer(exporting.tracer)
 
     def close() -> None:
+        # First, so that no span begins after the last ones were sent.
         use_tracer(NoTracer())
         exporting.close()
 

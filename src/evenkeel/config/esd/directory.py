@@ -59,6 +59,7 @@ def _state(file: Path) -> tuple[str, int, int, int]:
 
 def _content(file: Path) -> bytes | str:
     try:
+        # Opening a named pipe would block until another process writes to it.
         if not stat.S_ISREG(file.stat().st_mode):
             return "a regular file is allowed"
         with file.open("rb") as opened:

@@ -133,6 +133,7 @@ def _paths(given: str, tag: str, content: Any) -> tuple[str, ...]:
     """Full paths that a tag's value names. Raises :class:`_Wrong`."""
     known = TAGS[tag]
     if known.many:
+        # _Pairs, the form of a JSON object, is a list, too.
         if not isinstance(content, list) or isinstance(content, _Pairs):
             raise _Wrong(f"{given}: {_shown(content)}: a list of names is allowed")
         if len(content) > LIST_MAX:

@@ -237,12 +237,15 @@ def _listener_of(
 
 
 def _without_idle_references(made: ServiceListener) -> ServiceListener:
+    # References of a listener without TLS have no effect: their certificates are not sent, so drivers must not look
+    # for them.
     if made.protocol == TLS_PROTOCOL or not (made.default_tls_container_ref or made.sni_container_refs):
         return made
     return replace(made, default_tls_container_ref=None, sni_container_refs=())
 
 
 def _without_idle_targets(made: ServiceL7Policy) -> ServiceL7Policy:
+    # LBaaS v2 keeps targets that the policy's action does not use.
     needed = L7_TARGETS.get(made.action)
     idle = [name for name in L7_TARGETS.values() if name != needed and getattr(made, name) is not None]
     return replace(made, **dict.fromkeys(idle)) if idle else made

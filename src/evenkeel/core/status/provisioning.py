@@ -114,6 +114,7 @@ def _confirmed(was: LoadBalancerState, revision: int, carries_traffic: bool) -> 
     if revision < was.revision:
         now = replace(now, provisioning_status=_behind(was.provisioning_status))
     elif was.deleted:
+        # The row is deleted with its children, so no other column is written.
         return StatusChange(was=was, now=was, removed=True)
     else:
         now = replace(now, provisioning_status=ProvisioningStatus.ACTIVE, status_reason="", pending_deadline=None)

@@ -79,6 +79,7 @@ class CertificateFacts(Value):
     @property
     def names_sha256(self) -> str:
         """Hash of the certificate's names: equal for certificates of the same names."""
+        # Clients ignore the common name if there is any alternative name (RFC 6125, 6.4.4).
         names = sorted({*self.dns_names, *self.addresses}) or [self.common_name or ""]
         return hashlib.sha256("\n".join(names).encode()).hexdigest()
 

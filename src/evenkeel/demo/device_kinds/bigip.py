@@ -44,6 +44,7 @@ class BigipSide:
         for name in self.names:
             arguments += ["--device", f"{name}@127.0.0.1:{self._port(name)}"]
         announced = state / "endpoints.json"
+        # The file of an earlier start would end the wait before the devices listen.
         announced.unlink(missing_ok=True)
         process = self._workshop.process(PROCESS, "icontrol_emulator", [*arguments, *self._arguments])
         await self._workshop.run(process, announced.exists, "devices to listen")

@@ -153,6 +153,7 @@ class _Tree:
 
     def works(self, row: Pool, disabled: bool) -> bool:
         """Whether the pool works; ``disabled``: its listener or load balancer is."""
+        # A pool that many listeners share is evaluated once, not once for each of them.
         known = self._working.get((row.id, disabled))
         if known is None:
             known = self._working[row.id, disabled] = self.pool(row, disabled).good
@@ -192,6 +193,7 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     )
     statuses, _ = _statuses(root, disabled, good)
     yield STATUSES
+    # Without pools the list of listeners is the last attribute, inside which the output continues.
     yield json_before_children(V2LoadBalancerStatus(**statuses, listeners=[], pools=UNSET))
     yield from join_item_pieces(listener(row) for row in tree.listeners)
     if not disabled:

@@ -41,6 +41,7 @@ def parse(text: str) -> Node:
     """Parse an expression into its syntax tree. Raises :class:`PatternRefused`."""
     if not 1 <= len(text) <= CHARACTERS_MAX:
         raise PatternRefused(f"it has {len(text)} characters; 1 to {CHARACTERS_MAX} are allowed")
+    # The only option that is accepted; the sets below have both cases of each letter anyway.
     parser = _Parser(text.removeprefix("(?i)"))
     found = parser.choice(0)
     if not parser.ended:
@@ -116,6 +117,7 @@ class _Parser:
 
     def _group(self, depth: int) -> Node:
         ahead = self._take("?=") or self._take("?!")
+        # PCRE takes (* for the beginning of a verb, such as (*ACCEPT).
         if not ahead and not self._take("?:") and self._peek() in ("?", "*"):
             raise PatternRefused(f"'({self._peek(3)}' is not allowed; (…), (?:…), (?=…) and (?!…) are")
         body = self.choice(depth + 1)
@@ -169,6 +171,7 @@ class _Parser:
         mask = 0
         first = True
         while first or not self._take("]"):
+            # A ] directly behind the [ is an ordinary character for PCRE, and the end of the class for others.
             if self.ended or self._peek() in ("[", "]"):
                 raise PatternRefused("a class is empty, has no ']', or holds '[' or ']' without a backslash")
             mask |= self._range()
