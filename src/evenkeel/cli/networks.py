@@ -99,6 +99,7 @@ def network_id(client: Client, name: str) -> str:
     if is_id(name):
         return segment(name)
     for row in client.get(f"{API}/networks")["networks"]:
+        # Operators may choose ids that are no UUIDs.
         if name in (row["name"], row["id"]):
             return segment(str(row["id"]))
     raise ApiRefused(404, f"no network has the id or name {name!r}")

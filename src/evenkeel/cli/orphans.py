@@ -36,6 +36,7 @@ class ListOrphans(ListCommand):
         query = {"environment": parsed_args.environment} if parsed_args.environment else None
         rows, problems = [], []
         for shard in self.client.get(f"{API}/shards", query)["shards"]:
+            # Only the common shard of a device group, which has no project, finds orphans.
             if shard["project_id"]:
                 continue
             place = {"environment": shard["environment"], "group_number": shard["group_number"]}

@@ -151,6 +151,7 @@ def _check_administrator_left(
     before: Mapping[str, User], after: Mapping[str, User], options: argparse.Namespace
 ) -> None:
     """Raises :class:`Invalid` if the change takes the last administrator away and ``--force`` is not given."""
+    # Where there was no administrator before, the change takes none away.
     if options.force or not any(map(_is_administrator, before.values())) or any(map(_is_administrator, after.values())):
         return
     raise Invalid(

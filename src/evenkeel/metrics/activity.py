@@ -36,6 +36,7 @@ def activity_totals() -> ActivityTotals:
 def _changes() -> ChangeTotals:
     buckets = tuple((float(each.labels["le"]), int(each.value)) for each in _samples(TIME_TO_ACTIVE, "_bucket"))
     (total,) = _samples(TIME_TO_ACTIVE, "_sum")
+    # The bound of the last bucket is infinite, so it counts every change.
     return ChangeTotals(count=buckets[-1][1], seconds=total.value, buckets=buckets)
 
 

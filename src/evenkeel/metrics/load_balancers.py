@@ -72,6 +72,7 @@ class TrafficCollector(Collector):
 
     async def refresh(self) -> None:
         """Read the database, unless that was done moments ago."""
+        # Concurrent scrapes share one read: the later ones wait for it and find it recent.
         async with self._turn:
             if self._now() - self._read_at < READ_EVERY_SECONDS:
                 return

@@ -18,6 +18,7 @@ def networks_in(entries: object) -> frozenset[str]:
     if not isinstance(entries, dict):
         return frozenset()
     changed = entries.get(CHANGED_ADDRESSES)
+    # Additions and removals have the network ids as keys; a change of addresses has them one level deeper.
     names: Iterable[object] = [*entries, *(changed if isinstance(changed, dict) else ())]
     found = sorted(name for name in names if isinstance(name, str) and _ID.fullmatch(name))
     return frozenset(found[:NETWORKS_MAX])

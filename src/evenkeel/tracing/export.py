@@ -43,7 +43,6 @@ class CountingExporter(SpanExporter):
         """Send the spans, and count the result. Does not raise."""
         try:
             result = self._inner.export(spans)
-        # An exception here would end the thread of the batch processor's export with a traceback for every batch.
         except Exception as error:
             log.debug("spans not encoded or sent", error=type(error).__name__)
             result = SpanExportResult.FAILURE

@@ -8,6 +8,7 @@ from evenkeel.core.resources.model import (
 )
 
 
+# Views never form circles, so the garbage collector need not examine them: a list has thousands.
 class View(Value, gc=False):
     """Base of the views of the Octavia API."""
 

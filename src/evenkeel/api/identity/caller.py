@@ -95,6 +95,7 @@ def checked_project(project_id: str, field: str) -> ProjectId:
 
     Project ids become names of device partitions and parts of paths, so their alphabet is restricted.
     """
+    # A text of these signs alone leaves nothing, which isalnum() refuses: "." and ".." would be folders of a path.
     plain = project_id.replace("-", "").replace("_", "").replace(".", "")
     if len(project_id) <= MAX_PROJECT_ID_CHARACTERS and plain.isascii() and plain.isalnum():
         return ProjectId(project_id)

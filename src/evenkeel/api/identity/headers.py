@@ -52,6 +52,7 @@ class TrustedHeaders:
             raise Refusal(403, "Identity headers are accepted from the gateway only; send the request there.")
         _check_once(scope)
         values = {name: _text(headers, name) for name in _NAMES}
+        # Keystone's middleware sets Confirmed; a gateway of another kind may omit the status.
         if not values[b"x-user-id"] or values[b"x-identity-status"] not in ("", "Confirmed"):
             raise Unauthenticated(CHALLENGE)
         project_id = values[b"x-project-id"]

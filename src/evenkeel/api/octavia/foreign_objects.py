@@ -51,6 +51,7 @@ def _about(call: Call, *body: Any) -> Iterator[str]:
 
 async def _is_anothers(services: Services, call: Call, missing: NotFound) -> bool:
     kind = _KINDS.get(missing.kind)
+    # Callers who see every project would have found the object.
     if kind is None or call.caller.scope is None:
         return False
     try:

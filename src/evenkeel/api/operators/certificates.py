@@ -51,6 +51,7 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
     """Handle POST /certificates: add a certificate to the key manager; answers 201."""
     store, new = _store(services), body.certificate
     row = await store.add(new_certificate(new), replace=new.replace)
+    # Recorded afterwards, so that no event reports an act that failed.
     await services.operators.record_act(
         kind="certificate_added",
         done=f"certificate {row.name} of project {row.project_id} was added",

@@ -42,5 +42,6 @@ async def event_stream(services: Services, call: Call) -> Answer:
     after = last_event_id(call.headers.get(b"last-event-id"))
     if after is None and "after" in options:
         after = number_of("after", options["after"], 0, INT63_MAX)
+    # Before the response begins, so that an unreachable database is a 503 and not an empty stream.
     await services.event_feed.start()
     return EventStream(services.event_feed, after)

@@ -42,6 +42,7 @@ async def traffic(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/series: the points that this controller holds."""
     options_of(call, ())
     id_ = LoadBalancerId(object_id(call, "Load Balancer"))
+    # Series are only in memory, where an unknown id looks like a load balancer without points.
     if not await services.operators.known_load_balancers([id_]):
         raise NotFound("Load Balancer", id_)
     series = services.traffic.series(id_)

@@ -91,6 +91,7 @@ def _parse_reserved(field: str, text: str, network: Net) -> str:
 def _hosts(network: Net) -> tuple[Address, Address]:
     """Return the first and the last host address."""
     first, last = network[0], network[-1]
+    # Networks of two addresses and of one reserve none (RFC 3021, RFC 6164).
     if network.prefixlen >= network.max_prefixlen - 1:
         return first, last
     return first + 1, (last - 1 if network.version == 4 else last)

@@ -100,6 +100,7 @@ def tree_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     root = tree.load_balancer
     reason = full_reason_of(root.provisioning_status, root)
     node = LoadBalancerNode(**statuses_of(root), status_reason=reason, listeners=[], pools=[])
+    # The two empty lists, which are the last attributes, are replaced by the generated ones.
     yield b'{"tree":' + encode(node).removesuffix(_EMPTY_LISTS) + b'"listeners":['
     yield from join_item_pieces(listener(row) for row in tree.listeners)
     yield b'],"pools":['

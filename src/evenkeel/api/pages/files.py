@@ -48,6 +48,7 @@ class PageFile(Value):
         if not known:
             headers += [(b"content-type", self.media_type), (b"content-length", b"%d" % len(self.content))]
         await send({"type": "http.response.start", "status": 304 if known else 200, "headers": headers})
+        # Neither a 304 nor the response to HEAD has a body (RFC 9110, 9.3.2 and 15.4.5).
         body = b"" if known or scope["method"] == "HEAD" else self.content  # type: ignore[typeddict-item]
         await send({"type": "http.response.body", "body": body, "more_body": False})
 

@@ -24,6 +24,7 @@ async def missing_subnet(services: Services, project_id: ProjectId | None, subne
     look-up for many.
     """
     asked, look_up = tuple(dict.fromkeys(subnet_ids)), services.network.look_up
+    # A single subnet is looked up by its id below, without a list of all.
     known = {row["id"] for row in await look_up("subnets", {}, project_id=project_id)} if len(asked) > 1 else set()
     for subnet_id in asked:
         # a network service may list only a part of its subnets

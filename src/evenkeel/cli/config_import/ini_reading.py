@@ -24,6 +24,7 @@ def read_ini(text: str) -> Sections:
     found: dict[str, dict[str, list[str]]] = {}
     for section, option, lines in _options(text):
         value = "\n".join(lines).strip()
+        # oslo.config removes one pair of quotes around a value.
         if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
             value = value[1:-1]
         found.setdefault(section, {}).setdefault(option, []).append(value)

@@ -144,6 +144,7 @@ class Importer:
         found.setdefault("auth_type", "password")
         yield Line("identity", "kind", "keystone", "")
         for name, value in found.items():
+            # keystonemiddleware has renamed this option to www_authenticate_uri, under which it is written below.
             if name != "auth_uri":
                 yield Line("keystone_authtoken", name, value, "")
         if "auth_uri" in found and "www_authenticate_uri" not in found:
@@ -174,6 +175,7 @@ class Importer:
         for name in ("service_resync_interval", "capacity_policy"):
             if name in self._agent:
                 yield Line(DEFAULT, name, self._f5(name).strip("{}"), "")
+        # oslo.config takes both spellings for the same section.
         if interval := self._of("agent", "report_interval") or self._of("AGENT", "report_interval"):
             yield Line(DEFAULT, "report_interval", interval, "report_interval of Neutron's agents")
         for name in ("icontrol_hostname", "icontrol_username"):

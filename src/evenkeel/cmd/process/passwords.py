@@ -13,6 +13,7 @@ def new_password(name: str, *, from_stdin: bool) -> str:
     At most as many bytes as a password may have are read. Raises :class:`Invalid` if the typed passwords differ.
     """
     if from_stdin:
+        # More than a password may have, so that a longer one is refused instead of cut.
         return sys.stdin.readline(PASSWORD_BYTES_MAX * 4).removesuffix("\n")
     password = getpass.getpass(f"password of {name}: ")
     if getpass.getpass("again: ") != password:

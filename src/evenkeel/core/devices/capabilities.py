@@ -372,6 +372,7 @@ def version_gap(versions: Collection[str]) -> bool:
     """Whether a version between two others is missing."""
     every = get_args(TlsVersion)
     places = sorted(every.index(version) for version in versions if version in every)
+    # Without a gap the distance of the ends is one less than the number of versions.
     return bool(places) and places[-1] - places[0] >= len(set(places))
 
 

@@ -21,6 +21,7 @@ async def first_with_room(plans: Sequence[VipPlan], take: Callable[[VipPlan], Aw
     """Return the result of ``take`` for the first plan whose subnet has a free address. Raises the errors of ``take``;
     if all of several subnets are full, an error that names their network.
     """
+    # The last plan is apart, because its error is the one that the tenant gets.
     for plan in plans[:-1]:
         try:
             return await take(plan)

@@ -21,6 +21,7 @@ def is_known(outcome: Applied, *, revision: int, change_id: str, earlier_changes
 
     Of an outcome without a change id its revision alone counts.
     """
+    # This database never assigned the revision, or lost the commit that did.
     if outcome.revision > revision:
         return False
     if not outcome.change_id:
@@ -50,4 +51,5 @@ def _entry(outcome: Applied) -> str:
 def _revision(entry: str) -> int:
     """Return the revision of an entry; -1 if the size limit has truncated the entry."""
     number, colon, _ = entry.partition(":")
+    # -1 is below every revision, so that since() drops the entry.
     return int(number) if colon and number.isdigit() else -1

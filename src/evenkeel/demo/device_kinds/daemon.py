@@ -62,6 +62,7 @@ class DaemonProbe:
         headers = {"Authorization": f"Basic {credential}"}
         request = urllib.request.Request(self.url + path, headers=headers)  # noqa: S310  # a daemon of ours: https
         trust = urllib.request.HTTPSHandler(context=self.trust())
+        # Proxy settings of the environment are not for a daemon on this host.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), trust)
         with opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
             return msgspec.json.decode(answer.read(MAX_ANSWER_BYTES), type=kind)

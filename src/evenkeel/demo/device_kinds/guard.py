@@ -39,6 +39,7 @@ class ProcessGuard:
             return
         popen, self._popen = self._popen, None
         if popen.stdin is not None:
+            # The end of its input makes the guard clean up.
             popen.stdin.close()
         try:
             code = popen.wait(CLOSE_SECONDS)

@@ -70,6 +70,7 @@ class HaproxySide:
 
     def cut(self) -> None:
         """Cut the device off from all agents; HAProxy continues."""
+        # A frozen daemon answers no agent, and HAProxy does not need it to serve clients.
         self._workshop.processes[PROCESS].send(signal.SIGSTOP)
 
     def heal(self) -> None:

@@ -43,6 +43,7 @@ def end_leftovers(directory: str) -> bool:
         if now > LIMIT_SECONDS:
             return False
         daemons, proxies = daemons_of(directory), haproxies_of(directory)
+        # The daemons first, because they would start their HAProxys again.
         for pid in daemons:
             send(pid, signal.SIGKILL)
         for pid in proxies:

@@ -107,6 +107,7 @@ def _address_of_port(port: NeutronPort, subnet_id: str | None, wanted: Address |
             f"Invalid input for field/attribute vip_subnet_id. Value: '{subnet_id}'. "
             f"Port {port.id} has no address of it."
         )
+    # Octavia does not choose between several addresses of a tenant's port either.
     if subnet_id is None and len(fitting) != 1:
         raise Invalid(
             "Validation failure: VIP port's subnet could not be determined. "

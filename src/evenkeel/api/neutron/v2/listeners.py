@@ -49,6 +49,7 @@ def check_pair(listener_protocol: str, pool_protocol: str) -> None:
     :class:`NeutronRefusal` (409).
     """
     wanted = _PAIRS.get(listener_protocol)
+    # Protocols that only Octavia's API has are left to Octavia's rules.
     if wanted is not None and pool_protocol in _PAIRS.values() and wanted != pool_protocol:
         raise NeutronRefusal(
             409,

@@ -90,6 +90,7 @@ def _statuses(resource: Resource, filters: Mapping[str, tuple[Any, ...]]) -> dic
     disabled = showing.DISABLED in asked
     if disabled and set(asked) != {showing.DISABLED}:
         raise invalid("operating_status", f"{showing.DISABLED} cannot be combined with other statuses.")
+    # Empty if the two conditions contradict each other: then no object matches.
     states = tuple(state for state in rest.get("admin_state_up", (True, False)) if state is not disabled)
     stored = {} if disabled else {"operating_status": showing.stored_statuses(asked, resource.kind)}
     return {**rest, **stored, "admin_state_up": states}
