@@ -143,8 +143,8 @@ class Client:
             with _opener(endpoint, self._tls).open(request, timeout=timeout_seconds) as answer:
                 # One byte more than allowed shows that the answer is too large.
                 content = answer.read(MAX_ANSWER_BYTES + 1)
-        # Before URLError, of which it is a subclass.
         except urllib.error.HTTPError as error:
+            # Before URLError, of which it is a subclass.
             raise _refusal(error) from error
         except urllib.error.URLError as error:  # raised before waiting for an answer
             raise _Down(_words(error.reason), executed=False) from error

@@ -23,7 +23,6 @@ def agent_states(
     configurations: dict[str, Any] = {
         "bridge_mappings": dict(found.mappings),
         "tunnel_types": list(found.tunnel_types),
-        # ML2's mechanism driver l2population sends forwarding entries only to agents that report this.
         "l2_population": True,
         "environment_prefix": facts.environment,
         "environment_group_number": facts.group_number,

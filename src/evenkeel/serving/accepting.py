@@ -91,9 +91,9 @@ class Acceptor:
         for _ in range(self._at_once):
             try:
                 accepted, address = self._listening.accept()
-            # No error: another process took the connection, or the client left while it was queued. If more
-            # connections wait, the event loop calls again.
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                # No error: another process took the connection, or the client left while it was queued. If more
+                # connections wait, the event loop calls again.
                 return
             except OSError as error:
                 self._failed(error)

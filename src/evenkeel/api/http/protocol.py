@@ -149,8 +149,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self.pipeline.clear()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._running = cycle
         # uvicorn's `cycle` is the newest request of a pipeline, which may not be the one that is answered.
+        self._running = cycle
         super()._start_asgi_task(cycle, app)
 
     def _header_too_large(self) -> str:

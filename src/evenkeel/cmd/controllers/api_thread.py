@@ -39,8 +39,8 @@ async def run_beside(main: Main, *, name: str) -> None:
         try:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(inside())
-        # Every end must be reported to the waiting loop, cancellation included, or it would wait forever.
         except BaseException as error:
+            # Every end must be reported to the waiting loop, cancellation included, or it would wait forever.
             here.call_soon_threadsafe(ended.set_exception, error)
         else:
             here.call_soon_threadsafe(ended.set_result, None)

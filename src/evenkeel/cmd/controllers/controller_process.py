@@ -172,8 +172,8 @@ async def start_store(store: Store, environments: list[Environment], conf: cfg.C
             if conf.default_provider and conf.default_provider not in known:
                 raise ValueError(f"default_provider: {conf.default_provider!r} is not one of {known}")
             return
-        # Trying again would not help: the environment exists with another device driver.
         except Conflict as error:
+            # Trying again would not help: the environment exists with another device driver.
             raise ValueError(f"environments: {error}") from error
         except StoreUnavailable as error:
             log.warning(

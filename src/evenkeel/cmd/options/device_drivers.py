@@ -30,8 +30,8 @@ def declared_options(name: str) -> Sequence[cfg.Opt]:
     module = driver_entry(name).module
     try:
         declared = getattr(import_module(module), "OPTIONS", ())
-    # A driver may be another project's package, whose import may raise anything.
     except Exception as error:
+        # A driver may be another project's package, whose import may raise anything.
         raise ValueError(f"device_driver: {name!r} cannot be loaded: {error}") from error
     if not isinstance(declared, list | tuple) or not all(isinstance(one, cfg.Opt) for one in declared):
         raise ValueError(f"device_driver: {name!r}: {module}.OPTIONS is not a list of oslo.config options")

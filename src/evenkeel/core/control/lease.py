@@ -27,5 +27,4 @@ def newer(lease: Lease | None, other: Lease) -> Lease:
     if lease is None:
         return other
     ends = lease.asked_at_seconds + lease.ttl_seconds
-    # Answers may arrive out of order, and an earlier question confirms less.
     return other if other.asked_at_seconds + other.ttl_seconds >= ends else lease

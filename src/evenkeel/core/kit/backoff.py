@@ -46,8 +46,8 @@ class Backoff(Value):
         """Return the delay after ``failures`` failures in a row (the first is 1), without jitter."""
         try:
             grown = self.initial_seconds * self.factor ** max(failures - 1, 0)
-        # A float overflows after about a thousand failures with the factor 2.
         except OverflowError:
+            # A float overflows after about a thousand failures with the factor 2.
             return self.max_seconds
         return min(grown, self.max_seconds)
 

@@ -26,7 +26,6 @@ def portions(values: Iterable[T], *, max_bytes: int, max_values: int) -> Iterato
     filled = 0
     for value in values:
         size = encoded_bytes(value)
-        # Never empty, so that a value above the limit gets a portion of its own instead of an endless loop.
         if portion and (filled + size > max_bytes or len(portion) >= max_values):
             yield tuple(portion)
             portion, filled = [], 0

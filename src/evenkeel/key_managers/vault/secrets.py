@@ -37,8 +37,8 @@ class SecretFolders:
 
         try:
             found = self._session.call(read)
-        # Vault answers 403 for a path that its policies close; to tenants that is the same as a missing secret.
         except (exceptions.InvalidPath, exceptions.Forbidden):
+            # Vault answers 403 for a path that its policies close; to tenants that is the same as a missing secret.
             raise CertificateNotFound(reference) from None
         except LoginRefused as error:
             raise KeyManagerUnavailable(f"Vault {error}") from None

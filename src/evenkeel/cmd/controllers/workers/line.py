@@ -116,8 +116,8 @@ class ParentLine:
                 text = await self._exposition(accept.strip())
                 writer.write(ANSWER.pack(int(number), len(text)) + text)
                 await writer.drain()
-        # The parent is gone: returning makes the worker end.
         except OSError:
+            # The parent is gone: returning makes the worker end.
             return
         finally:
             writer.close()

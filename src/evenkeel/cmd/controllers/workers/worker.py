@@ -94,8 +94,8 @@ class Worker:
         while True:
             try:
                 notice = self._notices.recv(NOTICE_MAX).decode().splitlines()
-            # Either everything is read (BlockingIOError), or the worker is gone, which wait_for_exit() reports.
             except OSError:
+                # Either everything is read (BlockingIOError), or the worker is gone, which wait_for_exit() reports.
                 return
             self._beat_at = time.monotonic()
             if "READY=1" in notice and self._served_at is None:
