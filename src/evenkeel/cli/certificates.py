@@ -176,6 +176,7 @@ def _decoded(path: str, content: bytes) -> str:
 def _bytes(path: str) -> bytes:
     try:
         with Path(path).open("rb") as file:
+            # One byte more than allowed shows that the file is too large, whatever its size is.
             content = file.read(FILE_BYTES_MAX + 1)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None

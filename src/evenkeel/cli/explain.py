@@ -155,6 +155,7 @@ def _waiting(hosting: Mapping[str, Any]) -> Explanation | None:
     reason = hosting["status_reason"]
     if reason:
         return Explanation(f"waits for its agent: {reason}", f"{_mend(hosting)}; it is tried again by itself")
+    # There is an acting agent: `_unserved`, an earlier rule, matches without one.
     return Explanation(f"waits for its agent, {hosting['acting']['host']}, behind {hosting['ahead']} others", NOTHING)
 
 

@@ -95,6 +95,7 @@ class Traffic:
 
     def _failed(self, error: Exception) -> None:
         self.counts.failed += 1
+        # The TimeoutError that asyncio raises has no text.
         reason = f"no answer within {TIMEOUT_SECONDS:.0f} s" if isinstance(error, TimeoutError) else str(error)
         self.counts.first_failure = self.counts.first_failure or reason or type(error).__name__
 

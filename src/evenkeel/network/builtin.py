@@ -180,6 +180,7 @@ class BuiltinNetwork:
             return _echoed(filters, project_id)
         if kind not in ("subnets", "networks"):
             return ()
+        # A subnet without a project is one of every project.
         subnets = [row for row in await self._store.subnets() if project_id in (None, row.project_id or project_id)]
         shown = [_as_neutron_subnet(row) for row in subnets] if kind == "subnets" else _networks(subnets)
         return tuple(row for row in shown if all(row.get(name) in values for name, values in filters.items()))

@@ -50,6 +50,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         marker=next(iter(call.values("marker")), None),
         page_reverse=any(FLAG_WORDS.get(value.lower(), False) for value in call.values("page_reverse")),
     )
+    # A filter by other projects than the caller's own finds nothing; it is no error.
     hidden = scope is not None and bool(projects) and scope not in projects
     return ListRequest(query=query, fields=tuple(call.values("fields")), empty=hidden)
 
@@ -124,6 +125,7 @@ def answer_of(call: Call, plural: str, rows: Iterable[Any], name_of: Callable[[A
     limit = _limit(given, cap)
     named = [_Named(name_of(row), row) for row in rows]
     marker = next(iter(call.values("marker")), None)
+    # Neutron ignores a marker without a limit: such a list has no pages.
     if marker is not None and given:
         places = [place for place, each in enumerate(named) if each.id == marker]
         named = named[places[0] + 1 :] if places else []

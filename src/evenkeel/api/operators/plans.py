@@ -194,6 +194,7 @@ async def _answer(
 ) -> PlanAnswer:
     """Wait for the agent's answer. Raises :class:`AgentSilent` after :data:`LOOKS`, or :data:`ADOPTION_LOOKS`."""
     inquiry_id = services.new_id()
+    # Stored before it is sent: an answer is written only into the row of its inquiry.
     await services.operators.add_plan_inquiry(inquiry_id, owner.shard_id, load_balancer_id)
     await services.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt)
     looks = ADOPTION_LOOKS if adopt else LOOKS

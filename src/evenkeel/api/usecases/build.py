@@ -239,6 +239,8 @@ def _listeners(
     new_id: NewId,
 ) -> tuple[ListenerRows, ...]:
     """Convert the listeners; pools made for them and their policies are appended to ``pools``."""
+    # A copy, because `pools` grows below: a name refers to a pool of the request's list, not to one that another
+    # listener brought along.
     named = list(pools)
     listeners: list[ListenerRows] = []
     for body in bodies:
@@ -295,6 +297,7 @@ def _default_pool(
     if body.protocol is not None and body.lb_algorithm is not None:
         pools.append(pool_rows(body, body.protocol, body.lb_algorithm, place, new_id=new_id))
         return pools[-1].pool
+    # Any attribute besides the name shows that a whole pool was meant, of which a mandatory attribute is missing.
     if body.name is None or any(getattr(body, name) is not None for name in _REFERENCE_FIELDS):
         missing = "protocol" if body.protocol is None else "lb_algorithm"
         raise unknown_input(missing, None, "Mandatory field missing.")

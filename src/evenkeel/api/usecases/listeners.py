@@ -218,6 +218,7 @@ async def _check_changes(
     served = await services.providers.of(Listener, listener_id, call.caller.scope)
     if cidrs := changes.get("allowed_cidrs"):
         changes["allowed_cidrs"] = checked_cidrs(cidrs, served.by.vip_address)
+    # Whether such an attribute may be changed depends on the protocol, which only the current listener has.
     fixed = {name for names in served.table.fixed_attributes.values() for name in names} & changes.keys()
     protocol: dict[str, str] = {}
     if about_tls or fixed or changes.get("insert_headers") or changes.get("default_pool_id"):

@@ -87,6 +87,7 @@ def repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) 
     """Build a :class:`Repair` of limited size."""
     told = [text[:FINDING_CHARACTERS_MAX] for text in found[:FINDINGS_MAX]]
     if len(found) > FINDINGS_MAX:
+        # The note takes the place of the last finding, so that there are at most FINDINGS_MAX with it.
         told[-1] = f"and {len(found) - FINDINGS_MAX + 1} more"
     return Repair(load_balancer_id=load_balancer_id, device=device, found=tuple(told))
 

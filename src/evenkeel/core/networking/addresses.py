@@ -174,6 +174,7 @@ def _reserved4(address: IPv4Address) -> str:
 
 
 def _reserved6(address: IPv6Address) -> str:
+    # This network holds `::` and `::1`, too; the caller has recognized these two before.
     if address in _COMPATIBLE:
         return "an IPv4-compatible address"
     return "" if any(address in network for network in (*_UNICAST6, *_NAT64)) else "reserved"

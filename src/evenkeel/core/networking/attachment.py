@@ -321,6 +321,7 @@ def service_networks(
             "its networks are in different route domains, because subnets of the project overlap: "
             + ", ".join(f"{id_} in {own[id_]}" for id_ in sorted(own))
         )
+    # After the check above: a load balancer that can never be attached is refused instead of waiting.
     for id_ in sorted(networks.keys() - own.keys()):
         _check_ready(id_, attached)
     return tuple(
@@ -377,12 +378,14 @@ def _common_subnet(
 ) -> ServiceSubnet:
     """A subnet of a common network, with the device addresses that the project's load balancers use."""
     subnet = each.subnet
+    # A network that has become common is in a route domain of its project until the store has moved it.
     if subnet.network_id not in attached.common or attached.route_domains[subnet.network_id] != COMMON_ROUTE_DOMAIN:
         raise NotAllocated
     found = allocated_subnet(subnet, attached.common_addresses.get(subnet.id, ()), wanted_common_addresses(layout))
     if len(found.addresses) < len(tuple(wanted_common_addresses(layout))):
         raise NotAllocated
     traffic_group = traffic_group_of(project_id, layout.traffic_groups)
+    # The self IPs and floating addresses are objects of the common shard's own service definition.
     mine = (one for one in found.addresses if one.use is AddressUse.SNAT and one.owner == traffic_group)
     return replace(found, addresses=tuple(mine))
 
