@@ -97,6 +97,7 @@ def _problems(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             if agent["problem"]:
                 named = f"enhanced service {one['name']}: " if one["name"] else ""
                 yield f"agent {agent['host']} of {one['environment']}: {named}{agent['problem']}"
+        # The problem of an agent, which was shown, explains why they do not agree.
         if not one["agreed"] and not any(agent["problem"] for agent in one["agents"]):
             yield f"enhanced service {one['name']}: the agents of {one['environment']} have different definitions of it"
 

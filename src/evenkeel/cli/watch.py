@@ -41,6 +41,7 @@ def run_watched(out: TextIO, errors: TextIO, parsed_args: Namespace, show: Calla
             errors.write(f"{error}; trying again\n")
         except KeyboardInterrupt:
             return 0
+        # A pipe would get the output only when the buffer is full.
         out.flush()
         try:
             time.sleep(parsed_args.watch)

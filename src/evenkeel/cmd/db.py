@@ -41,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ValueError as error:
         return print_refusal(NAME, error, conf)
     except StoreUnavailable as error:
+        # `orig` is the driver's error; the text of SQLAlchemy's own error would contain the statement, too.
         cause = str(getattr(error.__cause__, "orig", None) or error.__cause__ or "").partition("\n")[0]
         print(f"{NAME}: {error}{f': {cause}' if cause else ''}", file=sys.stderr)
         return UNAVAILABLE

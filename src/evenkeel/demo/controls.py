@@ -67,6 +67,7 @@ class Controls:
     async def _harm(self, action: str, host: str) -> None:
         number = signal.SIGKILL if action == "kill" else signal.SIGSTOP
         if action == "kill":
+            # SIGKILL ends a stopped process, too.
             self._frozen.discard(host)
         else:
             self._frozen.add(host)

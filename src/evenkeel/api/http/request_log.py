@@ -48,6 +48,7 @@ class RequestLog:
         )
         if scope["method"] in READS:
             return
+        # There is none if the request was refused before the caller was known.
         caller: Caller | None = scope["state"].get(CALLER)
         client = scope.get("client")
         fields = {

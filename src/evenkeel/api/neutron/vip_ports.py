@@ -30,6 +30,7 @@ async def vip_ports(services: Services, call: Call, filters: Mapping[str, Sequen
     }
     named = [_named_by(prefix, filters[name]) for name, prefix in _PREFIXES.items() if name in filters]
     if named:
+        # Empty if the filters contradict each other: then the store finds nothing.
         wanted["id"] = tuple(set.intersection(*named))
     query = ListQuery(filters=wanted, project_id=call.caller.scope, limit=services.limits.page_items)
     page = await services.tenants.list(LoadBalancer, query)

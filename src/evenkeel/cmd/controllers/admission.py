@@ -37,6 +37,7 @@ class Admission(NamedTuple):
 def open_admission(conf: cfg.ConfigOpts) -> Admission:
     """Open all of it, before requests are served. Raises :class:`ValueError` naming the option."""
     with Problems() as problems:
+        # Only checked, so that its problem is reported with the others; the server opens it itself.
         problems.of(lambda: api_tls(conf))
         identity = problems.of(lambda: open_identity(conf))
         policy = problems.of(lambda: open_policy(conf))

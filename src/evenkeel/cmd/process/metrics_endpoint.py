@@ -61,6 +61,7 @@ class MetricsEndpoint:
         if self._server is not None:
             await self._server.stop()
         elif self._listening is not None:
+            # The server was not started; a started one closes the socket itself.
             self._listening.close()
 
 

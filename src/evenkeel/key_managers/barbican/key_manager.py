@@ -50,6 +50,7 @@ class BarbicanKeyManager:
 
     def _certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
         place = parsed_reference(reference)
+        # Reading a malformed reference as a secret refuses it.
         if place is None or place.kind == "secrets":
             return any_bundle(reference, Secret(self._reader.secret(reference, project_id)))
         return self._of_container(reference, project_id)

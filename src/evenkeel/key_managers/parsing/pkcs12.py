@@ -51,6 +51,7 @@ def pkcs12_bundle(
 def any_bundle(reference: str, content: Secret, passphrase: Secret | None = None) -> CertificateBundle:
     """The bundle in one file, PEM or PKCS#12. Raises :class:`CertificateError` naming ``reference``."""
     file = content.reveal()
+    # Anywhere in the file: text may stand before the first PEM block (RFC 7468).
     if b"-----BEGIN " in file:
         return certificate_bundle(reference, file, passphrase=passphrase)
     return pkcs12_bundle(reference, file, passphrase)

@@ -92,6 +92,7 @@ async def change(services: Services, call: Call, body: V1HealthMonitorChangeBody
     row: SharedMonitor = await read_object(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
     changes = _changes(body.health_monitor, row)
     if row.in_pool:
+        # Octavia allows a timeout above the delay, so a monitor that was made there may have one, and keep it.
         if changes.keys() & {"delay", "timeout"}:
             _check_times(replace(row, **changes))
         await change_health_monitor(services, call, row.id, HealthMonitorChange(**changes))

@@ -96,6 +96,7 @@ async def change(services: Services, call: Call, body: V1PoolChangeBody) -> Answ
         "lb_algorithm": wanted.lb_method,
     }
     attributes = PoolChange(**given)
+    # A monitor that was made in the pool through another API has no shared monitor; it is shown by its own id.
     has = None if pool.monitor is None else pool.monitor.shared_monitor_id or pool.monitor.id
     monitor_id = has
     if not isinstance(wanted.health_monitors, UnsetType):
