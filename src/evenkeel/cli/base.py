@@ -58,6 +58,7 @@ class ListCommand(ApiCommand, Lister):
 
     def get_parser(self, prog_name: str) -> Any:
         parser = super().get_parser(prog_name)
+        # cliff fits tables to the width of the terminal only on request.
         parser.set_defaults(fit_width=True)
         if self.narrow:
             parser.add_argument("--long", action="store_true", help="All columns, and whole ids, in tables.")

@@ -108,6 +108,7 @@ class ShowHistory(ListCommand):
 def load_balancer_id(client: Client, name: str) -> str:
     """Id of the load balancer with this id or name. Raises :class:`ApiRefused` unless there is exactly one."""
     if is_id(name):
+        # An id that does not exist is reported by the request that uses it.
         return name
     found = client.get(OCTAVIA, {"name": name, "fields": "id"})["loadbalancers"]
     if len(found) == 1:

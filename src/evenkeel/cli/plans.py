@@ -71,6 +71,7 @@ class Adopt(ApiCommand):
         """Id of the tenant's shard. Raises :class:`ApiRefused` unless there is exactly one."""
         query = {"environment": environment} if environment else None
         rows = [row for row in self.client.get(f"{API}/shards", query)["shards"] if row["project_id"] == project]
+        # An empty text would find the common shards of device groups, which belong to no project.
         if not project or not rows:
             raise ApiRefused(404, f"project {project!r} has no load balancer in any device group")
         if len(rows) > 1:

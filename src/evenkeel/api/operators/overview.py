@@ -197,6 +197,7 @@ def _devices(agents: Iterable[Agent]) -> list[TopologyDevice]:
         by = [(other.reachable, agent.host) for other, agent in seen if other.name == device.name and agent.alive]
         found[device.name] = TopologyDevice(
             name=device.name,
+            # An agent that does not reach the device may lack its name, which another one has reported.
             own_name=device.own_name or (found[device.name].own_name if device.name in found else ""),
             reachable=any(reachable for reachable, _ in by),
             reached_by=sorted(host for reachable, host in by if reachable),

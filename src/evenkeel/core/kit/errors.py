@@ -88,6 +88,7 @@ class CertificateError(Invalid):
 
     def _text(self, reference: str, detail: str, field: str) -> str:
         where = f"{field}: {reference}" if field else reference
+        # The docstrings of the subclasses are texts for users.
         words = " ".join(f"{self.__doc__} {detail}".split())
         return f"Validation failure: {where}: {words}"
 

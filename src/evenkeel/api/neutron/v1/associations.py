@@ -72,5 +72,6 @@ async def delete(services: Services, call: Call) -> Answer:
     """Handle DELETE /pools/{id}/health_monitors/{id}; answers 204. Deletes a monitor that was made in the pool."""
     pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     has = _read_monitor(pool, object_id(call, HEALTH_MONITORS.title))
+    # The association is the pool's copy of a shared monitor; the shared monitor itself stays.
     await services.accepted(await services.tenants.delete_child(HealthMonitor, has.id, project_id=call.caller.scope))
     return NO_CONTENT

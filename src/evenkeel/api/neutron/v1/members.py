@@ -40,6 +40,7 @@ async def change(services: Services, call: Call, body: V1MemberChangeBody) -> An
     wanted = body.member
     row: Member = await services.tenants.get(Member, object_id(call, MEMBERS.title), project_id=call.caller.scope)
     if wanted.pool_id not in (UNSET, row.pool_id):
+        # Read so that a pool that does not exist, or that the caller may not see, is reported as not found.
         await services.tenants.get(Pool, str(wanted.pool_id), project_id=call.caller.scope)
         raise NeutronRefusal(
             409,

@@ -89,6 +89,7 @@ async def change_rule(services: Services, call: Call, body: change_requests.V2L7
     """Handle PUT /l7policies/{id}/rules/{id}."""
     policy_id, rule_id = object_id(call, L7POLICIES.title, "l7policy_id"), object_id(call, L7RULES.title)
     wanted = body.rule
+    # Only these attributes are checked by the type, which a change usually leaves to the current rule.
     if isinstance(wanted.key, str) or wanted.value == "":
         current: L7Rule = await services.tenants.get(L7Rule, rule_id, parent_id=policy_id, project_id=call.caller.scope)
         kind = current.type if isinstance(wanted.type, UnsetType) else wanted.type
