@@ -201,6 +201,7 @@ class HaproxyDaemon:
 
         Raises :class:`ValueError` if another daemon has started on the directory's path.
         """
+        # A lock file without a link was removed: another daemon could create and lock a new one.
         if self._lock is not None and not os.fstat(self._lock.fileno()).st_nlink:
             # the new lock first, so that the directory is never unlocked
             held, self._lock = self._lock, lock(self._settings.state_dir)
@@ -215,6 +216,7 @@ def lock(state_dir: Path) -> IO[str]:
     state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = _open_lock(state_dir / "lock")
     try:
+        # The kernel releases the lock when the daemon ends, in whichever way.
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()

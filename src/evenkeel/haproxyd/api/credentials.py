@@ -94,6 +94,7 @@ class Credentials:
             return name
         known = self._file.content.get(name)
         if not await self._checks.is_right(digest, peer, partial(matches, password, known)):
+            # Text that is no name is not logged, because it may be a password in the wrong place.
             log.warning("wrong credentials", agent=name if is_name(name) else "not a name", peer=peer)
             # slows down guessing, without costing processor time
             await asyncio.sleep(WRONG_SECONDS)

@@ -132,6 +132,7 @@ class Handlers:
         change = await self._body(request, wire.PartitionChange)
         # a task of its own, so that a change is not cancelled half-way when the client disconnects or times out
         task = asyncio.create_task(self._apply(request.headers.get(TRACE_HEADER, ""), name, change, complete=complete))
+        # The event loop keeps only weak references to tasks.
         self._changes.add(task)
         task.add_done_callback(lambda done: self._changed(request, name, change, done))
         await asyncio.wait({task}, timeout=self._settings.change_seconds)
@@ -171,9 +172,11 @@ class Handlers:
     async def _body(self, request: web.Request, kind: type[T]) -> T:
         limit = self._settings.body_bytes_max
         too_large = DaemonRefused("too_large", f"the body has more than the {limit} bytes that this daemon takes")
+        # A body that announces its size is refused before any of it is read.
         if (request.content_length or 0) > limit:
             raise too_large
         coding = request.headers.get("Content-Encoding", "identity")
+        # A small compressed body may expand beyond any limit.
         if coding.lower() != "identity":
             raise DaemonRefused("invalid", f"Content-Encoding: {coding[:40]!r}; allowed is identity")
         try:

@@ -43,6 +43,8 @@ def create_app(
     """The web application, independent of the server. Until ``is_ready``, requests get an error that allows a retry."""
     app = web.Application(
         client_max_size=settings.body_bytes_max,
+        # The first middleware is the outermost: it answers the errors of the others, and the login comes before
+        # readiness.
         middlewares=[_refusals, _authentication(credentials), _readiness(is_ready)],
     )
     app.add_routes(routes(handlers))
@@ -100,11 +102,15 @@ async def _bind(host: str, port: int) -> list[socket.socket]:
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     listening: list[socket.socket] = []
     try:
+        # getaddrinfo() may return an address more than once.
         for family, _, _, _, address in dict.fromkeys(found):
             made = socket.socket(family, socket.SOCK_STREAM)
             listening.append(made)
+            # A restarted daemon can listen again while connections of the earlier one are in TIME_WAIT.
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
+                # Without this option a socket on `::` would also take the IPv4 addresses, which have sockets of their
+                # own.
                 made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             made.bind(address)
     except OSError:
@@ -133,6 +139,7 @@ def _authentication(credentials: Credentials) -> Middleware:
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
         peer = request.remote or "unknown"
         request[AGENT] = await credentials.agent(request.headers.get("Authorization", ""), peer=peer)
+        # From here on the connection is an agent's, and is not closed in favour of a newer one.
         if isinstance(request.protocol, BoundedHandler):
             request.protocol.stranger.known()
         return await handler(request)

@@ -21,6 +21,7 @@ class BodyRefused(ValueError):
 def read(content: bytes, kind: type[T]) -> T:
     """Decode a request's body. Raises :class:`BodyRefused`."""
     try:
+        # The strict copy of the type only checks; the second decoding gives the type that the rest of the daemon uses.
         _decoder(kind).decode(content)
         return msgspec.json.decode(content, type=kind)
     except msgspec.ValidationError as error:
@@ -38,6 +39,7 @@ def _decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
 def _strict(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
     """Copy of a struct type that forbids unknown fields, also in nested structs."""
     hints = typing.get_type_hints(kind, include_extras=True)
+    # Only whether a field has a default matters, because values of the copy are never used.
     fields = [
         (field.name, _strict_type(hints[field.name]), None if not field.required else msgspec.NODEFAULT)
         for field in msgspec.structs.fields(kind)

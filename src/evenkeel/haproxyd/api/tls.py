@@ -97,5 +97,6 @@ def _authority(files: CertificateFiles) -> trustme.CA:
 
 
 def _write_secret(path: Path, content: bytes) -> None:
+    # The mode is given at creation, so that the file never exists with a wider one.
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
         out.write(content)

@@ -58,6 +58,7 @@ class CertificateContents:
 
     def _word_for(self, content: str) -> str:
         if content and content not in self._words:
+            # The salt keeps a content from being recognized by its digest.
             word = _word_of(content, secrets.token_hex(_SALT_DIGITS // 2))
             write_file(self.folder / word, content.encode(), sync=True)
             self._words[content] = word
@@ -65,6 +66,7 @@ class CertificateContents:
 
     def _content_of(self, written: str) -> str:
         word = written.removeprefix(_MARK)
+        # The pattern keeps a manipulated placeholder from leading to another file.
         content = (_WORD.fullmatch(word) and read_text(self.folder / word)) or ""
         if content and _word_of(content, word[:_SALT_DIGITS]) != word:
             log.warning("certificate not as it was kept; its agent sends it again", file=word)

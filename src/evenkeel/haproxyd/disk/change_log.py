@@ -67,6 +67,7 @@ class ChangeLog:
         return {name: self._contents.restore(one) for name, one in written.items()}
 
     def _entries(self) -> list[ChangeLogEntry]:
+        # Without a log nothing has changed since the snapshot.
         with contextlib.suppress(FileNotFoundError):
             *lines, torn = self._log.read_bytes().split(b"\n")
             if torn:  # a torn write: power failed before the change was acknowledged
@@ -89,6 +90,8 @@ class ChangeLog:
             before = os.fstat(descriptor).st_size
             try:
                 _write_all(descriptor, line)
+                # fdatasync() includes the file's new size, which reading depends on, and leaves out its times
+                # (fdatasync(2)).
                 os.fdatasync(descriptor)
             except OSError:
                 # a torn line would merge with the next entry, and make both unreadable
@@ -126,6 +129,7 @@ class ChangeLog:
 def _write_all(descriptor: int, content: bytes) -> None:
     rest = memoryview(content)
     while rest:
+        # os.write() may write less than it was given, as on a disk that is almost full.
         rest = rest[os.write(descriptor, rest) :]
 
 

@@ -28,12 +28,15 @@ def read_text(path: Path) -> str | None:
 
 def write_file(path: Path, content: bytes, *, sync: bool = False, temporary_dir: Path | None = None) -> None:
     """Replace a file atomically: readers see the old or the new content, complete."""
+    # The name is fixed, so that the next write replaces a temporary file that a crash left.
     temporary = (temporary_dir or path.parent) / f".{path.name}.new"
+    # O_NOFOLLOW: a symbolic link in the place of the temporary file must not redirect the write.
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
+            # Before the rename: after a power failure the name must not lead to a file without content.
             if sync:
                 os.fsync(file.fileno())
         temporary.replace(path)

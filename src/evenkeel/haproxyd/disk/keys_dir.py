@@ -34,6 +34,7 @@ def _name_of(state_dir: Path) -> str:
 
 def is_in_memory(path: Path) -> bool:
     """Whether the path is in a memory file system. Blocks shortly."""
+    # A directory that does not exist yet will be on the file system of its parent.
     while not path.exists():
         path = path.parent
     device = path.stat().st_dev
@@ -41,6 +42,7 @@ def is_in_memory(path: Path) -> bool:
     try:
         lines = _MOUNTS.read_text(errors="replace").splitlines()
     except OSError:
+        # Where it cannot be determined, keys count as stored on disk, which is reported to operators.
         return False
     for line in lines:  # proc(5): the third field is the device, the first after the hyphen the file system type
         mount, _, source = line.partition(" - ")
@@ -56,6 +58,7 @@ def prepare(folder: Path) -> None:
     """
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
+    # Every user can write to /dev/shm, so another one may have put a directory or a link there before.
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise ValueError(f"keys_dir: {folder} is not a folder of the daemon's user; remove it, or set another keys_dir")

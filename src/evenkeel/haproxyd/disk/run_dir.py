@@ -18,6 +18,7 @@ def prepare(settings: DaemonSettings) -> None:
     jail = settings.jail_dir
     settings.run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     _folder(jail.parent, 0o700)
+    # Workers that run as other users may pass through the chroot's directories, but not list them.
     _folder(jail, 0o711)
     inside = jail
     for part in jail.parent.parts[1:]:

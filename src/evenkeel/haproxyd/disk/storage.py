@@ -176,6 +176,7 @@ class PartitionStorage:
     def read_peer_key(self) -> str:
         """Read this HAProxy's certificate and key for peers; empty if there is none, or if it is not usable."""
         key = read_text(self._peer_key) or ""
+        # A key that cannot be used is made anew (`PartitionGuard.ensure_port`).
         return key if certificate_of(key) else ""
 
     def write_peer_key(self, key: str) -> None:
@@ -196,8 +197,11 @@ class PartitionStorage:
 
     def trim_log(self) -> None:
         """Rotate an overlong log. HAProxy opened it for appending, so it needs no signal."""
+        # There is no log before HAProxy's first start.
         with contextlib.suppress(FileNotFoundError):
             if self.log.stat().st_size > LOG_BYTES_MAX:
+                # Copied and truncated, not renamed, because HAProxy keeps the file open. Output between the two calls
+                # is lost.
                 shutil.copy(self.log, self.old_log)
                 os.truncate(self.log, 0)
 
@@ -231,6 +235,7 @@ class PartitionStorage:
 
     def make_check_dir(self) -> Path:
         """Create an empty directory for a check of a configuration."""
+        # A daemon that was killed during a check has left its directory.
         shutil.rmtree(self.check_dir, ignore_errors=True)
         for folder in (self.check_dir, self.check_dir / "conf", self.check_dir / "files"):
             folder.mkdir(mode=0o700)
@@ -263,6 +268,7 @@ def digest(*texts: str) -> str:
     """Digest of what a process has read."""
     total = hashlib.sha256()
     for text in texts:
+        # The length keeps the texts ("ab", "c") and ("a", "bc") apart.
         total.update(f"{len(text)} ".encode())
         total.update(text.encode())
     return total.hexdigest()

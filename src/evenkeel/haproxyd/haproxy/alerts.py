@@ -5,6 +5,7 @@ import re
 WORDS_CHARS_MAX = 600
 
 _ALERT = re.compile(r"^\[ALERT\]\s+\(\d+\) : (?:config : )?(.*)$")
+# Possessive quantifiers (`*+`) exclude backtracking on long messages.
 _PARSING = re.compile(r"parsing \[[^\]\[]*+\]\s*+:\s*+")
 _PATH = re.compile(r"(?<![\w.])(?:[\w.@+-]*/)+([\w.@:+-]*)")
 _MEMORY = re.compile(r"(?:out of|not enough) memory\.?$")

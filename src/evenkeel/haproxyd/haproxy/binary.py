@@ -130,12 +130,14 @@ class BinaryFinder:
 
     async def find(self) -> Binary:
         """The HAProxy to run. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`."""
+        # A program that was removed may come back as another version, so the version is read again.
         if self._binary is not None and not _is_program(self._binary.path):
             self._binary = None
         if self._binary is None:
             try:
                 self._binary = await find_binary(self._configured)
             except BinaryUnusable as error:
+                # Logged once, and not at each look of the periodic maintenance.
                 if self.problem != str(error):
                     log.error("no usable haproxy binary", reason=str(error))
                 self.problem = str(error)
@@ -201,6 +203,7 @@ async def _version_text(path: Path) -> str:
     except TimeoutError as error:
         raise BinaryUnusable(f"haproxy = {path}: no answer to -v in {VERSION_TIMEOUT_SECONDS:.0f} s") from error
     finally:
+        # Also if the caller is cancelled: a program that does not answer must not outlive the call.
         if process.returncode is None:
             process.kill()
             await process.wait()

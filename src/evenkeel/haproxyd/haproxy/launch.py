@@ -16,6 +16,7 @@ LOG_BLOCKS_MAX = 131_072
 """Maximum size of HAProxy's log between rotations, in blocks of 512 bytes (RLIMIT_FSIZE).
 
 HAProxy is not killed when it reaches the limit."""
+# No core dumps, which would contain private keys; SIGXFSZ is ignored, so that HAProxy continues when its log is full.
 _START = f"""umask 077; ulimit -c 0; trap '' XFSZ; ulimit -f {LOG_BLOCKS_MAX}
 log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!"""
 

@@ -87,6 +87,8 @@ class OldWorkers:
         return tuple(
             OldWorker(pid=pid, started=started)
             for pid, started in self._started.items()
+            # A start time of 0 was recorded for a process that had ended by then; it would equal that of any ended
+            # process.
             if started and start_ticks(pid) == started
         )
 
@@ -151,6 +153,7 @@ def _terminated(one: OldWorker) -> bool:
     except OSError:
         return False
     try:
+        # The start time is read after the pidfd was opened, so that a process that reuses the pid is not signalled.
         if start_ticks(one.pid) != one.started:
             return False
         signal.pidfd_send_signal(descriptor, signal.SIGTERM)

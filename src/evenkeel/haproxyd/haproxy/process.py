@@ -117,6 +117,7 @@ class HaproxyProcess:
             found = await self.cli.processes()
             self._watch(found.master_pid)
         except (HaproxyDown, ProcessLookupError):
+            # The master may have ended right after its answer.
             return False
         self._set_workers(found)
         return True
@@ -125,6 +126,7 @@ class HaproxyProcess:
         """Terminate a process that does not answer (its socket was removed, or it hangs), which would conflict with the
         next.
         """
+        # The process may have ended by itself meanwhile.
         with contextlib.suppress(ProcessLookupError):
             # a pidfd stays bound to this process, so that a reused pid cannot be signalled
             descriptor = os.pidfd_open(pid)
@@ -154,7 +156,9 @@ class HaproxyProcess:
             self._transitions -= 1
 
     async def _start(self, arguments: Sequence[str]) -> None:
+        # The directories of the sockets may have been removed since the last start.
         await asyncio.to_thread(run_dir.prepare, self._settings)
+        # The position is taken before the start, so that only messages of this attempt are read.
         position = self._output.position()
         pid = await self._launch(arguments)
         try:
@@ -229,6 +233,7 @@ class HaproxyProcess:
                     self._settings.reload_timeout_seconds,
                 )
         self._set_workers(after)
+        # Before 2.7 the command has no result: there the refusal shows in the worker, which is the same as before.
         refused = binary.reload_answers and answer.startswith("Success=0")
         if refused or after.worker_pid == before.worker_pid:
             raise HaproxyRefused(alerts(answer) or self._output.alerts_since(position))
@@ -249,6 +254,7 @@ class HaproxyProcess:
 
     def _is_settled(self, pid: int) -> bool:
         """Whether the master with this pid runs, and is neither being started nor reloaded."""
+        # Read once: this may run in a thread, while the event loop sets the attribute to None.
         descriptor = self._pidfd
         if descriptor is None or self._transitions or self.master_pid != pid:
             return False
@@ -283,11 +289,13 @@ class HaproxyProcess:
         try:
             await self.start(*takeover_arguments(pids[1], worker_socket))
         except BaseException:
+            # A start that is cancelled, too, leaves the old process as it was, watched for its end.
             self._pidfd, (self.master_pid, self.worker_pid) = old, pids
             loop.add_reader(old, self._on_master_exit)
             raise
         if pids[1]:
             self.old_workers.add([pids[1]], self.worker_pid)
+        # The old process may have ended already.
         with contextlib.suppress(ProcessLookupError):
             # SIGUSR1 is a soft stop: the old process closes its listeners and finishes its connections
             signal.pidfd_send_signal(old, signal.SIGUSR1)
@@ -297,6 +305,7 @@ class HaproxyProcess:
 
     async def stop(self) -> None:
         """Terminate HAProxy and its connections."""
+        # Reset first: the end of the process is expected from here on, and is not reported.
         descriptor, self._pidfd = self._pidfd, None
         self.worker_pid = None
         if descriptor is None:

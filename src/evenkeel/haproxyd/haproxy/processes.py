@@ -24,6 +24,7 @@ async def _exits(pidfd: int) -> bool:
     """Whether the process ends within :data:`STOP_TIMEOUT_SECONDS`."""
     loop = asyncio.get_running_loop()
     exited = asyncio.Event()
+    # A pidfd becomes readable when its process has ended (pidfd_open(2)).
     loop.add_reader(pidfd, exited.set)
     try:
         async with asyncio.timeout(STOP_TIMEOUT_SECONDS):

@@ -71,6 +71,7 @@ class Reloader:
 
     def _write(self, config: HaproxyConfig) -> None:
         self._state.mark_unknown()
+        # In this order: if the daemon dies between the two, no record may claim that HAProxy runs what is on disk.
         self._files.write(config, take_local=bool(self._local.text_to_include()))
 
     async def reload(self, config: HaproxyConfig) -> tuple[dict[str, str], bool]:
@@ -95,6 +96,7 @@ class Reloader:
                 config = without(config, previous, errors)
             if not self._process.up and not config.load_balancers:
                 return errors, False
+            # HAProxy already runs what is left of the configuration: only the files have to go back to it.
             if self._process.up and config == before and self._state.local == self._local.text_to_include():
                 await self.write(config)
                 await self._state.set(config)
@@ -116,6 +118,7 @@ class Reloader:
         if self._process.up and (self._refusals or await self._config_check.is_due()):
             await self._check_before_reload(config)
         await self.write(config)
+        # Read before HAProxy reads it: a change in between shows as a difference later, and leads to another reload.
         local = self._local.text_to_include()
         if await asyncio.to_thread(self._process.reload_obstacle):
             await self._replace_process(config)
@@ -128,6 +131,7 @@ class Reloader:
         await self._state.set_new_worker(config, local)
         with contextlib.suppress(NeedsReload):  # another reload would have the same result
             await self.repair_servers()
+        # Only now, because after a refusal the files of the previous configuration would be needed again.
         await asyncio.to_thread(self._files.remove_unused_files, config)
 
     async def _reload_process(self, config: HaproxyConfig) -> None:

@@ -137,6 +137,7 @@ class HaproxyRunner:
         try:
             idle = not (await self.process.cli.processes()).workers_leaving
         except HaproxyDown:
+            # A HAProxy that holds nothing and does not answer is stopped as well.
             idle = True
         if idle:
             await self.stop()
@@ -187,6 +188,7 @@ class HaproxyRunner:
         how, refused = await self._change(config, verify=verify)
         errors |= refused
         repaired: Repaired = {}
+        # A new worker runs what it has just read, so only a process that continued is compared.
         if verify and how != "reload" and self.process.up:
             took, repaired = await self._verify()
             how = how if took == "nothing" else took
@@ -219,6 +221,7 @@ class HaproxyRunner:
         config, self._peer_problem = with_bindable_peer(config, self._state.binds)
         errors = unbindable(config, self._state.config, self._state.binds)
         previous = self._state.previous
+        # It is not known what runs: what listens now counts as running, unless a recorded configuration can be bound.
         if errors and not self._state.known:
             listening = what_listens({name: config.load_balancers[name] for name in errors}, self._state.binds)
             previous = {**listening, **still_bindable(previous, self._state.binds)}
@@ -287,7 +290,9 @@ class HaproxyRunner:
         if not self.process.up or not self._state.known:
             return
         for backend, name in self._state.servers_to_delete:
+            # HAProxy refuses to delete a server that still has connections; the next pass tries again.
             if await self._commands.send(RuntimeCommand(text=f"del server {backend}/{name}", expects="deleted")):
+                # The set is replaced, not modified, so the loop may continue over the previous one.
                 self._state.servers_to_delete -= {(backend, name)}
 
     def _problem(self) -> str:
@@ -300,6 +305,7 @@ class HaproxyRunner:
         """Compare files and process with the configuration, and undo manual changes. Returns the way, and the
         repairs.
         """
+        # First, because files that are merely outdated must not count as changed by hand.
         await self.write_outdated_files()
         running = self._state.config
         files = await self._repair_files()

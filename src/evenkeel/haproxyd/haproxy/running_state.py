@@ -51,6 +51,7 @@ class RunningState:
         self.binds = frozenset((address, port) for address, port in saved.places)
         self.local = local
         self.known = self._is_of_process(saved) and saved.digest == self._files.digest(config, local)
+        # So that `mark_unknown` replaces the record, even if it is of another process.
         self._saved = True
         self.config, self._adopted = (config, {}) if self.known else (HaproxyConfig(), config.load_balancers)
         self.lost = not saved.master_pid

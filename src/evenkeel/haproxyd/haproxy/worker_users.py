@@ -27,6 +27,7 @@ FREE_IDS = (1_879_048_192, 60_578)
 """First ids of ranges that are normally unused (systemd, "Users, Groups, UIDs and GIDs"); the second range, which is
 short, for containers with 65,536 ids."""
 FREE_IDS_END = {1_879_048_192: 2_147_483_647, 60_578: 61_184}
+# The number above it, (uid_t) -1, is no user id: it means "unchanged" (setresuid(2)).
 ID_MAX = 2**32 - 2
 
 
@@ -65,6 +66,7 @@ class WorkerUsers:
         """The user that a partition had before; None if the id is no longer available."""
         if self._fixed or not uid or uid not in self._ids:
             return self._fixed
+        # If two partitions have the same id on disk, the first one that is read keeps it.
         return _own(uid) if self._partitions.setdefault(uid, partition) == partition else None
 
     def assign(self, partition: str) -> WorkerUser | None:
@@ -74,6 +76,7 @@ class WorkerUsers:
         """
         if self._fixed or not self._ids:
             return self._fixed
+        # An id that could not be written to disk is still assigned to the partition, and is used again.
         has = (uid for uid, holder in self._partitions.items() if holder == partition)
         uid = next(has, 0) or next(self._free(), 0)
         if not uid:

@@ -26,6 +26,7 @@ class EventRing:
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self._numbers = numbers_from(now())
+        # This number is used up: every number of an earlier run is below it, and is answered with `missed`.
         self._before = self._newest = next(self._numbers)
         self._events: deque[wire.DaemonEvent] = deque(maxlen=EVENTS_MAX)
         self._arrived = asyncio.Event()
@@ -51,6 +52,7 @@ class EventRing:
         )
         self._events.append(numbered)
         self._arrived.set()
+        # A new object at once: waiting requests are released, and later ones wait for the next event.
         self._arrived = asyncio.Event()
 
     async def after(self, number: int, wait_seconds: float) -> wire.DaemonEvents:
@@ -58,6 +60,7 @@ class EventRing:
 
         ``newest`` in the result is the number for the next request.
         """
+        # Any other number has events after it, or is of another run: both are answered at once.
         if number == self._newest and wait_seconds > 0:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait_seconds):

@@ -118,6 +118,7 @@ class HealthLogListener:
         """Receive at most :data:`DATAGRAMS_AT_ONCE`, so that the event loop is not blocked."""
         for _ in range(DATAGRAMS_AT_ONCE):
             try:
+                # One byte more than allowed shows that a datagram is too long.
                 datagram, ancillary, _, _ = bound.recvmsg(DATAGRAM_BYTES_MAX + 1, ANCILLARY_BYTES)
             except OSError:  # no more datagrams
                 return

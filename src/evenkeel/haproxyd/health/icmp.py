@@ -39,6 +39,7 @@ class IcmpPing:
 
     async def __call__(self, address: str, timeout_seconds: float) -> bool:
         """Whether the address answered. Raises :class:`PingImpossible`."""
+        # First the kind of socket that worked last time.
         for privileged in (self._privileged, not self._privileged):
             try:
                 kind = icmplib.ICMPv6Socket if icmplib.is_ipv6_address(address) else icmplib.ICMPv4Socket
@@ -48,6 +49,7 @@ class IcmpPing:
             except TimeoutError:
                 return False
             except icmplib.SocketPermissionError:
+                # The host may permit the other kind of socket.
                 continue
             except icmplib.ICMPLibError as error:
                 _raise_if_local(error)

@@ -66,6 +66,7 @@ class MetricsServer:
         self._connections = 0
         self._kept: dict[str, _Statistics] = {}
         """Cached statistics by partition."""
+        # One lock a partition: of concurrent requests, one reads the statistics and the others use them.
         self._turns: dict[str, asyncio.Lock] = {}
 
     async def start(self) -> None:
@@ -119,10 +120,12 @@ class MetricsServer:
         async with self._turns.setdefault(partition.name, asyncio.Lock()):
             kept = self._kept.get(partition.name)
             if kept is None or kept.old or kept.worker_pid != partition.worker_pid:
+                # Otherwise the statistics of removed partitions would stay in memory.
                 self._kept = {name: each for name, each in self._kept.items() if not each.old}
                 kept = _Statistics(partition.worker_pid, await partition.cli.command(STATISTICS))
                 self._kept[partition.name] = kept
             if one.id not in kept.pages:
+                # In a thread, because a page with thousands of members takes long to render.
                 kept.pages[one.id] = await asyncio.to_thread(metrics, one, kept.text)
             return kept.pages[one.id]
 

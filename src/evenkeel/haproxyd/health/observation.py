@@ -69,6 +69,7 @@ class Observer:
         """Return an observation that begins after this call; concurrent callers share one."""
         if self._next is None:
             self._next = asyncio.create_task(self._observe_all())
+        # A caller that disconnects must not cancel the observation that others share.
         return await asyncio.shield(self._next)
 
     async def _observe_all(self) -> wire.DaemonObservation:
@@ -110,6 +111,7 @@ class Observer:
             self._totals[partition.name].collect(partition.cli, pid, names),
         )
         states = server_states(answer)
+        # Only if no pass ran meanwhile: during one, HAProxy may differ from its configuration without a manual change.
         if settled is not None and settled == partition.settled:
             pinged = {server for server in states if self._is_pinged(partition.name, *server)}
             found = deviations(held, states, totals, pinged=pinged)

@@ -83,6 +83,7 @@ class PingChecks:
             lambda: asyncio.Semaphore(CONCURRENT_PER_PARTITION_MAX)
         )
         self._loop_task: asyncio.Task[None] | None = None
+        # The first problem is logged at once.
         self._logged_at_seconds = -LOG_EVERY_SECONDS
 
     def start(self) -> None:
@@ -132,6 +133,7 @@ class PingChecks:
         self._with_result &= pinged
         # no command of a check may follow that of a lift
         self._lift(self._set_down - pinged - set(self._ending.values()))
+        # A list, because the loop removes from the mapping.
         for target in [target for target, task in self._checks.items() if task.done()]:
             self._log_failed(target, self._checks.pop(target))
         for target in wanted - self._checks.keys():
@@ -185,6 +187,7 @@ class PingChecks:
             if partition.worker_pid is not None and _is_unjudged(partition, backend, server):
                 await partition.cli.command(f"set server {backend}/{server} health up")
         except PartitionUnknown:
+            # In a partition that is gone there is nothing to lift.
             pass
         except HaproxyDown as error:
             log.debug("health not set in haproxy", partition=name, server=server, reason=str(error))
@@ -210,12 +213,14 @@ class PingChecks:
                 self._with_result.add(target.key)
                 reported = await self._report(target, health.up is True, reported)
             while (left := due - asyncio.get_running_loop().time()) > 0:
+                # A new worker assumes that the server is up, so the state is also reported between two pings.
                 await asyncio.sleep(min(left, POLL_SECONDS))
                 if reported is not None:
                     reported = await self._report(target, reported[1], reported)
 
     async def _ask(self, target: PingTarget) -> bool | None:
         """Ping the target. Returns whether it answered; None: no ping could be sent."""
+        # The partition's slot comes first: a tenant that waits for its own limit must hold no slot of all.
         async with self._slots_of[target.partition], self._slots:
             try:
                 return await self._send(target.address, min(target.ping.timeout, ANSWER_SECONDS_MAX))
@@ -261,6 +266,7 @@ class PingChecks:
             )
         except (HaproxyDown, PartitionUnknown) as error:
             log.debug("health not set in haproxy", partition=target.partition, server=target.server, reason=str(error))
+            # Without a pid: it is not known whether the state was set, so the next report repeats it.
             return (None, up)
         if up:
             self._set_down.discard(target.key)

@@ -69,6 +69,7 @@ def deviations(
         drift = server_drift(HaproxyConfig(load_balancers=held), states, pinged=pinged)
         servers = tuple(finding.command.text for finding in drift.findings)
     except NeedsReload as reason:
+        # A change that only a reload undoes is a deviation as well.
         servers = (str(reason),)
     closed = (one.name for one in frontend_statuses(held.values(), totals) if not one.listening)
     return (*servers, *(f"enable frontend {name}" for name in closed))

@@ -100,6 +100,7 @@ class BindRegistry:
 
     def _conflict(self, bind: BindAddress, holder: BindHolder, *, own: bool) -> BindHolder | None:
         addresses = self._holders.get(bind[1], {})
+        # Only these can overlap, so the other addresses that use the port need not be compared.
         for address in addresses if bind[0] in ANY else (bind[0], *ANY):
             if address in addresses and _overlaps(address, bind[0]):
                 for other in addresses[address]:
@@ -127,6 +128,7 @@ def in_the_way(first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.Loa
     for one in first:
         registry.reserve("", one)
     problems = ((one.id, registry.reserve("", one, own=True)) for one in then)
+    # All load balancers compared here are of one partition, so the text does not name it.
     return {name: problem.removesuffix(" in partition ") for name, problem in problems if problem}
 
 

@@ -123,4 +123,5 @@ def _normal(address: str) -> str:
         found = str(ipaddress.ip_address(address))
     except ValueError:
         return address
+    # An API on all addresses has none of its own: there the host's own addresses are protected.
     return "" if found in ANY else found

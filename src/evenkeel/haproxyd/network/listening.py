@@ -37,6 +37,7 @@ def _received(worker: socket.socket) -> Iterator[BindAddress]:
     head, missing = b"", -1
     while missing:
         data, descriptors, _, _ = socket.recv_fds(worker, _NAMES_BYTES, _AT_ONCE)
+        # Each copy is closed at once: while one is open, the address stays bound.
         names = [_name_and_close(descriptor) for descriptor in descriptors]
         yield from (name for name in names if name is not None)
         if missing < 0:  # the count comes first, alone or together with the first sockets

@@ -33,6 +33,7 @@ def certificate_of(key: str) -> str:
     """The CA's certificate from the text of :func:`make_peer_key`, for peers to trust; empty if the text is not of this
     kind."""
     found = _CERTIFICATES.findall(key)
+    # The CA's certificate is the last of the two (make_peer_key).
     return found[-1] if len(found) == 2 and "PRIVATE KEY" in key else ""
 
 

@@ -21,6 +21,7 @@ class PeerPorts:
 
     def assign(self, partition: str) -> int:
         """The partition's port, or a free one; 0 if peers are not configured, or no port is left."""
+        # A port that could not be written to disk is still assigned to the partition, and is used again.
         has = (port for port, holder in self._partitions.items() if holder == partition)
         port = next(has, 0) or next(self._free(), 0)
         if port:

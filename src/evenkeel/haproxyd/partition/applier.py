@@ -52,7 +52,10 @@ class ChangeApplier:
         try:
             await asyncio.to_thread(self._read)
         finally:
+            # Also after a failed read: this partition's HAProxy may be running, and no other partition may get its
+            # addresses.
             self.held.claim_binds()
+            # An empty partition has no HAProxy that could use its peer port, so another partition may have it.
             self.guard.claim_port(wanted=bool(self.held))
 
     def _read(self) -> None:
@@ -94,13 +97,18 @@ class ChangeApplier:
             await self._user.ensure()
         peers = self.guard.peers if merged.peers is None else merged.peers
         applied = await self.runner.apply(self._config(merged.wanted, peers), verify=verify)
+        # Only load balancers that a change names have an outcome; errors of others become the partition's problem.
         merged.errors.update({name: words for name, words in applied.errors.items() if name in merged.named})
+        # HAProxy runs the change before it is stored: if the daemon dies here, no receipt was sent, and the owner sends
+        # everything again after the restart.
         await self.held.replace(merged.accepted({**self.held.by_id, **applied.kept}))
         await self.guard.set_peers(peers)
         return applied
 
     def leaves_out(self, merged: MergedChanges) -> bool:
         """Whether HAProxy would run without some load balancers, because their contents were lost."""
+        # The merge keeps the object of a load balancer that no change replaces, so identity shows that nothing was sent
+        # for it.
         return any(merged.wanted.get(name) is self.held.by_id[name] for name in self.held.incomplete)
 
     async def finish(self) -> None:
@@ -108,6 +116,8 @@ class ChangeApplier:
         await self.runner.write_outdated_files()
         await self.runner.save_state_again()
         await self.held.compact()
+        # The timer that retires an empty partition is set only while HAProxy runs; after one that ended by itself, port
+        # and user id are released here.
         if not self.held and not self.runner.process.up:
             await self.release()
 

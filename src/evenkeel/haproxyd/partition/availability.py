@@ -40,6 +40,7 @@ class HaproxyAvailability:
         """
         problem = "; ".join(left_out)
         if is_down:
+            # Without a newer reason, the one that `exited` recorded stays.
             self.problem = problem or self.problem
             self.restarts.failed()
             return

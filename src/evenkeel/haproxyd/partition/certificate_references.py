@@ -23,6 +23,7 @@ _KINDS = {
     "ca-verify-file": "ca",
     "crl-file": "crl",
 }
+# Arguments that read secrets for which there is no kind of file: a signing CA with its key, ticket keys, ECH keys.
 _NEVER = frozenset(("ca-sign-file", "ca-sign-pass", "ech", "generate-certificates", "tls-ticket-keys"))
 _LINE = re.compile(r"(?P<name>[^\s\[\]]+)(?:[ \t]+\[(?P<options>[^\[\]]*)\])?(?P<names>(?:[ \t]+[^\s\[\]]+)*)[ \t]*")
 _OPTION = re.compile(r"[A-Za-z0-9_.,:/+=!@-]+")
@@ -31,6 +32,7 @@ _SERVER_NAME = re.compile(r"!?(?:\*\.)?[A-Za-z0-9_-][A-Za-z0-9_.-]{0,252}")
 
 def argument_problems(what: str, words: Sequence[str], kinds: Kinds) -> Iterator[str]:
     """Problems of arguments. ``what``: what has the arguments, for messages."""
+    # The empty word at the end gives a last keyword without a value a pair too, so that it is refused.
     for word, name in itertools.pairwise((*words, "")):
         if word in _NEVER:
             yield f"{what}: {word!r} is not allowed"
@@ -45,6 +47,7 @@ def list_problems(file: wire.File, kinds: Kinds, *, lines_max: int, line_chars_m
     if len(lines) > lines_max:
         yield f"{what}: {len(lines)} lines given; at most {lines_max} are allowed"
     for number, line in enumerate(lines[:lines_max], 1):
+        # One character over the limit shows that a line is too long; the rest of it need not be copied.
         if line and (problem := _line_problem(line[: line_chars_max + 1], kinds, line_chars_max)):
             yield f"{what}: line {number} {problem}"
 

@@ -31,6 +31,7 @@ class QueuedChange:
 
     def fail(self, error: EvenKeelError) -> None:
         """Refuse the whole change with an error."""
+        # A change that the guard or the merge refused earlier in the pass has its error already.
         if not self.receipt.done():
             self.receipt.set_exception(error)
 

@@ -25,6 +25,7 @@ def is_lacking(file: wire.File) -> bool:
 def lacking(one: wire.LoadBalancerConfig | None) -> tuple[str, ...]:
     """Digests of the contents that the agent has to send."""
     files = one.files if one else ()
+    # Two files may have the same content, which is requested once.
     return tuple(dict.fromkeys(file.sha256 for file in files if file.sha256 and is_lacking(file)))
 
 

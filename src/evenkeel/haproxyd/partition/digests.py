@@ -8,6 +8,7 @@ import msgspec
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.partition.contents import with_identities
 
+# Equal load balancers must encode to equal bytes, whatever the order in which their dicts were filled.
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
@@ -21,6 +22,7 @@ class Digests:
         """Digests by load balancer id."""
         for name, one in held.items():
             known = self._known.get(name)
+            # Held load balancers are replaced and never modified, so identity shows that a digest is still valid.
             if known is None or known[0] is not one:
                 self._known[name] = (one, digest(one))
         for name in self._known.keys() - held.keys():

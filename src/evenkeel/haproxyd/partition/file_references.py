@@ -33,6 +33,7 @@ def file_read_by(words: Sequence[str]) -> str:
         for word in words:
             if word in _SENT:
                 return word
+    # After `--` an ACL has only values, which may look like flags.
     flags = _without_values(words) if words[:1] == ("acl",) else words
     for flag, name in itertools.pairwise(flags):
         if flag == "-f" and not _NAME.fullmatch(name):
@@ -45,6 +46,7 @@ def file_of_expressions(words: Sequence[str]) -> str:
 
     The result is the name of a map, ``map``, or the converter that reads a key.
     """
+    # The arguments of a converter may extend over several words, so the words are searched together.
     text = " ".join(words)
     for name in _MAPPED.findall(text):
         if not _NAME.fullmatch(name):

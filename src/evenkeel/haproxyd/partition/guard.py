@@ -62,6 +62,7 @@ class PartitionGuard:
         self._file = GuardFile(epoch=UNGUARDED)
         self.peer_key = ""
         """This HAProxy's certificate and key for peers; secret. Empty until it has a peer port."""
+        # The guard file is replaced as a whole: without the lock, the later of two writes would undo the earlier.
         self._writing = asyncio.Lock()
 
     @property
@@ -139,6 +140,8 @@ class PartitionGuard:
         seen = None if self.epoch == UNGUARDED else self.epoch
         if (self.epoch, self.session_id) != (change.epoch, change.session_id):
             raise NotGuarded(self._partition, seen, f"it is guarded by {describe(seen)}")
+        # A restarted daemon may have begun with an older copy of its directory, so the guard on disk alone proves
+        # nothing.
         if change.state_id != state_id:
             raise NotGuarded(self._partition, seen, "the daemon has a new state since its owner took it over")
 
@@ -156,6 +159,7 @@ class PartitionGuard:
             seen_epoch = max(0, held.epoch)  # a first epoch near the maximum would lock out all later owners
             if not reachable(seen_epoch, wanted.epoch):
                 raise EpochJumpTooLarge(self._partition, seen_epoch, wanted.epoch)
+            # An agent that sends no owner does not clear the recorded one.
             await self._replace_file(epoch=wanted.epoch, session_id=wanted.session_id, owner=wanted.owner or held.owner)
 
     # -- peers
@@ -182,6 +186,8 @@ class PartitionGuard:
         async with self._writing:
             port = self._file.peer_port
             await self._replace_file(peer_port=0, peers=())
+            # Another partition may get the port only after it is no longer on disk here, or a restart would find it
+            # twice.
             if port:
                 self._peer_ports.release(self._partition, port)
 

@@ -67,6 +67,7 @@ class HeldLoadBalancers:
             await asyncio.to_thread(self._change_log.append, changed, removed)
             before = (self.by_id[name] for name in (*removed, *(one.id for one in changed)) if name in self.by_id)
             self._contents_changed |= any(file.kind == "certificate" for one in before for file in one.files)
+        # A replaced load balancer has its contents, because the merge refuses one that lacks them.
         self.incomplete = frozenset(name for name in self.incomplete if by_id.get(name) is self.by_id[name])
         self.by_id = by_id
 
@@ -77,6 +78,8 @@ class HeldLoadBalancers:
     async def compact(self) -> None:
         """Compact the log on disk if it is long, and remove contents that no load balancer refers to."""
         await asyncio.to_thread(self._change_log.compact, self.by_id.values())
+        # Contents go last: until a change is in the log, a restarted daemon reads the load balancer that refers to
+        # them.
         if self._contents_changed:
             await asyncio.to_thread(self._change_log.remove_unused_contents, self.by_id.values())
             self._contents_changed = False

@@ -116,9 +116,11 @@ def _excluded_action(words: Sequence[str]) -> str:
         return ""
     rest = words[1:]
     if words[0].startswith("tcp-re"):
+        # `tcp-request inspect-delay` sets a time and has no action.
         if rest[:1] == (_INSPECTION,):
             return ""
         if rest[:1] and rest[0] in _STAGES:
             rest = rest[1:]
+    # An action may have arguments in parentheses, as in `set-var(txn.name)`.
     action = rest[0].partition("(")[0] if rest else ""
     return "" if action in allowed else action or "no action"

@@ -24,6 +24,7 @@ def words_of_line(line: str) -> tuple[str, ...] | None:
             continue
         found = _WORD.match(line, at)
         if found is None or line[found.end() : found.end() + 1] not in ("", " "):
+            # What follows a word must be a space: anything else is quoting that HAProxy would read differently.
             return None
         words.append(_PIECE.sub(_unquoted, found[0]))
         at = found.end()

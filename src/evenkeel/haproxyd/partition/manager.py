@@ -117,6 +117,7 @@ class PartitionManager:
         async with self._create_lock:  # requests wait for the lock until all partitions are loaded
             for name in await asyncio.to_thread(partition_names, self._settings.partitions_dir):
                 await self._load(name)
+            # Requests are answered from here on, while the HAProxys are being started.
             self.loaded.set()
             loaded = [supervisor for supervisor in self._supervisors.values() if supervisor.name not in self._broken]
         await self._find_binary()
@@ -166,6 +167,7 @@ class PartitionManager:
                 self._on_event(PartitionEvent(partition=supervisor.name, text=text))
 
     async def _find_binary(self) -> None:
+        # The reason stays in the finder's `problem`, and the periodic work looks again.
         with contextlib.suppress(HaproxyDown):
             await self._binary.find()
 
@@ -280,11 +282,14 @@ class PartitionManager:
         """Apply a change, for PUT (``complete``) or PATCH. Raises as :meth:`guard`, and :class:`NotGuarded`."""
         check_change(change, complete=complete, settings=self._settings)
         check_name("partition name", name)
+        # A change creates no partition: only a takeover does, because there is no guard yet that could admit the
+        # change.
         if name not in self._supervisors:
             raise NotGuarded(name, None, "there is no such partition")
         supervisor = await self._get_or_create(name)
         # a stale owner is refused as such first, whatever else is wrong with the change
         supervisor.admit(change)
+        # An empty partition is not counted until it gets load balancers, so the limit is checked when it does.
         if change.load_balancers and not supervisor.in_use:
             self._refuse_too_many(name)
         return await supervisor.change(change, complete=complete)
@@ -293,6 +298,7 @@ class PartitionManager:
         """The partition, created if it does not exist. Raises :class:`InvalidChange`, :class:`PartitionFailed`."""
         check_name("partition name", name)
         async with self._create_lock:
+            # A broken partition is read again, because an operator may have repaired its directory.
             if name not in self._supervisors or name in self._broken:
                 await self._create(name)
             return self._supervisors[name]

@@ -63,6 +63,7 @@ class MergedChanges:
                 queued.fail(InvalidChange(f"load_balancers: the partition would hold {len(wanted)}; at most {most}"))
                 continue
             self.named |= {one.id for one in queued.change.load_balancers}
+            # A complete change (PUT) removes what it leaves out, so that counts as named too.
             self.named |= self.wanted.keys() - wanted.keys() | set(queued.change.removed)
             self.wanted = wanted
             self.peers = self.peers if queued.change.peers is None else queued.change.peers
@@ -77,11 +78,13 @@ class MergedChanges:
     def _after(self, queued: QueuedChange) -> dict[str, wire.LoadBalancerConfig]:
         change = queued.change
         wanted = {} if queued.complete else {k: v for k, v in self.wanted.items() if k not in change.removed}
+        # Contents may come from an earlier change of the same pass, not only from what is held.
         return wanted | {one.id: with_held_contents(one, self.wanted.get(one.id)) for one in change.load_balancers}
 
     def _refuse_unfit(self) -> None:
         """Revert load balancers that cannot be accepted, and those that conflict with a reverted one."""
         self.lacking = {name: lacked for name in self.named if (lacked := lacking(self.wanted.get(name)))}
+        # A load balancer equal to the held one may still lack contents that were lost with the host's memory.
         changed = [one for name, one in self.wanted.items() if name in self.lacking or self._before.get(name) != one]
         self.moved = not (self._before.keys() <= self.wanted.keys() and all(map(self._stays, changed)))
         # a reverted load balancer gets its old names and addresses back, which another change may want: check the rest
@@ -93,6 +96,7 @@ class MergedChanges:
             changed = [one for one in changed if one.id not in problems] if problems else []
 
     def _problem(self, one: wire.LoadBalancerConfig) -> str:
+        # Members may reach neither the present peers nor the new ones, because both are in use during the pass.
         peers = self._peers_before if self.peers is None else (*self._peers_before, *self.peers)
         return problem_of(one, self._settings) or self._forbidden_addresses.problem_of(one, peers)
 
@@ -121,6 +125,7 @@ class MergedChanges:
         fit = [one for one in changed if one.id not in problems]
         problems |= in_the_way(still, fit)
         taken = {key: one.id for one in still for key in _names(one)}
+        # An address that is reserved here and not used in the end is released after the pass (`release_other_binds`).
         for one in fit:
             problem = problems.get(one.id) or _name_taken(one, taken) or self._registry.reserve(self._partition, one)
             if problem:

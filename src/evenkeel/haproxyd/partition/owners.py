@@ -28,6 +28,7 @@ class PrefixOwners:
 
     def add_loaded(self, partition: str, owner: str) -> None:
         """Record the owner from a loaded partition's guard; an empty one is ignored."""
+        # If partitions on disk disagree about the owner, the first one that is loaded decides.
         if owner:
             self._by_prefix.setdefault(prefix_of(partition), owner)
 

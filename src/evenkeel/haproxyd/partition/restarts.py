@@ -24,6 +24,7 @@ class RestartBackoff:
 
     def served(self) -> None:
         """Record that HAProxy serves. :meth:`exited` resets the pauses if it did so for ``steady_after_seconds``."""
+        # Later passes do not restart the time for which HAProxy has served.
         if self._serving_since is None:
             self._serving_since = self._now()
 

@@ -27,6 +27,7 @@ from evenkeel.haproxyd.ports import OnEvent, PartitionEvent, WorkerCli
 
 log = structlog.get_logger(__name__)
 
+# An empty HAProxy is looked at so often until its last connections have ended.
 RETIRE_LOOK_SECONDS = 1.0
 REPAIR_AGAIN_SECONDS = 60.0
 DRIFT_LOGGED_MAX = 5
@@ -175,6 +176,7 @@ class PartitionSupervisor:
         try:
             await self._runner.adopt(self._applier.config())
         finally:
+            # Also after a failure: changes that arrive may succeed, and must not be answered with `busy` for ever.
             self._started = True
         self._waits_for_owner = self.runs
         if not self._waits_for_owner:
@@ -198,6 +200,7 @@ class PartitionSupervisor:
         self._closing = True
         self._cancel_timer()
         if self._task is not None:
+            # The pass has reported its errors to its changes; only its end matters here.
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def trim_log(self) -> None:
@@ -212,6 +215,7 @@ class PartitionSupervisor:
         Blocks shortly.
         """
         missing = self._storage.find_missing()
+        # While HAProxy is left unchanged for its owner, an obstacle to a reload is no reason to replace it.
         return missing or ("" if self._waits_for_owner else self._runner.process.reload_obstacle())
 
     def restore(self, missing: str) -> bool:
@@ -275,20 +279,26 @@ class PartitionSupervisor:
     # -- passes
 
     def _run_passes(self) -> asyncio.Task[None]:
+        # Only one task works at a time, so passes of a partition never overlap; it also takes changes that arrive
+        # meanwhile.
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._work(), name=f"partition {self.name}")
         return self._task
 
     async def _work(self) -> None:
         while self._queue or self._pass_due:
+            # Reset before the pass, because a reason for another one may arise while it runs.
             self._pass_due = False
             changes = self._queue.take_all()
             try:
                 await self._pass(changes)
+            # Whatever a pass raises must reach the clients that wait, and must not end the partition's task.
             except Exception as error:
                 failure = error if isinstance(error, PartitionFailed) else self._failed(error)
                 for queued in changes:
                     queued.fail(failure)
+        # No await lies between the loop's last check and the task's end: a change queued later finds the task done and
+        # begins another.
         self._schedule_next_pass()
 
     def _failed(self, error: Exception) -> PartitionFailed:
@@ -303,9 +313,11 @@ class PartitionSupervisor:
         return failure
 
     async def _pass(self, changes: list[QueuedChange]) -> None:
+        # The next reload reads these files, so they are restored before anything is applied.
         if self._files_missing or self._storage.keys_missing:
             await self._applier.rewrite_files()
             self._files_missing = False
+        # Missing files were written above; HAProxy itself is left unchanged until its owner comes.
         if not changes and self._waits_for_owner:
             return
         # the guard may have moved while the changes waited in the queue
@@ -313,9 +325,12 @@ class PartitionSupervisor:
         left_alone = self._waits_for_owner
         self._waits_for_owner = self._waits_for_owner and not merged.changes
         self._passes += 1
+        # No await lies between the admission of the changes and this line: a guard that moves later sees this pass and
+        # waits for its end.
         self._current_pass = ApplyPass(merged.changes)
         try:
             merged.merge()
+            # Every change was refused. A pass that had no changes from the start is a repair, and goes on.
             if not merged.changes and changes:
                 return
             # applying would stop load balancers whose certificates the daemon lost but the running HAProxy still has
@@ -324,17 +339,22 @@ class PartitionSupervisor:
                 return
             verify = self._verify_next or any(queued.complete for queued in merged.changes)
             applied = await self._applier.apply(merged, verify=verify)
+            # After a failure it is not known what HAProxy runs, so the next pass verifies again.
             self._verify_next = False
         finally:
+            # Before the receipts: when a client reads that a load balancer was removed, its addresses must be free.
             if merged.moved:
                 self._held.release_other_binds()
+            # A takeover may be waiting for the end of the pass, also of one that failed.
             self._current_pass.end()
         left_out = self._applier.left_out(merged, applied)
         self._availability.applied(left_out, is_down=self._is_down(), is_up=self.runs)
         self._repairs.add(applied.repaired)
         for queued in merged.changes:
+            # The driver reads no repairs from the receipt of a change of peers alone, so they wait for the next one.
             repaired = self._repairs.take(self.held) if queued.names_load_balancers else {}
             queued.succeed(applied.how, merged.errors, merged.lacking, self.peer, self.peers, repaired)
+        # The receipts are complete, so an error from here on fails no change.
         await self._applier.finish()
 
     def _leave_alone(self, merged: MergedChanges) -> None:
@@ -353,6 +373,7 @@ class PartitionSupervisor:
 
     def _on_haproxy_exit(self) -> None:
         self._waits_for_owner = False  # there is nothing left that could be left unchanged
+        # After close() nothing would cancel a timer that is set here.
         if not self._closing:
             self._set_timer(self._availability.exited(self._runner.process.last_alert()))
 
@@ -366,8 +387,10 @@ class PartitionSupervisor:
             return
         if self.runs and not self._held:
             self._set_timer(RETIRE_LOOK_SECONDS, retire=True)
+        # A timer that is already set keeps its time; otherwise each pass would postpone the restart.
         elif (self.problem or self._is_down()) and (self._timer is None or self._timer.cancelled()):
             pause_seconds = self._availability.restarts.pause_seconds
+            # If HAProxy serves and only lacks something, another attempt is not urgent.
             self._set_timer(self._settings.restart_max_seconds if self.runs else pause_seconds)
 
     def _set_timer(self, seconds: float, *, retire: bool = False) -> None:
@@ -387,9 +410,11 @@ class PartitionSupervisor:
 
     async def _retire(self) -> None:
         if not self._queue and not self._held:
+            # After an error, `_work` below schedules the next attempt.
             with contextlib.suppress(HaproxyDown, OSError):
                 if await self._runner.retire():
                     await self._applier.release()
+        # Changes that arrived meanwhile found this task at work and began no pass of their own.
         await self._work()
 
     def _cancel_timer(self) -> None:

@@ -19,6 +19,7 @@ from evenkeel.haproxyd.partition.line_rules import KEYWORDS, line_problem
 from evenkeel.haproxyd.settings import DaemonSettings
 
 NAME = re.compile(wire.NAME)
+# HAProxy refuses larger weights.
 WEIGHT_MAX = 256
 MAXCONN_MAX = 2**31 - 1
 
@@ -63,6 +64,7 @@ def _file_problems(files: tuple[wire.File, ...], settings: DaemonSettings) -> It
     kinds = {file.name: file.kind for file in files}
     total = 0
     for file in files:
+        # Limits are in bytes, and a content need not be ASCII.
         size = len(file.content.encode())
         total += size
         most = settings.certificate_bytes_max if file.kind == "certificate" else settings.file_bytes_max
@@ -160,6 +162,8 @@ def _text_problems(what: str, texts: Iterable[str], settings: DaemonSettings) ->
         total += len(text)
         if CONTROL.search(text):
             yield f"{what}: holds a control character; none is allowed"
+        # Arguments become one line of HAProxy's configuration, so their total counts; each of `lines` is a line of its
+        # own.
         if len(text) > settings.line_chars_max or (total > settings.line_chars_max and not what.endswith("lines")):
             yield f"{what}: {max(len(text), total)} characters; at most {settings.line_chars_max} are allowed"
 
@@ -170,6 +174,7 @@ def address_problem(what: str, address: str, port: int) -> str:
         ipaddress.ip_address(address)
     except ValueError:
         return f"{what}: address is {address[:100]!r}; an IPv4 or IPv6 address is allowed"
+    # ip_address() accepts the zone of a link-local address, such as `fe80::1%eth0`.
     if "%" in address:
         return f"{what}: address is {address[:100]!r}; no zone is allowed"
     return "" if 1 <= port <= 65535 else f"{what}: port is {port}; 1 to 65535 is allowed"

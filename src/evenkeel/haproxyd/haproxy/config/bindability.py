@@ -38,6 +38,7 @@ def with_bindable_peer(config: HaproxyConfig, ours: Binds) -> tuple[HaproxyConfi
 
 def unbindable(config: HaproxyConfig, running: HaproxyConfig, ours: Binds) -> dict[str, str]:
     """Load balancers whose new addresses cannot be bound, so that HAProxy does not try."""
+    # HAProxy listens on the peers' address too, but a load balancer cannot have that one, so it is tested as a new one.
     balancers_binds = ours - {peer_bind(running)}
     new = {
         bind: one.id
@@ -80,6 +81,7 @@ def without(config: HaproxyConfig, running: LoadBalancers, bad: dict[str, str]) 
     more = binds.in_the_way(as_now.values(), kept.values())
     fitting = msgspec.structs.replace(config, load_balancers=kept | as_now)
     bad.update(more)
+    # Each round adds load balancers to `bad`, so the recursion ends.
     return without(fitting, running, bad) if more else fitting
 
 

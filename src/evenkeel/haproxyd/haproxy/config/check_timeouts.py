@@ -24,6 +24,7 @@ def with_kept_check_timeout(lines: Iterable[str]) -> Iterator[str]:
     check, connect = (_milliseconds(found.get(name)) for name in ("check", "connect"))
     for line in lines:
         if check is not None and connect is not None and check < connect and line == found["connect"][0]:
+            # HAProxy evaluates the condition itself, so the file does not depend on the version that reads it.
             yield from (f".if {KEPT}", line, ".else", f"timeout connect {check}ms", ".endif")
         else:
             yield line

@@ -40,6 +40,7 @@ from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.settings import DaemonSettings
 
+# HAProxy's ids are positive signed integers; 30 bits leave room for counting on after a collision.
 SERVER_ID_BITS = 0x3FFFFFFF
 PEER_KEY, TRUSTED_PEERS = "_peer.pem", "_trusted_peers.pem"
 """Stored among load balancers' files; no load balancer's file can have these names."""
@@ -59,6 +60,7 @@ _METRICS_LINES = (
     f"default_backend {METRICS_BACKEND}",
 )
 _PATH_ACL = re.compile(r"acl \S+ path ")
+# OPTIONS with an empty path is about the server as a whole (`*`), not about `/` (RFC 9112, 3.2.4).
 _ROOT_PATH = "http-request set-path / if !METH_OPTIONS !{ path -m len gt 0 } { url_beg -i http:// https:// }"
 _FORBIDS_REUSE = ("send-proxy", "source", "usesrc")
 """Server arguments that tie a server connection to one client, so that it cannot be reused."""
@@ -142,6 +144,7 @@ def _global(partition: str, config: HaproxyConfig, layout: Layout, settings: Dae
         f"default-path origin {layout.files_dir}",
         f"log {settings.health_log_socket} format local local0 notice",
         f"log-tag {partition}",
+        # `expose-fd listeners` lets another process take over the listening sockets through this socket (`-x`).
         f"stats socket {layout.worker_socket} mode 600 level admin expose-fd listeners",
         "stats timeout 60s",
         *TLS,
@@ -184,6 +187,7 @@ def _with_peers(
     yield f"default-server {tls}"
     yield f"server {settings.name}"
     for peer in sorted(peers, key=lambda peer: peer.name):
+        # A peer without a certificate cannot be verified.
         if peer.name != settings.name and peer.certificate:
             yield f"server {peer.name} {_bracketed(peer.address)}:{peer.port}"
 
@@ -228,6 +232,7 @@ class Composer:
         if self._last is None or self._last[0] is not config:
             text = compose(self._partition, config, self._layout, self._settings, self._fragment)
             self._last = (config, text)
+            # Only present load balancers stay cached; otherwise the cache would grow with each one that comes and goes.
             self._fragments = {name: self._fragments[name] for name in config.load_balancers}
         return self._last[1]
 
@@ -310,6 +315,7 @@ def server_ids(names: tuple[str, ...]) -> dict[str, int]:
     taken: set[int] = set()
     # in a fixed order, so that collisions are resolved alike in every run
     for name in sorted(names):
+        # HAProxy requires an id greater than 0.
         number = zlib.crc32(name.encode()) & SERVER_ID_BITS or 1
         while number in taken:
             number += 1

@@ -29,6 +29,7 @@ async def check_config(binary: Binary, config_dir: Path, files_dir: Path, timeou
 
     ``files_dir``: the directory of the files that the configuration refers to. Raises :class:`HaproxyDown`.
     """
+    # The environment is empty, because a configuration can expand variables.
     process = await asyncio.create_subprocess_exec(
         binary.path, "-c", "-f", config_dir,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,

@@ -40,6 +40,7 @@ class ConfigCheck:
         try:
             return await self._check(load_balancers)
         finally:
+            # The copy contains private keys, so it does not outlast the check.
             await asyncio.to_thread(self._storage.remove_check_dir)
 
     async def _check(self, load_balancers: LoadBalancers) -> str:
@@ -48,6 +49,7 @@ class ConfigCheck:
             config_dir=directory / "conf",
             files_dir=directory / "files",
             server_states=None,
+            # `haproxy -c` binds nothing, so these may be the paths of the running HAProxy's sockets.
             master_socket=self._layout.master_socket,
             worker_socket=self._layout.worker_socket,
             peer_socket=self._layout.peer_socket,
@@ -68,6 +70,7 @@ class ConfigCheck:
         changed load balancers that the message names are blamed, or else all changed ones. Raises :class:`HaproxyDown`
         if the check cannot be run, if none changed, or if none runs and the message names none of several.
         """
+        # What runs unchanged was accepted before, so it is not suspected.
         suspects = sorted(name for name, one in wanted.items() if one != running.get(name))
 
         async def check(names: Sequence[str]) -> str:
@@ -76,6 +79,7 @@ class ConfigCheck:
         found = await bisect_refused(suspects, check)
         if found:
             return found
+        # The check leaves the operator's file out: if HAProxy accepts the rest, that file is the cause.
         if with_local and not await self.check(wanted):
             return {}
         if not suspects:

@@ -41,6 +41,7 @@ class ConfigFiles:
 
     def remove_unused_files(self, config: HaproxyConfig) -> None:
         """Remove files that are no longer referred to. Blocks."""
+        # A file that is removed here has to be written again when a later configuration refers to it.
         self._known = files_of(config)
         self._storage.remove_unused_files(self._known)
 

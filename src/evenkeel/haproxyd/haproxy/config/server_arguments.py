@@ -62,6 +62,7 @@ def _parse_arguments(words: tuple[str, ...]) -> ServerArguments:
         checked_over_tls="check" in found and ("ssl" in found or "check-ssl" in found),
         tracks="track" in found,
         check_address=found.get("addr", OWN_ADDRESS).removeprefix("[").removesuffix("]"),
+        # isdigit() alone accepts characters that int() refuses, such as superscript digits.
         check_port=int(port) if port.isascii() and port.isdigit() else OWN_PORT,
         implied_in_checks=tuple(_implied_in_checks(found.keys())),
     )

@@ -2,6 +2,7 @@
 
 from evenkeel.core.kit.values import Value
 
+# A shorter line of a payload may occur in an answer by chance.
 REPEATED_CHARS_MIN = 8
 
 

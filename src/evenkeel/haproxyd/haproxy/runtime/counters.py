@@ -151,6 +151,7 @@ class PartitionCounters:
                 await self._record(cli, worker_pid(await cli.command("show info")))
             await self._save()
         except HaproxyDown as error:
+            # A worker that does not answer must not prevent the reload.
             log.warning("counters not carried over", partition=self._name, reason=str(error))
 
     async def _follow(self, held: HeldWorker) -> None:
@@ -191,6 +192,7 @@ class PartitionCounters:
             leaving = [worker for worker in self._totals.workers if worker != current and worker not in self._followed]
             await asyncio.gather(*(self._record_leaving(cli, worker) for worker in leaving))
             self._totals.forget_beyond(kept, FRONTENDS_KEPT_MAX)
+            # Old workers do not listen any more, so only the current worker's answer counts.
             listening = self._totals.workers[current]
             totals = {
                 name: msgspec.structs.replace(
@@ -204,6 +206,7 @@ class PartitionCounters:
 
     async def close(self) -> None:
         """Let old workers end, and write all totals to disk, before the daemon ends."""
+        # A copy, because each task removes itself from the mapping when it ends.
         followed = tuple(self._followed.values())
         for task in followed:
             task.cancel()
@@ -229,6 +232,7 @@ class PartitionCounters:
             self._totals.gone(worker)
 
     async def _save(self) -> None:
+        # Set also if the write fails, so that a full disk is not tried again at each observation.
         self._saved_at_seconds = self._monotonic()
         content = msgspec.json.encode(self._totals.saved())
         try:

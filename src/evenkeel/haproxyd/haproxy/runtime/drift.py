@@ -56,10 +56,12 @@ def server_drift(
                 for what, command in _server_repairs(backend, server, found, is_judged=judged):
                     changed = f"server {server.name} of backend {backend.name} was changed ({what})"
                     findings.append(Finding(load_balancer_id=one.id, text=changed, command=command))
+    # Backends of the daemon itself and of an operator's local.cfg belong to no load balancer, and are not compared.
     extra = frozenset(key for key in seen.keys() - wanted if key[0] in owners)
     findings.extend(
         _added_server(owners[backend], backend, name)
         for backend, name in sorted(extra)
+        # A surplus server in maintenance is one that was removed and waits to be deleted; others were added by hand.
         if not seen[backend, name].admin & FORCED_MAINTENANCE
     )
     return ServerDrift(findings=tuple(findings), to_delete=extra)

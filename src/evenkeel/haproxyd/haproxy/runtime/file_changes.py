@@ -76,6 +76,7 @@ def _certificates_that_come(old: Files, new: Files, listed: Iterable["_ListChang
     """
     named = {name for change in listed for name in change.names_added}
     for name in new.keys() - old.keys():
+        # Any other new file is referred to by lines, which only a reload reads.
         if new[name].kind != "certificate" or name not in named:
             raise NeedsReload("files")
     for name in sorted(new.keys() - old.keys()):
@@ -99,6 +100,7 @@ def _changed(old: wire.File, new: wire.File) -> Iterable[RuntimeCommand]:
 
 def ssl_changes(file: wire.File) -> Iterator[RuntimeCommand]:
     """Commands that replace the content of a certificate, CA file or revocation list. Raises :class:`NeedsReload`."""
+    # An empty line would end the payload (runtime API), so empty lines are left out.
     lines = [line.rstrip() for line in file.content.splitlines() if line.strip()]
     text = "".join(f"{line}\n" for line in lines)
     if not all(line.isascii() and line.isprintable() for line in lines) or not text or len(text) > PAYLOAD_BYTES_MAX:

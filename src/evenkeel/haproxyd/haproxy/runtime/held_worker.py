@@ -36,6 +36,7 @@ class HeldWorker:
             raise HaproxyDown(f"HAProxy's worker does not answer: {error}") from error
         held = cls(*streams)
         with contextlib.ExitStack() as failed:
+            # A connection that stays open after a failure would keep the worker from ending.
             failed.callback(held.close)
             await held.command("prompt")  # else the worker closes the connection after the first answer
             failed.pop_all()
@@ -54,4 +55,5 @@ class HeldWorker:
 
     def close(self) -> None:
         """Close the connection, so that the worker can end."""
+        # close() would wait for unsent data, and the worker may read no more.
         self._writer.transport.abort()

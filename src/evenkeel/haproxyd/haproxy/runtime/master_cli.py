@@ -54,6 +54,7 @@ class MasterCli:
         """The current worker's answers to a sequence of commands. Raises as :meth:`command`."""
         answers: list[str] = []
         for request in requests_of(texts):
+            # The master is free between two requests, so that a reload need not wait for all of them.
             async with self._when_open():
                 answers.append(await self._send(request, self._timeout_seconds))
         return "".join(answers)
@@ -171,6 +172,7 @@ def parse_processes(text: str) -> Processes:
         if line.startswith("# old workers"):
             section = leaving
         elif line.startswith("#"):
+            # `#<PID>` begins the header of the columns; any other line with # begins a section.
             section = section if line.startswith("#<") else workers
         fields = line.split()
         if len(fields) > 2 and fields[0].isdigit() and fields[1] == "master":
@@ -180,6 +182,7 @@ def parse_processes(text: str) -> Processes:
     if master is None:
         raise HaproxyDown("HAProxy's master does not list its processes")
     if not workers and leaving:  # from 3.1 on, after a reload that failed: the worker that continues is listed as old
+        # The youngest worker has seen the fewest reloads.
         workers = [min(leaving, key=lambda worker: worker[1])]
         leaving.remove(workers[0])
     return Processes(

@@ -99,6 +99,7 @@ class _Step:
                 yield from self._added(new, server)
 
     def _added(self, backend: wire.Backend, server: wire.BackendServer) -> Iterator[RuntimeCommand]:
+        # The id is the one that the file gives the server, so that hashing places it as after a reload.
         words = server_words(server, server_ids(tuple(one.name for one in backend.servers))[server.name])
         if not backend.dynamic or not all(WORD.fullmatch(word) for argument in words for word in argument.split(" ")):
             raise NeedsReload(f"server {server.name} cannot be added at runtime")

@@ -30,6 +30,7 @@ class RuntimeCommands:
             answer = await self._cli.command(command.text, command.payload)
         except HaproxyDown as error:
             self._log.warning("runtime command not answered", command=command.text, reason=str(error))
+            # It may have been executed all the same: after a planned change or a repair, the caller then reloads.
             return False
         if not command.done(answer):
             self._log.info("runtime command refused", command=command.text, answer=command.shown(answer)[:200])

@@ -17,6 +17,7 @@ from evenkeel.haproxyd.haproxy.runtime.file_changes import certificate_of, entri
 
 _SHOWN_BY = {"certificate": "cert", "ca": "ca-file", "crt_list": "crt-list"}
 _WORDS = {"certificate": "certificate", "ca": "authority"}
+# A possessive quantifier (`++`) excludes backtracking on long files.
 _PEM = re.compile(r"-----BEGIN CERTIFICATE-----[^-]++-----END CERTIFICATE-----")
 _FILE, _FINGERPRINT, _LIST = "Filename: ", "SHA1 FingerPrint: ", "# "
 
@@ -46,6 +47,7 @@ def parse(text: str) -> SeenCertificates:
             prints.append(line.removeprefix(_FINGERPRINT).strip())
         elif line.startswith(_LIST):
             names = seen.listed.setdefault(line.removeprefix(_LIST).strip(), [])
+        # An empty line ends the answer to one command.
         elif not line.strip():
             names = None
         elif names is not None:
@@ -90,6 +92,7 @@ def _changed(load_balancer_id: str, file: wire.File, found: list[str] | None, *,
             raise NeedsReload(f"{_WORDS[file.kind]} {file.name} is not there", load_balancer_id)
         return
     wanted = fingerprints(file.content)
+    # HAProxy shows the fingerprint of only the first certificate of a certificate file, and of all of a CA file.
     if not wanted or set(found) == set(wanted if file.kind == "ca" else wanted[:1]):
         return
     text = f"{_WORDS[file.kind]} {file.name} was changed"

@@ -99,6 +99,7 @@ def server_connections(text: str) -> dict[ServerKey, int]:
 
 def frontend_rows(text: str) -> dict[str, Mapping[str, str]]:
     """Columns by name of each frontend, from ``show stat``; other rows are ignored."""
+    # The line with the names of the columns begins with `# `.
     lines = text.lstrip("# \n").splitlines()
     return {row["pxname"]: row for row in csv.DictReader(lines) if row.get("svname") == "FRONTEND"}
 
@@ -133,5 +134,6 @@ def table(text: str) -> Iterator[Mapping[str, str]]:
 
 
 def _count(row: Mapping[str, str], column: str) -> int:
+    # `show stat` leaves a column empty where it does not apply.
     value = row.get(column) or "0"
     return int(value) if value.isdigit() else 0
