@@ -34,6 +34,7 @@ class CertificateWatch:
         """
         now = self._now_seconds()
         due = [host for host in hosts if self._due_at.get(host, 0.0) <= now]
+        # One read at a time; hosts that become due meanwhile are found by the next call.
         if due and self._reading is None:
             self._reading = asyncio.get_running_loop().create_task(self._read_ends(due))
         return {host: self._ends[host] for host in hosts if host in self._ends}

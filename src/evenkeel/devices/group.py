@@ -207,6 +207,7 @@ async def on_all(
     Raises :class:`StaleOwner` if any device raised it, else :class:`GuardLost` if any did, else any other failure
     unchanged, and :class:`DeviceUnavailable` if no device was reached.
     """
+    # Taken before the tasks start, because a task may begin or end a doubt.
     doubted = [device for device in devices if device.reach.doubt is not None]
     tasks = {device: asyncio.create_task(device.watched(work(device))) for device in devices}
     try:
@@ -237,6 +238,7 @@ async def on_all(
 
 async def _checked(device: GroupDevice[Any]) -> DeviceState:
     state = await _state(device)
+    # A device out of reach keeps the name that it reported last.
     device.own_name = state.own_name or device.own_name
     return replace(state, own_name=device.own_name)
 

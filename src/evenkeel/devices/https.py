@@ -166,6 +166,7 @@ class HttpsTransport:
             async with turns or self._turns, asyncio.timeout(timeout_seconds):
                 answer = await self._attempt(method, url, body, {**named, **headers})
             status = answer[0]
+        # This error is a TimeoutError as well, so it comes first.
         except aiohttp.ConnectionTimeoutError as error:
             limit = self._options.connect_timeout_seconds
             raise NoAnswer(self._host, f"no connection within {limit:g} s") from error
@@ -227,9 +228,11 @@ class HttpsTransport:
 
     async def _send(self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
         """Send one HTTP request. Returns status and body of the response."""
+        # Redirects are not followed: they would send the credentials to a host that the device names.
         async with self._connections().request(
             method, url, data=body, headers={**self._authorization, **headers}, allow_redirects=False, ssl=self._tls
         ) as answer:
+            # Also before the body is read, so that a device that sends a long one does not count as silent.
             self._answered_at_seconds = self._now()
             content = await self._bounded(answer)
             self._answered_at_seconds = self._now()
@@ -251,6 +254,7 @@ class HttpsTransport:
                 log.warning("the device's certificate is not verified", device=self._host)
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=self._connections_max),
+                # No total limit here: `exchange` limits the whole request.
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._options.connect_timeout_seconds),
                 headers={
                     "Content-Type": "application/json",

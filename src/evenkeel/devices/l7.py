@@ -69,4 +69,5 @@ def check_regex(rule: ServiceL7Rule) -> None:
             warnings.simplefilter("ignore")  # FutureWarning about syntax that may change its meaning
             re.compile(rule.value)
     except (re.error, OverflowError, RecursionError) as error:
+        # OverflowError: a count is too large; RecursionError: groups are nested too deeply.
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r} is no regular expression") from error

@@ -166,6 +166,7 @@ def parse_attachment(values: Mapping[str, Any], hosts: Sequence[str], *, synchro
         vtep_name=values["f5_vtep_selfip_name"],
         binding_host=values["port_binding_host"],
     )
+    # In global routed mode the other options have no effect, so their combinations do not matter.
     if not found.adjacent:
         return found
     problems = []
@@ -189,6 +190,7 @@ def _interfaces(texts: Sequence[str], hosts: Sequence[str]) -> dict[tuple[str, s
     for text in texts:
         match = _MAPPING.fullmatch(text.strip())
         host = "" if match is None else match["host"] or ""
+        # Names of devices include the port, which a mapping may leave out.
         device = host if not host or host in hosts else f"{host}:443"
         if match is None or (device and device not in hosts):
             raise ValueError(

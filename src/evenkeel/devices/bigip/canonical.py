@@ -36,9 +36,11 @@ def differences(wanted: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str,
 def merge(seen: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes as the device will return them after a write, for comparison."""
     merged = {**seen, **written}
+    # A device returns only one of the two, so the other one of an earlier reading would be wrong after the write.
     for one, other in (("enabled", "disabled"), ("disabled", "enabled")):
         if written.get(one) is True:
             merged.pop(other, None)
+    # A reading may have the list also as a subcollection (`...Reference`), which is outdated after the write.
     for name in ("profiles", "policies", "rules"):
         if name in written:
             merged.pop(f"{name}Reference", None)

@@ -145,6 +145,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             # before any write: the device may belong to another device group
             if not self._claimed:
                 await self._read_claim()
+            # Under the same guard the takeover has been done already.
             if self._view_of(partition, mine) is None:
                 self._views[partition] = await self._taken_over(partition, mine)
                 self._saver.changed()  # also what an earlier owner changed and did not save
@@ -167,6 +168,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             rendered = await self._with_vlans(await self._attached(rendered), folder)
             # With no cached state, everything is read first, guards included.
             view = self._views[partition] = self._view_of(partition, mine) or PartitionView(mine, new=False)
+            # Read before the pass, because only the comparison shows which VLANs it removed.
             vlans = await self._vlans_before(view, folder)
             outcome = await PartitionPass(
                 self.icontrol,
@@ -181,6 +183,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 also=self.journal.commands,
                 has_peers=has_peers,
             ).run()
+            # The host takes VLANs back only after the pass has removed them from the guest.
             if self._guest is not None and view.observed is not None:
                 await self._guest.withdraw(vlans - tags_in(view.observed))
         if outcome.writes:
@@ -242,6 +245,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             view = self._view_of(partition, mine)
             if view is None:
                 guards = await read_guards(self.icontrol, partition)
+                # Without a guard of ours the partition goes only if it has none, because another owner may guard it.
                 if guards.held or guards.sentinel:
                     return False
             elif not self._is_empty(project_id, view) or not await self._remove_guard(partition, mine):
@@ -278,6 +282,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return bool(guards.held or guards.sentinel)
 
     async def _remove_guard(self, partition: str, mine: Guard) -> bool:
+        # Discarded first: if the outcome of the removal stays unknown, the next pass has to read the device.
         self._views.pop(partition, None)
         if not await self._retire_guard(partition, mine, keep=False):
             return False
@@ -330,6 +335,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     def lost(self, error: DeviceUnavailable) -> None:
         """Discard all cached state, because an unreachable device may be changed meanwhile."""
         self.forget_everything()
+        # The device that answers next may have been restored or replaced, so claim and tunnel end point are read again.
         self._claimed = False
         self._vtep = ""
         if self._guest is not None:
@@ -372,6 +378,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """Read the claim. Raises :class:`DeviceRejected` if another owner claimed the device,
         :class:`DeviceUnavailable`."""
         async with self._claim_turn:
+            # If the read fails, the device does not count as ours.
             self._claimed = False
             before = self._claim
             if self._folder and before is None:
@@ -435,6 +442,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 async with self.reached():
                     yield partition
             except BaseException:  # lost() has discarded all cached state, if the device is out of reach
+                # After any error, also a cancellation, it is not known what the device holds.
                 self._views.pop(partition, None)
                 raise
 

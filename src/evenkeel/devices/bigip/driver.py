@@ -92,6 +92,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             options, environment=mine.environment, group_number=mine.group_number, host=mine.agent_host
         )
         access = replace(mine, username=changed.username, password=changed.password, ca_file=changed.ca_file)
+        # Raises for an unusable file before any device was changed.
         tls = tls_context(access)
         for device in self._devices:
             device.icontrol.use(access, tls)
@@ -128,6 +129,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             self._devices, lambda device: device.found_networks(batch.project_id, layout, subnet_ids)
         )
         found = {host: one for host, one in done.items() if one is not None}
+        # A device that was not reached may have other networks, which the adoption would then miss.
         if lost and layout.adjacent:
             raise next(iter(lost.values()))
         return adoption.combined_findings(", ".join(self.facts.endpoints), found)
@@ -215,6 +217,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         found = self._device(f"{host}:{named.host.rpartition(':')[2]}")
         log.info("second device of the pair found", device=found.host, trusted_by=named.host)
         self._set_devices((named, found))
+        # The address found is a management address too, which tenants' load balancers must not reach.
         rules = self._options.addresses
         own = rules.own_addresses | management_addresses((found.host,))
         self._options = replace(self._options, addresses=replace(rules, own_addresses=own))
@@ -227,6 +230,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """The states, with the problems of clusters as they were read last."""
         clusters = self._clusters()
         found = ha_problems(clusters, self._options.ha_type, self._options.sync_mode)
+        # Logged once a change, and not at each observation.
         if found != self._unfit and any(found.values()):
             log.error("the cluster does not fit the HA type", problems=found)
         self._unfit = found
@@ -253,12 +257,14 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """Return the sync units of the reachable devices: devices that share a sync-failover group, any other device
         alone. Raises :class:`DeviceUnavailable` if no device answered.
         """
+        # A device that does not answer is missing in the clusters below.
         await asyncio.gather(*(device.ensure_cluster_read() for device in self._devices), return_exceptions=True)
         clusters = self._clusters()
         if not clusters:
             raise self._devices[0].reach.doubt or DeviceUnavailable(self._devices[0].host, "its cluster is not known")
         by_host = {device.host: device for device in self._devices}
         groups = units(clusters)
+        # A unit keeps its state from call to call as long as it consists of the same devices.
         self._units = {
             hosts: self._units.get(hosts) or SyncUnit([by_host[host] for host in hosts], self._options, utc_now)
             for hosts in groups
@@ -303,6 +309,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
                 left += result.left
                 lagging += result.lagging
             elif isinstance(result, PartitionUnavailable):
+                # A unit that refuses keeps the partition, which is no failure of the call.
                 log.info("empty partition kept", project=batch.project_id, device=hosts[0], reason=result.reason)
                 left += hosts
             else:

@@ -40,6 +40,7 @@ async def ensure_folder(device: IControl) -> None:
     try:
         await device.write("POST", "/mgmt/tm/sys/folder", body)
     except Exists:
+        # Another agent has created it in the meantime.
         return
 
 
@@ -61,6 +62,7 @@ class SyncJournal:
 
     async def record_guard(self) -> None:
         """Record that a guard is about to be moved. Raises :class:`DeviceUnavailable`."""
+        # A mark that is there explains the change already.
         if not self.marking or (await self.read()).any:
             return
         # outside of the transaction: the mark must be there before the device has a change to explain

@@ -63,6 +63,7 @@ class ConfigSaver:
             log.warning("configuration not saved at the end", device=self._device.host, reason=str(error))
 
     async def _run(self) -> None:
+        # A change made during a save keeps the loop going.
         while self._dirty:
             await asyncio.sleep(self._interval_seconds)
             try:
@@ -75,6 +76,7 @@ class ConfigSaver:
         self._dirty = False  # a change made meanwhile may be missing in what is saved
         try:
             await self._device.write("POST", SAVE, {"command": "save"}, timeout_seconds=self._timeout_seconds)
+        # A save that is cancelled, too, leaves the change unsaved.
         except BaseException:
             self._dirty = True
             raise

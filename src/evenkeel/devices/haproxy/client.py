@@ -50,6 +50,8 @@ class Daemon:
             attempts_max=ATTEMPTS_MAX,
         )
         self._https.authenticate(_basic(options.username, options.password))
+        # The long poll has a slot of its own; otherwise it would take one of the other requests' for its whole
+        # duration.
         self._events_turn = asyncio.Semaphore(1)
 
     def use(self, options: HaproxyOptions, tls: ssl.SSLContext) -> None:
@@ -71,6 +73,7 @@ class Daemon:
     async def held(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
         """Read the load balancers of the partition; none if it does not exist."""
         status, body = await self._request("GET", f"/v1/partitions/{partition}")
+        # Only the daemon's own 404 means that the partition does not exist; one of a proxy may mean anything.
         if status == 404 and _refusal(body).code == "not_found":
             return ()
         return self._decoded(status, body, wire.PartitionConfig, partition).load_balancers
@@ -159,6 +162,7 @@ def failure(host: str, username: str, partition: str, status: int, body: bytes) 
         return GuardLost(host, partition, refusal.epoch)
     if refusal.code == "too_far" and refusal.epoch is not None:
         return EpochTooFar(host, reason, refusal.epoch)
+    # Refused credentials concern every request, so they are no refusal of a load balancer.
     if refusal.code == "unauthorized":
         return DeviceUnavailable(host, f"it refuses the credentials: user {username} or its password is not accepted")
     if refusal.code in ("invalid", "too_large", "not_found", "too_far", "other_owner"):

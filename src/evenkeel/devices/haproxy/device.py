@@ -207,6 +207,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         except DeviceRejected as error:
             if len(wanted) + len(removed) <= 1:
                 return DeviceResult(errors=_all_of(wanted, removed, error.reason), wrote=False)
+        # One half after the other, because both change the same partition, and removals have to come first.
         first, second = [await self._patch(partition, change, *half) for half in _halves(wanted, removed)]
         return first.then(second)
 
@@ -224,8 +225,10 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         None, these are removed. If the daemon refuses the request as a whole (it is too large), removals and changes
         are sent in parts.
         """
+        # Read only if something is to be kept; otherwise a complete batch needs no read.
         held = await self.daemon.held(partition) if problems or named is not None else ()
         orphans = frozenset(LoadBalancerId(one.id) for one in held if named is not None and one.id not in named)
+        # The daemon returns no private keys; a certificate sent back without content means the one that it holds.
         kept = tuple(one for one in held if one.id in problems or one.id in orphans)
         try:
             whole = msgspec.structs.replace(change, load_balancers=(*wanted, *kept))
@@ -240,6 +243,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             return found.then(await self._patch(partition, change, (), gone)) if gone else found
         # the load balancers at fault keep their configuration, and the rest is sent as one complete request again
         good = tuple(one for one in wanted if one.id not in found.errors)
+        # Each round has fewer load balancers, so the recursion ends.
         return found.then(await self._put(partition, change, good, {**problems, **found.errors}, named))
 
     async def _held_beside(self, partition: str, named: Collection[str]) -> tuple[str, ...]:

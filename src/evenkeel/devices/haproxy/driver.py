@@ -50,6 +50,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         access = msgspec.structs.replace(
             mine, username=changed.username, password=changed.password, ca_file=changed.ca_file
         )
+        # Raises for an unusable file before any device was changed.
         tls = tls_context(access)
         for device in self._devices:
             device.daemon.use(access, tls)
@@ -131,6 +132,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         unintroduced = [
             device
             for device in self._devices
+            # Another order of the peers is no difference.
             if device.host in wanted and set(wanted[device.host]) != set(receipts[device.host].peers)
         ]
         if not unintroduced:

@@ -81,6 +81,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
 
 def _username(values: Mapping[str, Any]) -> str:
     username = credential(values, "haproxyd_username")
+    # HTTP basic authentication separates name and password by ":" (RFC 7617, 2).
     if ":" in username:
         raise ValueError(f"haproxyd_username: {username!r}: ':' is not allowed in a user's name")
     return username

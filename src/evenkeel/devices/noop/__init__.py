@@ -102,6 +102,7 @@ class NoopGroup:
             named = {service.load_balancer_id for service in batch.services}
             orphans = {LoadBalancerId(id_) for id_ in partition.holds.keys() - named}
         if not batch.keeps_orphans:
+            # A real device refuses to remove a network that load balancers use.
             kept = {orphan for orphan in orphans if self._memory.subnets_used(partition.holds[orphan])}
             for orphan in orphans - kept:
                 del partition.holds[orphan]

@@ -117,6 +117,7 @@ class Catalogue:
         self._fingerprint = snapshot.fingerprint
         self._directory_problem = snapshot.problem
         self._parsed = parse_all(snapshot.contents)
+        # The new definitions may name objects that were not read yet.
         self._verified_at_seconds = None
         log.info("enhanced services read", directory=str(directory), count=len(self._parsed.definitions))
         for problem in filter(None, (snapshot.problem, *self._parsed.problems.values())):

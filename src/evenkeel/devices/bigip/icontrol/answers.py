@@ -72,8 +72,10 @@ def failure(device: str, status: int, body: bytes, *, uploaded: bytes = b"") -> 
         return Exists(device, reason)
     if status == 413:
         return RefusedByDevice(device, f"what was sent is too large for it: {reason}")
+    # A missing privilege concerns the user, not one load balancer, so it is no refusal of one.
     if status == 403:
         return DeviceUnavailable(device, f"user may not do that: {reason}")
+    # A text that begins with `remoteSender:` gives no reason, so it is no clear refusal.
     if 400 <= status < 500 and message and not message.startswith("remoteSender:"):
         return RefusedByDevice(device, reason)
     return DeviceUnavailable(device, reason)

@@ -100,11 +100,13 @@ class IControl:
             raise
         for _ in range(PAGES_MAX):
             items = answer.get("items", [])
+            # An empty collection has a kind and no items; any other document must not be taken for an empty collection.
             if not isinstance(items, list) or "kind" not in answer:
                 raise DeviceUnavailable(self.host, f"answered something else than the collection {path}")
             found.extend(item for item in items if isinstance(item, dict))
             if not answer.get("nextLink"):
                 return found
+            # Only the query of the link is used: its host is localhost, as the device sees itself.
             answer = await self.get(f"/mgmt/tm/{path}", **query | dict(URL(str(answer["nextLink"])).query))
         raise DeviceUnavailable(self.host, f"collection {path} has more than {PAGES_MAX} pages")
 
@@ -187,6 +189,7 @@ class IControl:
 
         Uses its own connection, so it does not queue behind other requests.
         """
+        # Without a token the device answers 401, which also shows that it is alive.
         headers = {"X-F5-Auth-Token": self._token} if self._token else {}
         return await self._https.answers(ECHO, timeout_seconds=timeout_seconds, headers=headers)
 
@@ -200,6 +203,7 @@ class IControl:
                         f"{TOKENS}/{self._token}",
                         headers={"X-F5-Auth-Token": self._token},
                         timeout_seconds=LOGOUT_SECONDS,
+                        # The path contains the token, which must not be logged.
                         logged_path=f"{TOKENS}/...",
                     )
             except (DeviceUnavailable, TimeoutError):
@@ -271,4 +275,5 @@ def _read_again(error: DeviceUnavailable, attempt: int) -> bool:
 
 
 def _write_again(error: DeviceUnavailable, attempt: int) -> bool:
+    # A request that was not sent has changed nothing.
     return isinstance(error, Busy) or (isinstance(error, NotSent) and attempt < CONNECTION_ATTEMPTS_MAX)

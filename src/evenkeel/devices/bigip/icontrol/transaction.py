@@ -85,6 +85,7 @@ async def _commit(device: IControl, number: str, pending: set[str], timeout_seco
         answer = await device.write("PATCH", path, {"state": "VALIDATING"}, timeout_seconds=timeout_seconds)
     except DeviceRejected as error:
         pending.discard(number)
+        # A 404 about an object begins with the text of a failed transaction; any other is about the transaction itself.
         if isinstance(error, Absent) and not error.reason.startswith(_FAILED):
             raise DeviceUnavailable(device.host, "the transaction expired before it was committed") from error
         raise DeviceRejected(device.host, error.reason.removeprefix(_FAILED).strip()) from error

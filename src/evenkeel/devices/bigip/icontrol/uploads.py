@@ -39,6 +39,7 @@ async def uploaded_files(
         await together(*(device.upload(name, contents[key].reveal()) for key, name in names.items()))
         yield {key: f"file:{FOLDER}/{name}" for key, name in names.items()}
     except DeviceRejected:
+        # After any other failure the uploads are left to the next pass, because the device may not answer now.
         await remove_uploads(device, left)
         raise
     await remove_uploads(device, left)
@@ -53,6 +54,7 @@ async def remove_uploads(device: IControl, left: set[str]) -> None:
             await device.write("POST", "/mgmt/tm/util/unix-rm", {"command": "run", "utilCmdArgs": paths})
         except DeviceRejected as error:
             log.warning("uploaded files not removed", device=device.host, files=names, reason=error.reason)
+        # Also after a refusal; otherwise the loop would try the same names without end.
         left.difference_update(names)
 
 
@@ -61,6 +63,7 @@ async def earlier_uploads(device: IControl, partition: str) -> set[str]:
     :class:`DeviceUnavailable`."""
     answer = await device.write("POST", "/mgmt/tm/util/unix-ls", {"command": "run", "utilCmdArgs": FOLDER})
     names = {line.strip() for line in str(answer.get("commandResult", "")).splitlines()}
+    # The names become arguments of a command on the device, so only plain ones are taken.
     return {name for name in names if name.startswith(upload_prefix(partition)) and name.replace("-", "").isalnum()}
 
 

@@ -67,6 +67,7 @@ class BigIpCapacity:
             *([self._entries(TRAFFIC)] if traffic else []),
             *([self._entries(f"{CLIENT_SSL}/stats")] if Metric.SSLTPS in metrics else []),
         )
+        # Taken after the answers, because requests to a busy device may wait.
         at_seconds = self._monotonic()
         found: dict[str, float] = {metric: answers[index][0] for index, metric in enumerate(counted)}
         system = answers[len(counted)] if traffic else []

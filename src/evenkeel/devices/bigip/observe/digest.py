@@ -106,6 +106,7 @@ def _pool_text(item: Item) -> str:
 
 
 def _plain(item: Item, attributes: Iterable[str]) -> str:
+    # The separator is a character that no attribute contains.
     return "\0".join(map(canonical.scalar, map(item.get, attributes)))
 
 

@@ -79,6 +79,7 @@ def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
     }
     found = (guard for name in groups if (guard := parse_guard(name)) is not None)
     guards = sorted(found, key=lambda guard: (guard.epoch, guard.session))
+    # A guard with an impossible epoch has no owner, so its mark does not count.
     names = (*(guard.name for guard in guards if plausible(guard.epoch)), GUARD)
     marks = {name: mark for name in names if name in groups and (mark := mark_of(DATA_GROUP, groups[name])) is not None}
     return Guards(
@@ -109,6 +110,7 @@ async def read_partition(
     if project_id == COMMON_PROJECT:
         return *await _read_common(device, partition), {}
     observed, guards = await read_all(device, partition, adjacent=adjacent)
+    # Few partitions have addresses of shared networks, so the others are spared a second read.
     if not refers_to_common(observed, COMMON):
         return observed, guards, {}
     answers = await _gather(device, (SELF_IP,), COMMON)

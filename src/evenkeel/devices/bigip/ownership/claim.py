@@ -50,6 +50,7 @@ async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, 
     claimed the device, :class:`DeviceUnavailable`.
     """
     found = await _read(device, names, folder)
+    # A claim made before sync mode is outside the folder; it counts only if it is another owner's.
     if found is None and folder and (former := await _read(device, names, "")) is not None:
         found = former if not names.owns(former.mark) else None
     found = found or await _make(device, names, folder)
@@ -108,6 +109,7 @@ async def _make(device: IControl, names: BigIpNames, folder: str) -> Claim:
     try:
         await device.write("POST", f"/mgmt/tm/{DATA_GROUP}", body)
     except Exists:
+        # Another agent of the group has created it in the meantime.
         return await _read(device, names, folder) or made
     return made
 

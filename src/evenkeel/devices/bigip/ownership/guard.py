@@ -93,6 +93,7 @@ async def take_over(
         except OutcomeUnknown:
             reason = "no answer"
             log.info("takeover without an answer; reading the guards", device=device.host, partition=partition)
+            # The transaction must not be committed after the guards were read again.
             await drop_pending(device, pending)
             minimum_epoch.forget()
         except DeviceRejected as error:
@@ -195,6 +196,7 @@ async def retire(
             raise
         except DeviceRejected:
             minimum_epoch.forget()  # another tenant's partition may have been removed meanwhile
+            # If the guard is still ours, the minimum epoch has changed meanwhile, and another attempt may succeed.
             if attempt == ATTEMPTS_MAX or (await read_guards(device, partition)).held != (mine,):
                 raise
         else:
@@ -238,6 +240,7 @@ def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpN
     if not guards.held and guards.sentinel:
         old.append(GUARD)
     commands = [Command(method="DELETE", path=_item(partition, name)) for name in old]
+    # Our guard is there beside older ones: touched first, it makes the transaction fail if it has been removed.
     if mine in guards.held:
         return [touch(partition, mine, owner), *commands]
     commands.append(_create(partition, mine.name, names, records(mine.epoch, owner)))

@@ -53,6 +53,7 @@ class MinimumEpoch:
         self._found = None
         for name in (self._names.floor_sentinel, self._names.floor(NONE)):
             command = self._create(name)
+            # Another agent may create the same objects at the same time.
             with contextlib.suppress(Exists):
                 await self._device.write(command.method, command.path, command.body)
         await self._read()
@@ -79,6 +80,7 @@ class MinimumEpoch:
         newest = _newest(found)
         if mine.epoch <= newest.epoch:
             return self._keep(found)
+        # Whether the transaction is committed is not known here, so the floor is read again.
         self._found = None
         first = [] if self._sentinel else [self._create(self._names.floor_sentinel)]
         return [*first, *(self._delete(old) for old in found), self._create(self._names.floor(mine))]

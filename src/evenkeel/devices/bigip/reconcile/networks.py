@@ -40,6 +40,7 @@ from evenkeel.devices.bigip.render.network.addresses import with_domain
 
 _JOINED = {ROUTE_DOMAIN: "vlans", SNAT_POOL: "members", FORWARDING_TABLE: "records"}
 """Attributes to which each load balancer adds its part."""
+# The record of this address has the end points that get what is sent to all hosts.
 EVERYWHERE_RECORD = "ff:ff:ff:ff:ff:ff"
 
 Attributes = Mapping[str, Any]
@@ -190,6 +191,7 @@ def needless(
         return []
     addresses = list(_addresses(left))
     kept = {key for key in ours if key.type in _OF_SUBNETS and _serves(key, left, marked, addresses)}
+    # Each step keeps what the kept objects refer to; objects of others count too, because they may use our links.
     links = {str(left[key].get("vlan")) for key in left if key.type == SELF_IP and (key in kept or key not in ours)}
     paths = {f"/{partition}/{key.name}": key for key in ours}
     kept |= {paths[link] for link in links if link in paths}

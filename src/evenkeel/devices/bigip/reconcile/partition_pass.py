@@ -208,12 +208,14 @@ class PartitionPass:
         if todo.operations:
             # no read: the device refuses the write if another agent took over, or if the cache is wrong
             return todo
+        # A light read covers pools and virtual servers, not the objects of networks in /Common.
         if self._is_common:
             await self._read()
             return self._plan()
         seen = await read_light(self._device, self._partition)
         kept = {key: item for key, item in (self._view.observed or {}).items() if key.type not in LIGHT_TYPES}
         before, self._view.observed = self._view.observed or {}, {**kept, **seen}
+        # Objects that came or vanished show a change from outside, even if the plan has nothing to do.
         if self._plan().operations or before.keys() != self._view.observed.keys():
             self._log.info("partition was modified externally")
             await self._read()
@@ -232,6 +234,7 @@ class PartitionPass:
 
     async def _read(self) -> None:
         """Read everything, and check that the partition is ours."""
+        # If the read fails, the previous state must not be used any more.
         self._view.observed = None
         observed, guards, subnets = await read_partition(
             self._device, self._names, self._batch.project_id, adjacent=self._options.attachment.adjacent
@@ -302,6 +305,7 @@ class PartitionPass:
                 await self._commit(tuple(left))
             except DeviceRejected as error:
                 self._log.warning("unused nodes and files not removed", reason=error.reason)
+                # The refusal shows that the cached state is wrong.
                 self._view.observed = None
 
     async def _settle(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
@@ -312,6 +316,7 @@ class PartitionPass:
             return
         whole = len(steps) == len(all_steps)
         try:
+            # Shared removals go with the last part, when nothing refers to their objects any more.
             await self._commit((*steps, *shared) if whole else steps)
             if not whole:
                 await self._settle(owners, shared)
@@ -334,6 +339,7 @@ class PartitionPass:
         if self._unknown > UNKNOWN_OUTCOMES_MAX:
             raise error
         self._log.warning("commit without an answer; reading the partition", reason=str(error))
+        # Before the read: a transaction committed after it would be missing in the state.
         await drop_pending(self._device, self._pending)
         await remove_uploads(self._device, self._uploads)
         await self._read()

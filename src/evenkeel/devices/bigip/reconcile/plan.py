@@ -130,6 +130,7 @@ def plan(
         if not one.problem and (problem := _foreign((*one.objects, *one.networks), observed, partition, names)):
             problems[one.service.load_balancer_id] = problem
     sound = [one for one in services if one.service.load_balancer_id not in problems]
+    # Files are planned apart (`_missing_files`), because load balancers share them.
     wanted = {item.key: item for one in sound for item in one.objects if item.key.type not in FILES}
     named = {one.service.load_balancer_id for one in services}
     owners = {one.service.load_balancer_id for one in sound}
@@ -145,6 +146,7 @@ def plan(
             owner
             and seen.key not in wanted
             and seen.key not in together
+            # A load balancer with a problem is named but not among the owners, so its objects stay.
             and (owner in owners or (complete and owner not in named))
         ):
             # with the records of forwarding tables that go with it
@@ -203,11 +205,13 @@ def _detach(
     left = _left(observed, kept, gone)
     routes = {item.key: item for item in default_routes(left, observed, names, external=shared.external_gateway)}
     for item in routes.values():
+        # A route of an operator to the same destination stays in the place of ours.
         if not _foreign((item,), observed, partition, names) and not has_route(item, observed):
             yield from _bring(item, observed.get(item.key), partition)
     stay = wanted.keys() | routes.keys()
     spare = spare_addresses(left, wanted, shared)
     unused = [key for key in needless(left, observed, names, partition, spare) if key not in stay]
+    # Objects of F5's agent are adopted in tenants' partitions only.
     if partition != COMMON:
         unused += replaced_objects(left, wanted, observed, partition)
     yield from (_remove(key, SHARED) for key in unused)
@@ -253,6 +257,7 @@ def _foreign(objects: Iterable[WantedObject], observed: Observed, partition: str
         seen = observed.get(item.key)
         if seen and seen.mark and not names.owns(seen.mark):
             return f"/{partition}/{item.key.name} belongs to {seen.mark.owner}"
+        # In /Common operators have objects of their own, so one without our mark is not changed.
         if seen and not seen.mark and partition == COMMON and item.key.type != FORWARDING_TABLE:
             return f"/{partition}/{item.key.name} was not made by us: an operator has to remove it, or rename it"
     return ""

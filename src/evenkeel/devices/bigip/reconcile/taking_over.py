@@ -92,6 +92,7 @@ def _renamed(
             attributes["profile"] = profiles[item.key]
         made.append(replace(item, key=there.get(item.key, item.key), attributes=attributes))
     used = {item.attributes["profile"] for item in made if item.key.type == TUNNEL}
+    # A profile of our own is not needed where the tunnel keeps that of F5's agent.
     return tuple(item for item in made if item.key.type not in TUNNEL_PROFILES or _path(item.key, partition) in used)
 
 

@@ -41,6 +41,7 @@ def admission_parts(service: ServiceDefinition, listener: ServiceListener, names
         event="CLIENT_ACCEPTED",
         order=Order.ADMISSION,
         lines=(
+            # The address is compared without its route domain, which the networks of the data group do not have.
             f'    if {{ ![class match [getfield [IP::client_addr] % 1] equals "{path}"] }} {{',
             f"        {'drop' if listener.protocol in DATAGRAM_PROTOCOLS else 'reject'}",
             "        return",

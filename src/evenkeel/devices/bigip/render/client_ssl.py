@@ -71,6 +71,7 @@ def client_ssl_profiles(
 
 def http2_profiles(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
     """The http2 profile of a listener that offers HTTP/2 without the cipher that a device requires for it."""
+    # A listener without ciphers of its own offers the device's default ones, which have this cipher.
     if not speaks_http2(listener) or HTTP2_CIPHER in (listener.tls_ciphers or HTTP2_CIPHER).split(":"):
         return []
     return [
@@ -121,6 +122,7 @@ def _client_authentication(listener: ServiceListener, references: References) ->
     if mode not in PEER_MODES:
         raise Unrenderable(f"{what} client_authentication {mode}: {', '.join(PEER_MODES)} are possible")
     if mode == "NONE":
+        # Every attribute is set, so that those of an earlier client authentication are removed.
         return {"peerCertMode": PEER_MODES[mode], "caFile": "none", "clientCertCa": "none", "crlFile": "none"}
     if authority is None:
         raise Unrenderable(f"{what} client_authentication {mode} needs client_ca_tls_container_ref")

@@ -36,6 +36,7 @@ _BUILT_IN = {
 }
 """Types of the built-in profiles that listeners have."""
 _TCP_BASED = ("HTTP", "TCP", "HTTPS", TLS_PROTOCOL)
+# A listener with the API's default time-outs, which count as not set.
 _USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
@@ -176,6 +177,7 @@ def with_enhanced_services(
     found = settings_of(listener.enhanced_services, known)
     changed = own
     for place, virtual in enumerate(servers):
+        # Each virtual server begins from the listener's unchanged objects, so all of them result in the same ones.
         made = _Virtual(listener, pool, virtual, own)
         _apply(made, found)
         servers[place] = replace(virtual, attributes={**made.attributes, "profiles": made.profiles})

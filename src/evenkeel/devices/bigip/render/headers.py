@@ -52,6 +52,7 @@ def header_plan(listener: ServiceListener, listeners: Iterable[ServiceListener])
     if trusted & set(TLS_INSERT_HEADERS):
         removed += TLS_INSERT_HEADERS
     respelled = (FORWARDED_FOR,) if FORWARDED_FOR in trusted else ()
+    # With nothing to remove and at most one header to insert, the http profile suffices.
     if not removed and not respelled and len(fixed) <= 1:
         return HeaderPlan(
             forwarded_for=FORWARDED_FOR in wanted,
@@ -59,6 +60,7 @@ def header_plan(listener: ServiceListener, listeners: Iterable[ServiceListener])
         )
     return HeaderPlan(
         forwarded_for=FORWARDED_FOR in wanted,
+        # A header that is inserted replaces the client's own.
         removed=tuple(dict.fromkeys((*fixed, *removed))),
         respelled=respelled,
         inserted=tuple(fixed.items()),

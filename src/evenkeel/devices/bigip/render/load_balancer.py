@@ -78,6 +78,7 @@ def render(
         # the API refuses these, but a controller of another version may accept more than this agent supports
         for problem in definition_problems(CAPABILITIES, service):
             raise Unrenderable(problem)
+        # Before the addresses get their route domains, with which they are no IP addresses.
         check_addresses(service, addresses)
         references = References(service, names)
         found = _objects(

@@ -47,6 +47,7 @@ def pool_object(service: ServiceDefinition, pool: ServicePool, names: BigIpNames
 
 
 def _refuse_twins(pool: ServicePool) -> None:
+    # A device names members by address and port, so two such members would be one object.
     seen: set[tuple[str, int]] = set()
     for member in pool.members:
         place = (_member_address(member), member.protocol_port)
@@ -72,6 +73,7 @@ def _member(
         owner=service.load_balancer_id,
         attributes={
             "address": address,
+            # A device has no ratio of 0; weight 0 is expressed by `session`.
             "ratio": max(1, member.weight),
             "priorityGroup": 0 if not backups else BACKUP_GROUP if member.backup else PRIMARY_GROUP,
             "session": "user-enabled" if up and member.weight > 0 else "user-disabled",

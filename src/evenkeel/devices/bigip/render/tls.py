@@ -119,6 +119,7 @@ def _cipher_names(speaker: ServiceListener | ServicePool) -> Iterable[str]:
     for name in requested:
         if name not in CIPHERS:
             raise Unrenderable(f"{whose(speaker)}: tls_ciphers: {name!r} is no name of a cipher that a BIG-IP has")
+    # As in OpenSSL, a list without TLS 1.3 ciphers does not restrict TLS 1.3.
     if NEWEST in _versions(speaker) and not _NEWEST_CIPHERS.keys() & set(requested):
         requested = [*_NEWEST_CIPHERS, *requested]
     return dict.fromkeys(CIPHERS[name] for name in requested)

@@ -171,4 +171,5 @@ def syn_intervals(milliseconds: int) -> tuple[int, int]:
 
 
 def _seconds(milliseconds: int) -> int:
+    # Rounded up, so that no connection ends earlier than configured.
     return -(-milliseconds // 1000)

@@ -55,6 +55,7 @@ def units(clusters: Mapping[str, ClusterView]) -> tuple[tuple[str, ...], ...]:
     """The named devices, by host, in groups that share a sync-failover group; others alone. In the order given."""
     found: dict[frozenset[str], list[str]] = {}
     for host, cluster in clusters.items():
+        # A device in no group gets a key of its own, so that it is alone.
         found.setdefault(membership(cluster).identities or frozenset({f"host {host}"}), []).append(host)
     return tuple(map(tuple, found.values()))
 

@@ -73,15 +73,18 @@ class SyncUnit:
             log.warning("takeover without config-sync", reason=str(error))
             await on_all(self.devices, work)
             return
+        # Set before the move, because a moved guard has to be synchronised even if its answer is lost.
         self.pending = bool(self._membership(writer).group)
         peers = [device for device in self.devices if device is not writer]
         reached: dict[str, None] = {}
         if peers:
+            # The written device may be reached although none of the others is.
             with contextlib.suppress(DeviceUnavailable):
                 reached, _ = await on_all(peers, work)
         try:
             await on_all((writer,), work)
         except DeviceUnavailable:
+            # The takeover has succeeded if any device took the guard.
             if not reached:
                 raise
 
@@ -196,6 +199,7 @@ class SyncUnit:
                         if (await device.journal.read()).any:
                             return True
                 except DeviceUnavailable:
+                    # A device out of reach explains nothing, but another one may.
                     continue
         return False
 
@@ -230,6 +234,7 @@ class SyncUnit:
         except DeviceUnavailable as error:
             async with writer.reached():
                 links = links_of(await read_sync_status(writer.icontrol))
+            # Only a device that is certainly disconnected from the written one cannot receive the push.
             if links.get(str(peer.cluster.own.get("name"))) != "disconnected":
                 reason = f"{UNVERIFIED}: {error.reason}"
                 raise PartitionUnavailable(peer.host, reason) from error
@@ -268,6 +273,7 @@ class SyncUnit:
         async with writer.reached():
             links = links_of(await read_sync_status(writer.icontrol))
             away = {name for name, link in links.items() if link != "connected"}
+            # With autoSync the devices push by themselves, and without a connected peer a push would reach none.
             if not own.auto_sync and peers - away:
                 await self._request(writer, own.group)
             deadline = time.monotonic() + self._options.sync_timeout_seconds
@@ -279,6 +285,7 @@ class SyncUnit:
                 if state == IN_SYNC:
                     await self._in_sync()
                     return ()
+                # The group cannot come into sync while a device is away.
                 if away or time.monotonic() > deadline:
                     break
                 attempt += 1

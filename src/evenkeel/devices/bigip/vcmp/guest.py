@@ -128,6 +128,8 @@ class VcmpGuest:
                 f"VLAN {wanted.tag} has not appeared on device {self._device.host} yet; its vCMP host {host.name} has"
                 f" assigned it to guest {guest}"
             )
+        # The assigned VLAN appears in /Common; removed there, its tag is free for the pass, which creates it where it
+        # is used.
         if not published.is_used:
             await delete_vlan(self._device, published.path)
         return ""
@@ -154,6 +156,7 @@ class VcmpGuest:
 
     async def _withdraw(self, tags: set[int]) -> None:
         vlans = await read_vlans(self._device)
+        # A pass of another tenant may use the VLAN by now.
         gone = tags - {each.tag for each in vlans if each.is_used}
         if not gone:
             return
@@ -170,6 +173,7 @@ class VcmpGuest:
         guests = await host.guests()
         mine = next((each for each in guests if each.name == guest), None)
         if mine is None:
+            # The guest may have moved to another host, so it is searched for again.
             self._place = None
             return
         tags = {each.path: each.tag for each in at_host}

@@ -70,6 +70,7 @@ class VcmpHost:
     def __init__(self, name: str, options: BigIpOptions, tls: ssl.SSLContext | None) -> None:
         self.name = name
         self.icontrol = IControl(name, options, tls)
+        # A guest's VLANs are written as one list, so that two changes at once would lose one.
         self._turn = asyncio.Lock()
 
     async def guests(self) -> tuple[FoundGuest, ...]:
@@ -106,6 +107,7 @@ class VcmpHost:
             if kept != found.vlans:
                 await self._set(guest, kept)
                 log.info("VLANs withdrawn from vCMP guest", vcmp_host=self.name, guest=guest, vlans=sorted(these))
+            # Read again, because guests of other device groups may have got these VLANs meanwhile.
             used = {path for each in await self.guests() for path in each.vlans}
             for path in sorted(these - used):
                 await self._delete(path)

@@ -51,6 +51,7 @@ def merge(
         worst[status.kind, status.id] = status
     for status in out_of_step(uneven):
         before = worst.get((status.kind, status.id))
+        # A worse status stays, because DEGRADED would hide that nothing is served.
         if before is None or before.status in (S.ONLINE, S.DEGRADED):
             worst[status.kind, status.id] = status
     return Observation(
@@ -89,6 +90,7 @@ def _of_partition(host: str, partition: wire.PartitionStatus) -> Iterator[Observ
     notes = {LoadBalancerId(each): unpack(partition.notes.get(each, "")) for each in partition.load_balancer_ids}
     below: dict[LoadBalancerId, list[OperatingStatus]] = {each: [] for each in notes}
     for owner, status in _parts(partition, notes):
+        # Members count through their pools.
         if status.kind != "member":
             below.setdefault(owner, []).append(status.status)
         yield status
@@ -178,6 +180,7 @@ def _held(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadBalance
     found: dict[LoadBalancerId, set[Key]] = {}
     for partition in filter(runs, own_partitions(seen, names)):
         for each in partition.load_balancer_ids:
+            # A note that differs shows another configuration, although all objects are there.
             found[LoadBalancerId(each)] = {("note", partition.notes.get(each, ""))}
         for frontend in partition.frontends:
             found.setdefault(LoadBalancerId(frontend.load_balancer_id), set()).add(("listener", frontend.name))

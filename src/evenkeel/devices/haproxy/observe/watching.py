@@ -33,6 +33,7 @@ async def _wait_for_notification(device: HaproxyDevice, names: HaproxyNames) -> 
         try:
             if after is None:
                 await asyncio.sleep(RETRY.nominal_seconds(tries))
+            # After a failure it only matters whether the daemon answers, so that poll does not wait for an event.
             news = await device.daemon.events(after or 0, 0 if after is None else WAIT_SECONDS)
         except (DeviceUnavailable, DeviceRejected):
             after, tries = None, tries + 1

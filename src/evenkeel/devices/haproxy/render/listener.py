@@ -76,6 +76,7 @@ def cidr_files(listener: ServiceListener) -> list[wire.File]:
     """The allowed CIDRs as an ACL file of its own, so that they can change without a reload."""
     if not listener.allowed_cidrs:
         return []
+    # Sorted, so that the same CIDRs in another order are no change.
     networks = sorted({_canonical_cidr(listener, text) for text in listener.allowed_cidrs})
     return [wire.File(name=_cidr_file(listener), kind="acl", content="".join(f"{each}\n" for each in networks))]
 

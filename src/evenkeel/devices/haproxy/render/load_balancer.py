@@ -107,6 +107,7 @@ def _load_balancer(service: ServiceDefinition, certificates: ReferencedFiles) ->
         revision=service.revision,
         frontends=frontends,
         backends=rendered_pools,
+        # Last, because rendering collects the files that it refers to.
         files=(*lists, *certificates.files),
         note=pack(_note(service, listening)),
     )

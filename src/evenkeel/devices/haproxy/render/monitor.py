@@ -97,6 +97,7 @@ def _tls_arguments(monitor: ServiceMonitor, *, over_tls: bool) -> tuple[str, ...
         *(("check-ssl",) if always else ()),
         # where traffic to members uses TLS, checks verify the member's certificate as traffic does
         *(() if over_tls else ("verify", "none")),
+        # HAProxy's checks do not speak HTTP/2 over TLS (:mod:`.reencryption`).
         *(("check-alpn", "http/1.1") if over_tls and monitor.type in ("HTTP", "HTTPS") else ()),
         *name,
     )

@@ -43,11 +43,13 @@ def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
     if wanted is None:
         return ()
     if wanted.type == "SOURCE_IP":
+        # A table of type ipv6 holds clients of both families, because HAProxy maps IPv4 addresses.
         return (quote_line("stick-table", "type", "ipv6", *TABLE), "stick on src")
     if mode != "http":
         raise Unrenderable(f"pool {pool.id}: session_persistence {wanted.type} needs listeners of protocol HTTP only")
     if wanted.type == "HTTP_COOKIE":
         return (
+            # `indirect` hides the cookie from members; `nocache` keeps caches from storing a response that sets it.
             quote_line("cookie", _cookie(pool, wanted.cookie_name or DEFAULT_COOKIE), "insert", "indirect", "nocache"),
         )
     if wanted.type == "APP_COOKIE":

@@ -42,6 +42,7 @@ def _judging(routing: Routing) -> Iterator[str]:
     """Code that compares the request with each policy in turn; ``$l7_policy`` is the first that matches, or 0."""
     wanted = [comparison(rule) for each in routing.policies for rule in each.rules]
     operands = {each.operand for each in wanted}
+    # Rules about certificates never match without TLS, so their code is left out.
     if routing.listener.protocol != TLS_PROTOCOL:
         operands -= _OF_TLS
     yield _TARGET

@@ -50,6 +50,7 @@ def _expressible_as_policy(each: EffectivePolicy) -> bool:
     if not all(_comparable(comparison(rule)) for rule in each.rules):
         return False
     if each.policy.action == "REDIRECT_TO_URL":
+        # Not all supported releases have other codes, and other characters may be special to tmsh or Tcl.
         return redirect_code(each.policy) == 302 and bool(_PLAIN.fullmatch(redirect_url(each.policy)))
     return each.policy.action == "REDIRECT_TO_POOL"
 
@@ -57,6 +58,7 @@ def _expressible_as_policy(each: EffectivePolicy) -> bool:
 def _comparable(wanted: Comparison) -> bool:
     if wanted.operand not in _OPERANDS or wanted.how not in _OPERATORS or not _PLAIN.fullmatch(wanted.value):
         return False
+    # What `not` means for a request without a Host header is not documented.
     return not (wanted.operand == "host" and wanted.invert)
 
 

@@ -106,6 +106,7 @@ class _Parser:
         char = self._next()
         if char in "*+?":
             raise NotPossible(f"nothing to repeat before {char}")
+        # At the place of an atom these are plain characters in PCRE, and escaped in Tcl, too.
         return ("\\" + char if char in "{}]" else char), char in "^$"
 
     def _group(self, depth: int) -> str:
@@ -117,6 +118,7 @@ class _Parser:
         inner = self.alternatives(depth + 1)
         if not self._took(")"):
             raise NotPossible("a ')' is missing")
+        # Groups do not capture, because only whether there is a match counts.
         return f"(?:{inner})"
 
     def _escape(self) -> tuple[str, bool]:
@@ -167,6 +169,7 @@ class _Parser:
     def _brackets(self) -> str:
         negated = "^" if self._took("^") else ""
         items: list[str] = []
+        # A `]` at the beginning of brackets is a character.
         while not (items and self._took("]")):
             items.append(self._item())
         return f"[{negated}{''.join(items)}]"
@@ -181,6 +184,7 @@ class _Parser:
         if self.rest[:2] in (r"\d", r"\w", r"\s"):
             return self._next() + self._next()
         first = self._bracketed()
+        # A `-` at the end of brackets is a character.
         if self.rest.startswith("-") and self.rest[1:2] not in ("]", ""):
             self._next()
             if self.rest[:2] in (r"\d", r"\w", r"\s") or self.rest.startswith("["):

@@ -104,6 +104,7 @@ def _regex(rule: ServiceL7Rule) -> str:
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r} is no regular expression") from error
     except NotPossible as error:
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r} is not possible on a BIG-IP: {error}") from error
+    # Host names are compared regardless of case, and Tcl takes the option only at the beginning.
     return f"(?i){found.removeprefix('(?i)')}" if rule.type == "HOST_NAME" else found
 
 

@@ -109,6 +109,8 @@ class _Renderer:
         links = []
         for network in self._service.networks:
             if network.common and not self._owner:
+                # The objects of a shared network belong to the common shard; only its SNAT addresses are in the
+                # tenant's pool.
                 self._snat += [_common_snat(subnet.id, each) for subnet in network.subnets for each in subnet.addresses]
                 continue
             link, made = self._link(network)
@@ -118,6 +120,7 @@ class _Renderer:
                 yield from self._subnet(subnet, self._path(link))
         if self._number:
             yield self._route_domain(links)
+        # Only now, because `_subnet` has collected the addresses.
         if self._snat and not self._owner:
             yield self._object(Key(type=SNAT_POOL, name=self._partition), {"members": sorted(self._snat)}, "snatpool")
 
@@ -127,6 +130,7 @@ class _Renderer:
     def _object(
         self, key: Key, attributes: dict[str, Any], kind: str, object_id: str = "", *immutables: str
     ) -> WantedObject:
+        # The tunnels of all networks have one profile, so its mark names no network.
         owner = LoadBalancerId("") if kind == _SHARED_PROFILE else self._owner
         mark = self._names.mark(f"net-{kind}", owner, object_id)
         return WantedObject(
@@ -245,6 +249,7 @@ class _Renderer:
             "address": f"{with_domain(address.address, self._number)}/{length}",
             "vlan": link,
             "trafficGroup": traffic_group,
+            # Tenants' hosts reach no service of the device itself.
             "allowService": "none",
         }
         leads_out = subnet.id in self._external and self._at.options.external_gateway
