@@ -171,6 +171,7 @@ def _router(paths: tuple[str, ...], styles: frozenset[ApiStyle]) -> Litestar:
     A handler for each path would cost a controller a third of a second at its start: Litestar examines every handler,
     and all that it has already when it gets another one.
     """
+    # Litestar requires a type for each path parameter.
     litestar_paths = [path.replace("}", ":str}") for path in paths]
     handler = HTTPRouteHandler(litestar_paths, http_method=METHODS, status_code=200, include_in_schema=False)
     return Litestar(

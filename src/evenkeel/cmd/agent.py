@@ -81,6 +81,7 @@ def main() -> int:
         conf = load(NAME, sys.argv[1:], groups=AGENT)
     except ValueError as error:
         return print_refusal(NAME, error)
+    # A missing host is refused later, together with all other problems of the configuration.
     set_up_logs(conf, name=f"agent {conf.host or 'without a host'}")
     log_start(conf, AGENT)
     try:

@@ -176,6 +176,7 @@ class Scenario:
         return True
 
     async def _all_backends_answer(self) -> bool:
+        # A failed request ends the wait, too: the outcome reports it.
         return len(self.traffic.counts.answers) >= BACKENDS or self.traffic.counts.failed > 0
 
     async def _served_by_other(self, victim: str) -> bool:

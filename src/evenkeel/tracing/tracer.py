@@ -99,6 +99,7 @@ class OpenDeferredSpan:
         self.known = True
         kept = [(change_id, ids) for change_id in changes if (ids := first_ids(change_id)) and self._keeps(ids)]
         for change_id, ids in kept[:NAMED_MAX]:
+            # The steps are in the trace of the first change only, so the spans in the other traces link to it.
             links = [Link(span.get_span_context()) for span in self._spans[:1]]
             attributes = {REQUEST_ID: PREFIX + change_id, LOAD_BALANCER: changes[change_id], **self._attributes}
             parent = trace.set_span_in_context(trace.NonRecordingSpan(context_of(ids)), Context())

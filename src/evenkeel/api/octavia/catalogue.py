@@ -180,6 +180,7 @@ async def check_profile(services: Services, row: Any) -> None:
     table = services.providers.capabilities_of(await services.providers.device_driver_of(row.provider_name))
     known = table.flavor_metadata if field == "flavor_data" else table.availability_zone_metadata
     if field != "flavor_data":
+        # Zones of every device type may name a device group, so the tables of the device types do not.
         data = {name: value for name, value in data.items() if name != ZONE_GROUP}
     refuse(row.provider_name, metadata_problems(field, None if table.other_metadata else known, data))
     if isinstance(row, FlavorProfile) and table.enhanced_services:

@@ -49,6 +49,7 @@ def _check(device: str) -> str:
 
 def _known(row: AgentLife, agents: Sequence[AgentLife]) -> str:
     """Return the argument by which commands find the agent: its host, or its id if several agents are on the host."""
+    # Quoted, because operators copy the command into a shell, and agents name their hosts themselves.
     return quote(row.host if sum(one.host == row.host for one in agents) == 1 else row.id)
 
 

@@ -241,6 +241,7 @@ def _broken_bound(node: inspect.IntType | inspect.FloatType, value: Any) -> str:
 
 def _number(value: Any) -> float | None:
     try:
+        # float() would take a bool for 0 or 1; it reads texts, too, which Neutron's APIs accept as numbers.
         return None if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         return None

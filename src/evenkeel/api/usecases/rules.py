@@ -244,6 +244,7 @@ def check_monitor(monitor: HealthMonitor) -> None:
 
 def _check_codes(codes: str) -> None:
     low, dash, high = codes.partition("-")
+    # Every code has three digits, so the texts have the order of the numbers.
     if dash and low > high:
         raise unknown_input("expected_codes", codes, "A range should go from the lower code to the higher.")
 

@@ -56,6 +56,7 @@ class RepeatedEvents:
         if event.get("level", method) not in LEVELS:
             return event
         key, now = _key(event), self._clock()
+        # An event that was never seen counts as logged a minute ago, so it is logged now.
         logged_at, dropped = self._seen.get(key, (now - FOLD_SECONDS, 0))
         if now - logged_at < FOLD_SECONDS:
             self._seen[key] = logged_at, dropped + 1

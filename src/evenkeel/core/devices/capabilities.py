@@ -197,6 +197,7 @@ def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
     persistence: SessionPersistence | None = attributes.get("session_persistence")
     if persistence is not None:
         yield from _not_among("session_persistence type", persistence.type, table.session_persistence)
+        # Changes do not contain the protocol; their use case checks the persistence with the stored pool's.
         if (protocol := attributes.get("protocol")) is not None:
             yield from persistence_problems(table, protocol, persistence)
         yield from _option_problems(table, "session_persistence", PERSISTENCE_DEFAULTS, asdict(persistence))

@@ -222,6 +222,7 @@ class NeutronClient:
 
     def _default_groups(self, project_id: ProjectId) -> tuple[str, ...]:
         """The default security groups of the project."""
+        # Neutron has exactly one group of this name in each project.
         filters = {"project_id": project_id, "name": "default"}
         return tuple(row["id"] for row in self.documents("/security-groups", "security_groups", filters, limit=1))
 

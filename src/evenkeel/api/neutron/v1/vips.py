@@ -96,9 +96,8 @@ async def _vip_plan(services: Services, call: Call, wanted: V1VipNew, row: Liste
     try:
         plan = await services.network.plan_vip(
             project_id=row.project_id,
-            load_balancer_id=LoadBalancerId(
-                row.id
-            ),  # the VIP's port is marked with the vip's id, because a load balancer may have several VIPs over time
+            # The VIP's port is marked with the vip's id, because a load balancer may have several VIPs over time.
+            load_balancer_id=LoadBalancerId(row.id),
             subnet_id=wanted.subnet_id,
             network_id=None,
             port_id=None,
@@ -117,6 +116,7 @@ async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answe
     wanted, scope = body.vip, call.caller.scope
     row: Listener = await services.tenants.get(Listener, object_id(call, VIPS.title), project_id=scope)
     if row.default_pool_id is None:
+        # A listener without a default pool is no vip.
         raise NotFound(VIPS.title, row.id)
     pool: Pool = await services.tenants.get(Pool, row.default_pool_id, project_id=scope)
     if wanted.pool_id not in (UNSET, pool.id):
