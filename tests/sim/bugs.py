@@ -712,7 +712,7 @@ BUGS: dict[str, Bug] = {
     "report waits for device": Bug("a report waits for a device that is silent", _report_waits_for_device, 1, SILENT),
     "change ids ignored": Bug("an outcome counts by its revision alone", _change_ids_ignored, 3, LOSSES),
     "memory by revision": Bug("an agent knows what it wrote by the revision alone", _memory_by_revision, 39, LOSSES),
-    "sessions not compared": Bug("a guard takes any session of its epoch", _sessions_not_compared, 341, LOSSES),
+    "sessions not compared": Bug("a guard takes any session of its epoch", _sessions_not_compared, 157, LOSSES),
     "no history": Bug("nobody is told that commits were lost", _no_history, 41),
     "equal epoch not raised": Bug("an owner whose epoch was given twice waits", _equal_epoch_not_raised, 38, LOSSES),
     "lost shards forgotten": Bug("a tenant's shard that was lost stays so", _lost_shards_forgotten, 41),
