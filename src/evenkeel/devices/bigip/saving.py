@@ -53,6 +53,7 @@ class ConfigSaver:
     async def close(self) -> None:
         """Save unsaved changes, with one attempt of bounded time."""
         if self._task is not None:
+            # A task that is cancelled during a save leaves the change unsaved, and it is saved below.
             await cancel_and_wait(self._task)
         if not self._dirty:
             return

@@ -178,6 +178,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         for _ in range(GUARD_STEPS_MAX):
             try:
                 moved = await self.daemon.guard(partition, step)
+                # A step may have moved the guard only a part of the way.
                 if moved.epoch >= wanted.epoch:
                     return moved
                 seen_epoch = moved.epoch

@@ -229,6 +229,7 @@ class HaproxyProcess:
                         "reload", timeout_seconds=self._settings.reload_timeout_seconds
                     )
                 after = await self._wait_for(
+                    # The master's count shows the reload, because the command's connection may close without an answer.
                     lambda seen: seen.reloads != before.reloads and seen.worker_pid is not None,
                     self._settings.reload_timeout_seconds,
                 )

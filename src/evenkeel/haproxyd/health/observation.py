@@ -88,6 +88,7 @@ class Observer:
             except PartitionUnknown:
                 return None
             try:
+                # The time begins with the slot, so that waiting for it does not count.
                 async with asyncio.timeout(PARTITION_SECONDS):
                     return await self._status(partition)
             except HaproxyDown as error:

@@ -76,6 +76,7 @@ class BindRegistry:
             if other:
                 held_by = f"load balancer {other.load_balancer_id} in partition {other.partition}"
                 return f"{_describe(bind)} is used by {held_by}"
+        # Only after all were checked, because a refused load balancer must reserve none.
         for bind in wanted:
             self._add(bind, holder)
         return ""

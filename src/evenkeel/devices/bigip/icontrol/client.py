@@ -166,6 +166,7 @@ class IControl:
                 headers={**(headers or {}), "X-F5-Auth-Token": token},
                 timeout_seconds=timeout_seconds or self._options.request_timeout_seconds,
             )
+            # The token was renewed after the first 401, so a second one is not about an expired token.
             if status != 401 or attempt == 2:
                 break
             # another request may have renewed the token meanwhile

@@ -72,6 +72,7 @@ async def take_over(
     for _ in range(ATTEMPTS_MAX):
         # in every round: another owner may have moved the guard meanwhile
         check(guards, partition, mine, names, device.host)
+        # The guard was moved before, maybe by an attempt whose answer was lost.
         if guards.held == (mine,):
             return new
         if not guards.held and not new:

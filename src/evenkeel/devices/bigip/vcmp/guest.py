@@ -70,6 +70,7 @@ class VcmpGuest:
         if not missing:
             return {}
         async with self._turn:
+            # One at a time, because passes over several partitions may need the same VLAN.
             there = await self.tags_in(partition)
             # assigned before, even if the host's list no longer has them
             self._assigned |= {tag: missing[tag] for tag in there & missing.keys()}
@@ -101,6 +102,7 @@ class VcmpGuest:
         """
         if self._now() - self._reconciled_at_seconds < RECONCILE_SECONDS:
             return
+        # Set also if the attempt fails, so that a host out of reach is not tried at each observation.
         self._reconciled_at_seconds = self._now()
         try:
             async with self._turn:

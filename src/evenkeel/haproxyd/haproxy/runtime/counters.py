@@ -156,6 +156,7 @@ class PartitionCounters:
 
     async def _follow(self, held: HeldWorker) -> None:
         try:
+            # This connection leads to the replaced worker, although the new one listens on the socket by now.
             worker = worker_key(worker_pid(await held.command("show info")))
         except HaproxyDown as error:
             held.close()
@@ -189,6 +190,7 @@ class PartitionCounters:
         """Current totals of the frontends ``kept``. Raises :class:`HaproxyDown` if the worker does not answer."""
         async with self._lock:
             current = await self._record(cli, pid)
+            # Followed workers are read over connections of their own.
             leaving = [worker for worker in self._totals.workers if worker != current and worker not in self._followed]
             await asyncio.gather(*(self._record_leaving(cli, worker) for worker in leaving))
             self._totals.forget_beyond(kept, FRONTENDS_KEPT_MAX)
