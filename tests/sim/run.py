@@ -111,7 +111,10 @@ def _is_nth(seed: str, prefix: str, count: int) -> bool:
 
 
 def clean_runs(prefix: str, numbers: Iterable[int]) -> list[Result]:
-    """The results of these seeds, none of which may violate anything."""
+    """Return the results of the seeds ``prefix`` + number. Raises :class:`AssertionError` with the command and the
+    violations of each seed that violates anything.
+    """
+    # All run before the first is judged: one failure names every seed that fails.
     results = [run_seed(f"{prefix}{number}") for number in numbers]
     failed = [f"{result.command}\n{chr(10).join(result.violations)}" for result in results if result.violations]
     assert not failed, "\n\n".join(failed)
