@@ -206,7 +206,11 @@ async def test_manual_changes_are_repaired_and_foreign_objects_stay(cluster: Clu
     names = {kind: name for kind, _, name in (key.partition(" ") for key in wanted)}
     foreign = {"name": "hand-made", "partition": where}
     await change(cluster, second, "POST", "ltm/pool", foreign)
-    orphan = {**foreign, "name": "dev_left-over", "description": f"evenkeel:{ENVIRONMENT}:pool:no-such-lb:no-such-pool"}
+    orphan = {
+        **foreign,
+        "name": "dev_left-over",
+        "description": f"evenkeel:{ENVIRONMENT}/1:pool:no-such-lb:no-such-pool",
+    }
     await change(cluster, second, "POST", "ltm/pool", orphan)
     await change(
         cluster, second, "PATCH", f"ltm/monitor/http/{segment(where, names['ltm/monitor/http'])}", {"interval": 99}
