@@ -75,3 +75,8 @@ use_environment() {
     make_environment
     install_locked "$1"
 }
+
+# the version of the package in a folder
+version_of() {
+    sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$1/__init__.py"
+}

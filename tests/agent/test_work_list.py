@@ -190,7 +190,7 @@ class World:
 
     def make_pass(self, end: str, meanwhile: list[tuple[str, tuple[LoadBalancerId, ...]]]) -> None:
         taken = self.work.take()
-        if taken.is_empty:
+        if taken == TakenWork():
             return
         ids = tuple(self.revisions) if taken.complete else taken.load_balancer_ids
         if end == "fetch failed":

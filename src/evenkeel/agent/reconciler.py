@@ -278,9 +278,7 @@ class Reconciler:
         self._work.queued_again(supply.later, self._clock.monotonic())
         self._note(supply.refused)
         await self._client.report(supply.refused)
-        now = self._clock.monotonic()
-        for service in supply.unanswered:
-            self._work.retries.failed(service.load_balancer_id, now)
+        self._work.retried_later(supply.unanswered, self._clock.monotonic())
         await self._report_waiting(supply.unanswered, supply.reason)
         if not supply.ready:
             return

@@ -10,8 +10,8 @@ for a retry, or covered by a complete pass that is.
 
 Events from outside: :meth:`WorkList.found_work`, :meth:`~WorkList.hinted`, :meth:`~WorkList.rendering_changed`,
 :meth:`~WorkList.invalidated`, :meth:`~WorkList.resync_requested`, and time: :meth:`~WorkList.collect_due`. A pass takes
-work by :meth:`~WorkList.take` and gives it back by :meth:`~WorkList.settled`, :meth:`~WorkList.queued_again` or
-:meth:`~WorkList.pass_failed`.
+work by :meth:`~WorkList.take` and gives it back by :meth:`~WorkList.settled`, :meth:`~WorkList.queued_again`,
+:meth:`~WorkList.retried_later` or :meth:`~WorkList.pass_failed`.
 """
 
 import math
@@ -43,11 +43,6 @@ class TakenWork(Value):
     """True: the pass compares the whole partition with all definitions of the shard."""
     load_balancer_ids: tuple[LoadBalancerId, ...] = ()
     """Load balancers to apply, sorted; empty in a complete pass."""
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
-        return not self.complete and not self.load_balancer_ids
 
     @property
     def retry_keys(self) -> tuple[str, ...]:
@@ -235,6 +230,11 @@ class WorkList:
     def queued_again(self, services: Iterable[ServiceDefinition], now: float) -> None:
         """Queue load balancers of this pass for the next one, at once."""
         self._queued.update((service.load_balancer_id for service in services), now)
+
+    def retried_later(self, services: Iterable[ServiceDefinition], now: float) -> None:
+        """Queue load balancers of this pass for a retry, because content that they need did not arrive."""
+        for service in services:
+            self.retries.failed(service.load_balancer_id, now)
 
     def not_applied(self, services: Iterable[ServiceDefinition]) -> None:
         """Record that a device does not hold these definitions."""

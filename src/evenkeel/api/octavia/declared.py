@@ -8,6 +8,7 @@ from evenkeel.api.common.resources import Resource, object_id, one
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Handler, Operation
+from evenkeel.api.octavia.resources import parent_of, parent_row
 from evenkeel.api.octavia.route_parts import OPTION_ERRORS, reading, removing
 from evenkeel.api.policy.names import octavia_rule
 from evenkeel.api.responses.answers import Answer
@@ -32,17 +33,16 @@ class Declared(Value):
     """
     make_summary: str
     change_summary: str
-    parent: Resource | None = None
-    """Kind of the parent that the path names."""
-    parent_parameter: str = ""
+    parent: str = ""
+    """Path parameter that names the parent; empty: the path names none."""
 
     @property
     def operations(self) -> tuple[Operation, ...]:
         """The operations on objects of this kind."""
         rule, answer = self.resource.rule or self.resource.name, single_object_type(self.resource.name, self.view)
         return (
-            *reading(self.resource, self.view, self.path, self.parent_parameter),
-            removing(self.resource, self.path, self.parent_parameter),
+            *reading(self.resource, self.view, self.path, self.parent),
+            removing(self.resource, self.path, self.parent),
             Operation(
                 method="POST",
                 path=self.path,
@@ -68,9 +68,7 @@ class Declared(Value):
 
     def _create(self) -> Handler:
         async def handle(services: Services, call: Call, body: Any) -> Answer:
-            parents = (
-                () if self.parent is None else (await parent_row(services, call, self.parent, self.parent_parameter),)
-            )
+            parents = [await parent_row(services, call, self.parent)] if self.parent else []
             wanted = getattr(body, self.resource.name)
             return one(self.resource, await self.make(services, call, *parents, wanted), 201)
 
@@ -78,14 +76,8 @@ class Declared(Value):
 
     def _change(self) -> Handler:
         async def handle(services: Services, call: Call, body: Any) -> Answer:
-            parents = () if self.parent is None else (object_id(call, self.parent.title, self.parent_parameter),)
+            parents = [parent_of(call, self.parent)] if self.parent else []
             id_, changes = object_id(call, self.resource.title), getattr(body, self.resource.name)
             return one(self.resource, await self.modify(services, call, *parents, id_, changes))
 
         return handle
-
-
-async def parent_row(services: Services, call: Call, parent: Resource, parameter: str) -> Any:
-    """Return the parent that the path names. Raises :class:`NotFound`."""
-    parent_id = object_id(call, parent.title, parameter)
-    return await services.tenants.get(parent.kind, parent_id, project_id=call.caller.scope)

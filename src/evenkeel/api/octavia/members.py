@@ -4,8 +4,7 @@ from msgspec.structs import asdict
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.octavia.declared import parent_row
-from evenkeel.api.octavia.resources import POOLS
+from evenkeel.api.octavia.resources import parent_row
 from evenkeel.api.responses.answers import Answer
 from evenkeel.api.usecases import change_requests
 from evenkeel.api.usecases.changes import batch_rows
@@ -22,7 +21,7 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     removed. Answers 202.
     """
     additive_only = call.flag("additive_only")
-    pool: Pool = await parent_row(services, call, POOLS, "pool_id")
+    pool: Pool = await parent_row(services, call, "pool_id")
     rows = batch_rows(
         body.members,
         await everything(services, Member, pool.id),

@@ -1,5 +1,7 @@
 """Kinds of tenant objects: their names, filters and views, and common handlers."""
 
+from typing import Any
+
 from evenkeel.api.common.resources import Resource, object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
@@ -111,15 +113,21 @@ TENANT_RESOURCES = (LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, HEALTH_MONITORS, 
 """All resources of tenants."""
 
 
-_PARENT_TITLES = {"pool_id": POOLS.title, "l7policy_id": L7POLICIES.title}
-"""Title of the parent's resource, by path parameter."""
+_PARENTS = {"pool_id": POOLS, "l7policy_id": L7POLICIES}
+"""Resource of the parent, by path parameter."""
 
 
 def parent_of(call: Call, name: str) -> str | None:
     """Return the parent's id in the path: the pool of a member, the policy of a rule; None where there is no such path
     parameter.
     """
-    return object_id(call, _PARENT_TITLES[name], name) if name else None
+    return object_id(call, _PARENTS[name].title, name) if name else None
+
+
+async def parent_row(services: Services, call: Call, name: str) -> Any:
+    """Return the parent that the path parameter ``name`` names. Raises :class:`NotFound`."""
+    parent = _PARENTS[name]
+    return await services.tenants.get(parent.kind, object_id(call, parent.title, name), project_id=call.caller.scope)
 
 
 def show(resource: Resource, parent: str = "") -> Handler:

@@ -4,10 +4,12 @@
 contract of the method is that of the port that the store implements.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
+
+from evenkeel.store.engine.base import Database, Op
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -15,31 +17,26 @@ Operation = Callable[Concatenate[Connection, P], T]
 Method = Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
 
 
+Run = Callable[[Database, Op[T]], Awaitable[T]]
+
+
 def reading(function: Operation[P, T]) -> Method[P, T]:
     """Return a method that runs the function in a read transaction: all of its statements see one state."""
-
-    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        found: T = await self._db.read(lambda connection: function(connection, *args, **kwargs))
-        return found
-
-    return method
+    return _method(lambda database, work: database.read(work), function)
 
 
 def querying(function: Operation[P, T]) -> Method[P, T]:
     """Return a method that runs the function, of one statement, without a transaction."""
-
-    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        found: T = await self._db.query(lambda connection: function(connection, *args, **kwargs))
-        return found
-
-    return method
+    return _method(lambda database, work: database.query(work), function)
 
 
 def writing(function: Operation[P, T]) -> Method[P, T]:
     """Return a method that runs the function in a write transaction, which is repeated after a conflict."""
+    return _method(lambda database, work: database.write(work), function)
 
+
+def _method(run: Run[T], function: Operation[P, T]) -> Method[P, T]:
     async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        result: T = await self._db.write(lambda connection: function(connection, *args, **kwargs))
-        return result
+        return await run(self._db, lambda connection: function(connection, *args, **kwargs))
 
     return method
