@@ -22,13 +22,12 @@ from evenkeel.config.values import allowed_values, type_of
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "options.md"
 HEAD = """# Options
 
-Options are in ini files read by oslo.config; every process takes `--config-file` (several times: later files win).
+Options are in ini files, which processes may share; `--config-file` may be given several times: later files win.
+Unknown options and sections are refused at start, with file, section and the most similar option.
 [Configure](../how-to/configure.md#write-and-check-a-configuration) describes how to check a file.
-Several processes may share a file.
-Unknown options and sections are refused at start, with the file, the section and the most similar option.
 Samples: [controller](controller.ini.sample), [agent](agent.ini.sample), [haproxyd](haproxyd.ini.sample).
-Lists are separated by commas; in a value `$name` stands for the value of option `name`, and a `$` is written `$$`.
-`scripts/generate_options_reference.py` generates this page; `--print` shows the options of other packages' drivers too.
+Lists are separated by commas; in a value `$name` is the value of option `name`, and `$$` a `$`.
+`scripts/generate_options_reference.py` generates this page; `--print` adds the options of other packages' drivers.
 """
 HOW_TO = re.compile(r"(?<!\.\./)how-to/([\w-]+)\.md")
 SENTENCE_ENDS = re.compile(r"(?<=[a-z)`0-9][.?]) (?=[A-Z])")
@@ -39,6 +38,8 @@ NOTES = {
     "vault": "See how-to/keep-certificates.md.",
     "certificates": "See how-to/keep-certificates.md.",
     "neutron_agent": "See how-to/attach-bigips-to-networks.md.",
+    "quotas": "For projects without quotas of their own.",
+    "limits": "Above the defaults, a load balancer may not fit an answer to its agent (64 MiB) or a device.",
 }
 CONDITIONS = {
     "neutron": " with driver = neutron",
@@ -74,13 +75,32 @@ def line(option: cfg.Opt) -> str:
     return f"- `{option.name}` ({kind(option)}{default}): {SENTENCE_ENDS.sub(chr(10) + '  ', option.help)}"
 
 
+def shared_apart() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
+    """Titles and options of the page; a section that contains all options of another process's section of that name
+    comes as two: the shared options, and the rest."""
+    listed_tables = list(tables())
+    for title, listed in listed_tables:
+        section = title.rpartition(", ")[2]
+        shared = next(
+            (its for other, its in listed_tables if other.endswith(f", {section}") and is_part(its, listed)), ()
+        )
+        if shared:
+            yield title, shared
+        yield title, [option for option in listed if option not in shared]
+
+
+def is_part(options: Sequence[cfg.Opt], of_these: Sequence[cfg.Opt]) -> bool:
+    """Whether ``of_these`` has more options, and all of ``options`` among them."""
+    return len(options) < len(of_these) and all(option in of_these for option in options)
+
+
 def distinct() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
     """Titles and options of the page; a section that several processes have alike comes once."""
     found: list[tuple[str, Sequence[cfg.Opt]]] = []
-    for title, listed in tables():
+    for title, listed in shared_apart():
         process, _, section = title.rpartition(", ")
         alike = next(
-            (n for n, (other, its) in enumerate(found) if its is listed and other.endswith(f", {section}")), None
+            (n for n, (other, its) in enumerate(found) if its == listed and other.endswith(f", {section}")), None
         )
         if alike is None:
             found.append((title, listed))

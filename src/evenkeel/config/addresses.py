@@ -17,14 +17,14 @@ ADDRESSES = [
     cfg.BoolOpt(
         "allow_loopback_addresses",
         default=False,
-        help="Allow loopback addresses for members, monitors and VIPs. For demonstrations only: "
-        "tenants can reach all services on the loopback of the devices' hosts.",
+        help="Allow loopback addresses for members, monitors and VIPs. For demonstrations only: tenants then reach "
+        "all loopback services of the devices' hosts.",
     ),
     cfg.ListOpt(
         "denied_member_networks",
         default=[],
-        help="Networks (CIDR) that are refused for members and monitors, such as the management "
-        "network and a cloud's metadata addresses.",
+        help="Networks (CIDR) refused for members and monitors, such as the management network and a cloud's "
+        "metadata addresses.",
     ),
 ]
 

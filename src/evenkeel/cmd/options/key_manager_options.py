@@ -23,25 +23,24 @@ CERTIFICATES = [
         "key_manager",
         default="none",
         choices=["none", "directory", "barbican", "vault"],
-        help="Key manager for certificates and their keys: directory (encrypted files), barbican, vault (HashiCorp "
-        "Vault or OpenBao), or none.",
+        help="Key manager: directory (encrypted files), barbican, vault (HashiCorp Vault or OpenBao) or none.",
     ),
     cfg.StrOpt(
         "directory",
         default="/var/lib/evenkeel/certificates",
-        help="For key_manager = directory: the directory of its files, the same for all controllers.",
+        help="For key_manager = directory: directory of its files, the same for all controllers.",
     ),
     cfg.StrOpt(
         "directory_key_file",
-        help="For key_manager = directory: the file with the encryption key, 32 bytes in base64 in "
-        "one line; further lines are former keys. Only its owner may have access.",
+        help="For key_manager = directory: file with the encryption key, 32 bytes in base64 on one line; further "
+        "lines are former keys. Only its owner may have access.",
     ),
     cfg.FloatOpt(
         "certificate_refresh",
         default=300.0,
         min=10.0,
         max=604800.0,
-        help="Seconds after which each reference of listeners and pools is read again, for renewed certificates.",
+        help="Seconds after which each certificate reference is read again, for renewed certificates.",
     ),
 ]
 
@@ -51,7 +50,7 @@ BARBICAN = [
         default=20.0,
         min=1.0,
         max=300.0,
-        help="Time-out of reading a certificate with all its parts from Barbican and Keystone, seconds.",
+        help="Time-out of reading a whole certificate from Barbican and Keystone, seconds.",
     ),
 ]
 _GROUP = "barbican"

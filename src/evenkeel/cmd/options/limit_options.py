@@ -16,8 +16,7 @@ LIMITS = [
         _option(kind),
         default=getattr(_DEFAULTS, kind),
         min=1,
-        help=f"Maximum number of {called} of one load balancer. Above the default it may not fit an answer to its "
-        "agent (64 MiB) or a device.",
+        help=f"Maximum number of {called} of a load balancer.",
     )
     for kind, called in CALLED.items()
 ]

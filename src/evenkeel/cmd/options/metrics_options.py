@@ -6,14 +6,14 @@ METRICS = [
     cfg.HostAddressOpt(
         "bind_host",
         default="127.0.0.1",
-        help="Address that serves /metrics for Prometheus; no login is required.",
+        help="Address that serves /metrics for Prometheus, without login.",
     ),
-    cfg.PortOpt("bind_port", default=0, help="Port that serves /metrics; 0: metrics are not served."),
+    cfg.PortOpt("bind_port", default=0, help="Port that serves /metrics; 0: none."),
     cfg.StrOpt("ssl_cert_file", help="Serve HTTPS with this certificate (PEM, with its chain)."),
     cfg.StrOpt("ssl_key_file", help="Its private key (PEM)."),
     cfg.StrOpt(
         "ssl_client_ca_file",
-        help="Answer only clients with a certificate signed by one of these CAs (PEM): mutual TLS.",
+        help="Accept only clients with a certificate of one of these CAs (PEM): mutual TLS.",
     ),
 ]
 
@@ -24,6 +24,6 @@ CONTROLLER_METRICS = [
         default=0,
         min=0,
         max=100_000,
-        help="Load balancers with metrics of their own, the oldest ones; seven series each. 0: none.",
+        help="Load balancers with metrics of their own (seven series each), the oldest. 0: none.",
     ),
 ]

@@ -36,16 +36,16 @@ NEUTRON = [
         default=300.0,
         min=5.0,
         max=86_400.0,
-        help="Networks to which devices are attached are read again after this time, seconds: what was changed in "
-        "Neutron, and where members' ports are now, reaches the devices then.",
+        help="Seconds after which networks with attached devices are read again: then devices get changes made in "
+        "Neutron and the places of moved members' ports.",
     ),
     cfg.FloatOpt(
         "port_search_interval",
         default=30.0,
         min=5.0,
         max=3600.0,
-        help="VIPs' ports are looked for again after this time, seconds, all controllers together: one that was "
-        "deleted in Neutron is made again, with the same address if that is free.",
+        help="Seconds after which VIPs' ports are looked for again, by all controllers together: one deleted in "
+        "Neutron is made again, with the same address if that is free.",
     ),
 ]
 

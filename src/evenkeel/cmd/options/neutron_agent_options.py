@@ -20,27 +20,27 @@ NEUTRON_AGENT = [
         default="",
         secret=True,
         help="Neutron's message bus, as its transport_url: rabbit://user:password@host:5672/vhost. Empty, and no "
-        "config_files: the agent does not speak to Neutron.",
+        "config_files: it is not used.",
     ),
     cfg.ListOpt(
         "config_files",
         default=[],
-        help="Files in Neutron's format from which transport_url and [oslo_messaging_rabbit] are read, such as a "
-        "neutron.conf: its options of queues and TLS have to be Neutron's own.",
+        help="Files in Neutron's format, such as neutron.conf, from which transport_url and "
+        "[oslo_messaging_rabbit] are read; options of queues and TLS have to be Neutron's own.",
     ),
     cfg.StrOpt(
         "host",
         default="",
         regex=r"^[A-Za-z0-9_.-]{0,255}$",
-        help="Host under which Neutron lists the agent, and to which ports of VIPs are bound: port_binding_host of the "
-        "device driver, if that is set. Empty: this agent's host.",
+        help="Host under which Neutron lists the agent, and to which ports of VIPs have to be bound. Empty: the device "
+        "driver's port_binding_host, else this agent's host.",
     ),
     cfg.ListOpt(
         "agent_types",
         default=["Loadbalancerv2 agent"],
         item_type=types.String(choices=list(AGENT_TYPES)),
-        help="Types under which it is listed. 'Open vSwitch agent': ML2's mechanism driver openvswitch binds ports of "
-        "VIPs, and l2population tells hosts of them. No real agent of that type may have the same host.",
+        help="Types under which it is listed. 'Open vSwitch agent': ML2's mechanism driver openvswitch binds ports "
+        "of VIPs, and l2population informs hosts of them; no real agent of that type may have the same host.",
     ),
     cfg.FloatOpt(
         "report_interval",

@@ -23,11 +23,11 @@ COMMON = [
     cfg.BoolOpt(
         "rabbit_agents_authenticated",
         default=False,
-        help="Every agent has its own RabbitMQ user, named after its id; controllers refuse messages "
-        "of an agent in another agent's name. See how-to/secure-the-message-bus.md.",
+        help="Each agent has a RabbitMQ user named after its id; controllers refuse messages in another agent's "
+        "name. See how-to/secure-the-message-bus.md.",
     ),
     cfg.IntOpt(
-        "max_message_bytes", default=4 * 1024 * 1024, min=65536, help="Largest message that is sent or accepted, bytes."
+        "max_message_bytes", default=4 * 1024 * 1024, min=65536, help="Largest message sent or accepted, bytes."
     ),
 ]
 
@@ -37,15 +37,15 @@ CONTROLLER = [
         default=1,
         min=1,
         max=64,
-        help="Processes on the API's one port, each of them a controller: at most as many as there are cores. "
-        "Connections to the database, and limits of connections and rates, count for each. See how-to/configure.md.",
+        help="Processes on the API's port, each a controller: at most one per core. Database connections, and "
+        "limits of connections and rates, count for each. See how-to/configure.md.",
     ),
     cfg.ListOpt(
         "environments",
         default=[],
-        help="Environments that must exist, each as name:device_driver; created at start if missing.",
+        help="Environments as name:device_driver; created at start if missing.",
     ),
-    cfg.StrOpt("default_provider", help="Environment of load balancers without a provider; default: the first one."),
+    cfg.StrOpt("default_provider", help="Environment of load balancers without a provider; default: the first."),
     cfg.FloatOpt("session_ttl", default=5.0, min=1.0, help="TTL of an agent's session without a keepalive, seconds."),
     cfg.FloatOpt(
         "settle_time",
@@ -53,43 +53,41 @@ CONTROLLER = [
         min=0.0,
         help="Seconds that a home agent must be up before it gets its shards back.",
     ),
-    cfg.IntOpt(
-        "handbacks_at_once", default=4, min=1, help="Shards of a device group that are handed back at the same time."
-    ),
+    cfg.IntOpt("handbacks_at_once", default=4, min=1, help="Shards of a device group handed back at the same time."),
     cfg.FloatOpt(
         "balance_interval",
         default=60.0,
         min=0.0,
-        help="Seconds between two planned moves of a shard in a device group whose agents are home to uneven numbers "
-        "of shards (by 3 or more, and a tenth of the average). 0: homes stay where they are.",
+        help="Seconds between two planned moves of a shard in a device group whose agents are home to uneven "
+        "numbers of shards (by 3 or more, and a tenth of the average). 0: homes stay.",
     ),
     cfg.FloatOpt("schedule_interval", default=0.5, min=0.05, help="Seconds between checks for unserved shards."),
     cfg.FloatOpt(
         "suspicion_interval",
         default=0.4,
         min=0.0,
-        help="Seconds between looks for agents that vanished from the message bus: on the embedded bus all are probed "
-        "each time; on RabbitMQ those with a reason, and all once a minute. 0: only session_ttl decides.",
+        help="Seconds between probes of agents that may have vanished from the message bus: on the embedded bus "
+        "all agents; on RabbitMQ those with a reason, and all once a minute. 0: only session_ttl decides.",
     ),
     cfg.IntOpt(
         "handovers_at_once",
         default=16,
         min=1,
-        help="Shards of a device group that are moved away from drained agents at the same time.",
+        help="Shards of a device group moved away from drained agents at the same time.",
     ),
     cfg.FloatOpt(
         "pending_deadline",
         default=300.0,
         min=1.0,
         help="Seconds until a PENDING object becomes ERROR; a load balancer that no device group can take stays "
-        "PENDING_CREATE, with the reason.",
+        "PENDING_CREATE.",
     ),
     cfg.FloatOpt(
         "orphan_grace_time",
         default=86_400.0,
         min=0.0,
-        help="Seconds from the first report of a load balancer on a device that the database does not know, or of a "
-        "partition of a tenant that it does not know there, to its removal. 0: never.",
+        help="Seconds from the first report of a load balancer or tenant's partition that a device holds and the "
+        "database does not know, to its removal. 0: never.",
     ),
 ]
 
@@ -98,15 +96,15 @@ DATABASE = [
         "connection",
         default="sqlite:////var/lib/evenkeel/evenkeel.db",
         secret=True,
-        help="sqlite:///path, postgresql://user:password@host:port/name, or mysql://… in the same form for MariaDB.",
+        help="sqlite:///path, postgresql://user:password@host:port/name, or mysql://… likewise for MariaDB.",
     ),
     cfg.BoolOpt(
         "auto_upgrade",
         default=True,
-        help="Upgrade the schema at start. If not, the user of connection needs no rights to change tables; an "
-        "administrator runs evenkeel-db upgrade before controllers of a new version are started.",
+        help="Upgrade the schema at start. If false, the database user needs no right to change tables, and an "
+        "administrator runs evenkeel-db upgrade before controllers of a new version start.",
     ),
-    cfg.IntOpt("events_kept", default=10_000, min=100, max=1_000_000, help="The newest events, which are kept."),
+    cfg.IntOpt("events_kept", default=10_000, min=100, max=1_000_000, help="Number of newest events kept."),
 ]
 
 API = [
@@ -116,7 +114,7 @@ API = [
     cfg.BoolOpt(
         "allow_unauthenticated",
         default=False,
-        help="Serve without authentication on an address that is not loopback. Every client that can connect is admin.",
+        help="Serve without authentication on an address that is not loopback: every client is admin.",
     ),
     cfg.BoolOpt(
         "strict_immutability",
@@ -140,20 +138,20 @@ API = [
     cfg.ListOpt(
         "proxies",
         default=["127.0.0.0/8", "::1"],
-        help="Addresses and networks of load balancers in front of the API: without a limit of "
-        "connections per address; their X-Forwarded-For and X-Forwarded-Proto are trusted.",
+        help="Addresses and networks of load balancers in front of the API: no limit of connections per address; "
+        "their X-Forwarded-For and X-Forwarded-Proto are trusted.",
     ),
     cfg.ListOpt(
         "trusted_origins",
         default=[],
-        help="Origins (scheme://host[:port]) of web pages that may write, besides pages of the API's own address: of a "
-        "gateway that answers CORS requests, or of a plain HTTP proxy that changes the Host header.",
+        help="Origins (scheme://host[:port]) of web pages that may write, besides the API's own: of a gateway that "
+        "answers CORS requests, or a plain HTTP proxy that changes the Host header.",
     ),
 ]
 
 AGENT = [
     cfg.StrOpt("host", help="Name of this host, unique among the agents of the environment and group."),
-    cfg.StrOpt("agent_id", help="Stable id of the agent; by default derived from environment, group and host."),
+    cfg.StrOpt("agent_id", help="Stable id of the agent; default: derived from environment, group and host."),
     cfg.StrOpt("environment_prefix", default="Project", help="The environment the agent belongs to."),
     cfg.IntOpt("environment_group_number", default=1, min=1, help="The device group in the environment."),
     cfg.StrOpt("device_driver", default="bigip", help="Entry point in evenkeel.devices that configures the devices."),
@@ -161,7 +159,7 @@ AGENT = [
         "report_interval",
         default=10.0,
         min=0.5,
-        help="Seconds between full state reports; one that says nothing new is sent every sixth time.",
+        help="Seconds between full state reports; an unchanged one is sent every sixth time.",
     ),
     cfg.FloatOpt("keepalive_interval", default=1.0, min=0.05, help="Seconds between keepalives."),
     cfg.FloatOpt(

@@ -23,7 +23,7 @@ QUOTAS = [
         default=default,
         min=UNLIMITED,
         max=MAX_QUOTA,
-        help=f"Maximum number of {called} of a project without quotas of its own; -1: no limit.",
+        help=f"Default quota of {called}; -1: no limit.",
     )
     for name, called, default in _OPTIONS.values()
 ]

@@ -11,14 +11,14 @@ SERIES = [
         default=360,
         min=0,
         max=10_000,
-        help="Points of each load balancer, 24 bytes each: the default keeps 6 hours in 9 kB. 0: no series are kept.",
+        help="Points of each load balancer, 24 bytes each: the default keeps 6 hours in 9 kB. 0: none.",
     ),
     cfg.IntOpt(
         "load_balancers_max",
         default=10_000,
         min=1,
         max=1_000_000,
-        help="Load balancers with a series, the oldest ones; with the other defaults as many take 90 MB.",
+        help="Load balancers with a series, the oldest; with the other defaults they take 90 MB.",
     ),
 ]
 

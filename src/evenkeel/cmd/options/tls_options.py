@@ -8,13 +8,13 @@ API_SETTINGS = [
     cfg.StrOpt(
         "minimum_tls_version",
         choices=TLS_VERSIONS,
-        help="Oldest TLS version that listeners and pools may be given; unset: any.",
+        help="Oldest TLS version allowed for listeners and pools; unset: any.",
     ),
     cfg.StrOpt(
         "tls_cipher_prohibit_list",
         default="",
-        help="OpenSSL names of ciphers, separated by colons, that listeners and pools may not be given. They are left "
-        "out of the defaults, too.",
+        help="OpenSSL names of ciphers, separated by colons, refused for listeners and pools and left out of the "
+        "defaults.",
     ),
 ]
 

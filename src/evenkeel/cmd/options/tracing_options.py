@@ -13,15 +13,15 @@ TRACING = [
     cfg.StrOpt(
         "endpoint",
         default="",
-        help="URL of a collector that takes traces by OTLP over HTTP, as http://collector:4318/v1/traces; empty: no "
-        "traces are made. Needs the extra tracing.",
+        help="URL of a collector of traces by OTLP over HTTP, such as http://collector:4318/v1/traces; empty: no "
+        "traces. Needs the extra tracing.",
     ),
     cfg.FloatOpt(
         "share",
         default=1.0,
         min=0.0,
         max=1.0,
-        help="Share of the API's requests that are traced; the same in all processes, or traces are incomplete.",
+        help="Share of the API's requests traced; the same in all processes, or traces are incomplete.",
     ),
 ]
 

@@ -20,9 +20,9 @@ VAULT = [
         "auth_method",
         default="approle",
         choices=["approle", "jwt", "kubernetes", "token"],
-        help="Auth method of controllers; token: a Vault token in a file, which Vault Agent renews.",
+        help="Controllers' auth method; token: a Vault token in a file, renewed by Vault Agent.",
     ),
-    cfg.StrOpt("auth_path", help="Mount path of the auth method; default: the value of auth_method."),
+    cfg.StrOpt("auth_path", help="Mount path of the auth method; default: auth_method."),
     cfg.StrOpt("approle_role_id", secret=True, help="For auth_method = approle: the role id."),
     cfg.StrOpt(
         "approle_secret_id", secret=True, help="For auth_method = approle: the secret id, without a limit of uses."
@@ -30,7 +30,7 @@ VAULT = [
     cfg.StrOpt("token_role", help="For auth_method = jwt or kubernetes: the role."),
     cfg.StrOpt("token_file", help="For auth_method = jwt, kubernetes or token: the file with the token."),
     cfg.StrOpt("kv_mountpoint", default="secret", help="Mount path of the KV secrets engine, version 2."),
-    cfg.StrOpt("kv_path", default="evenkeel", help="Path below it with a folder for each project."),
+    cfg.StrOpt("kv_path", default="evenkeel", help="Path below it with a folder per project."),
     cfg.StrOpt("ssl_ca_crt_file", help="CA certificates (PEM) that verify Vault's certificate; default: the system's."),
     cfg.StrOpt("namespace", help="Namespace, in Vault Enterprise and OpenBao."),
     cfg.FloatOpt(

@@ -27,57 +27,57 @@ OPTIONS = [
     cfg.BoolOpt(
         "f5_global_routed_mode",
         default=True,
-        help="The devices route to all networks already. False: they are attached to each network of a load balancer, "
-        "by VLANs, tunnels, route domains, self IPs, SNAT addresses and routes.",
+        help="The devices route to all networks. False: they are attached to each network of a load balancer, by "
+        "VLANs, tunnels, route domains, self IPs, SNAT addresses and routes.",
     ),
     cfg.ListOpt(
         "f5_external_physical_mappings",
         default=["default:1.1:True"],
-        help="physical_network:interface:tagged, for devices with other interfaces followed by :host. "
-        "A host is one of icontrol_hostname or icontrol_vcmp_hostname, as it stands there.",
+        help="physical_network:interface:tagged, for devices with other interfaces followed by :host, as in "
+        "icontrol_hostname or icontrol_vcmp_hostname.",
     ),
-    cfg.BoolOpt("use_namespaces", default=True, help="A route domain for each tenant, so that subnets may overlap."),
+    cfg.BoolOpt("use_namespaces", default=True, help="A route domain per tenant, so that subnets may overlap."),
     cfg.IntOpt(
         "max_namespaces_per_tenant",
         default=1,
         min=1,
         max=ROUTE_DOMAINS_MAX,
-        help="Route domains of one tenant; more than one allow its own subnets to overlap.",
+        help="Route domains of one tenant; with more than one, its own subnets may overlap.",
     ),
     cfg.BoolOpt(
         "f5_route_domain_strictness",
         default=False,
-        help="Traffic does not pass between route domains. False: members may be in a tenant's network and the VIP in "
-        "one of common_network_ids; route domain 0 has to be without strict isolation for that, too.",
+        help="Traffic does not pass between route domains. False: members may be in a tenant's network and the VIP "
+        "in one of common_network_ids, if route domain 0 is without strict isolation too.",
     ),
     cfg.BoolOpt(
         "f5_snat_mode",
         default=True,
-        help="Members see addresses of the devices as their clients'. False: they see the clients' own, and their "
-        "gateway is the devices' floating self IP.",
+        help="Members see addresses of the devices. False: they see the clients', and their gateway is the "
+        "devices' floating self IP.",
     ),
     cfg.IntOpt(
         "f5_snat_addresses_per_subnet",
         default=1,
         min=0,
         max=SNAT_ADDRESSES_MAX,
-        help="Addresses of each subnet that members see as their clients'. 0: the self IPs (automap).",
+        help="Addresses of each subnet that members see as clients. 0: the self IPs (automap).",
     ),
     cfg.BoolOpt(
         "f5_common_networks",
         default=False,
-        help="All networks are in the partition Common and in route domain 0, like networks that projects share. The "
-        "addresses of projects must not overlap then.",
+        help="All networks are in partition Common and route domain 0, like networks that projects share: "
+        "addresses of projects must not overlap.",
     ),
     cfg.BoolOpt(
         "f5_common_external_networks",
         default=True,
-        help="External networks are in the partition Common and in route domain 0. False: each is one project's.",
+        help="External networks are in partition Common and route domain 0. False: each is one project's.",
     ),
     cfg.BoolOpt(
         "external_gateway_mode",
         default=False,
-        help="The default route of route domain 0 leads to the gateway of one of the networks in Common. Only with "
+        help="The default route of route domain 0 leads to the gateway of a network in Common; only with "
         "f5_common_networks. False: an operator makes the route.",
     ),
     cfg.ListOpt(
@@ -90,21 +90,21 @@ OPTIONS = [
         "advertised_tunnel_types",
         default=[],
         item_type=types.String(choices=["vxlan", "gre"]),
-        help="Types of tunnels that the devices may have: vxlan, gre.",
+        help="Types of tunnels that the devices may have.",
     ),
     cfg.StrOpt(
         "port_binding_host",
         default="",
         regex=r"^[A-Za-z0-9_.-]{0,255}$",
-        help="Host to which ports of VIPs, self IPs and SNAT addresses are bound at Neutron (binding:host_id); the "
-        "same for all agents of the group. Empty: the host of the agent that is the home of the tenant.",
+        help="Host to which ports of VIPs, self IPs and SNAT addresses are bound at Neutron (binding:host_id), the "
+        "same for all agents of the group. Empty: the host of the tenant's home agent.",
     ),
     cfg.StrOpt("f5_vtep_folder", default="Common", regex=FOLDER, help="Partition of the self IP f5_vtep_selfip_name."),
     cfg.StrOpt(
         "f5_vtep_selfip_name",
         default="",
         regex=r"^[A-Za-z0-9_.-]{0,64}$",
-        help="Self IP of each device at which its tunnels end. Needed for tunnels.",
+        help="Self IP of each device at which its tunnels end; required for tunnels.",
     ),
 ]
 

@@ -39,8 +39,8 @@ OPTIONS = [
     cfg.ListOpt(
         "icontrol_vcmp_hostname",
         default=[],
-        help="Management addresses, host[:port], of the vCMP hosts whose guests the devices are. VLANs are made at the "
-        "hosts then and assigned to the guests. Same user and password as on the devices.",
+        help="Management addresses, host[:port], of the vCMP hosts of the devices: VLANs are made there and "
+        "assigned to the guests. User and password are those of the devices.",
     ),
     cfg.StrOpt("icontrol_username", default="admin", help="User on every device."),
     cfg.StrOpt("icontrol_password", default="", secret=True, help="Its password."),
@@ -49,15 +49,15 @@ OPTIONS = [
         "f5_ha_type",
         default=HaType.PAIR.value,
         choices=[one.value for one in HaType],
-        help="How many devices there are: one (the others of its cluster get the configuration by config-sync), two "
-        "(if only one is named, the other one is taken from the device trust), or two to four.",
+        help="Number of devices: one (config-sync copies to the others of its cluster), two (if only one is named, "
+        "the other is taken from the device trust), or two to four.",
     ),
     cfg.StrOpt(
         "sync_mode",
         default=SyncMode.REPLICATE.value,
         choices=[one.value for one in SyncMode],
-        help="replicate: each named device is written. sync: one device of each sync-failover group is written, and "
-        "config-sync copies that to its others.",
+        help="replicate: each named device is written. sync: one device of each sync-failover group, which config- "
+        "sync copies to its others.",
     ),
     cfg.FloatOpt(
         "sync_timeout",
@@ -68,8 +68,8 @@ OPTIONS = [
     ),
     cfg.StrOpt(
         "sync_force_until",
-        help="UTC time, such as 2026-11-23T14:30Z, at most 24 h ahead: until then a device group with changes pending "
-        "that no agent made is written, and these changes are overwritten.",
+        help="UTC time, such as 2026-11-23T14:30Z, at most 24 h ahead: until then a device group with pending "
+        "changes that no agent made is written, and these changes are overwritten.",
     ),
     *client_options(servers="devices", request_timeout=30.0),
     cfg.FloatOpt(
@@ -77,7 +77,7 @@ OPTIONS = [
         default=60.0,
         min=0.1,
         max=600.0,
-        help="Seconds that a commit may take: it changes much at once, and is not repeated blindly.",
+        help="Time-out of a commit, seconds: it changes much at once, and is not repeated blindly.",
     ),
     cfg.FloatOpt(
         "retry_time",
@@ -91,49 +91,50 @@ OPTIONS = [
         default=300.0,
         min=0.0,
         max=86_400.0,
-        help="Seconds after which all attributes of a partition are read again; in between only pools "
-        "and virtual servers.",
+        help="Seconds between reads of all attributes of a partition; other reads are of pools and virtual servers "
+        "only.",
     ),
     cfg.FloatOpt(
         "save_interval",
         default=30.0,
         min=0.0,
         max=86_400.0,
-        help="Least seconds between two saves of a device's running configuration, and most seconds from a change to "
-        "its save; a reboot loses what is not saved. 0: never.",
+        help="Least seconds between two saves of a device's running configuration, and most from a change to its "
+        "save; a reboot loses what is not saved. 0: never.",
     ),
     cfg.IntOpt(
         "connections_max",
         default=4,
         min=1,
         max=10,
-        help="Concurrent requests to one device. A BIG-IP serves ten connections at a time, for all its clients.",
+        help="Concurrent requests to one device, of the ten that a BIG-IP serves for all clients.",
     ),
     cfg.IntOpt(
         "commands_max",
         default=200,
         min=10,
         max=10_000,
-        help="Commands of one transaction; what needs more is applied in several, whole load balancers at a time.",
+        help="Commands of one transaction; more are split at whole load balancers.",
     ),
     cfg.StrOpt(
         "f5_parent_ssl_profile",
         default="/Common/clientssl",
         regex=PROFILE_PATH,
-        help="client-ssl profile from which profiles of listeners inherit what load balancers do not set.",
+        help="client-ssl profile from which listeners' profiles inherit what load balancers do not set.",
     ),
     cfg.StrOpt(
         "esd_dir",
         default="",
-        help="Directory of the enhanced services that tenants may choose: *.json in the format of F5's enhanced "
-        "service definitions. Changes of its files take effect within seconds. Empty: there are none.",
+        help="Directory of the enhanced services that tenants may choose: *.json in F5's format, reloaded within "
+        "seconds. Empty: none.",
     ),
     cfg.ListOpt(
         "traffic_groups",
         default=[],
         item_type=types.String(regex=TRAFFIC_GROUP_PATH),
-        help="Floating traffic groups, such as /Common/traffic-group-1, among which tenants are distributed: by the "
-        "md5 of the project's id, modulo their number. Another number moves most tenants. Empty: the partition's own.",
+        help="Floating traffic groups, such as /Common/traffic-group-1, among which tenants are distributed by the "
+        "md5 of the project's id, modulo their number: another number moves most tenants. Empty: the "
+        "partition's own.",
     ),
     *attachment.OPTIONS,
     *ADDRESSES,

@@ -25,7 +25,7 @@ OPTIONS = [
         "ha_type",
         default=HaType.STANDALONE.value,
         choices=[HaType.STANDALONE.value, HaType.PAIR.value],
-        help="How many HAProxys there are.",
+        help="Number of HAProxys.",
     ),
     # a change may wait for another change's reload and its own
     *client_options(servers="daemons", request_timeout=60.0),
