@@ -56,7 +56,7 @@ OPTIONS = [
         "sync_mode",
         default=SyncMode.REPLICATE.value,
         choices=[one.value for one in SyncMode],
-        help="replicate: each named device is written. sync: one device of each sync-failover group, which config- "
+        help="replicate: each named device is written. sync: one device of each sync-failover group, which config-"
         "sync copies to its others.",
     ),
     cfg.FloatOpt(
