@@ -205,6 +205,7 @@ def test_one_more_attribute_needs_the_class_the_request_and_a_column(tmp_path: P
             "ListenerNew",
             "ListenerView",
             "ListenerViewPart",
+            "MirroredListener",
             "NestedListener",
         ],
         "service definition": [8, 5],

@@ -36,6 +36,7 @@ from evenkeel.api.neutron.style import without_format
 from evenkeel.api.neutron.v1.routes import V1_ROUTES
 from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
 from evenkeel.api.operators.discovery import DISCOVERY_ROUTES
+from evenkeel.api.operators.mirror.routes import MIRROR_ROUTES
 from evenkeel.api.operators.routes import OPERATOR_ROUTES
 from evenkeel.api.pages.files import page_handlers
 from evenkeel.api.policy.names import PUBLIC
@@ -58,6 +59,7 @@ ROUTES: tuple[RouteMap, ...] = (
     *NEUTRON_ROUTES,
     *V1_ROUTES,
     OPERATOR_ROUTES,
+    MIRROR_ROUTES,
     *LOOKUP_ROUTES,
 )
 """Route maps of all APIs."""

@@ -8,6 +8,7 @@ from evenkeel.store.engine.database import Database, open_database
 from evenkeel.store.lbaas_v1.store import SqlLbaasV1
 from evenkeel.store.migrations import upgrade
 from evenkeel.store.migrations.administration import check_schema
+from evenkeel.store.mirrors.store import SqlMirrors
 from evenkeel.store.networks.claims import SqlClaims
 from evenkeel.store.networks.store import SqlAttachments
 from evenkeel.store.operators.catalogue import SqlCatalogue
@@ -40,6 +41,7 @@ class SqlStore:
         """Starts new histories of the database; an attribute so that tests and processes can hook into it."""
         self.tenants = SqlTenants(database, options, random)
         self.lbaas_tenants = SqlTenants(database, options, random, in_error=True)
+        self.mirrors = SqlMirrors(database, options, random)
         self.lbaas_v1 = SqlLbaasV1(database, options, random)
         self.operators = SqlOperators(database, options)
         self.quotas = SqlQuotas(database, options)

@@ -10,6 +10,8 @@ from evenkeel.store import migrations
 FOLDER = Path(__file__).parent
 REVISIONS = ("n0002", "n0003")
 this_version = migrations.configuration
+NEWEST = migrations.revisions()[-1]
+"""The last migration of this version."""
 
 
 def configuration() -> Config:

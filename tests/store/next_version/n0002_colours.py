@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from evenkeel.store.migrations.versions.v0001_baseline import revision as down_revision
+from tests.store.next_version import NEWEST as down_revision
 
 revision = "n0002"
 __all__ = ["down_revision", "revision", "upgrade"]

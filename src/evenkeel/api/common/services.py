@@ -61,6 +61,7 @@ class Services:
     ) -> None:
         self.tenants = store.tenants
         self._lbaas_tenants = store.lbaas_tenants
+        self.mirrors = store.mirrors
         self.lbaas_v1 = store.lbaas_v1
         self.operators = store.operators
         self.quotas = store.quotas

@@ -111,6 +111,8 @@ _OWN = (
     ("topology", "get", _WATCHER, "Show agents, devices and the shards between them"),
     ("loadbalancer", "get_series", _OPERATOR, "Show the traffic of a load balancer over the last hours"),
     ("loadbalancer", "plan", _OPERATOR, "Show what the next pass over a load balancer would change on its devices"),
+    ("mirror", "get", _OPERATOR, "Read load balancers that mirror those of an Octavia, as its provider agent does"),
+    ("mirror", "put", _OPERATOR, "Store and delete load balancers that mirror those of an Octavia"),
     ("environment", "get", _WATCHER, "List and show environments"),
     ("environment", "create", _OPERATOR, "Create an environment"),
     ("environment", "update", _OPERATOR, "Change an environment, or close its circuit breaker"),

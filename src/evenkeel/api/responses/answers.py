@@ -125,10 +125,12 @@ def json_answer(value: Any, status: int = 200) -> Answer:
 NO_CONTENT = Answer(204)
 
 
-def fault(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
+def fault(
+    status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = (), debuginfo: str | None = None
+) -> Answer:
     """A fault; ``faultcode`` is Server from status 500 on."""
     code: Literal["Client", "Server"] = "Server" if status >= 500 else "Client"
-    return Answer(status, encode(Fault(faultcode=code, faultstring=text)), headers)
+    return Answer(status, encode(Fault(faultcode=code, faultstring=text, debuginfo=debuginfo)), headers)
 
 
 def problem(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:

@@ -5,6 +5,7 @@ from litestar.exceptions import HTTPException, MethodNotAllowedException
 
 from evenkeel.api.responses.answers import Answer, fault, problem, unauthenticated
 from evenkeel.api.responses.http_reasons import reason_phrase
+from evenkeel.core.control.mirrors import MirrorConflict
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, QuotaMet, RequestError, Unavailable, Unsupported
 
 log = structlog.get_logger(__name__)
@@ -65,6 +66,9 @@ def answer_to(error: Exception, request_id: str) -> Answer:
         return _answer_of_refusal(error)
     if isinstance(error, BadList):
         return problem(400, str(error))
+    if isinstance(error, MirrorConflict):
+        # its callers are programs, which act on the kind of conflict
+        return fault(409, str(error), debuginfo=error.code)
     if isinstance(error, RequestError):
         status = next((code for kind, code in STATUS_OF.items() if isinstance(error, kind)), 400)
         return fault(status, str(error))

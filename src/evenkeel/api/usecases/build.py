@@ -139,6 +139,35 @@ def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: st
     return row
 
 
+def pool_row(
+    body: requests.PoolParts,
+    protocol: PoolProtocol,
+    lb_algorithm: LbAlgorithm,
+    place: Place,
+    *,
+    pool_id: str,
+    any_cookies: bool = False,
+) -> Pool:
+    """Convert a requested pool without what is below it. Raises :class:`Invalid`. ``any_cookies``: see
+    :func:`check_pool`.
+    """
+    check_project(body, place)
+    new = Pool(
+        id=pool_id,
+        load_balancer_id=place.load_balancer_id,
+        project_id=place.project_id,
+        protocol=protocol,
+        lb_algorithm=lb_algorithm,
+        session_persistence=persistence_of(body.session_persistence),
+        **create_values(body, Pool, "lb_algorithm", "session_persistence"),
+    )
+    refuse_empty_lists(body, new)
+    pool = settled_tls(new, place.tls)
+    check_allowed(body, place.tls, pool)
+    check_pool(pool, any_cookies=any_cookies)
+    return pool
+
+
 def pool_rows(
     body: requests.PoolParts,
     protocol: PoolProtocol,
@@ -151,20 +180,7 @@ def pool_rows(
     """Convert a requested pool with its members and monitor. Raises :class:`Invalid`. ``any_cookies``: see
     :func:`check_pool`.
     """
-    check_project(body, place)
-    new = Pool(
-        id=new_id(),
-        load_balancer_id=place.load_balancer_id,
-        project_id=place.project_id,
-        protocol=protocol,
-        lb_algorithm=lb_algorithm,
-        session_persistence=persistence_of(body.session_persistence),
-        **create_values(body, Pool, "lb_algorithm", "session_persistence"),
-    )
-    refuse_empty_lists(body, new)
-    pool = settled_tls(new, place.tls)
-    check_allowed(body, place.tls, pool)
-    check_pool(pool, any_cookies=any_cookies)
+    pool = pool_row(body, protocol, lb_algorithm, place, pool_id=new_id(), any_cookies=any_cookies)
     wanted = body.healthmonitor
     if wanted is not None:
         check_monitored(protocol, wanted.type)

@@ -123,6 +123,13 @@ class PortClaim(Value):
         return not self.device_owner
 
 
+def borrowed_port(load_balancer_id: LoadBalancerId, port_id: str) -> PortClaim:
+    """Return the claim on a VIP's port that somebody else made: it is bound to the devices, and with the load balancer
+    unbound, not deleted.
+    """
+    return PortClaim(claim_id=load_balancer_id, device_owner="", device_id="", port_id=port_id)
+
+
 class DeviceBinding(Value):
     """The port of a device address, and the host to which it is to be bound."""
 

@@ -11,6 +11,7 @@ from evenkeel.core.ports.clock import Clock
 from evenkeel.core.ports.device import Attachable, Device, NetworkAdopter, Reloadable
 from evenkeel.core.ports.key_manager import CertificateStore, KeyManager
 from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
+from evenkeel.core.ports.mirrors import MirrorStore
 from evenkeel.core.ports.network import LookUp, Network
 from evenkeel.core.ports.operators import OperatorStore
 from evenkeel.core.ports.ownership import FoundServices, OwnershipStore
@@ -37,6 +38,7 @@ __all__ = [
     "LbaasV1Store",
     "LookUp",
     "LostPortStore",
+    "MirrorStore",
     "Network",
     "NetworkAdopter",
     "OperatorStore",

@@ -5,6 +5,7 @@ from typing import Protocol
 from evenkeel.core.ports.attachments import AttachmentStore
 from evenkeel.core.ports.catalogue import CatalogueStore
 from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
+from evenkeel.core.ports.mirrors import MirrorStore
 from evenkeel.core.ports.operators import OperatorStore
 from evenkeel.core.ports.ownership import OwnershipStore
 from evenkeel.core.ports.quotas import QuotaStore
@@ -28,6 +29,11 @@ class Store(Protocol):
         """Store port for LBaaS v2 and v1: unlike :attr:`tenants`, it changes objects in ERROR even where immutability
         is strict.
         """
+        ...
+
+    @property
+    def mirrors(self) -> MirrorStore:
+        """Load balancers that mirror another system's."""
         ...
 
     @property

@@ -88,6 +88,10 @@ CHANGEABLE: dict[type[Any], frozenset[str]] = {
 """Attributes that an update may set, by class (Octavia API reference). A new attribute can be changed unless it is
 named above.
 """
+CONTENT: dict[type[Any], frozenset[str]] = {
+    kind: frozenset(fields_of(kind)) - _SYSTEM - set(LINKS[kind]) for kind in _FIXED
+}
+"""Attributes of an object below a load balancer that requests set, when it is created or later, by class."""
 STORABLE = CHANGEABLE | {Member: CHANGEABLE[Member] | {"given_monitor_address"}}
 """Attributes that an update may store, by class: :data:`CHANGEABLE`, and the spelling in which a request gave an
 address.

@@ -21,6 +21,7 @@ from evenkeel.core.networking.network import (
     PortOptions,
     VipPort,
     WantedVip,
+    borrowed_port,
     device_port,
     octavia_port,
 )
@@ -119,7 +120,7 @@ class NeutronNetwork:
             found = plan_on_port(port, subnet_id=subnet_id, network_id=network_id, wanted=wanted)
             changed = options.qos_policy_id is not None or bool(options.security_group_ids)
             more = more_on_port(port, found, additional)
-            return replace(found, tell_network=changed, additional=more, claim=_borrowed(load_balancer_id, port_id))
+            return replace(found, tell_network=changed, additional=more, claim=borrowed_port(load_balancer_id, port_id))
         if not (subnet_id or network_id):
             raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
         user = None if any_subnet else project_id
@@ -429,11 +430,6 @@ class NeutronNetwork:
             await claims.abandon_vip(claim)
         except Unavailable as error:
             log.warning("port will be deleted later", claim=claim.claim_id, error=str(error))
-
-
-def _borrowed(load_balancer_id: LoadBalancerId, port_id: str) -> PortClaim:
-    """The claim on a tenant's own port, which is unbound, not deleted, with the load balancer."""
-    return PortClaim(claim_id=load_balancer_id, device_owner="", device_id="", port_id=port_id)
 
 
 def _refuse(error: NeutronRefused, plan: VipPlan) -> NoReturn:

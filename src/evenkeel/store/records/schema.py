@@ -353,6 +353,8 @@ load_balancer = Table(
         Column("vip_leaving_revision", BigInteger),  # the unconfirmed revision that releases the VIP
         # the revisions since the applied one, newest first, each with a prefix of its change id: see core.changes
         Column("earlier_changes", Text, nullable=False, default="", server_default=""),
+        # a copy of another system's, which alone changes it: see store/mirrors
+        Column("mirrored", Boolean, nullable=False, default=False, server_default=false()),
         without=("vip",),
     ),
     # no live_key: the address stays allocated until the device has released it
@@ -376,6 +378,27 @@ load_balancer_tag = Table(  # the tags of load balancers, to find them by: see w
     metadata,
     Column("tag", NAME, primary_key=True),
     Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True, index=True),
+)
+
+mirror = Table(  # what mirrored load balancers show of the other system's database: see store/mirrors
+    "mirror",
+    metadata,
+    # no foreign key: the row outlives the load balancer for some time, so that an older state does not bring it back
+    Column("load_balancer_id", ID, primary_key=True),
+    Column("provider", String(64), nullable=False),
+    Column("snapshot", Double, nullable=False),  # time by the other database's clock
+    Column("digest", String(64), nullable=False),
+    Column("change_key", String(64)),  # the other system's pending operation that was stored last
+    Column("removed_at", Double, index=True),  # NULL: not deleted
+    Index("ix_mirror_provider_load_balancer_id", "provider", "load_balancer_id"),
+)
+
+mirror_lease = Table(  # which process of the other system writes a provider's load balancers
+    "mirror_lease",
+    metadata,
+    Column("provider", String(64), primary_key=True),
+    Column("holder", NAME, nullable=False),
+    Column("expires_at", Double, nullable=False),
 )
 
 vip_address = Table(  # all addresses of load balancers, so that they are unique: see vips/addresses.py

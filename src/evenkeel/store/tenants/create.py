@@ -48,15 +48,17 @@ def create_load_balancer(
     plan: VipPlan | None,
     random: Random,
     certificates: Sequence[CheckedCertificate] = (),
+    *,
+    mirrored: bool = False,
 ) -> Op[Change]:
     """Store a whole tree at revision 1, placed at once if its project has a shard with room and no capacity policy.
 
-    Raises :class:`Invalid` for one without a project.
+    ``mirrored``: it mirrors another system's, and no quota applies. Raises :class:`Invalid` for one without a project.
     """
     if not tree.load_balancer.project_id:
         raise Invalid("project_id: a load balancer needs a project")
     check_tree(tree)
-    return lambda connection: _create(connection, tree, plan, random, options, certificates)
+    return lambda connection: _create(connection, tree, plan, random, options, certificates, mirrored)
 
 
 def _create(
@@ -66,6 +68,7 @@ def _create(
     random: Random,
     options: StoreOptions,
     certificates: Sequence[CheckedCertificate],
+    mirrored: bool,
 ) -> Change:
     root = tree.load_balancer
     rows = (root, *tree.listeners, *tree.pools, *tree.members, *tree.l7policies, *tree.l7rules)
@@ -81,11 +84,13 @@ def _create(
     around = _look_around(connection, root, plan, list(chain(*some.values())))
     now, shard = around.now, around.shard
     shard_id = None if shard is None else shard.shard_id
-    check_quota(connection, root.project_id, wanted, defaults=options.default_quotas, has_quota=around.has_quota)
+    if not mirrored:
+        check_quota(connection, root.project_id, wanted, defaults=options.default_quotas, has_quota=around.has_quota)
     vips = [_taken(connection, each, plans[0], some, around.held, random) for each in plans]
     stored = _as_new(tree, vips, shard_id, now)
     row = row_of(stored.load_balancer) | {
-        "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds
+        "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds,
+        "mirrored": mirrored,
     }
     about = (Rows(_root, [row]), tag_rows(root.id, root.tags), revision_rows(root.id, now), address_rows(root.id, vips))
     # The unique constraint on addresses decides here; whoever loses tries another address in a new transaction.

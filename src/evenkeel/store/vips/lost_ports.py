@@ -36,12 +36,15 @@ def _first(connection: Connection) -> None:
 
 # -- the search
 
+_OURS = (_root.c.deleted == false(), _root.c.mirrored == false())
+"""Conditions of load balancers whose ports are made again: the port of a mirrored one is the other system's."""
+
 
 def _take(connection: Connection, found: Any, limit: int) -> tuple[VipPortId, ...]:
     rows = connection.execute(
         select(_claim.c.held_by, _claim.c.port_id)
         .join(_root, _root.c.id == _claim.c.held_by)
-        .where(_claim.c.held_by > found.reached, _claim.c.port_id == _root.c.vip_port_id, _root.c.deleted == false())
+        .where(_claim.c.held_by > found.reached, _claim.c.port_id == _root.c.vip_port_id, *_OURS)
         .order_by(_claim.c.held_by)
         .limit(limit)
     ).fetchall()

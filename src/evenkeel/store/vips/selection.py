@@ -13,12 +13,11 @@ from msgspec.structs import replace
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, Invalid, RequestError
 from evenkeel.core.networking.addresses import parsed_range
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.networking.vip_room import no_free_address
-from evenkeel.store.engine.base import Database, Op
+from evenkeel.store.engine.base import Database, Op, T
 from evenkeel.store.vips.addresses import HELD, HELD_OF_SOME
 from evenkeel.store.writing.conflicts import constraint_text
 
@@ -140,8 +139,8 @@ VIP_ATTEMPTS = 32
 
 
 async def write_with_vip(
-    database: Database, op: Op[Change], plan: VipPlan | None, refusal: Callable[[IntegrityError], RequestError]
-) -> Change:
+    database: Database, op: Op[T], plan: VipPlan | None, refusal: Callable[[IntegrityError], RequestError]
+) -> T:
     """Run a write that allocates the plan's addresses; repeat it while concurrent transactions take the selected ones.
 
     ``refusal`` returns the error for any other conflict. Raises that error, and :class:`Conflict` for addresses.

@@ -73,6 +73,15 @@ def gone_reference(error: IntegrityError, root: LoadBalancer) -> RequestError | 
     return Invalid(f"Validation failure: {named} was deleted.") if named else None
 
 
+def mirrored(load_balancer_id: str, provider: str) -> Conflict:
+    """Error for a tenant's change of a load balancer that mirrors another system's."""
+    return Conflict(
+        f"Load Balancer {load_balancer_id} is managed by the Octavia that uses provider '{provider}': it can only be"
+        " changed there.",
+        code="mirrored",
+    )
+
+
 def pool_in_use(pool_id: str, policy_id: str) -> Conflict:
     """Error for the delete of a pool to which an L7 policy redirects."""
     return Conflict(f"Pool {pool_id} is in use by L7 policy {policy_id}", code="in_use")

@@ -156,7 +156,8 @@ def _raise_revision(
     if strict is not None:
         # in the same statement, so that no other write comes in between
         statement = statement.where(_root.c.provisioning_status.in_(strict.statuses))
-    return returning(statement, *LOAD_BALANCER.columns, db_now().label("now"), has_quota(_PROJECT), by=is_root)
+    more = (_root.c.mirrored, db_now().label("now"), has_quota(_PROJECT))
+    return returning(statement, *LOAD_BALANCER.columns, *more, by=is_root)
 
 
 def revision_assignments() -> dict[str, Any]:

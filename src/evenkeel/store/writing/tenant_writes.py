@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 from evenkeel.core.resources.model import Child
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.writing import quota_check, revision_lock
+from evenkeel.store.writing.conflicts import mirrored
 from evenkeel.store.writing.quota_check import Holder, count_new_objects
 from evenkeel.store.writing.revision_lock import AcceptedStatuses, Locked, Mutable, Target, refuse
 
@@ -40,10 +41,17 @@ class TenantWrites:
         *,
         values: dict[str, Any] | None = None,
     ) -> Locked | None:
-        """Lock by :func:`~evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options accept."""
+        """Lock by :func:`~evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options accept.
+
+        Raises :class:`Conflict` for a load balancer that mirrors another system's.
+        """
         strict = AcceptedStatuses(mutable, self._in_error) if self.options.strict_immutability else None
         deadline = self.options.pending_deadline_seconds
-        return revision_lock.try_lock(connection, target, deadline_seconds=deadline, values=values, strict=strict)
+        locked = revision_lock.try_lock(connection, target, deadline_seconds=deadline, values=values, strict=strict)
+        # The revision that was raised goes with the transaction.
+        if locked is not None and locked.row.mirrored:
+            raise mirrored(locked.id, locked.row.provider)
+        return locked
 
     def check_quota(self, connection: Connection, locked: Locked, *rows: Child) -> None:
         """Check quotas of the project and limits of the load balancer for new objects.

@@ -1,0 +1,124 @@
+"""Requests of another system whose load balancers are mirrored: create requests of the Octavia API in which every
+object has its id, and refers to pools by id.
+"""
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from evenkeel.api.http.bodies import Request
+from evenkeel.api.http.fields import END, MAX_ADDITIONAL_VIPS, Address, ObjectId, ProjectId, SecurityGroups, Tags, Text
+from evenkeel.api.responses.decode_errors import REFUSAL
+from evenkeel.api.usecases.l7_requests import L7PolicyParts, L7RuleNew
+from evenkeel.api.usecases.pool_requests import MemberNew, NestedHealthMonitor, PoolParts
+from evenkeel.api.usecases.requests import ListenerParts
+from evenkeel.core.control.mirrors import CHANGE_CHARACTERS_MAX, DIGEST_CHARACTERS_MAX
+from evenkeel.core.kit.names import MAX_ENVIRONMENT_NAME_CHARACTERS
+from evenkeel.core.resources.limits import LoadBalancerLimits
+from evenkeel.core.resources.model import L7_RULES_MAX, LbAlgorithm, PoolProtocol
+
+_LIMITS = LoadBalancerLimits()
+
+MirrorId = Annotated[
+    str,
+    Meta(
+        pattern=r"^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}" + END,
+        description="A UUID of 36 characters in lower case",
+        extra={REFUSAL: "Value should be UUID format"},
+    ),
+]
+Provider = Annotated[str, Meta(min_length=1, max_length=MAX_ENVIRONMENT_NAME_CHARACTERS)]
+Snapshot = Annotated[float, Meta(ge=0, le=1e11)]
+"""A time in seconds; the bound keeps a wrong unit from blocking all later states."""
+Digest = Annotated[str, Meta(max_length=DIGEST_CHARACTERS_MAX, pattern=r"^[\x20-\x7e]*" + END)]
+ChangeKey = Annotated[str, Meta(max_length=CHANGE_CHARACTERS_MAX, pattern=r"^[\x20-\x7e]*" + END)]
+Metadata = dict[str, Any]
+
+
+class MirroredMember(MemberNew, kw_only=True):
+    """A member."""
+
+    id: MirrorId
+
+
+class MirroredMonitor(NestedHealthMonitor, kw_only=True):
+    """The health monitor of a pool."""
+
+    id: MirrorId
+
+
+class MirroredPool(PoolParts, kw_only=True):
+    """A pool with its members and health monitor."""
+
+    id: MirrorId
+    protocol: PoolProtocol
+    lb_algorithm: LbAlgorithm
+    healthmonitor: MirroredMonitor | None = None
+    # a decoded list is not changed, so a list of a subclass will do
+    members: Annotated[list[MirroredMember], Meta(max_length=_LIMITS.member)] | None = None  # type: ignore[assignment]
+
+
+class MirroredRule(L7RuleNew, kw_only=True):
+    """An L7 rule."""
+
+    id: MirrorId
+
+
+class MirroredPolicy(L7PolicyParts, kw_only=True):
+    """An L7 policy with its rules."""
+
+    id: MirrorId
+    redirect_pool_id: MirrorId | None = None
+    rules: Annotated[list[MirroredRule], Meta(max_length=L7_RULES_MAX)] | None = None  # type: ignore[assignment]
+
+
+class MirroredListener(ListenerParts, kw_only=True):
+    """A listener with its L7 policies."""
+
+    id: MirrorId
+    default_pool_id: MirrorId | None = None
+    l7policies: Annotated[list[MirroredPolicy], Meta(max_length=_LIMITS.l7policy)] | None = None
+
+
+class MirroredVip(Request):
+    """An additional VIP, on the port of the VIP."""
+
+    subnet_id: ObjectId
+    ip_address: Address
+
+
+class MirroredLoadBalancer(Request, kw_only=True):
+    """A whole load balancer. Metadata of its flavor and availability zone are given instead of their ids, which belong
+    to the other system's catalogue.
+    """
+
+    id: MirrorId | None = None
+    project_id: ProjectId
+    provider: Provider
+    vip_address: Address
+    vip_subnet_id: ObjectId
+    vip_network_id: ObjectId
+    vip_port_id: ObjectId
+    name: Text | None = None
+    description: Text | None = None
+    admin_state_up: bool | None = None
+    tags: Tags | None = None
+    additional_vips: Annotated[list[MirroredVip], Meta(max_length=MAX_ADDITIONAL_VIPS)] | None = None
+    vip_qos_policy_id: ObjectId | None = None
+    vip_sg_ids: SecurityGroups | None = None
+    flavor_data: Metadata | None = None
+    availability_zone_data: Metadata | None = None
+    listeners: Annotated[list[MirroredListener], Meta(max_length=_LIMITS.listener)] | None = None
+    pools: Annotated[list[MirroredPool], Meta(max_length=_LIMITS.pool)] | None = None
+
+
+class MirrorPut(Request):
+    """Body of PUT /mirror/loadbalancers/{id}. ``snapshot``: time of the state by the clock of the other system's
+    database, in seconds. ``digest``: its checksum; opaque. ``change``: identity of the operation that is pending;
+    opaque.
+    """
+
+    snapshot: Snapshot
+    digest: Digest
+    loadbalancer: MirroredLoadBalancer
+    change: ChangeKey | None = None

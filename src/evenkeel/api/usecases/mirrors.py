@@ -1,0 +1,134 @@
+"""Store load balancers that mirror another system's."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from evenkeel.api.common.references import ChangedUser
+from evenkeel.api.common.services import Services
+from evenkeel.api.identity.caller import checked_project
+from evenkeel.api.usecases.enhanced_services import OfferedServices, offered_services
+from evenkeel.api.usecases.mirror_build import mirrored_tree
+from evenkeel.api.usecases.mirror_requests import MirrorPut
+from evenkeel.api.usecases.parents import Place
+from evenkeel.core.control.mirrors import MirrorConflict, Mirrored, MirrorMark
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.capabilities import refuse, tree_problems
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.network import borrowed_port
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Vip
+from evenkeel.core.resources.statuses import ProvisioningStatus
+
+ADDRESS_TAKEN = "address_taken"
+"""Code: another load balancer has the VIP's address."""
+
+
+class PutResult(NamedTuple):
+    """The state that a write leaves."""
+
+    revision: int
+    provisioning_status: ProvisioningStatus
+
+
+async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, body: MirrorPut) -> PutResult:
+    """Make a load balancer equal to the given state; creates it if there is none. Nothing is written if it is equal.
+
+    Raises :class:`MirrorConflict`, :class:`Invalid` or :class:`Unsupported`; then nothing has changed.
+    """
+    wanted = body.loadbalancer
+    project_id = checked_project(wanted.project_id, "project_id")
+    table = services.providers.capabilities_of(await services.providers.device_driver_of(wanted.provider))
+    offered = await offered_services(services, wanted.provider, table)
+    was = await services.mirrors.find(load_balancer_id)
+    names = offered.names | _chosen_services(was)
+    place = Place(load_balancer_id, project_id, services.addresses, services.tls, names)
+    mark = MirrorMark(provider=wanted.provider, snapshot=body.snapshot, digest=body.digest, change=body.change)
+    with _refusals():
+        tree = mirrored_tree(wanted, place)
+        refuse(wanted.provider, tree_problems(table, tree))
+        _check_services(offered, tree, was)
+        certificates = await services.references.read(_users(tree, was), project_id, table)
+        change = await services.mirrors.put(tree, _plan(services, tree.load_balancer), mark, certificates)
+    if change is not None:
+        await services.accepted(change)
+        return _written(change)
+    stored = was or await services.mirrors.find(load_balancer_id)
+    if stored is None:
+        raise NotFound("Load Balancer", load_balancer_id)
+    return PutResult(stored.tree.load_balancer.revision, stored.tree.load_balancer.provisioning_status)
+
+
+async def remove_mirrored(services: Services, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> None:
+    """Delete a mirrored load balancer with its children; nothing happens if there is none. Raises
+    :class:`MirrorConflict`.
+    """
+    change = await services.mirrors.remove(load_balancer_id, provider, snapshot)
+    if change is not None:
+        await services.accepted(change)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn contradictions inside the request into :class:`Invalid`, and a VIP address in use into
+    :class:`MirrorConflict`: the caller has to tell them from conflicts with the stored state.
+    """
+    try:
+        yield
+    except MirrorConflict:
+        raise
+    except Conflict as error:
+        if error.code == ADDRESS_TAKEN:
+            raise MirrorConflict(str(error), code=ADDRESS_TAKEN) from error
+        raise Invalid(str(error), code=error.code) from error
+    except NotFound as error:
+        raise Invalid(str(error), code=error.code) from error
+
+
+def _written(change: Change) -> PutResult:
+    root = next(row for row in change.resources if isinstance(row, LoadBalancer))
+    return PutResult(change.revision, root.provisioning_status)
+
+
+def _plan(services: Services, root: LoadBalancer) -> VipPlan:
+    """Return the plan of the VIP, which the other system has allocated; its port is not ours."""
+    if root.vip is None:
+        raise Invalid("vip_address: a mirrored load balancer needs a VIP")
+
+    claim = borrowed_port(root.id, root.vip.port_id) if services.network.has_ports else None
+    return replace(_planned(root.vip), claim=claim, additional=tuple(map(_planned, root.additional_vips)))
+
+
+def _planned(vip: Vip) -> VipPlan:
+    return VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=vip.address)
+
+
+def _users(tree: LoadBalancerTree, was: Mirrored | None) -> list[ChangedUser]:
+    """Return listeners and pools with their stored state, so that only new references are read."""
+    listeners = {row.id: row for row in was.tree.listeners if not row.deleted} if was is not None else {}
+    pools = {row.id: row for row in was.tree.pools if not row.deleted} if was is not None else {}
+    return [
+        *(ChangedUser(row, listeners.get(row.id)) for row in tree.listeners),
+        *(ChangedUser(row, pools.get(row.id)) for row in tree.pools),
+    ]
+
+
+def _chosen_services(was: Mirrored | None) -> frozenset[str]:
+    """Return the names of L7 policies that stand for enhanced services: they keep doing so."""
+    policies = () if was is None else was.tree.l7policies
+    return frozenset(row.name for row in policies if row.enhanced_service and not row.deleted)
+
+
+def _check_services(offered: OfferedServices, tree: LoadBalancerTree, was: Mirrored | None) -> None:
+    """Check names of enhanced services that are new. Raises :class:`Invalid` or :class:`Unsupported`."""
+    root = tree.load_balancer
+    if was is None:
+        offered.check_tree(tree)
+        return
+    offered.check_tags(root.tags, was.tree.load_balancer.tags)
+    before = {row.id: row.tags for row in was.tree.listeners}
+    for listener in tree.listeners:
+        offered.check_tags(listener.tags, before.get(listener.id, ()))

@@ -1,0 +1,73 @@
+"""Load balancers that mirror those of another system's database, as Octavia's provider driver puts them."""
+
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import LoadBalancerTree
+
+DIGEST_CHARACTERS_MAX = 64
+CHANGE_CHARACTERS_MAX = 64
+HOLDER_CHARACTERS_MAX = 255
+IDS_MAX = 500
+"""Most load balancers in one request for statuses or statistics, and on one page."""
+
+
+class MirrorConflict(Conflict):
+    """The mirror has another state than the writer believes. ``code`` tells its kinds apart."""
+
+
+STALE_SNAPSHOT = "stale_snapshot"
+"""Code: the stored snapshot is newer."""
+BEING_DELETED = "being_deleted"
+"""Code: the load balancer was deleted here, and its devices have not confirmed that yet."""
+ID_TAKEN = "id_taken"
+"""Code: the id belongs to another object, or to one that is no mirror of this provider."""
+
+
+class MirrorMark(Value):
+    """The state of the other system's database that a mirrored load balancer shows."""
+
+    provider: str
+    snapshot: float
+    """Time of the state by the clock of the other system's database, in seconds."""
+    digest: str
+    """Checksum of the state, computed by the other system; opaque here."""
+    change: str | None = None
+    """Identity of the other system's operation that is pending; opaque here. A new one is applied to devices even if
+    it changed no object: a failover. None: none is pending, or it is not known.
+    """
+
+
+class Mirrored(Value):
+    """A mirrored load balancer as stored."""
+
+    mark: MirrorMark
+    tree: LoadBalancerTree
+
+
+class ObjectStatus(Value):
+    """Statuses of one object."""
+
+    id: str
+    provisioning_status: str
+    operating_status: str
+
+
+class MirrorStatus(Value):
+    """Statuses of a mirrored load balancer and its children, also of those that devices still have to remove."""
+
+    id: LoadBalancerId
+    snapshot: float
+    digest: str
+    revision: int
+    applied_revision: int
+    provisioning_status: str
+    operating_status: str
+    status_reason: str
+    """Reason why the load balancer is PENDING or ERROR (human-readable); empty when it is ACTIVE."""
+    listeners: tuple[ObjectStatus, ...] = ()
+    pools: tuple[ObjectStatus, ...] = ()
+    members: tuple[ObjectStatus, ...] = ()
+    healthmonitors: tuple[ObjectStatus, ...] = ()
+    l7policies: tuple[ObjectStatus, ...] = ()
+    l7rules: tuple[ObjectStatus, ...] = ()

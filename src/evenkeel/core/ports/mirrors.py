@@ -1,0 +1,49 @@
+"""Store port for load balancers that mirror another system's."""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from evenkeel.core.control.mirrors import Mirrored, MirrorMark, MirrorStatus
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import LoadBalancerTree
+from evenkeel.core.tls.certificates import CheckedCertificate
+
+
+class MirrorStore(Protocol):
+    """Mirrored load balancers. No quota applies to them, because the other system has its own; limits of one load
+    balancer do.
+    """
+
+    async def find(self, load_balancer_id: LoadBalancerId) -> Mirrored | None:
+        """Return a mirrored load balancer that is not marked deleted; None if there is none."""
+        ...
+
+    async def put(
+        self,
+        tree: LoadBalancerTree,
+        plan: VipPlan,
+        mark: MirrorMark,
+        certificates: Sequence[CheckedCertificate] = (),
+    ) -> Change | None:
+        """Store the tree: create the load balancer by the plan of its VIP, or write the differences as one revision.
+        None if there are none; the mark is stored all the same.
+
+        Raises :class:`MirrorConflict` and stores nothing if the stored snapshot is newer, the load balancer is being
+        deleted, or an id is another object's; :class:`Conflict` for a VIP address in use; :class:`LimitMet`;
+        :class:`Invalid` for a change of what is fixed.
+        """
+        ...
+
+    async def remove(self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> Change | None:
+        """Mark the load balancer deleted, with all its children; None if there is none. An older snapshot of it is
+        refused from then on. Raises :class:`MirrorConflict` like :meth:`put`.
+        """
+        ...
+
+    async def statuses(self, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[MirrorStatus, ...]:
+        """Return the statuses of mirrored load balancers, in order of their ids, without ids that do not exist. The
+        number of queries is constant.
+        """
+        ...

@@ -1,0 +1,222 @@
+"""The writes that lead from the stored tree of a load balancer to a desired one. Pure.
+
+A store applies the steps in their order within one transaction. The order keeps each step valid: an object's parent,
+and the pool to which it sends, exist as long as the object does, and no two live objects have the same port, address or
+pool where only one may.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.attributes import CHANGEABLE, CONTENT
+from evenkeel.core.resources.model import (
+    Child,
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    LoadBalancer,
+    LoadBalancerTree,
+    Member,
+    Pool,
+)
+
+ChildKind = type[Child]
+
+FIXED = (
+    "project_id",
+    "provider",
+    "vip",
+    "additional_vips",
+    "vip_vnic_type",
+    "zone_group_number",
+    "flavor_enhanced_services",
+)
+"""Attributes of a load balancer that never change."""
+
+_PLACES: dict[ChildKind, tuple[str, ...]] = {
+    Pool: (),
+    Member: ("pool_id", "address", "protocol_port"),
+    HealthMonitor: ("pool_id",),
+    Listener: ("protocol", "protocol_port"),
+    L7Policy: ("listener_id",),
+    L7Rule: ("l7policy_id",),
+}
+"""Attributes by which an object occupies something that only one live object may have, or belongs to its parent. Kinds
+are in the order in which objects come: parents first, pools before the objects that send to them.
+"""
+
+
+class _Parent(NamedTuple):
+    kind: ChildKind
+    field: str
+    """Attribute with the parent's id."""
+
+
+_PARENTS: dict[ChildKind, _Parent] = {
+    L7Policy: _Parent(Listener, "listener_id"),
+    L7Rule: _Parent(L7Policy, "l7policy_id"),
+}
+"""Parents of kinds whose parents may be removed for a moment."""
+
+
+class Remove(Value):
+    """Mark live objects of one kind deleted."""
+
+    kind: ChildKind
+    ids: tuple[str, ...]
+
+
+class Insert(Value):
+    """Store new objects of one kind."""
+
+    kind: ChildKind
+    rows: tuple[Child, ...]
+
+
+class Overwrite(Value):
+    """Give stored objects of one kind these attributes; objects marked deleted are live again."""
+
+    kind: ChildKind
+    rows: tuple[Child, ...]
+
+
+class Touch(Value):
+    """Mark objects of one kind as changed, because objects below them are."""
+
+    kind: ChildKind
+    ids: tuple[str, ...]
+
+
+Step = Remove | Insert | Overwrite | Touch
+
+
+class TreeChanges(Value):
+    """The difference between two trees of one load balancer."""
+
+    load_balancer: Mapping[str, Any]
+    """Changed attributes of the load balancer itself."""
+    steps: tuple[Step, ...]
+    """Changes of its children, in the order in which they are valid."""
+
+    def __bool__(self) -> bool:
+        """Whether anything differs."""
+        return bool(self.load_balancer or self.steps)
+
+
+def fixed_difference(stored: LoadBalancer, wanted: LoadBalancer) -> str | None:
+    """Return the name of the first attribute that differs although it never changes; None if there is none."""
+    return next((name for name in FIXED if getattr(stored, name) != getattr(wanted, name)), None)
+
+
+def tree_changes(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> TreeChanges:
+    """Return the changes from the stored tree, which may have objects marked deleted, to the wanted one, which has
+    none.
+    """
+    before, after = stored.load_balancer, wanted.load_balancer
+    changed = sorted(name for name in CHANGEABLE[LoadBalancer] if getattr(before, name) != getattr(after, name))
+    return TreeChanges(
+        load_balancer={name: getattr(after, name) for name in changed},
+        steps=tuple(_steps(_compared(stored, wanted), wanted)),
+    )
+
+
+def children_of(tree: LoadBalancerTree) -> dict[ChildKind, tuple[Child, ...]]:
+    """Return the children of a tree by kind, parents first."""
+    return {
+        Pool: tree.pools,
+        Member: tree.members,
+        HealthMonitor: tree.health_monitors,
+        Listener: tree.listeners,
+        L7Policy: tree.l7policies,
+        L7Rule: tree.l7rules,
+    }
+
+
+class _Compared(Value):
+    """The objects of one kind, by what happens to them."""
+
+    gone: tuple[Child, ...]
+    """Live objects that are not wanted."""
+    new: tuple[Child, ...]
+    changed: tuple[Child, ...]
+    """Wanted state of stored objects that differ or are marked deleted."""
+    moved: frozenset[str]
+    """Ids of changed live objects whose place is another, or whose parent is removed for a moment."""
+
+    @property
+    def differing(self) -> tuple[Child, ...]:
+        """All objects that change, those that go in their former state."""
+        return (*self.gone, *self.new, *self.changed)
+
+
+def _compared(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> dict[ChildKind, _Compared]:
+    found: dict[ChildKind, _Compared] = {}
+    before = children_of(stored)
+    for kind, rows in children_of(wanted).items():
+        parent = _PARENTS.get(kind)
+        # Parents come first, so those that move are known.
+        removed = frozenset() if parent is None else found[parent.kind].moved
+        orphaned = {row.id for row in before[kind] if parent is not None and getattr(row, parent.field) in removed}
+        found[kind] = _compared_kind(kind, before[kind], rows, orphaned)
+    return found
+
+
+def _compared_kind(
+    kind: ChildKind, stored: Iterable[Child], wanted: Iterable[Child], orphaned: Collection[str]
+) -> _Compared:
+    known = {row.id: row for row in stored}
+    by_id = {row.id: row for row in wanted}
+    kept = [(known[id_], row) for id_, row in by_id.items() if id_ in known]
+    moved = frozenset(
+        row.id for was, row in kept if not was.deleted and (row.id in orphaned or _differs(_PLACES[kind], was, row))
+    )
+    return _Compared(
+        gone=tuple(row for id_, row in known.items() if id_ not in by_id and not row.deleted),
+        new=tuple(row for id_, row in by_id.items() if id_ not in known),
+        changed=tuple(row for was, row in kept if row.id in moved or was.deleted or _differs(CONTENT[kind], was, row)),
+        moved=moved,
+    )
+
+
+def _differs(names: Iterable[str], one: Child, other: Child) -> bool:
+    return any(getattr(one, name) != getattr(other, name) for name in names)
+
+
+def _steps(compared: Mapping[ChildKind, _Compared], wanted: LoadBalancerTree) -> Iterator[Step]:
+    # Children before parents. Objects that move are removed first, so that their places are free for each other.
+    for kind in reversed(_PLACES):
+        if kind is not Pool:
+            yield from _removal(kind, chain((row.id for row in compared[kind].gone), compared[kind].moved))
+    for kind in _PLACES:
+        if rows := compared[kind].new:
+            yield Insert(kind=kind, rows=rows)
+        if rows := compared[kind].changed:
+            yield Overwrite(kind=kind, rows=rows)
+    # Last, because listeners and policies sent to these pools until they were overwritten.
+    yield from _removal(Pool, (row.id for row in compared[Pool].gone))
+    yield from _touches(compared, wanted)
+
+
+def _removal(kind: ChildKind, ids: Iterable[str]) -> Iterator[Step]:
+    if found := tuple(sorted(ids)):
+        yield Remove(kind=kind, ids=found)
+
+
+def _touches(compared: Mapping[ChildKind, _Compared], wanted: LoadBalancerTree) -> Iterator[Step]:
+    """Yield the parents of changed objects that do not change themselves."""
+    written = {row.id for each in compared.values() for row in (*each.new, *each.changed)}
+    pools = {row.pool_id for kind in (Member, HealthMonitor) for row in compared[kind].differing}  # type: ignore[union-attr]
+    policies = {row.l7policy_id for row in compared[L7Rule].differing}  # type: ignore[union-attr]
+    listeners = {row.listener_id for row in compared[L7Policy].differing}  # type: ignore[union-attr]
+    listeners |= {row.listener_id for row in wanted.l7policies if row.id in policies}
+    changed_pools = pools | {row.id for row in compared[Pool].differing}
+    listeners |= {row.id for row in wanted.listeners if row.default_pool_id in changed_pools}
+    listeners |= {row.listener_id for row in wanted.l7policies if row.redirect_pool_id in changed_pools}
+    ids: dict[ChildKind, set[str]] = {Pool: pools, Listener: listeners, L7Policy: policies}
+    for kind, touched in ids.items():
+        there = {row.id for row in children_of(wanted)[kind]}
+        if found := tuple(sorted((touched & there) - written)):
+            yield Touch(kind=kind, ids=found)

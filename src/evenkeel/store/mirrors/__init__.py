@@ -1,0 +1,1 @@
+"""Load balancers that mirror another system's."""

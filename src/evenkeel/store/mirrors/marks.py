@@ -1,0 +1,91 @@
+"""The row beside each mirrored load balancer: the state of the other system's database that it shows.
+
+It is locked before the load balancer, so that writes of one load balancer follow each other, and it is changed by every
+write, so that of two at different nodes of a Galera cluster one fails at COMMIT. It outlives the load balancer by
+:data:`KEPT_SECONDS`: a request with an older state, which was delayed on its way, does not bring a deleted one back.
+"""
+
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, exists, select, update
+
+from evenkeel.core.control.mirrors import ID_TAKEN, STALE_SNAPSHOT, MirrorConflict, MirrorMark
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.statements import insert_if_absent
+from evenkeel.store.records import schema
+
+KEPT_SECONDS = 3600.0
+"""Time for which the row of a removed load balancer is kept: no request is on its way for so long."""
+
+_mark = schema.mirror
+_IS_IT = _mark.c.load_balancer_id == bindparam("wanted_id")
+_LOCK = select(_mark).where(_IS_IT).with_for_update()
+_WRITE = (
+    update(_mark)
+    .where(_IS_IT)
+    .values(
+        snapshot=bindparam("new_snapshot"),
+        digest=bindparam("new_digest"),
+        change_key=bindparam("new_change_key"),
+        removed_at=None,
+    )
+)
+
+
+def lock_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: MirrorMark) -> Any:
+    """Lock and return the row as it was before; None if there was none, and ``mark`` has been stored.
+
+    Raises :class:`MirrorConflict` for another provider's, or a newer snapshot.
+    """
+    row = connection.execute(_LOCK, {"wanted_id": load_balancer_id}).first()
+    if row is None:
+        if insert_if_absent(connection, _mark, {"load_balancer_id": load_balancer_id, **_values(mark)}):
+            return None
+        # another transaction has stored it meanwhile
+        row = connection.execute(_LOCK, {"wanted_id": load_balancer_id}).one()
+    if row.provider != mark.provider:
+        raise MirrorConflict(
+            f"Load balancer {load_balancer_id} belongs to provider '{row.provider}', not '{mark.provider}'.",
+            code=ID_TAKEN,
+        )
+    if row.snapshot > mark.snapshot:
+        raise MirrorConflict(
+            f"snapshot {mark.snapshot!r} of load balancer {load_balancer_id} is older than the stored one,"
+            f" {row.snapshot!r}.",
+            code=STALE_SNAPSHOT,
+        )
+    return row
+
+
+def write_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: MirrorMark, was: Any) -> None:
+    """Store the mark in a locked row. ``was``: the row before."""
+    change = was.change_key if mark.change is None else mark.change
+    values = {"new_snapshot": mark.snapshot, "new_digest": mark.digest, "new_change_key": change}
+    connection.execute(_WRITE, {"wanted_id": load_balancer_id, **values})
+
+
+def mark_removed(connection: Connection, load_balancer_id: LoadBalancerId, snapshot: float) -> None:
+    """Note in a locked row that the load balancer is deleted, and forget those removed long ago."""
+    connection.execute(
+        update(_mark)
+        .where(_mark.c.load_balancer_id == load_balancer_id)
+        .values(snapshot=snapshot, digest="", change_key=None, removed_at=db_now())
+    )
+    there = exists().where(schema.load_balancer.c.id == _mark.c.load_balancer_id)
+    connection.execute(delete(_mark).where(_mark.c.removed_at < db_now() - KEPT_SECONDS, ~there))
+
+
+def mark_of(row: Any) -> MirrorMark:
+    """The mark in a row."""
+    return MirrorMark(provider=row.provider, snapshot=row.snapshot, digest=row.digest, change=row.change_key)
+
+
+def _values(mark: MirrorMark) -> dict[str, Any]:
+    return {
+        "provider": mark.provider,
+        "snapshot": mark.snapshot,
+        "digest": mark.digest,
+        "change_key": mark.change,
+        "removed_at": None,
+    }

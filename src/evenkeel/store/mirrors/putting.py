@@ -1,0 +1,195 @@
+"""Writes of mirrored load balancers: a whole tree is compared with the stored one under a lock, and the differences are
+stored as one revision.
+"""
+
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Any
+
+from sqlalchemy import Connection, literal, select, union_all
+
+from evenkeel.core.control.mirrors import BEING_DELETED, ID_TAKEN, MirrorConflict, MirrorMark
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.limits import check_limits
+from evenkeel.core.resources.model import LoadBalancerTree
+from evenkeel.core.resources.tree_changes import TreeChanges, children_of, fixed_difference, tree_changes
+from evenkeel.core.tls.certificates import CheckedCertificate
+from evenkeel.store.engine.base import Op
+from evenkeel.store.engine.in_list import in_bound_list
+from evenkeel.store.mirrors.marks import lock_mark, mark_removed, write_mark
+from evenkeel.store.mirrors.steps import apply_steps, remove_deleted
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records import schema
+from evenkeel.store.records.child_ids import build_one
+from evenkeel.store.records.loading import load_trees
+from evenkeel.store.records.rows import KINDS, LOAD_BALANCER, columns_of
+from evenkeel.store.tenants.create import create_load_balancer
+from evenkeel.store.tenants.load_balancers import remove_unplaced
+from evenkeel.store.writing.conflicts import check_tree
+from evenkeel.store.writing.quota_check import count_new_objects
+from evenkeel.store.writing.revision_lock import PENDING_DELETE, Target, change_of, refuse, try_lock
+from evenkeel.store.writing.steps import CHILD_KINDS, mark_deleted
+from evenkeel.store.writing.tags import replace_tags
+
+_root = schema.load_balancer
+_LOCK_ROOT = select(_root.c.id, _root.c.deleted, _root.c.mirrored)
+
+
+def put(
+    options: StoreOptions,
+    tree: LoadBalancerTree,
+    plan: VipPlan,
+    mark: MirrorMark,
+    random: Random,
+    certificates: Sequence[CheckedCertificate],
+) -> Op[Change | None]:
+    """Store the tree and its mark; see :meth:`evenkeel.core.ports.mirrors.MirrorStore.put`."""
+    check_tree(tree)
+    root = tree.load_balancer
+    children = [row for rows in children_of(tree).values() for row in rows]
+    check_limits(root.id, options.load_balancer_limits, {}, count_new_objects(children))
+    create = create_load_balancer(options, tree, plan, random, certificates, mirrored=True)
+
+    def op(connection: Connection) -> Change | None:
+        was = lock_mark(connection, root.id, mark)
+        there = _lock_root(connection, root.id)
+        if was is not None:
+            write_mark(connection, root.id, mark, was)
+        if not there:
+            _check_ids(connection, [root.id, *(row.id for row in children)])
+            return create(connection)
+        anew = was is not None and mark.change not in (None, was.change_key)
+        return _change(connection, options, tree, certificates, anew=anew)
+
+    return op
+
+
+def remove(
+    options: StoreOptions, load_balancer_id: LoadBalancerId, provider: str, snapshot: float
+) -> Op[Change | None]:
+    """Mark the load balancer deleted; see :meth:`evenkeel.core.ports.mirrors.MirrorStore.remove`."""
+    target = Target(LOAD_BALANCER, load_balancer_id, None)
+    marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
+    mark = MirrorMark(provider=provider, snapshot=snapshot, digest="")
+
+    def op(connection: Connection) -> Change | None:
+        lock_mark(connection, load_balancer_id, mark)
+        row = _read_root(connection, load_balancer_id)
+        if row is not None and not row.mirrored:
+            raise _not_mirrored(load_balancer_id)
+        mark_removed(connection, load_balancer_id, snapshot)
+        if row is None or row.deleted:
+            return None
+        deadline = options.pending_deadline_seconds
+        locked = try_lock(connection, target, deadline_seconds=deadline, values=marks)
+        if locked is None:
+            return None
+        if not locked.placed:
+            return remove_unplaced(connection, locked)
+        for kind in CHILD_KINDS:
+            mark_deleted(connection, kind, locked, kind.table.c.load_balancer_id == load_balancer_id)
+        return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+
+    return op
+
+
+def _change(
+    connection: Connection,
+    options: StoreOptions,
+    tree: LoadBalancerTree,
+    certificates: Sequence[CheckedCertificate],
+    *,
+    anew: bool,
+) -> Change | None:
+    """Write the differences to a locked load balancer; ``anew``: raise its revision also without any."""
+    root = tree.load_balancer
+    stored = load_trees(connection, [root.id])[root.id]
+    if (name := fixed_difference(stored.load_balancer, root)) is not None:
+        raise Invalid(f"{name}: cannot be changed: load balancer {root.id} exists with another one.")
+    changes = tree_changes(stored, tree)
+    if not (changes or anew):
+        return None
+    _check_ids(connection, _new_ids(stored, tree))
+    return _write(connection, options, changes, stored, certificates)
+
+
+def _write(
+    connection: Connection,
+    options: StoreOptions,
+    changes: TreeChanges,
+    stored: LoadBalancerTree,
+    certificates: Sequence[CheckedCertificate],
+) -> Change:
+    root = stored.load_balancer
+    target = Target(LOAD_BALANCER, root.id, None)
+    deadline, values = options.pending_deadline_seconds, columns_of(changes.load_balancer)
+    locked = try_lock(connection, target, deadline_seconds=deadline, values=values) or refuse(connection, target)
+    if "tags" in changes.load_balancer:
+        replace_tags(connection, locked.id, changes.load_balancer["tags"])
+    apply_steps(connection, options, changes.steps, stored, locked, certificates)
+    if not locked.placed:
+        remove_deleted(connection, locked)
+    return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+
+
+def _lock_root(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
+    """Lock the load balancer, so that no report removes rows meanwhile; False if there is none.
+
+    Raises :class:`MirrorConflict` for one that is no mirror or is being deleted.
+    """
+    row = _read_root(connection, load_balancer_id)
+    if row is None:
+        return False
+    if not row.mirrored:
+        raise _not_mirrored(load_balancer_id)
+    if row.deleted:
+        raise MirrorConflict(
+            f"Load balancer {load_balancer_id} is being deleted: its devices have not confirmed that yet.",
+            code=BEING_DELETED,
+        )
+    return True
+
+
+def _read_root(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
+    statement = _LOCK_ROOT.where(_root.c.id == load_balancer_id).with_for_update(key_share=True)
+    return connection.execute(statement).first()
+
+
+def _not_mirrored(load_balancer_id: LoadBalancerId) -> MirrorConflict:
+    return MirrorConflict(
+        f"Load balancer {load_balancer_id} exists and mirrors no other system's load balancer.", code=ID_TAKEN
+    )
+
+
+def _new_ids(stored: LoadBalancerTree, tree: LoadBalancerTree) -> list[str]:
+    before = children_of(stored)
+    return [
+        row.id
+        for kind, rows in children_of(tree).items()
+        for row in rows
+        if row.id not in {known.id for known in before[kind]}
+    ]
+
+
+_TAKEN = union_all(
+    *(
+        select(literal(kind.title).label("title"), kind.table.c.id).where(in_bound_list(kind.table.c.id, "wanted"))
+        for kind in KINDS.values()
+    )
+).limit(1)
+
+
+def _check_ids(connection: Connection, ids: Iterable[str]) -> None:
+    """Check that no object of any kind has one of these ids. One query. Raises :class:`MirrorConflict`."""
+    if wanted := list(ids):
+        found = connection.execute(_TAKEN, {"wanted": wanted}).first()
+        if found is not None:
+            raise id_taken(f"{found.title} {found.id} exists")
+
+
+def id_taken(what: str) -> MirrorConflict:
+    """Error for an id that another object has."""
+    return MirrorConflict(f"{what} already, and does not belong to this load balancer as such.", code=ID_TAKEN)

@@ -1,0 +1,79 @@
+"""Reading mirrored load balancers."""
+
+from collections.abc import Collection
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Select, bindparam, false, select
+
+from evenkeel.core.control.mirrors import Mirrored, MirrorStatus, ObjectStatus
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.store.engine.in_list import in_bound_list, storable
+from evenkeel.store.mirrors.marks import mark_of
+from evenkeel.store.records import schema
+from evenkeel.store.records.loading import load_trees
+from evenkeel.store.records.rows import HEALTH_MONITOR, L7POLICY, L7RULE, LISTENER, MEMBER, POOL, Kind
+
+_root, _mark = schema.load_balancer, schema.mirror
+
+_BELOW = {
+    "listeners": LISTENER,
+    "pools": POOL,
+    "members": MEMBER,
+    "healthmonitors": HEALTH_MONITOR,
+    "l7policies": L7POLICY,
+    "l7rules": L7RULE,
+}
+"""Kind of children by attribute of :class:`MirrorStatus`."""
+_FIND = (
+    select(_mark)
+    .join(_root, _root.c.id == _mark.c.load_balancer_id)
+    .where(_mark.c.load_balancer_id == bindparam("wanted_id"), _root.c.mirrored, _root.c.deleted == false())
+)
+_OF_ROOT = (
+    "id",
+    "revision",
+    "applied_revision",
+    "provisioning_status",
+    "operating_status",
+    "status_reason",
+)
+_ROOTS = (
+    select(*(_root.c[name] for name in _OF_ROOT), _mark.c.snapshot, _mark.c.digest)
+    .join(_mark, _mark.c.load_balancer_id == _root.c.id)
+    .where(in_bound_list(_root.c.id, "wanted"), _root.c.mirrored)
+    .order_by(_root.c.id)
+)
+
+
+def find(connection: Connection, load_balancer_id: LoadBalancerId) -> Mirrored | None:
+    """A mirrored load balancer that is not marked deleted; None if there is none."""
+    row = connection.execute(_FIND, {"wanted_id": storable(load_balancer_id)}).first()
+    if row is None:
+        return None
+    return Mirrored(mark=mark_of(row), tree=load_trees(connection, [load_balancer_id])[load_balancer_id])
+
+
+def read_statuses(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[MirrorStatus, ...]:
+    """Statuses of mirrored load balancers and their children, by seven queries."""
+    # The load balancers first, so that none is reported as settled with children of a later state.
+    roots = [row._asdict() for row in connection.execute(_ROOTS, {"wanted": list(load_balancer_ids)})]
+    wanted = {"wanted": [root["id"] for root in roots]}
+    below: dict[str, dict[str, list[ObjectStatus]]] = {root["id"]: {} for root in roots}
+    for name, kind in _BELOW.items() if roots else ():
+        for row in connection.execute(_children(kind), wanted):
+            below[row.load_balancer_id].setdefault(name, []).append(_status(row))
+    return tuple(
+        MirrorStatus(**root | {name: tuple(rows) for name, rows in below[root["id"]].items()}) for root in roots
+    )
+
+
+@cache
+def _children(kind: Kind) -> Select[Any]:
+    table = kind.table
+    columns = (table.c.load_balancer_id, table.c.id, table.c.provisioning_status, table.c.operating_status)
+    return select(*columns).where(in_bound_list(table.c.load_balancer_id, "wanted")).order_by(table.c.id)
+
+
+def _status(row: Any) -> ObjectStatus:
+    return ObjectStatus(id=row.id, provisioning_status=row.provisioning_status, operating_status=row.operating_status)

@@ -1,0 +1,115 @@
+"""Applies the steps from one tree to another, see :mod:`evenkeel.core.resources.tree_changes`."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Update, bindparam, delete, false, true, update
+
+from evenkeel.core.resources.model import Child, Listener, LoadBalancerTree, Pool
+from evenkeel.core.resources.statuses import ProvisioningStatus
+from evenkeel.core.resources.tree_changes import ChildKind, Insert, Overwrite, Remove, Step, Touch, children_of
+from evenkeel.core.tls.certificate_references import references_of
+from evenkeel.core.tls.certificates import CheckedCertificate
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import KINDS, Kind, live_key_of, row_of
+from evenkeel.store.writing.certificates import add_uses, change_uses
+from evenkeel.store.writing.revision_lock import PENDING_CREATE, PENDING_UPDATE, Locked, pending
+from evenkeel.store.writing.steps import CHILD_KINDS, as_new, mark_deleted
+
+_use = schema.certificate_use
+User = Listener | Pool
+
+
+def apply_steps(
+    connection: Connection,
+    options: StoreOptions,
+    steps: Sequence[Step],
+    stored: LoadBalancerTree,
+    locked: Locked,
+    certificates: Sequence[CheckedCertificate],
+) -> None:
+    """Apply the steps to a locked load balancer, then update its uses of certificates."""
+    before = {kind: {row.id: row for row in rows} for kind, rows in children_of(stored).items()}
+    for step in steps:
+        _apply(connection, step, before[step.kind], locked)
+    _update_uses(connection, options, steps, before, locked, certificates)
+
+
+def _apply(connection: Connection, step: Step, before: Mapping[str, Child], locked: Locked) -> None:
+    kind = KINDS[step.kind]
+    match step:
+        case Remove():
+            mark_deleted(connection, kind, locked, in_list(kind.table.c.id, step.ids))
+        case Insert():
+            rows: list[Any] = [row_of(as_new(row, locked)) for row in step.rows]  # type: ignore[type-var]
+            insert_all(connection, kind.table, rows)
+        case Overwrite():
+            rows = [_overwriting(row, before[row.id], locked) for row in step.rows]
+            connection.execute(_overwrite(kind), rows)
+        case Touch():
+            touched = update(kind.table).where(in_list(kind.table.c.id, step.ids), kind.table.c.deleted == false())
+            values = {"revision": locked.revision, "updated_at": locked.now, "provisioning_status": pending(kind)}
+            connection.execute(touched.values(values))
+
+
+_KEPT = ("id", "load_balancer_id", "project_id", "operating_status", "created_at")
+"""Columns that an overwritten object keeps."""
+
+
+@cache
+def _overwrite(kind: Kind) -> Update:
+    table = kind.table
+    names = [column.name for column in table.columns if column.name not in _KEPT]
+    given = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in names}
+    return update(table).where(table.c.id == bindparam("wanted_id")).values(given)
+
+
+def _overwriting(row: Child, was: Child, locked: Locked) -> dict[str, Any]:
+    new = was.provisioning_status is ProvisioningStatus.PENDING_CREATE
+    values = row_of(row) | {
+        "provisioning_status": PENDING_CREATE if new else PENDING_UPDATE,
+        "revision": locked.revision,
+        "updated_at": locked.now,
+        "deleted": False,
+        "live_key": live_key_of(row),
+    }
+    return {"wanted_id": row.id} | {f"new_{name}": value for name, value in values.items() if name not in _KEPT}
+
+
+def remove_deleted(connection: Connection, locked: Locked) -> None:
+    """Remove children marked deleted from a load balancer that was never placed: no device has them."""
+    for kind in reversed(CHILD_KINDS):
+        table = kind.table
+        connection.execute(delete(table).where(table.c.load_balancer_id == locked.id, table.c.deleted == true()))
+
+
+def _update_uses(
+    connection: Connection,
+    options: StoreOptions,
+    steps: Iterable[Step],
+    before: Mapping[ChildKind, Mapping[str, Child]],
+    locked: Locked,
+    certificates: Sequence[CheckedCertificate],
+) -> None:
+    """Update which listeners and pools use which certificates; no statement if none has references."""
+    using = [step for step in steps if step.kind in (Listener, Pool)]
+    add_uses(connection, options, locked, _rows(using, Insert), certificates)
+    for row in _rows(using, Overwrite):
+        was = before[type(row)][row.id]
+        if was.deleted or references_of(row) != references_of(was):  # type: ignore[arg-type]
+            # add_uses has stored what was read for them
+            change_uses(connection, options, locked, row, ())
+    gone = [id_ for step in using if isinstance(step, Remove) for id_ in step.ids]
+    gone = [id_ for id_ in gone if id_ not in {row.id for row in _rows(using, Overwrite)}]
+    if any(references_of(before[kind][id_]) for kind in (Listener, Pool) for id_ in gone if id_ in before[kind]):  # type: ignore[arg-type]
+        connection.execute(delete(_use).where(in_list(_use.c.owner_id, gone)))
+
+
+def _rows(steps: Iterable[Step], kind: type[Insert | Overwrite]) -> Iterator[User]:
+    for step in steps:
+        if isinstance(step, kind):
+            yield from step.rows  # type: ignore[misc]

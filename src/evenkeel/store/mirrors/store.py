@@ -1,0 +1,51 @@
+"""Implements :class:`evenkeel.core.ports.MirrorStore`: each method is a transaction."""
+
+from collections.abc import Sequence
+from random import Random
+
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control.mirrors import MirrorMark
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import RequestError
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import LoadBalancerTree
+from evenkeel.core.tls.certificates import CheckedCertificate
+from evenkeel.store.engine.base import Database
+from evenkeel.store.engine.operations import reading
+from evenkeel.store.mirrors import putting
+from evenkeel.store.mirrors.reading import find, read_statuses
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.vips.selection import normal_plan, write_with_vip
+
+
+class SqlMirrors:
+    """Load balancers that mirror another system's, in SQL."""
+
+    def __init__(self, database: Database, options: StoreOptions, random: Random) -> None:
+        self._db = database
+        self._options = options
+        self._random = random
+
+    find = reading(find)
+    statuses = reading(read_statuses)
+
+    async def put(
+        self,
+        tree: LoadBalancerTree,
+        plan: VipPlan,
+        mark: MirrorMark,
+        certificates: Sequence[CheckedCertificate] = (),
+    ) -> Change | None:
+        normal = normal_plan(plan)
+        op = putting.put(self._options, tree, normal, mark, self._random, certificates)
+        return await write_with_vip(self._db, op, normal, _refusal)
+
+    async def remove(self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> Change | None:
+        return await self._db.write(putting.remove(self._options, load_balancer_id, provider, snapshot))
+
+
+def _refusal(_error: IntegrityError) -> RequestError:
+    """The error for a conflict with a concurrent write that stored one of the ids elsewhere."""
+    return putting.id_taken("An object with one of these ids exists")
