@@ -26,3 +26,9 @@ def test_the_emulator_defines_each_class_name_once() -> None:
     """Its names are of another system, a BIG-IP: they may be those of ours."""
     classes = _classes("packages/icontrol-emulator/src/icontrol_emulator")
     assert {name: where for name, where in classes.items() if len(where) > 1} == {}
+
+
+def test_the_provider_driver_defines_each_class_name_once() -> None:
+    """Octavia's process imports nothing of ours but this package: its names may be those of ours."""
+    classes = _classes("packages/evenkeel-octavia/src/evenkeel_octavia")
+    assert {name: where for name, where in classes.items() if len(where) > 1} == {}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import evenkeel_octavia
 import icontrol_emulator
 from evenkeel import __version__
 
@@ -20,13 +21,14 @@ NAME = f"{PROJECT['name'].replace('-', '_')}-{__version__}"
 
 
 EMULATOR = ROOT / "packages" / "icontrol-emulator"
+PROVIDER = ROOT / "packages" / "evenkeel-octavia"
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the wheels and source distributions of the product and of the emulator."""
+    """The folder with the wheels and source distributions of the product and of the packages beside it."""
     folder = tmp_path_factory.mktemp("dist")
-    for project in (ROOT, EMULATOR):
+    for project in (ROOT, EMULATOR, PROVIDER):
         run = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
         done = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
@@ -75,14 +77,32 @@ def test_the_emulator_is_a_distribution_of_its_own(built: Path) -> None:
     assert not [each for each in held if each.startswith("tests/")]
 
 
-def test_both_distributions_have_the_same_license() -> None:
-    assert (EMULATOR / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+def test_the_provider_driver_is_a_distribution_that_octavia_finds(built: Path) -> None:
+    version = evenkeel_octavia.__version__
+    name = f"evenkeel_octavia-{version}"
+    with zipfile.ZipFile(built / f"{name}-py3-none-any.whl") as wheel:
+        names = set(wheel.namelist())
+        points = wheel.read(f"{name}.dist-info/entry_points.txt").decode()
+    assert sources_of(PROVIDER / "src") - names == set()
+    assert {each.partition("/")[0] for each in names} == {"evenkeel_octavia", f"{name}.dist-info"}
+    for group in ("octavia.api.drivers", "octavia.driver_agent.provider_agents", "oslo.config.opts"):
+        assert f"[{group}]\nevenkeel" in points
+    with tarfile.open(built / f"{name}.tar.gz") as source:
+        held = {each.removeprefix(f"{name}/") for each in source.getnames()}
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml"} <= held
+    assert not [each for each in held if each.startswith("tests/")]
 
 
-def test_nothing_of_the_emulator_imports_the_product() -> None:
+@pytest.mark.parametrize("project", [EMULATOR, PROVIDER], ids=lambda path: path.name)
+def test_all_distributions_have_the_same_license(project: Path) -> None:
+    assert (project / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+@pytest.mark.parametrize("project", [EMULATOR, PROVIDER], ids=lambda path: path.name)
+def test_nothing_of_another_distribution_imports_the_product(project: Path) -> None:
     """Its tests use helpers of this repository's tests. For its sources there is an import contract too."""
     importing = re.compile(r"^\s*(?:from|import) evenkeel\b", re.MULTILINE)
-    assert [str(path) for path in EMULATOR.rglob("*.py") if importing.search(path.read_text())] == []
+    assert [str(path) for path in project.rglob("*.py") if importing.search(path.read_text())] == []
 
 
 def test_the_source_distribution_holds_the_locks_and_the_documents(built: Path) -> None:

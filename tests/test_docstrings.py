@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
 EMULATOR = ROOT / "packages" / "icontrol-emulator" / "src"
+PROVIDER = ROOT / "packages" / "evenkeel-octavia" / "src"
 ONLY_A_POINTER = re.compile(r"(?:See|As|Like) (?:the module|:\w+:`[^`]*`)\.?")
 WITHOUT_SUBJECT = re.compile(r"(?:Of|As|The same|Its|Those|What|Who|Whose)\b")
 
@@ -24,7 +25,7 @@ def _texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
 def test_no_docstring_only_points_elsewhere() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
-        for path in sorted((*SOURCES.rglob("*.py"), *EMULATOR.rglob("*.py")))
+        for path in sorted((*SOURCES.rglob("*.py"), *EMULATOR.rglob("*.py"), *PROVIDER.rglob("*.py")))
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and ONLY_A_POINTER.fullmatch(ast.get_docstring(node) or "")
@@ -35,8 +36,8 @@ def test_no_docstring_only_points_elsewhere() -> None:
 def test_docstrings_and_attribute_comments_name_their_subject() -> None:
     """Migrations are left out: they are kept as they were released."""
     found = [
-        f"{path.relative_to(SOURCES)}:{line} {text.splitlines()[0]}"
-        for path in sorted((SOURCES / "evenkeel").rglob("*.py"))
+        f"{path.relative_to(ROOT)}:{line} {text.splitlines()[0]}"
+        for path in sorted((*(SOURCES / "evenkeel").rglob("*.py"), *PROVIDER.rglob("*.py")))
         if "migrations" not in path.parts
         for line, text in _texts(ast.parse(path.read_text()))
         if WITHOUT_SUBJECT.match(text)

@@ -13,13 +13,19 @@ import pytest
 
 TESTS = Path(__file__).parent
 EMULATOR = TESTS.parent / "packages" / "icontrol-emulator"
-ROOTS = {"evenkeel": "", "icontrol_emulator": "icontrol_emulator/"}
+PROVIDER = TESTS.parent / "packages" / "evenkeel-octavia"
+ROOTS = {"evenkeel": "", "icontrol_emulator": "icontrol_emulator/", "evenkeel_octavia": "evenkeel_octavia/"}
 """Package -> what the names of its folders begin with below."""
 SOURCES = {
     "evenkeel": TESTS.parent / "src" / "evenkeel",
     "icontrol_emulator": EMULATOR / "src" / "icontrol_emulator",
+    "evenkeel_octavia": PROVIDER / "src" / "evenkeel_octavia",
 }
-EMULATOR_TESTS = EMULATOR / "tests" / "emulator_tests"
+OWN_TESTS = {
+    "icontrol_emulator": EMULATOR / "tests" / "emulator_tests",
+    "evenkeel_octavia": PROVIDER / "tests" / "octavia_tests",
+}
+"""Tests of the packages that are distributions of their own."""
 
 ACROSS = {
     "acceptance": "whole processes and real servers, killed and frozen",
@@ -93,10 +99,12 @@ def folders_with_logic() -> list[str]:
 
 
 def at(place: str) -> Path:
-    """The folder or file of tests of a name: those of the emulator are in its own distribution."""
-    below = ROOTS["icontrol_emulator"]
+    """The folder or file of tests of a name: some packages have theirs in their own distribution."""
     named = f"{place}/"
-    return EMULATOR_TESTS / named.removeprefix(below) if named.startswith(below) else TESTS / place
+    for package, tests in OWN_TESTS.items():
+        if named.startswith(below := ROOTS[package]):
+            return tests / named.removeprefix(below)
+    return TESTS / place
 
 
 def has_tests(folder: str) -> bool:
@@ -138,8 +146,12 @@ def test_every_module_of_rules_and_of_processes_parts_has_a_test(room: str) -> N
 def test_every_folder_of_tests_is_that_of_some_code_or_says_why_not() -> None:
     folders = {
         *(file.parent.relative_to(TESTS).as_posix() for file in TESTS.rglob("test_*.py")),
-        *(f"icontrol_emulator/{file.parent.relative_to(EMULATOR_TESTS)}" for file in EMULATOR_TESTS.rglob("test_*.py")),
-    } - {".", "icontrol_emulator/."}
+        *(
+            f"{name}/{file.parent.relative_to(own)}"
+            for name, own in OWN_TESTS.items()
+            for file in own.rglob("test_*.py")
+        ),
+    } - {".", *(f"{name}/." for name in OWN_TESTS)}
     code = {f"{below}{path.as_posix()}" for below, path in _folders_of_code()}
     assert [one for one in sorted(folders) if one not in code and one.split("/")[0] not in ACROSS] == []
 

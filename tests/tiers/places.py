@@ -90,6 +90,7 @@ SERVERS = (
     "metrics",
     "network/neutron",
     "neutron_agent",
+    "packages/evenkeel-octavia",
     "packages/icontrol-emulator",
     "packaging",
     "serving",
@@ -112,6 +113,10 @@ PURE = (
     "devices/bigip/test_reach.py",
     "devices/haproxy/observe",
     "devices/haproxy/render",
+    *(
+        f"packages/evenkeel-octavia/tests/octavia_tests/test_{name}.py"
+        for name in ("convert", "drift", "options", "reports")
+    ),
 )
 """Folders and files inside of :data:`SERVERS` that compute only."""
 

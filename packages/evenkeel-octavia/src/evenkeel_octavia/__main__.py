@@ -1,0 +1,97 @@
+"""The command ``evenkeel-octavia``."""
+
+import argparse
+import signal
+import sys
+import sysconfig
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evenkeel_octavia import __version__, check, registration
+from evenkeel_octavia.settings import MisconfiguredError
+
+EXIT_MISCONFIGURED = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; the exit code is 0 if all is well, 1 with warnings, 2 with failures."""
+    given = _parser().parse_args(arguments)
+    try:
+        code = int(given.command(given))
+    except (MisconfiguredError, OSError, ValueError) as error:
+        print(f"evenkeel-octavia: {error}", file=sys.stderr)
+        code = EXIT_MISCONFIGURED
+    sys.exit(code)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="evenkeel-octavia", description="Even Keel under Octavia.")
+    parser.add_argument("--version", action="version", version=f"evenkeel-octavia {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    def add(name: str, command: Any, text: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=text, description=text)
+        added.set_defaults(command=command)
+        added.add_argument("--config-file", action="append", metavar="FILE", help="octavia.conf; may be repeated")
+        added.add_argument("--config-dir", action="append", metavar="DIR", help="directory of further files")
+        return added
+
+    add("check", _check, "Check controllers, credential, environments and versions.")
+    add("agent", _agent, "Run the provider agent, for hosts whose octavia-driver-agent does not run it.")
+    added = add("register-providers", _register, "Write entry points of all providers in [evenkeel] providers.")
+    added.add_argument("--directory", type=Path, help="a folder of Python's path; default: site-packages")
+    return parser
+
+
+def _configuration(given: argparse.Namespace) -> Any:
+    """Read Octavia's configuration as Octavia's own processes do."""
+    from octavia.common import config
+    from oslo_config import cfg
+
+    from evenkeel_octavia import options
+
+    files = [word for file in given.config_file or () for word in ("--config-file", file)]
+    folders = [word for folder in given.config_dir or () for word in ("--config-dir", folder)]
+    try:
+        config.init([*files, *folders])
+    except (cfg.ConfigFilesNotFoundError, cfg.ConfigFileParseError, cfg.ConfigFileValueError) as error:
+        raise MisconfiguredError(str(error)) from error
+    options.register(cfg.CONF)
+    return cfg.CONF
+
+
+def _check(given: argparse.Namespace) -> int:
+    worst = check.Severity.OK
+    for finding in check.all_findings(_configuration(given)):
+        print(f"{finding.severity.name:8}{finding.text}", flush=True)
+        worst = max(worst, finding.severity)
+    return worst
+
+
+def _agent(given: argparse.Namespace) -> int:
+    from octavia.common import config
+
+    from evenkeel_octavia import supervisor
+
+    conf = _configuration(given)
+    config.setup_logging(conf)
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    supervisor.run(conf, ended.wait)
+    return 0
+
+
+def _register(given: argparse.Namespace) -> int:
+    from evenkeel_octavia import options
+
+    environments = options.environments_from(_configuration(given))
+    directory = given.directory or Path(sysconfig.get_paths()["purelib"])
+    print(registration.write(list(environments), directory, __version__))
+    return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,416 @@
+"""The provider agent: copies what Octavia has committed to the controllers, and reports statuses back.
+
+Octavia's database is the to-do list: load balancers that are PENDING. Each is written to the controllers, and when its
+devices have that content, its rows are read again and exactly those that are PENDING are reported. A report that is
+lost leaves them PENDING, so it is repeated. The agent keeps nothing that it could not lose: what it remembers only
+saves requests.
+
+Parts run one after the other in one thread, each at its own pace. A part that fails is logged, and repeated after a
+pause that doubles; the other parts go on.
+"""
+
+import itertools
+import logging
+import random
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from evenkeel_octavia import convert, drift, reports
+from evenkeel_octavia.controllers import Refused
+from evenkeel_octavia.drift import Listed
+from evenkeel_octavia.mirror import MAX_IDS, Mirror, Written, pieces
+from evenkeel_octavia.reports import MirroredStatus, Report
+from evenkeel_octavia.settings import AgentSettings
+from evenkeel_octavia.trees import PENDING, Snapshot, Tree
+
+LOG = logging.getLogger(__name__)
+BATCH = 100
+"""Load balancers that are read from Octavia's database at once."""
+FIRST_POLL_SECONDS, LAST_POLL_SECONDS = 0.05, 2.0
+"""Pauses between requests for the status of a load balancer: each is half as long again as the one before."""
+MAX_PAUSE_SECONDS = 30.0
+_STALE, _LEAVING = "stale_snapshot", "being_deleted"
+"""Reasons of conflicts that pass."""
+STATUSES_SECONDS = 300.0
+"""Pause between two comparisons of the statuses of all load balancers, in case a change was not named."""
+_FINAL = frozenset((400, 404, 409, 413, 422, 501))
+"""Statuses with which the controllers refuse a load balancer's content; others are failures that pass."""
+
+
+class Source(Protocol):
+    """Octavia's database."""
+
+    def pending(self, providers: Collection[str]) -> dict[str, str]: ...
+
+    def trees(self, ids: Collection[str]) -> Snapshot: ...
+
+    def page(self, providers: Collection[str], marker: str, limit: int) -> Snapshot: ...
+
+    def ids(self, providers: Collection[str]) -> tuple[float, set[str]]: ...
+
+
+class Reporter(Protocol):
+    """Octavia's driver-agent."""
+
+    def statuses(self, report: Report) -> None: ...
+
+    def statistics(self, listeners: list[dict[str, Any]]) -> None: ...
+
+
+class Part:
+    """One recurring task: when it is due, and how long it pauses after a failure."""
+
+    def __init__(self, name: str, action: Callable[[], float]) -> None:
+        """Initialize. ``action`` returns the seconds until it is due again."""
+        self.name = name
+        self._action = action
+        self._failures = 0
+        self.due_at = 0.0
+
+    def run(self, now: Callable[[], float]) -> None:
+        """Run the task if it is due."""
+        if now() < self.due_at:
+            return
+        try:
+            pause = self._action()
+            self._failures = 0
+        except Exception as error:
+            # errors of the database, of HTTP and of driver-agent have no common base; none may end the agent
+            self._failures += 1
+            # hosts that failed together do not come back together
+            pause = min(MAX_PAUSE_SECONDS, 0.25 * 2**self._failures) * random.uniform(0.5, 1.0)  # noqa: S311
+            LOG.warning("%s failed (%d times), again in %.1f s: %s", self.name, self._failures, pause, error)
+            LOG.debug("%s failed", self.name, exc_info=True)
+        self.due_at = now() + pause
+
+
+@dataclass(kw_only=True)
+class _Sent:
+    """A load balancer that was written or deleted at the controllers and is not settled yet."""
+
+    digest: str | None
+    """Digest of the written content; None: it was deleted."""
+    poll_at: float
+    pause: float = FIRST_POLL_SECONDS
+
+
+class Agent:
+    """The parts of the agent."""
+
+    def __init__(
+        self,
+        settings: AgentSettings,
+        source: Source,
+        mirror: Mirror,
+        reporter: Reporter,
+        *,
+        is_active: Callable[[str], bool],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Initialize. ``is_active``: whether this agent has the lease of an environment."""
+        self._settings = settings
+        self._source = source
+        self._mirror = mirror
+        self._reporter = reporter
+        self._is_active = is_active
+        self._now = now
+        self._sent: dict[str, _Sent] = {}
+        self._held_back: dict[str, float] = {}
+        """Load balancers whose report failed, and when it is tried again."""
+        self._stuck: set[str] = set()
+        """Load balancers that are not PENDING, but have a child that is."""
+        self._least_snapshot = 0.0
+        """Snapshot that another agent, or the database before it failed over, wrote last."""
+        self._cursors: dict[str, str] = {}
+        self._compare_statuses: set[str] = set()
+        self._statuses_at: dict[str, float] = {}
+        self._totals: dict[str, tuple[Any, ...]] = {}
+        self._writers = ThreadPoolExecutor(settings.puts_at_once, thread_name_prefix="evenkeel-write")
+        self._parts = [
+            Part("work on pending load balancers", self._work),
+            Part("report of changed statuses", self._report_changes),
+            *(Part(f"comparison of {name}", _Comparison(self, name).step) for name in settings.environments),
+        ]
+        if settings.statistics_seconds:
+            self._parts.append(Part("report of statistics", self._report_statistics))
+
+    def run(self, wait: Callable[[float], bool]) -> None:
+        """Run until ``wait(seconds)`` returns True."""
+        while not wait(self.step()):
+            pass
+        self._writers.shutdown(wait=False, cancel_futures=True)
+
+    def step(self) -> float:
+        """Run each part that is due; return the seconds until the next one is."""
+        if self._active():
+            for part in self._parts:
+                part.run(self._now)
+            due = min(part.due_at for part in self._parts)
+            return min(max(due - self._now(), 0.01), 1.0)
+        self._sent.clear()
+        return min(self._settings.poll_seconds, 0.25)
+
+    def _active(self) -> list[str]:
+        """Providers that this agent acts for."""
+        return [name for name, environment in self._settings.environments.items() if self._is_active(environment)]
+
+    # -- pending load balancers
+
+    def _work(self) -> float:
+        waiting = self._source.pending(self._active())
+        waiting |= dict.fromkeys(self._stuck, "PENDING_UPDATE")
+        self._sent = {id: sent for id, sent in self._sent.items() if id in waiting}
+        now = self._now()
+        fresh = [id for id in waiting if id not in self._sent and self._held_back.get(id, 0.0) <= now]
+        refused = self.write(self._source.trees(fresh[:BATCH])) if fresh else []
+        polled = [id for id, sent in self._sent.items() if sent.poll_at <= self._now()]
+        settled = self._settled(polled)
+        self._report([*refused, *self._applied(settled)])
+        if fresh or settled:
+            return 0.01
+        soonest = min((sent.poll_at for sent in self._sent.values()), default=now + self._settings.poll_seconds)
+        return min(self._settings.poll_seconds, max(soonest - self._now(), 0.02))
+
+    def write(self, snapshot: Snapshot, *, is_drift: bool = False) -> list[Report]:
+        """Bring load balancers to the controllers; return reports of those that they refuse.
+
+        ``is_drift``: nobody waits for them, so that none is reported later.
+        """
+        seconds = max(snapshot.seconds, self._least_snapshot + 1e-6)
+        write = self._writer(seconds, is_drift=is_drift)
+        found = list(self._writers.map(write, snapshot.trees.values()))
+        return [report for report in found if report]
+
+    def _writer(self, seconds: float, *, is_drift: bool) -> Callable[[Tree], Report]:
+        def write(tree: Tree) -> Report:
+            try:
+                digest = self._write(tree, seconds)
+            except Refused as refusal:
+                return self._after_refusal(tree, seconds, refusal)
+            if not is_drift:
+                self._sent[tree.id] = _Sent(digest=digest, poll_at=self._now())
+            return {}
+
+        return write
+
+    def _write(self, tree: Tree, seconds: float) -> str | None:
+        if tree.is_leaving:
+            self._mirror.delete(tree.id, self._environment_of(tree), seconds)
+            return None
+        body = self._body(tree)
+        digest = convert.digest_of(body)
+        self._mirror.put(tree.id, Written(snapshot=seconds, digest=digest, change=tree.change), body)
+        return digest
+
+    def _body(self, tree: Tree) -> convert.Body:
+        return {**convert.loadbalancer_body(tree), "provider": self._environment_of(tree)}
+
+    def _environment_of(self, tree: Tree) -> str:
+        return self._settings.environments[str(tree.loadbalancer["provider"])]
+
+    def digest_of(self, tree: Tree) -> str:
+        """Return the digest of a load balancer as it is written to the controllers."""
+        return convert.digest_of(self._body(tree))
+
+    def _after_refusal(self, tree: Tree, seconds: float, refusal: Refused) -> Report:
+        """Return the report on a refused load balancer. Raises the refusal if it may pass."""
+        if refusal.reason == _STALE:
+            # rows that are read from now on are at least as new as what was written then
+            written = self._mirror.snapshot_of(tree.id)
+            self._least_snapshot = max(self._least_snapshot, written or seconds)
+            return {}
+        if refusal.reason == _LEAVING:
+            self._held_back[tree.id] = self._now() + 1.0
+            return {}
+        if refusal.status not in _FINAL or tree.is_leaving:
+            raise refusal
+        LOG.warning("load balancer %s is refused: %s", tree.id, refusal.message)
+        return reports.report_refused(tree)
+
+    def _settled(self, ids: Sequence[str]) -> dict[str, MirroredStatus | None]:
+        """Return those of ``ids`` that are settled at the controllers, with their statuses; None: deleted."""
+        found = self._mirror.statuses(ids) if ids else {}
+        settled: dict[str, MirroredStatus | None] = {}
+        for id in ids:
+            sent, status = self._sent[id], found.get(id)
+            if sent.digest is None and (status is None or status.is_deleted(id)):
+                settled[id] = None
+            elif sent.digest is not None and (status is None or status.digest != sent.digest):
+                del self._sent[id]  # somebody wrote something else
+            elif sent.digest is not None and status is not None and status.is_settled:
+                settled[id] = status
+            else:
+                sent.poll_at, sent.pause = self._now() + sent.pause, min(sent.pause * 1.5, LAST_POLL_SECONDS)
+        return settled
+
+    def _applied(self, settled: Mapping[str, MirroredStatus | None]) -> list[Report]:
+        """Return the reports on settled load balancers, by rows that are read again now.
+
+        Rows may have changed since they were written: only those that are what the controllers have are reported.
+        """
+        found: list[Report] = []
+        for ids in _batched(settled, BATCH):
+            for id, tree in self._source.trees(ids).trees.items():
+                status = settled[id]
+                if status is None and tree.is_leaving:
+                    found.append(reports.report_deleted(tree))
+                elif status is not None and not tree.is_leaving and self.digest_of(tree) == status.digest:
+                    found.append(reports.report_applied(tree, status, with_operating=self._with_operating))
+        for id in settled:
+            self._sent.pop(id, None)
+            self._stuck.discard(id)
+        return found
+
+    @property
+    def _with_operating(self) -> bool:
+        return self._settings.statuses_seconds > 0
+
+    def _report(self, found: Iterable[Report]) -> None:
+        """Report to Octavia; one that Octavia does not take holds none of the others up."""
+        listed = [report for report in found if report]
+        single = []
+        for batch in reports.batches(listed):
+            try:
+                self._reporter.statuses(batch)
+            except Exception as error:
+                if len(listed) == 1:
+                    self._hold_back(listed[0], error)
+                    continue
+                single = listed
+                break
+        for report in single:
+            try:
+                self._reporter.statuses(report)
+            except Exception as error:
+                self._hold_back(report, error)
+
+    def _hold_back(self, report: Report, error: Exception) -> None:
+        for record in report.get("loadbalancers", []):
+            self._held_back[record["id"]] = self._now() + random.uniform(1.0, 5.0)  # noqa: S311
+        LOG.warning("Octavia did not take a report of %s: %s", report.get("loadbalancers"), error)
+
+    # -- changed statuses
+
+    def _report_changes(self) -> float:
+        for provider in self._active():
+            environment = self._settings.environments[provider]
+            cursor = self._cursors.get(environment, "")
+            changes = self._mirror.changes(environment, cursor)
+            if changes.all:
+                self._compare_statuses.add(provider)
+            for ids in pieces(changes.ids):
+                self.report_operating(self._source.trees(ids))
+            self._cursors[environment] = changes.cursor
+        return self._settings.statuses_seconds or 5.0
+
+    def report_operating(self, snapshot: Snapshot) -> None:
+        """Report statuses of load balancers that differ from Octavia's."""
+        found = self._mirror.statuses(list(snapshot.trees))
+        self._report(
+            reports.report_operating(tree, found[id], with_operating=self._with_operating)
+            for id, tree in snapshot.trees.items()
+            if id in found and found[id].digest == self.digest_of(tree)
+        )
+
+    def takes_statuses_of(self, provider: str) -> bool:
+        """Whether the next comparison of a provider compares statuses too; asked once, it is forgotten."""
+        is_due = self._statuses_at.get(provider, 0.0) <= self._now()
+        if provider not in self._compare_statuses and not is_due:
+            return False
+        self._compare_statuses.discard(provider)
+        self._statuses_at[provider] = self._now() + STATUSES_SECONDS
+        return True
+
+    # -- statistics
+
+    def _report_statistics(self) -> float:
+        for provider in self._active():
+            ids = list(self._mirror.listing(self._settings.environments[provider]))
+            for some in pieces(ids):
+                changed = [each for each in self._mirror.statistics(some) if self._is_new(each)]
+                for begin in range(0, len(changed), MAX_IDS):
+                    self._reporter.statistics(changed[begin : begin + MAX_IDS])
+        return self._settings.statistics_seconds
+
+    def _is_new(self, listener: Mapping[str, Any]) -> bool:
+        values = tuple(listener[name] for name in sorted(listener))
+        if self._totals.get(listener["id"]) == values:
+            return False
+        self._totals[listener["id"]] = values
+        return True
+
+
+class _Comparison:
+    """Comparison of all load balancers of one provider, a page at a time so that pending ones never wait for it."""
+
+    def __init__(self, agent: Agent, provider: str) -> None:
+        self._agent = agent
+        self._provider = provider
+        self._listed: dict[str, Listed] | None = None
+        self._marker = ""
+        self._takes_statuses = False
+        self._began = 0.0
+
+    def step(self) -> float:
+        """Compare the next page; return the seconds until the page after it."""
+        agent = self._agent
+        if self._provider not in agent._active():
+            self._listed = None
+            return 1.0
+        environment = agent._settings.environments[self._provider]
+        if self._listed is None:
+            self._listed = agent._mirror.listing(environment)
+            self._marker, self._began = "", agent._now()
+            self._takes_statuses = agent.takes_statuses_of(self._provider)
+        snapshot = agent._source.page([self._provider], self._marker, BATCH)
+        if snapshot.trees:
+            self._marker = max(snapshot.trees)
+            self._repair(snapshot)
+            return 0.05
+        self._remove(self._listed)
+        self._listed = None
+        if self._provider in agent._compare_statuses:
+            return 0.05
+        return max(1.0, agent._settings.drift_seconds - (agent._now() - self._began))
+
+    def _repair(self, snapshot: Snapshot) -> None:
+        agent, listed = self._agent, self._listed or {}
+        calm = {id: tree for id, tree in snapshot.trees.items() if tree.status not in PENDING}
+        agent._stuck.update(id for id, tree in calm.items() if _has_pending_child(tree))
+        digests = {id: agent.digest_of(tree) for id, tree in calm.items()}
+        if different := drift.to_write(digests, listed):
+            LOG.info("%d load balancers differ from Octavia's and are written: %s", len(different), different[:10])
+            agent.write(Snapshot(seconds=snapshot.seconds, trees={id: calm[id] for id in different}), is_drift=True)
+        if self._takes_statuses:
+            agent.report_operating(snapshot)
+
+    def _remove(self, listed: Mapping[str, Listed]) -> None:
+        """Delete what only the controllers have, by ids that are read now."""
+        agent = self._agent
+        now, known = agent._source.ids([self._provider])
+        found = drift.leftovers(known, listed, now)
+        if found.suspicious:
+            LOG.error(
+                "Octavia's database knows %d of the %d load balancers of provider %s not: nothing is deleted; is it "
+                "another database?",
+                found.suspicious,
+                len(listed),
+                self._provider,
+            )
+        for id in found.to_delete:
+            LOG.info("load balancer %s is not Octavia's and is deleted", id)
+            agent._mirror.delete(id, agent._settings.environments[self._provider], now)
+
+
+def _has_pending_child(tree: Tree) -> bool:
+    return any(row["provisioning_status"] in PENDING for _, row in tree.objects())
+
+
+def _batched(ids: Iterable[str], size: int) -> Iterable[tuple[str, ...]]:
+    """Cut into tuples of at most ``size``; ``itertools.batched`` is missing in Python 3.11."""
+    rest = iter(ids)
+    while some := tuple(itertools.islice(rest, size)):
+        yield some

@@ -1,0 +1,126 @@
+"""``evenkeel-octavia check``: whether this host's Octavia can use Even Keel, and if not, why."""
+
+import enum
+from collections.abc import Callable, Iterator, Mapping
+from importlib import metadata
+from typing import Any, NamedTuple
+
+from evenkeel_octavia import __version__
+from evenkeel_octavia.controllers import ROOT, ControllerError, Controllers, Refused
+from evenkeel_octavia.settings import Endpoint
+
+DRIVERS = "octavia.api.drivers"
+AGENTS = "octavia.driver_agent.provider_agents"
+AGENT = "evenkeel_agent"
+SECONDS = 5.0
+
+
+class Severity(enum.IntEnum):
+    """Severity of a finding; the largest is the exit code, as that of octavia-status."""
+
+    OK = 0
+    WARNING = 1
+    FAILURE = 2
+
+
+class Finding(NamedTuple):
+    """Result of one check."""
+
+    severity: Severity
+    text: str
+
+
+def ok(text: str) -> Finding:
+    return Finding(Severity.OK, text)
+
+
+def warning(text: str) -> Finding:
+    return Finding(Severity.WARNING, text)
+
+
+def failure(text: str) -> Finding:
+    return Finding(Severity.FAILURE, text)
+
+
+def versions() -> Iterator[Finding]:
+    """Name the versions of what is installed; an Octavia before 17 is a warning."""
+    yield ok(f"evenkeel-octavia {__version__}")
+    for name in ("octavia", "octavia-lib"):
+        try:
+            version = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            yield failure(f"{name} is not installed in this Python")
+            continue
+        too_old = name == "octavia" and int(version.partition(".")[0] or 0) < 17
+        yield warning(f"{name} {version}: tested are 17, 18 and 19") if too_old else ok(f"{name} {version}")
+
+
+def entry_points(
+    environments: Mapping[str, str], found: Callable[[str], set[str]], enabled: Mapping[str, object], agents: list[str]
+) -> Iterator[Finding]:
+    """Check that each provider can be loaded and is enabled. ``found``: names of entry points in a group."""
+    drivers = found(DRIVERS)
+    for provider in environments:
+        if provider not in drivers:
+            yield failure(f"provider {provider} has no entry point: run evenkeel-octavia register-providers")
+        elif provider not in enabled:
+            yield failure(f"provider {provider} is not in [api_settings] enabled_provider_drivers")
+        else:
+            yield ok(f"provider {provider} is enabled, environment {environments[provider]}")
+    if AGENT in agents:
+        yield ok(f"{AGENT} is started by octavia-driver-agent")
+    else:
+        yield warning(
+            f"{AGENT} is not in [driver_agent] enabled_provider_agents: evenkeel-octavia agent has to run as a service"
+        )
+
+
+def controllers(endpoint: Endpoint) -> Iterator[Finding]:
+    """Check that each controller answers and takes the credential."""
+    for url in endpoint.urls:
+        client = Controllers(Endpoint(urls=(url,), ca_file=endpoint.ca_file, credential=endpoint.credential))
+        try:
+            client.call("GET", "/environments", seconds=SECONDS, root=ROOT.rpartition("/")[0])
+        except Refused as refusal:
+            yield failure(f"controller {url} refuses: {refusal.status} {refusal.message}")
+        except (ControllerError, OSError, ValueError) as error:
+            yield failure(f"controller {url} does not answer: {error}")
+        else:
+            yield ok(f"controller {url} answers and takes the credential")
+        finally:
+            client.close()
+
+
+def environment(client: Controllers, provider: str, name: str) -> Iterator[Finding]:
+    """Check that the controllers have an environment and let Octavia use the mirror API."""
+    try:
+        query = {"provider": name}
+        client.call("GET", "/loadbalancers", seconds=SECONDS, query={**query, "limit": 1})
+        flavors = client.call("GET", "/flavor-metadata", seconds=SECONDS, query=query) or {}
+    except Refused as refusal:
+        yield failure(f"environment {name} of provider {provider}: {refusal.status} {refusal.message}")
+    except (ControllerError, OSError, ValueError) as error:
+        yield failure(f"environment {name} of provider {provider} can't be read: {error}")
+    else:
+        keys = sorted(str(each["name"]) for each in flavors.get("metadata", ()))
+        yield ok(f"environment {name} is there; keys of flavors: {', '.join(keys) or 'none'}")
+
+
+def all_findings(conf: Any) -> Iterator[Finding]:
+    """Run all checks. Raises :class:`~evenkeel_octavia.settings.MisconfiguredError`."""
+    from evenkeel_octavia import options
+
+    yield from versions()
+    environments = options.environments_from(conf)
+    yield from entry_points(
+        environments,
+        lambda group: {each.name for each in metadata.entry_points(group=group)},
+        conf.api_settings.enabled_provider_drivers,
+        conf.driver_agent.enabled_provider_agents,
+    )
+    endpoint = options.endpoint_from(conf)
+    yield from controllers(endpoint)
+    client = Controllers(endpoint)
+    for provider, name in environments.items():
+        yield from environment(client, provider, name)
+    client.close()

@@ -1,0 +1,249 @@
+"""Pure conversion of Octavia's load balancers into bodies of the controllers' mirror API.
+
+Two sources are converted: rows of Octavia's database (:func:`loadbalancer_body`), and objects of octavia-lib that the
+driver gets (:func:`object_body`). Attributes that are None are left out: None is the default in both APIs. Objects that
+a tenant has deleted (PENDING_DELETE) are left out too, and references to them.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from evenkeel_octavia.trees import Row, Tree
+
+Body = dict[str, Any]
+_LEAVING = frozenset(("PENDING_DELETE", "DELETED"))
+
+# attribute of the body -> column of Octavia's table, where the names differ; all others have the column's name
+_LISTENER = (
+    *("name", "description", "protocol", "protocol_port", "connection_limit", "insert_headers"),
+    *("timeout_client_data", "timeout_member_connect", "timeout_member_data", "timeout_tcp_inspect"),
+    *("client_authentication", "tls_ciphers", "tls_versions", "alpn_protocols"),
+    *("hsts_max_age", "hsts_include_subdomains", "hsts_preload"),
+)
+_LISTENER_RENAMED = {
+    "admin_state_up": "enabled",
+    "default_tls_container_ref": "tls_certificate_id",
+    "client_ca_tls_container_ref": "client_ca_tls_certificate_id",
+    "client_crl_container_ref": "client_crl_container_id",
+}
+_POOL = (
+    *("name", "description", "protocol", "lb_algorithm", "tls_enabled"),
+    *("tls_ciphers", "tls_versions", "alpn_protocols"),
+)
+_POOL_RENAMED = {
+    "admin_state_up": "enabled",
+    "tls_container_ref": "tls_certificate_id",
+    "ca_tls_container_ref": "ca_tls_certificate_id",
+    "crl_container_ref": "crl_container_id",
+}
+_PERSISTENCE = ("type", "cookie_name", "persistence_timeout", "persistence_granularity")
+_MONITOR = (
+    *("name", "type", "delay", "timeout", "http_method", "url_path", "expected_codes", "http_version", "domain_name"),
+)
+_MONITOR_RENAMED = {
+    "admin_state_up": "enabled",
+    "max_retries": "rise_threshold",
+    "max_retries_down": "fall_threshold",
+}
+_MEMBER = ("name", "protocol_port", "weight", "backup", "subnet_id", "monitor_address", "monitor_port")
+_MEMBER_RENAMED = {"admin_state_up": "enabled", "address": "ip_address"}
+_L7POLICY = (*("name", "description", "action", "redirect_url", "redirect_prefix", "redirect_http_code"),)
+_L7RULE = ("type", "compare_type", "key", "value", "invert")
+_ENABLED = {"admin_state_up": "enabled"}
+_ADDITIONAL_VIP = ("subnet_id", "ip_address")
+_VIP_RENAMED = {
+    "vip_address": "ip_address",
+    "vip_port_id": "port_id",
+    "vip_subnet_id": "subnet_id",
+    "vip_network_id": "network_id",
+    "vip_qos_policy_id": "qos_policy_id",
+}
+
+
+def digest_of(body: Mapping[str, Any]) -> str:
+    """Return a digest of a load balancer's body: equal for equal content, in whatever order attributes are."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def loadbalancer_body(tree: Tree) -> Body:
+    """Return the fully populated create body of a load balancer, with an id in every object.
+
+    Pools are listed once, in ``pools``; listeners and L7 policies refer to them by id.
+    """
+    row = tree.loadbalancer
+    pools = [pool for pool in tree.pools if _stays(pool)]
+    pool_ids = {pool["id"] for pool in pools}
+    vip = tree.vip or {}
+    body = {
+        **_common(tree, row, ("name", "description", "provider"), _ENABLED),
+        **_renamed(vip, _VIP_RENAMED),
+        "additional_vips": [_present(each, _ADDITIONAL_VIP) for each in tree.additional_vips],
+        "vip_sg_ids": list(tree.security_groups),
+        # ids of Octavia's catalogue mean nothing to the controllers
+        "flavor_data": None if tree.flavor is None else dict(tree.flavor),
+        "availability_zone_data": None if tree.zone is None else dict(tree.zone),
+        "listeners": [_listener(tree, listener, pool_ids) for listener in tree.listeners if _stays(listener)],
+        "pools": [_pool(tree, pool) for pool in pools],
+    }
+    return {name: value for name, value in body.items() if not _is_absent(value)}
+
+
+def _listener(tree: Tree, row: Row, pool_ids: set[str]) -> Body:
+    body = _common(tree, row, _LISTENER, _LISTENER_RENAMED)
+    body["default_pool_id"] = row["default_pool_id"] if row["default_pool_id"] in pool_ids else None
+    body["sni_container_refs"] = list(tree.sni_refs.get(row["id"], ()))
+    body["allowed_cidrs"] = list(tree.cidrs.get(row["id"], ()))
+    mine = [policy for policy in tree.l7policies if policy["listener_id"] == row["id"] and _stays(policy)]
+    # a policy that is being deleted leaves a gap, which Octavia closes when the row goes
+    ordered = sorted(mine, key=lambda policy: (policy["position"], policy["id"]))
+    policies = (_l7policy(tree, policy, number, pool_ids) for number, policy in enumerate(ordered, 1))
+    body["l7policies"] = [policy for policy in policies if policy is not None]
+    return {name: value for name, value in body.items() if not _is_absent(value)}
+
+
+def _l7policy(tree: Tree, row: Row, position: int, pool_ids: set[str]) -> Body | None:
+    """None: the policy's pool is gone, and so is the policy as far as traffic is concerned."""
+    body = _common(tree, row, _L7POLICY, _ENABLED)
+    pool = row["redirect_pool_id"]
+    if pool is not None:
+        if pool not in pool_ids:
+            return None
+        body["redirect_pool_id"] = pool
+    body["position"] = position
+    rules = [
+        _common(tree, rule, _L7RULE, _ENABLED)
+        for rule in tree.l7rules
+        if rule["l7policy_id"] == row["id"] and _stays(rule)
+    ]
+    return body | ({"rules": rules} if rules else {})
+
+
+def _pool(tree: Tree, row: Row) -> Body:
+    body = _common(tree, row, _POOL, _POOL_RENAMED)
+    if (persistence := tree.persistences.get(row["id"])) is not None:
+        body["session_persistence"] = _present(persistence, _PERSISTENCE)
+    for monitor in tree.healthmonitors:
+        if monitor["pool_id"] == row["id"] and _stays(monitor):
+            body["healthmonitor"] = _common(tree, monitor, _MONITOR, _MONITOR_RENAMED)
+    members = [_member(tree, each) for each in tree.members if each["pool_id"] == row["id"] and _stays(each)]
+    return body | ({"members": members} if members else {})
+
+
+def _member(tree: Tree, row: Row) -> Body:
+    body = _common(tree, row, _MEMBER, _MEMBER_RENAMED)
+    return body | ({"request_sriov": True} if row.get("vnic_type") == "direct" else {})
+
+
+def _common(tree: Tree, row: Row, names: Iterable[str], renamed: Mapping[str, str]) -> Body:
+    """Return id, project, tags and the named attributes of a row."""
+    body = {"id": row["id"], **_present(row, ("project_id",)), **_present(row, names), **_renamed(row, renamed)}
+    tags = tree.tags.get(row["id"])
+    return body | ({"tags": list(tags)} if tags else {})
+
+
+def _present(row: Row, names: Iterable[str]) -> Body:
+    return {name: row[name] for name in names if not _is_absent(row.get(name))}
+
+
+def _renamed(row: Row, renamed: Mapping[str, str]) -> Body:
+    return {name: row[column] for name, column in renamed.items() if not _is_absent(row.get(column))}
+
+
+def _is_absent(value: object) -> bool:
+    """Whether a value is the default that is not written: None, or an empty list or object."""
+    return value is None or (isinstance(value, list | tuple | dict) and not value)
+
+
+def _stays(row: Row) -> bool:
+    return row["provisioning_status"] not in _LEAVING
+
+
+# -- octavia-lib's objects
+
+_KEPT_SECRET = frozenset(
+    (
+        *("default_tls_container_data", "sni_container_data", "client_ca_tls_container_data"),
+        *("client_crl_container_data", "tls_container_data", "ca_tls_container_data", "crl_container_data"),
+    )
+)
+"""Attributes with certificates and private keys in clear: agents fetch them by reference themselves."""
+_IDS = {
+    "loadbalancer": "loadbalancer_id",
+    "listener": "listener_id",
+    "pool": "pool_id",
+    "member": "member_id",
+    "healthmonitor": "healthmonitor_id",
+    "l7policy": "l7policy_id",
+    "l7rule": "l7rule_id",
+}
+_ELSEWHERE = frozenset(("loadbalancer_id", "listener_id", "pool_id", "l7policy_id", "flavor", "availability_zone"))
+"""Ids of the object and of those above it, and attributes that the mirror's objects have under another name."""
+_CHILDREN = {
+    "loadbalancer": {"listeners": "listener", "pools": "pool"},
+    "listener": {"l7policies": "l7policy"},
+    "pool": {"members": "member", "healthmonitor": "healthmonitor"},
+    "l7policy": {"rules": "l7rule"},
+}
+
+
+def object_body(kind: str, values: Mapping[str, Any], *, with_children: bool = True) -> Body:
+    """Return an object of octavia-lib, given as its ``to_dict(recurse=True)``, as it is inside a load balancer's body.
+
+    Certificates and keys in clear are left out.
+    """
+    body = _object(kind, values, with_children=with_children)
+    return _flat(body, values) if kind == "loadbalancer" else body
+
+
+def changed_body(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Body:
+    """Return an object as it will be after a change, without children; ``new`` has only what changes."""
+    return object_body(kind, {**old, **new}, with_children=False)
+
+
+def pool_protocol(values: Mapping[str, Any]) -> str | None:
+    """Return the protocol of a listener's default pool, if octavia-lib's object has the pool."""
+    pool = values.get("default_pool")
+    return str(pool["protocol"]) if isinstance(pool, Mapping) and pool.get("protocol") else None
+
+
+def _object(kind: str, values: Mapping[str, Any], *, with_children: bool) -> Body:
+    children = _CHILDREN.get(kind, {})
+    left_out = {*_KEPT_SECRET, *_ELSEWHERE, *children, _IDS[kind], "default_pool"}
+    body: Body = {name: value for name, value in values.items() if name not in left_out and not _is_absent(value)}
+    if not _is_absent(values.get(_IDS[kind])):
+        body["id"] = values[_IDS[kind]]
+    if kind == "member" and body.pop("vnic_type", "normal") == "direct":
+        body["request_sriov"] = True
+    if with_children:
+        for name, child in children.items():
+            if not _is_absent(values.get(name)):
+                body[name] = _nested(child, values[name])
+    return body
+
+
+def _nested(kind: str, values: Any) -> Any:
+    if isinstance(values, Sequence) and not isinstance(values, str):
+        return [_object(kind, each, with_children=True) for each in values]
+    return _object(kind, values, with_children=True)
+
+
+def _flat(body: Body, values: Mapping[str, Any]) -> Body:
+    """Complete a load balancer: pools of listeners stand in ``pools``, and metadata have the mirror's names."""
+    pools = {pool["id"]: pool for pool in body.get("pools", ())}
+    for listener in values.get("listeners") or ():
+        if isinstance(pool := listener.get("default_pool"), Mapping) and pool.get("pool_id") not in pools:
+            pools[pool["pool_id"]] = _object("pool", pool, with_children=True)
+    more = [_present(vip, _ADDITIONAL_VIP) for vip in body.pop("additional_vips", ())]
+    found = {
+        "pools": list(pools.values()),
+        "flavor_data": values.get("flavor"),
+        "availability_zone_data": values.get("availability_zone"),
+        # an address that Octavia has not allocated yet is not checked
+        "additional_vips": [vip for vip in more if len(vip) == len(_ADDITIONAL_VIP)],
+    }
+    if not isinstance(found["availability_zone_data"], Mapping):
+        del found["availability_zone_data"]
+    return body | {name: value for name, value in found.items() if not _is_absent(value)}

@@ -1,0 +1,205 @@
+"""Provider driver of Octavia's API: checks each request with a controller, and hands over nothing.
+
+Octavia calls it inside its open transaction and builds a new instance for each write, so an instance holds nothing, and
+connections are kept by :mod:`evenkeel_octavia.controllers`. The provider agent later reads what was committed.
+
+Deletions are not checked: there is nothing to refuse, and Octavia's database keeps them until the agent has done them.
+"""
+
+import logging
+from typing import Any
+
+from octavia_lib.api.drivers import exceptions, provider_base
+from oslo_config import cfg
+
+from evenkeel_octavia import controllers, convert, options
+from evenkeel_octavia.settings import MisconfiguredError
+
+LOG = logging.getLogger(__name__)
+_NO_CREDENTIAL = "The load balancing service refuses Octavia's credential."
+_NOT_REACHABLE = "The load balancing service does not answer; try again later."
+
+
+class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
+    """Driver of each provider in ``[evenkeel] providers``; Octavia sets ``name`` to the provider's."""
+
+    name = "evenkeel"
+
+    # -- load balancers
+
+    def create_vip_port(
+        self, loadbalancer_id: str, project_id: str, vip_dictionary: Any, additional_vip_dicts: Any = None
+    ) -> Any:
+        """Leave VIP ports to Octavia, which creates and removes them in Neutron itself."""
+        raise exceptions.NotImplementedError(
+            user_fault_string="VIP ports are created by Octavia.",
+            operator_fault_string="VIP ports are created by Octavia.",
+        )
+
+    def loadbalancer_create(self, loadbalancer: Any) -> None:
+        self._check("create", "loadbalancer", _whole("loadbalancer", loadbalancer))
+
+    def loadbalancer_delete(self, loadbalancer: Any, cascade: bool = False) -> None:
+        """Accept the deletion."""
+
+    def loadbalancer_failover(self, loadbalancer_id: str) -> None:
+        self._check("failover", "loadbalancer", {})
+
+    def loadbalancer_failover_with_flavor(self, loadbalancer_id: str, flavor_id: str) -> None:
+        """Refuse to change the flavor of a load balancer."""
+        raise exceptions.NotImplementedError(
+            user_fault_string="The flavor of a load balancer can't be changed by a failover.",
+            operator_fault_string="failover with a flavor is not implemented",
+        )
+
+    def loadbalancer_update(self, old_loadbalancer: Any, new_loadbalancer: Any) -> None:
+        self._check_change("loadbalancer", old_loadbalancer, new_loadbalancer)
+
+    # -- listeners
+
+    def listener_create(self, listener: Any) -> None:
+        values = listener.to_dict(recurse=True)
+        body = convert.object_body("listener", values)
+        self._check("create", "listener", body, pool_protocol=convert.pool_protocol(values))
+
+    def listener_delete(self, listener: Any) -> None:
+        """Accept the deletion."""
+
+    def listener_update(self, old_listener: Any, new_listener: Any) -> None:
+        self._check_change("listener", old_listener, new_listener)
+
+    # -- pools
+
+    def pool_create(self, pool: Any) -> None:
+        self._check("create", "pool", _whole("pool", pool))
+
+    def pool_delete(self, pool: Any) -> None:
+        """Accept the deletion."""
+
+    def pool_update(self, old_pool: Any, new_pool: Any) -> None:
+        self._check_change("pool", old_pool, new_pool)
+
+    # -- members
+
+    def member_create(self, member: Any) -> None:
+        self._check("create", "member", _whole("member", member))
+
+    def member_delete(self, member: Any) -> None:
+        """Accept the deletion."""
+
+    def member_update(self, old_member: Any, new_member: Any) -> None:
+        self._check_change("member", old_member, new_member)
+
+    def member_batch_update(self, pool_id: str, members: Any) -> None:
+        self._check("update", "members", {"members": [_whole("member", each) for each in members]})
+
+    # -- health monitors
+
+    def health_monitor_create(self, healthmonitor: Any) -> None:
+        self._check("create", "healthmonitor", _whole("healthmonitor", healthmonitor))
+
+    def health_monitor_delete(self, healthmonitor: Any) -> None:
+        """Accept the deletion."""
+
+    def health_monitor_update(self, old_healthmonitor: Any, new_healthmonitor: Any) -> None:
+        self._check_change("healthmonitor", old_healthmonitor, new_healthmonitor)
+
+    # -- L7 policies
+
+    def l7policy_create(self, l7policy: Any) -> None:
+        self._check("create", "l7policy", _whole("l7policy", l7policy))
+
+    def l7policy_delete(self, l7policy: Any) -> None:
+        """Accept the deletion."""
+
+    def l7policy_update(self, old_l7policy: Any, new_l7policy: Any) -> None:
+        self._check_change("l7policy", old_l7policy, new_l7policy)
+
+    # -- L7 rules
+
+    def l7rule_create(self, l7rule: Any) -> None:
+        self._check("create", "l7rule", _whole("l7rule", l7rule))
+
+    def l7rule_delete(self, l7rule: Any) -> None:
+        """Accept the deletion."""
+
+    def l7rule_update(self, old_l7rule: Any, new_l7rule: Any) -> None:
+        self._check_change("l7rule", old_l7rule, new_l7rule)
+
+    # -- flavors and availability zones
+
+    def get_supported_flavor_metadata(self) -> dict[str, str]:
+        """Return the keys that flavors may have, with descriptions."""
+        return self._metadata("flavor")
+
+    def validate_flavor(self, flavor_metadata: Any) -> None:
+        self._call("POST", "/check-flavor", {"provider": self._environment(), "metadata": flavor_metadata})
+
+    def get_supported_availability_zone_metadata(self) -> dict[str, str]:
+        """Return the keys that availability zones may have, with descriptions."""
+        return self._metadata("availability-zone")
+
+    def validate_availability_zone(self, availability_zone_metadata: Any) -> None:
+        body = {"provider": self._environment(), "metadata": availability_zone_metadata}
+        self._call("POST", "/check-availability-zone", body)
+
+    # -- requests
+
+    def _metadata(self, kind: str) -> dict[str, str]:
+        answer = self._call("GET", f"/{kind}-metadata", query={"provider": self._environment()}) or {}
+        return {str(each["name"]): str(each["description"]) for each in answer.get("metadata", ())}
+
+    def _check_change(self, kind: str, old: Any, new: Any) -> None:
+        self._check("update", kind, convert.changed_body(kind, old.to_dict(recurse=True), new.to_dict(recurse=True)))
+
+    def _check(self, operation: str, kind: str, body: convert.Body, **context: str | None) -> None:
+        environment = self._environment()
+        if kind == "loadbalancer" and operation != "failover":
+            body = {**body, "provider": environment}
+        known = {name: value for name, value in context.items() if value is not None}
+        request = {"provider": environment, "operation": operation, "kind": kind, "object": body, **known}
+        self._call("POST", "/check", request)
+
+    def _environment(self) -> str:
+        try:
+            environments = options.environments_from(cfg.CONF)
+        except MisconfiguredError as error:
+            raise _driver_error(_NOT_REACHABLE, str(error)) from error
+        environment = environments.get(self.name)
+        if environment is None:
+            raise _driver_error(
+                f"The provider '{self.name}' has no environment.",
+                f"[evenkeel] providers does not have '{self.name}'; it has {sorted(environments)}",
+            )
+        return environment
+
+    def _call(self, method: str, path: str, body: object = None, query: dict[str, object] | None = None) -> Any:
+        try:
+            client = controllers.shared(options.endpoint_from(cfg.CONF))
+            seconds = options.register(cfg.CONF).check_timeout
+            return client.call(method, path, seconds=seconds, body=body, query=query)
+        except controllers.Refused as refusal:
+            raise _refusal(refusal) from refusal
+        except (controllers.ControllerError, MisconfiguredError, OSError) as error:
+            raise _driver_error(_NOT_REACHABLE, str(error)) from error
+
+
+def _whole(kind: str, provider_object: Any) -> convert.Body:
+    return convert.object_body(kind, provider_object.to_dict(recurse=True))
+
+
+def _refusal(refusal: controllers.Refused) -> Exception:
+    """Return Octavia's exception for a controller's refusal, with the controller's words."""
+    words = {"user_fault_string": refusal.message, "operator_fault_string": refusal.message}
+    if refusal.status in (401, 403):
+        return _driver_error(_NO_CREDENTIAL, refusal.message)
+    if refusal.status == 409:
+        return exceptions.Conflict(**words)  # type: ignore[no-any-return]
+    if refusal.status in (400, 501):
+        return exceptions.UnsupportedOptionError(**words)  # type: ignore[no-any-return]
+    return exceptions.DriverError(**words)  # type: ignore[no-any-return]
+
+
+def _driver_error(user: str, operator: str) -> Exception:
+    LOG.error("Even Keel's driver: %s", operator)
+    return exceptions.DriverError(user_fault_string=user, operator_fault_string=operator)  # type: ignore[no-any-return]

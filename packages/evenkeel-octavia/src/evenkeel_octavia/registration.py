@@ -1,0 +1,39 @@
+"""Entry points of further providers.
+
+Octavia finds a provider's driver by an entry point with the provider's name. The package brings ``evenkeel``; others
+are written as the metadata of a distribution without code, beside the installed package, where stevedore finds them.
+"""
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+DISTRIBUTION = "evenkeel_octavia_providers"
+OWN = "evenkeel"
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+def check_names(providers: Collection[str]) -> None:
+    """Raise ValueError for a name that a provider can't have."""
+    for name in providers:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"provider '{name}' is not allowed: 1 to 64 letters, digits, '_', '.' and '-'")
+
+
+def write(providers: Collection[str], directory: Path, version: str) -> Path:
+    """Write entry points of ``providers`` below ``directory``, a folder of ``sys.path``; return the folder written.
+
+    What an earlier run wrote is replaced. Raises OSError or ValueError.
+    """
+    check_names(providers)
+    folder = directory / f"{DISTRIBUTION}-1.dist-info"
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [f"{name} = evenkeel_octavia.driver:EvenKeelDriver" for name in sorted(providers) if name != OWN]
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {DISTRIBUTION}\nVersion: {version}\n")
+    (folder / "entry_points.txt").write_text("\n".join(["[octavia.api.drivers]", *lines, ""]))
+    (folder / "INSTALLER").write_text("evenkeel-octavia\n")
+    (folder / "RECORD").write_text("".join(f"{folder.name}/{name},,\n" for name in _FILES))
+    return folder
+
+
+_FILES = ("METADATA", "entry_points.txt", "INSTALLER", "RECORD")

@@ -1,0 +1,188 @@
+"""Keeps the provider agent running inside octavia-driver-agent, which never restarts a killed child.
+
+driver-agent starts :func:`provider_agent` in a process of its own. That process, the supervisor, does nothing but fork
+a worker and fork another one when it dies. The worker watches the supervisor in turn: if that is killed, the worker
+takes its place. Both end when driver-agent sets the exit event, or is gone.
+"""
+
+import contextlib
+import logging
+import os
+import random
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+LOG = logging.getLogger(__name__)
+CHECK_SECONDS = 0.5
+"""Pause between looks at the exit event and at the processes."""
+MAX_PAUSE_SECONDS = 10.0
+STEADY_SECONDS = 60.0
+"""A worker that lived so long is started again without a pause."""
+STOP_SECONDS = 30.0
+
+
+class ExitEvent(Protocol):
+    """Event of driver-agent, a ``multiprocessing.Event`` that all forked processes see."""
+
+    def is_set(self) -> bool: ...
+
+
+class Process:
+    """A process that is watched by a file descriptor, so that its number can't be mistaken for a later one's."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._descriptor = os.pidfd_open(pid)
+
+    @property
+    def is_alive(self) -> bool:
+        """False once it has ended."""
+        return not select.select([self._descriptor], [], [], 0)[0]
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class Stop:
+    """Whether driver-agent ends, or has ended.
+
+    The event is never waited for, and looked at rarely: a process that is killed in ``wait()`` makes driver-agent's
+    ``set()`` hang for ever (CPython's ``multiprocessing.Condition`` counts it among those that must wake up), and one
+    that is killed in ``is_set()`` keeps the lock.
+    """
+
+    def __init__(self, exit_event: ExitEvent, driver_agent: Process) -> None:
+        self._exit_event = exit_event
+        self._driver_agent = driver_agent
+        self._look_at = 0.0
+        self._is_over = False
+
+    @property
+    def is_over(self) -> bool:
+        """True once all has to end."""
+        if not self._is_over and time.monotonic() >= self._look_at:
+            self._is_over = not self._driver_agent.is_alive or self._exit_event.is_set()
+            self._look_at = time.monotonic() + CHECK_SECONDS
+        return self._is_over
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long, or until all has to end; return whether it has to."""
+        until = time.monotonic() + seconds
+        while not self.is_over and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, CHECK_SECONDS))
+        return self._is_over
+
+
+Work = Callable[[Callable[[float], bool]], None]
+"""Runs until its argument, called with seconds to wait, returns True."""
+
+
+def provider_agent(exit_event: ExitEvent) -> None:
+    """Run the agent until driver-agent ends; the entry point in ``octavia.driver_agent.provider_agents``."""
+    try:
+        driver_agent = Process(os.getppid())
+    except OSError as error:
+        LOG.error("driver-agent is gone: %s", error)
+        return
+    supervise(Stop(exit_event, driver_agent), _work)
+
+
+def supervise(stop: Stop, work: Work) -> None:
+    """Keep one worker running. Returns in the supervisor, and in a worker that has become one, when all has ended."""
+    pause = 0.0
+    while not stop.is_over:
+        started = time.monotonic()
+        worker = _fork(stop, work)
+        _wait_for(worker, stop)
+        if stop.is_over:
+            return
+        pause = 0.0 if time.monotonic() - started > STEADY_SECONDS else min(MAX_PAUSE_SECONDS, pause * 2 or 0.1)
+        LOG.error("the provider agent's worker %d has died; another one is started", worker)
+        stop.wait(pause * random.uniform(0.5, 1.0))  # noqa: S311
+
+
+def _fork(stop: Stop, work: Work) -> int:
+    supervisor_pid = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        _worker(stop, supervisor_pid, work)
+        code = 0
+    except BaseException:
+        LOG.exception("the provider agent's worker failed")
+    finally:
+        # never back into driver-agent's code, of which this is a copy
+        os._exit(code)
+
+
+def _worker(stop: Stop, supervisor_pid: int, work: Work) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _set_title()
+    supervisor = Process(supervisor_pid)
+    work(lambda seconds: stop.wait(seconds) or not supervisor.is_alive)
+    if not supervisor.is_alive and not stop.is_over:
+        LOG.error("the provider agent's supervisor %d has died; its worker takes its place", supervisor_pid)
+        supervisor.close()
+        supervise(stop, work)
+
+
+def _wait_for(pid: int, stop: Stop) -> None:
+    """Wait until the worker has ended; a stop is given some time and then forced."""
+    deadline: float | None = None
+    while os.waitpid(pid, os.WNOHANG)[0] == 0:
+        if not stop.wait(CHECK_SECONDS):
+            continue
+        deadline = deadline or time.monotonic() + STOP_SECONDS
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def _set_title() -> None:
+    with contextlib.suppress(ImportError):
+        import setproctitle
+
+        setproctitle.setproctitle("octavia-driver-agent - provider_agent -- evenkeel_agent worker")
+
+
+def _work(wait: Callable[[float], bool]) -> None:
+    from oslo_config import cfg
+
+    run(cfg.CONF, wait)
+
+
+def run(conf: Any, wait: Callable[[float], bool]) -> None:
+    """Run the agent in this process until ``wait(seconds)`` returns True."""
+    # Octavia's models take seconds to import; what only checks or supervises does without them
+    from evenkeel_octavia import controllers, options
+    from evenkeel_octavia.agent import Agent
+    from evenkeel_octavia.leases import Leases
+    from evenkeel_octavia.mirror import ControllersMirror
+    from evenkeel_octavia.reporter import DriverAgentReporter
+    from evenkeel_octavia.rows import OctaviaRows
+
+    settings = options.agent_settings_from(conf)
+    client = controllers.shared(options.endpoint_from(conf))
+    mirror = ControllersMirror(client, seconds=settings.request_seconds)
+    # a lease that is answered after it has ended is worth nothing
+    leasing = ControllersMirror(client, seconds=settings.lease_seconds * 2 / 3)
+    leases = Leases(
+        leasing,
+        sorted(settings.environments.values()),
+        holder=f"{socket.gethostname()}/{os.getpid()}",
+        seconds=settings.lease_seconds,
+    )
+    reporter = DriverAgentReporter(conf.driver_agent)
+    agent = Agent(settings, OctaviaRows(), mirror, reporter, is_active=leases.is_held)
+    leases.start()
+    try:
+        LOG.info("the provider agent has started for %s", dict(settings.environments))
+        agent.run(wait)
+    finally:
+        leases.stop()

@@ -1,0 +1,55 @@
+"""Options of ``[evenkeel]``: values that can't work are refused with the option's name."""
+
+from pathlib import Path
+
+import pytest
+from oslo_config import cfg
+
+from evenkeel_octavia import options
+from evenkeel_octavia.settings import MisconfiguredError
+
+
+def configured(text: str, tmp_path: Path) -> cfg.ConfigOpts:
+    file = tmp_path / "octavia.conf"
+    file.write_text(f"[evenkeel]\n{text}\n")
+    conf = cfg.ConfigOpts()
+    conf(args=["--config-file", str(file)])
+    return conf
+
+
+def test_options_make_settings(tmp_path: Path) -> None:
+    conf = configured("providers = a:x, b:y\ncontrollers = https://c:1/, http://d:2\nlease = 7", tmp_path)
+    assert options.agent_settings_from(conf).environments == {"a": "x", "b": "y"}
+    assert options.agent_settings_from(conf).lease_seconds == 7.0
+    assert options.endpoint_from(conf).urls == ("https://c:1", "http://d:2")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("controllers = ", "controllers is empty"),
+        ("controllers = ftp://c", "'ftp://c' is not allowed"),
+        ("controllers = https://c/path", "'https://c/path' is not allowed"),
+        ("providers = a:x, b:x", "an environment of its own"),
+        ("providers = a:", "'a:' is not allowed"),
+    ],
+)
+def test_values_that_can_not_work_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    conf = configured(text, tmp_path)
+    with pytest.raises(MisconfiguredError, match=message):
+        options.endpoint_from(conf)
+        options.agent_settings_from(conf)
+
+
+def test_user_without_a_password_is_refused(tmp_path: Path) -> None:
+    endpoint = options.endpoint_from(configured("api_username = octavia", tmp_path))
+    with pytest.raises(MisconfiguredError, match="api_password_file is not set"):
+        endpoint.credential()
+
+
+def test_keystone_is_used_when_auth_type_is_set(tmp_path: Path) -> None:
+    conf = configured("auth_type = password\nauth_url = http://127.0.0.1:1/v3\nusername = u\npassword = p", tmp_path)
+    credential = options.endpoint_from(conf).credential()
+    assert type(credential).__name__ == "KeystoneCredential"
+    with pytest.raises(ConnectionError, match="gives no token"):
+        credential.headers()
