@@ -24,3 +24,8 @@ def single_object_type(name: str, view: type[Any]) -> type[Any]:
         title = f"{view.__name__}{name.title() if others else ''}Answer"
         _wrapped[name, view] = defstruct(title, [(name, view)], kw_only=True)
     return _wrapped[name, view]
+
+
+def list_type(plural: str, view: type[Any]) -> type[Any]:
+    """Return the type of a response with a list of objects that has no pages."""
+    return defstruct(f"{view.__name__.removesuffix('View')}List", [(plural, list[view])], kw_only=True)  # type: ignore[valid-type]

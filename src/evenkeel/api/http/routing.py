@@ -42,7 +42,7 @@ class Operation(Value):
     filters: bool = False
     """True: any attribute may be a query parameter, too."""
     errors: Sequence[int] = ()
-    """Additional error statuses of the route."""
+    """Error statuses of the route besides those that all have: 400 to 406, 408, 413, 415, 429, 500 and 503."""
     refused: Callable[[], Answer] | None = None
     """Function that builds the response to callers whom the rule does not allow; None: 403."""
     hidden: bool = False

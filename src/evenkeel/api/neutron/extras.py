@@ -7,7 +7,7 @@ from evenkeel.api.http.call import Call, as_bool
 from evenkeel.api.http.lists import Filters, as_text
 from evenkeel.api.neutron.lists import answer_of, page_body, page_of, parse_list, select_fields
 from evenkeel.api.neutron.style import BASE
-from evenkeel.api.octavia.catalogue import FLAVORS, key_of
+from evenkeel.api.octavia.catalogue import FLAVORS
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.values import Value
@@ -187,5 +187,5 @@ async def flavors(services: Services, call: Call) -> Answer:
 
 async def flavor(services: Services, call: Call) -> Answer:
     """Handle GET /flavors/{id}."""
-    row: Any = await services.catalogue.catalogue_entry(Flavor, key_of(FLAVORS, call))
+    row: Any = await services.catalogue.catalogue_entry(Flavor, FLAVORS.id_in(call))
     return json_answer({"flavor": select_fields(flavor_view(row), call.values("fields"))})

@@ -3,9 +3,10 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import UNSET
+from msgspec import UNSET, defstruct
 from msgspec.structs import replace
 
+from evenkeel.api.common.linking import Link
 from evenkeel.api.http.call import Call, Limits
 from evenkeel.api.http.lists import PROJECT_NAMES, Filters, ListRequest, Parse
 from evenkeel.api.http.lists import links as page_links
@@ -29,6 +30,19 @@ LIST_PARAMETERS = (
 )
 SHORT_LIST_PARAMETERS = (*LIST_PARAMETERS[:2], FIELDS_PARAMETER)
 """Parameters of lists that are not read from the database."""
+
+
+_pages: dict[type[Any], type[Any]] = {}
+
+
+def page_type(plural: str, view: type[Any]) -> type[Any]:
+    """Return the type of a response with a page of objects, one for each view; links are present only with neighbouring
+    pages.
+    """
+    if view not in _pages:
+        fields: list[Any] = [(plural, list[view]), (f"{plural}_links", list[Link], [])]  # type: ignore[valid-type]
+        _pages[view] = defstruct(f"{view.__name__}Page", fields, kw_only=True, omit_defaults=True)
+    return _pages[view]
 
 
 def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:

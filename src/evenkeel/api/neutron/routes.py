@@ -1,70 +1,52 @@
 """Routes of Neutron resources that LBaaS clients use: agents, quotas, look-ups."""
 
-from msgspec import defstruct
+from collections.abc import Callable, Iterator
+
+from msgspec.structs import replace
 
 from evenkeel.api.common.linking import single_object_type
+from evenkeel.api.common.object_routes import ObjectRoutes
 from evenkeel.api.http.routing import Operation, RouteMap
 from evenkeel.api.neutron import agents, extras, quotas
-from evenkeel.api.neutron.lists import FIELDS_PARAMETER, LIST_PARAMETERS, SHORT_LIST_PARAMETERS
+from evenkeel.api.neutron.lists import LIST_PARAMETERS, SHORT_LIST_PARAMETERS, page_type
 from evenkeel.api.neutron.lookups import LOOKUPS
 from evenkeel.api.neutron.style import BASE
 from evenkeel.api.neutron.v2.names import V2
-from evenkeel.api.neutron.v2.routes import V2_ROUTES, page_type
+from evenkeel.api.neutron.v2.routes import V2_ROUTES
 from evenkeel.api.neutron.v2.views import V2LoadBalancerView
-from evenkeel.api.policy.names import PUBLIC, octavia_rule, own_rule
+from evenkeel.api.policy.names import PUBLIC, octavia_rule, octavia_rules, own_rule, own_rules
+from evenkeel.api.responses.answers import Answer
 
+
+def _refused(refused: Callable[[], Answer], *operations: Operation) -> Iterator[Operation]:
+    """Yield the operations with the response to callers whom the rule does not allow."""
+    return (replace(operation, refused=refused) for operation in operations)
+
+
+_AGENT = ObjectRoutes(
+    name="agent", plural="agents", path="/agents", view=agents.NeutronAgentView, rule=own_rules("agent")
+)
 AGENT_ROUTES = (
-    Operation(
-        method="GET",
-        path="/agents",
-        handle=agents.listing,
-        summary="List agents",
-        rule=own_rule("agent", "get"),
+    _AGENT.list(
+        agents.listing,
+        "List agents",
         refused=agents.empty_agent_list,
         answer=page_type("agents", agents.NeutronAgentView),
         partial=agents.NeutronAgentView,
         parameters=SHORT_LIST_PARAMETERS,
         filters=True,
     ),
-    Operation(
-        method="GET",
-        path="/agents/{id}",
-        handle=agents.show,
-        summary="Show an agent",
-        rule=own_rule("agent", "get"),
-        refused=agents.agent_not_found,
-        answer=defstruct("NeutronAgentViewChosen", [("agent", agents.NeutronAgentView)], kw_only=True),
-        partial=agents.NeutronAgentView,
-        parameters=(FIELDS_PARAMETER,),
-        errors=(404,),
+    *_refused(
+        agents.agent_not_found,
+        _AGENT.show_fields(agents.show, "Show an agent"),
+        _AGENT.change(agents.change, agents.NeutronAgentChangeBody, "Drain an agent, or undrain it"),
+        _AGENT.delete(agents.delete, "Delete an agent that is gone", errors=(409,)),
     ),
-    Operation(
-        method="PUT",
-        path="/agents/{id}",
-        handle=agents.change,
-        summary="Drain an agent, or undrain it",
-        rule=own_rule("agent", "update"),
-        refused=agents.agent_not_found,
-        body=agents.NeutronAgentChangeBody,
-        answer=single_object_type("agent", agents.NeutronAgentView),
-        errors=(404,),
-    ),
-    Operation(
-        method="DELETE",
-        path="/agents/{id}",
-        handle=agents.delete,
-        summary="Delete an agent that is gone",
-        rule=own_rule("agent", "delete"),
-        refused=agents.agent_not_found,
-        status=204,
-        errors=(404, 409),
-    ),
-    Operation(
-        method="GET",
-        path="/agents/{id}/agent-loadbalancers",
-        handle=agents.load_balancers,
-        summary="List the load balancers of an agent",
-        rule=own_rule("agent", "get_loadbalancers"),
+    _AGENT.get(
+        "agent-loadbalancers",
+        agents.load_balancers,
+        "List the load balancers of an agent",
+        rule="get_loadbalancers",
         answer=page_type("loadbalancers", V2LoadBalancerView),
         partial=V2LoadBalancerView,
         parameters=LIST_PARAMETERS,
@@ -75,18 +57,18 @@ AGENT_ROUTES = (
         handle=agents.hosting,
         summary="Show the agent that serves a load balancer",
         rule=own_rule("loadbalancer", "get_agent"),
-        answer=single_object_type("agent", agents.NeutronAgentView) | None,  # type: ignore[arg-type]
+        answer=_AGENT.answer | None,  # type: ignore[arg-type]
     ),
 )
 
-QUOTA_ROUTES = (
-    Operation(
-        method="GET",
-        path="/quotas",
-        handle=quotas.listing,
-        summary="List quotas of projects that have some of their own",
-        rule=octavia_rule("quota", "get_all"),
-        refused=quotas.quotas_forbidden,
+_QUOTA = ObjectRoutes(
+    name="quota", plural="quotas", path="/quotas", view=quotas.NeutronQuotaView, rule=octavia_rules("quota")
+)
+QUOTA_ROUTES = _refused(
+    quotas.quotas_forbidden,
+    _QUOTA.list(
+        quotas.listing,
+        "List quotas of projects that have some of their own",
         answer=page_type("quotas", quotas.NeutronProjectQuotaView),
         partial=quotas.NeutronProjectQuotaView,
         parameters=LIST_PARAMETERS,
@@ -97,70 +79,29 @@ QUOTA_ROUTES = (
         handle=quotas.tenant,
         summary="Show whose quotas are the caller's",
         rule=octavia_rule("quota", "get_one"),
-        refused=quotas.quotas_forbidden,
         answer=single_object_type("tenant", quotas.TenantOfCaller),
     ),
-    Operation(
-        method="GET",
-        path="/quotas/{id}",
-        handle=quotas.show,
-        summary="Show a project's quotas",
-        rule=octavia_rule("quota", "get_one"),
-        refused=quotas.quotas_forbidden,
-        answer=defstruct("NeutronQuotaViewChosen", [("quota", quotas.NeutronQuotaView)], kw_only=True),
-        partial=quotas.NeutronQuotaView,
-        parameters=(FIELDS_PARAMETER,),
-    ),
-    Operation(
-        method="GET",
-        path="/quotas/{id}/default",
-        handle=quotas.defaults,
-        summary="Show the default quotas",
-        rule=octavia_rule("quota", "get_defaults"),
-        refused=quotas.quotas_forbidden,
-        answer=single_object_type("quota", quotas.NeutronQuotaView),
-    ),
-    Operation(
-        method="PUT",
-        path="/quotas/{id}",
-        handle=quotas.change,
-        summary="Set a project's quotas",
-        rule=octavia_rule("quota", "put"),
-        refused=quotas.quotas_forbidden,
-        body=quotas.NeutronQuotaChangeBody,
-        answer=single_object_type("quota", quotas.NeutronQuotaView),
-    ),
-    Operation(
-        method="DELETE",
-        path="/quotas/{id}",
-        handle=quotas.reset,
-        summary="Reset a project's quotas",
-        rule=octavia_rule("quota", "delete"),
-        refused=quotas.quotas_forbidden,
-        status=204,
-    ),
+    _QUOTA.show_fields(quotas.show, "Show a project's quotas"),
+    _QUOTA.get("default", quotas.defaults, "Show the default quotas", rule="get_defaults", answer=_QUOTA.answer),
+    _QUOTA.change(quotas.change, quotas.NeutronQuotaChangeBody, "Set a project's quotas"),
+    _QUOTA.delete(quotas.reset, "Reset a project's quotas"),
 )
 
+_EXTENSION = ObjectRoutes(
+    name="extension", plural="extensions", path="/extensions", view=extras.NeutronExtension, rule=own_rules("lookup")
+)
+_FLAVOR = ObjectRoutes(
+    name="flavor", plural="flavors", path="/flavors", view=extras.NeutronFlavorView, rule=octavia_rules("flavor")
+)
 EXTRA_ROUTES = (
-    Operation(
-        method="GET",
-        path="/extensions",
-        handle=extras.extensions,
-        summary="List extensions",
-        rule=own_rule("lookup", "get"),
+    _EXTENSION.list(
+        extras.extensions,
+        "List extensions",
         answer=page_type("extensions", extras.NeutronExtension),
         partial=extras.NeutronExtension,
         parameters=SHORT_LIST_PARAMETERS,
     ),
-    Operation(
-        method="GET",
-        path="/extensions/{id}",
-        handle=extras.extension,
-        summary="Show an extension",
-        rule=own_rule("lookup", "get"),
-        answer=single_object_type("extension", extras.NeutronExtension),
-        errors=(404,),
-    ),
+    _EXTENSION.show(extras.extension, "Show an extension"),
     Operation(
         method="GET",
         path="/service-providers",
@@ -171,28 +112,15 @@ EXTRA_ROUTES = (
         partial=extras.ServiceProviderView,
         parameters=SHORT_LIST_PARAMETERS,
     ),
-    Operation(
-        method="GET",
-        path="/flavors",
-        handle=extras.flavors,
-        summary="List flavors",
-        rule=octavia_rule("flavor", "get_all"),
+    _FLAVOR.list(
+        extras.flavors,
+        "List flavors",
         answer=page_type("flavors", extras.NeutronFlavorView),
         partial=extras.NeutronFlavorView,
         parameters=LIST_PARAMETERS,
         filters=True,
     ),
-    Operation(
-        method="GET",
-        path="/flavors/{id}",
-        handle=extras.flavor,
-        summary="Show a flavor",
-        rule=octavia_rule("flavor", "get_one"),
-        answer=defstruct("NeutronFlavorViewChosen", [("flavor", extras.NeutronFlavorView)], kw_only=True),
-        partial=extras.NeutronFlavorView,
-        parameters=(FIELDS_PARAMETER,),
-        errors=(404,),
-    ),
+    _FLAVOR.show_fields(extras.flavor, "Show a flavor"),
 )
 
 NEUTRON_ROUTES = (

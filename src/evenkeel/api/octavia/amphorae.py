@@ -71,7 +71,6 @@ def _of_one(method: str, below: str, action: str, summary: str, status: int = 20
         rule=octavia_rule("amphora", action),
         answer=single_object_type("amphora", AmphoraView) if action == "get_one" else None,
         status=status,
-        errors=(404,),
         hidden=action != "get_one",
     )
 

@@ -1,24 +1,34 @@
-"""Flavors, availability zones and their profiles: one set of handlers for all four kinds.
+"""Flavors, availability zones and their profiles: read and written alike for all four kinds.
 
 The device type of a profile's provider must support the profile's data. A flavor determines the provider.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from evenkeel.api.common.declared import Api
+from evenkeel.api.common.resources import Resource
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call, as_bool
-from evenkeel.api.http.lists import Filters, as_text, links, page_of, parse_list, select_fields
+from evenkeel.api.http.lists import (
+    FIELDS_PARAMETER,
+    PAGE_PARAMETERS,
+    Filters,
+    as_text,
+    links,
+    page_of,
+    parse_list,
+    select_fields,
+)
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.octavia import catalogue_bodies as bodies
-from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.octavia.resources import page_type
+from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases.enhanced_services import flavor_names, offered_services
 from evenkeel.core.devices.capabilities import metadata_problems, refuse
-from evenkeel.core.kit.errors import NotFound
-from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.catalogue import (
     ZONE_GROUP,
     AvailabilityZone,
@@ -35,122 +45,112 @@ _PROFILE = {"id": as_text, "name": as_text, "provider_name": as_text}
 _DEFAULTS: dict[str, Any] = {"description": "", "enabled": True}
 
 
-class Entry(Value):
+class Entry(Resource, kw_only=True):
     """One kind of catalogue entry, with its names."""
 
     kind: CatalogueKind
-    title: str
-    name: str
-    """Name of the attribute that wraps one entry."""
-    plural: str
     links: str
     """Name of the attribute with links to other pages. Irregular for two kinds, like in Octavia."""
-    filters: Filters
-    view: type[Any]
-    key_length: int = 36
+
+
+def _shown_as(view: type[Any]) -> Callable[[Any], Any]:
+    """Return the function that shows a stored entry by the attributes of a view."""
+    return lambda row: view(**{name: getattr(row, name) for name in view.__struct_fields__})
 
 
 FLAVORS = Entry(
     kind=Flavor,
     title="Flavor",
+    called="flavor",
     name="flavor",
     plural="flavors",
     links="flavors_links",
     filters=Filters(parsers={"id": as_text, **_CHOICE, "flavor_profile_id": as_text}, tagged=False, owned=False),
-    view=bodies.FlavorView,
+    view=_shown_as(bodies.FlavorView),
 )
 FLAVOR_PROFILES = Entry(
     kind=FlavorProfile,
     title="Flavor Profile",
+    called="flavor profile",
     name="flavorprofile",
     plural="flavorprofiles",
+    rule="flavor-profile",
     links="flavorprofile_links",
     filters=Filters(parsers={**_PROFILE, "flavor_data": as_text}, tagged=False, owned=False),
-    view=bodies.FlavorProfileView,
+    view=_shown_as(bodies.FlavorProfileView),
 )
 ZONES = Entry(
     kind=AvailabilityZone,
     title="Availability Zone",
+    called="availability zone",
     name="availability_zone",
     plural="availability_zones",
+    path="availabilityzones",
+    rule="availability-zone",
     links="availability_zones_links",
     filters=Filters(parsers={**_CHOICE, "availability_zone_profile_id": as_text}, tagged=False, owned=False),
-    view=bodies.ZoneView,
-    key_length=255,
+    view=_shown_as(bodies.ZoneView),
+    id_length=255,
 )
 ZONE_PROFILES = Entry(
     kind=AvailabilityZoneProfile,
     title="Availability Zone Profile",
+    called="availability zone profile",
     name="availability_zone_profile",
     plural="availability_zone_profiles",
+    path="availabilityzoneprofiles",
+    rule="availability-zone-profile",
     links="availability_zone_profile_links",
     filters=Filters(parsers={**_PROFILE, "availability_zone_data": as_text}, tagged=False, owned=False),
-    view=bodies.ZoneProfileView,
+    view=_shown_as(bodies.ZoneProfileView),
 )
 
 
-def view_of_row(entry: Entry, row: Any) -> Any:
-    """Return the view of a row."""
-    return entry.view(**{name: getattr(row, name) for name in entry.view.__struct_fields__})
-
-
-def key_of(entry: Entry, call: Call) -> str:
-    """Return the id or name in the path. Raises :class:`NotFound` for an impossible one."""
-    given = call.params["id"]
-    if len(given) > entry.key_length or not given.isprintable():
-        raise NotFound(entry.title, given[: entry.key_length] if given.isprintable() else "given")
-    return given
-
-
-def listing(entry: Entry) -> Handler:
+def _listing(entry: Entry) -> Handler:
     """Return the handler that lists entries of the kind. They belong to no project."""
 
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, entry.filters, services.limits)
         page = await page_of(wanted, lambda query: services.catalogue.list_catalogue(entry.kind, query))
-        rows = [select_fields(view_of_row(entry, row), wanted.fields) for row in page.items]
+        rows = [select_fields(entry.view(row), wanted.fields) for row in page.items]
         return json_answer({entry.plural: rows, entry.links: links(call, page, wanted.query.limit)})
 
     return handle
 
 
-def show(entry: Entry) -> Handler:
-    """Return the handler that shows one entry."""
-
-    async def handle(services: Services, call: Call) -> Answer:
-        fields = call.values("fields")
-        row = await services.catalogue.catalogue_entry(entry.kind, key_of(entry, call))
-        return json_answer({entry.name: select_fields(view_of_row(entry, row), fields)})
-
-    return handle
+async def _find(entry: Entry, services: Services, call: Call) -> Any:
+    return await services.catalogue.catalogue_entry(entry.kind, entry.id_in(call))
 
 
-def delete(entry: Entry) -> Handler:
-    """Return the handler that deletes one entry."""
-
-    async def handle(services: Services, call: Call) -> Answer:
-        await services.catalogue.delete_catalogue_entry(entry.kind, key_of(entry, call))
-        return NO_CONTENT
-
-    return handle
+async def _remove(entry: Entry, services: Services, _call: Call, key: str) -> None:
+    await services.catalogue.delete_catalogue_entry(entry.kind, key)
 
 
-def create(entry: Entry, new: Callable[[Services, Any], Any]) -> Handler:
-    """Return the handler that creates the object that ``new`` makes from the body."""
+CATALOGUE = Api(
+    listing=_listing,
+    parameters=(*PAGE_PARAMETERS, FIELDS_PARAMETER),
+    page=lambda entry, view: page_type(entry.plural, view, entry.links),
+    find=_find,
+    select=select_fields,
+    remove=_remove,
+)
 
-    async def handle(services: Services, call: Call, body: Any) -> Answer:
-        row = new(services, getattr(body, entry.name))
+
+def making(new: Callable[[Services, Any], Any]) -> Callable[..., Awaitable[Any]]:
+    """Return the use case that stores the entry that ``new`` makes from a request."""
+
+    async def make(services: Services, _call: Call, wanted: Any) -> Any:
+        row = new(services, wanted)
         await check_profile(services, row)
-        return json_answer({entry.name: view_of_row(entry, await services.catalogue.add_catalogue_entry(row))}, 201)
+        return await services.catalogue.add_catalogue_entry(row)
 
-    return handle
+    return make
 
 
-def change(entry: Entry) -> Handler:
-    """Return the handler that changes one entry; null means the default."""
+def changing(entry: Entry) -> Callable[..., Awaitable[Any]]:
+    """Return the use case that changes one entry; null means the default."""
 
-    async def handle(services: Services, call: Call, body: Any) -> Answer:
-        key, wanted = key_of(entry, call), getattr(body, entry.name)
+    async def change(services: Services, _call: Call, key: str, wanted: Any) -> Any:
         given = {name: getattr(wanted, name) for name in wanted.__struct_fields__}
         changes = {
             name: _DEFAULTS[name] if value is None else value for name, value in given.items() if value is not UNSET
@@ -159,10 +159,9 @@ def change(entry: Entry) -> Handler:
             current = await services.catalogue.catalogue_entry(entry.kind, key)
             # as a whole: the allowed data depends on the provider, and a change may contain only one of them
             await check_profile(services, replace(current, **changes))
-        row = await services.catalogue.update_catalogue_entry(entry.kind, key, changes)
-        return json_answer({entry.name: view_of_row(entry, row)})
+        return await services.catalogue.update_catalogue_entry(entry.kind, key, changes)
 
-    return handle
+    return change
 
 
 async def check_profile(services: Services, row: Any) -> None:

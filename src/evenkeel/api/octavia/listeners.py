@@ -1,4 +1,4 @@
-"""Statistics of Octavia listeners. For the other operations see :mod:`.declared`."""
+"""Statistics of Octavia listeners. For the other operations see :mod:`.routes`."""
 
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services

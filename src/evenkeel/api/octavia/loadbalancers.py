@@ -1,36 +1,20 @@
-"""Octavia load balancers: create (alone or fully populated), show, list, change, delete, statuses, statistics."""
+"""Octavia load balancers: failover, statuses, statistics, deletion with children. The rest is in :mod:`.routes`."""
 
-from evenkeel.api.common.resources import object_id, one
+from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.octavia.resources import LOAD_BALANCERS
 from evenkeel.api.octavia.showing import statistics_view
-from evenkeel.api.octavia.trees import graph_view, status_pieces
+from evenkeel.api.octavia.trees import status_pieces
 from evenkeel.api.responses.answers import Answer, StreamedAnswer, json_answer
-from evenkeel.api.usecases import change_requests, requests
-from evenkeel.api.usecases.load_balancers import change_load_balancer, make_load_balancer, remove_load_balancer
+from evenkeel.api.usecases.load_balancers import remove_load_balancer
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import LoadBalancer
 
 
-async def create(services: Services, call: Call, body: requests.LoadBalancerNewBody) -> Answer:
-    """Handle POST /loadbalancers; answers 201 with the load balancer and all its children."""
-    return json_answer({"loadbalancer": graph_view(await make_load_balancer(services, call, body.loadbalancer))}, 201)
-
-
-async def change(services: Services, call: Call, body: change_requests.LoadBalancerChangeBody) -> Answer:
-    """Handle PUT /loadbalancers/{id}."""
-    load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    return one(
-        LOAD_BALANCERS, await change_load_balancer(services, call, LoadBalancerId(load_balancer_id), body.loadbalancer)
-    )
-
-
-async def delete(services: Services, call: Call) -> Answer:
-    """Handle DELETE /loadbalancers/{id}: with children only if ``cascade``. Answers 204."""
-    load_balancer_id = object_id(call, LOAD_BALANCERS.title)
+async def remove(services: Services, call: Call, load_balancer_id: str) -> None:
+    """Delete a load balancer: with children only if the query says ``cascade``."""
     await remove_load_balancer(services, call, LoadBalancerId(load_balancer_id), cascade=call.flag("cascade"))
-    return Answer(204)
 
 
 async def failover(services: Services, call: Call) -> Answer:

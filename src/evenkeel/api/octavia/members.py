@@ -1,10 +1,11 @@
-"""The batch that replaces all members of a pool. For the other operations see :mod:`.declared`."""
+"""The batch that replaces all members of a pool. For the other operations see :mod:`.routes`."""
 
 from msgspec.structs import asdict
 
+from evenkeel.api.common.resources import find_parent
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.octavia.resources import parent_row
+from evenkeel.api.octavia.resources import POOLS
 from evenkeel.api.responses.answers import Answer
 from evenkeel.api.usecases import change_requests
 from evenkeel.api.usecases.changes import batch_rows
@@ -21,7 +22,7 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     removed. Answers 202.
     """
     additive_only = call.flag("additive_only")
-    pool: Pool = await parent_row(services, call, "pool_id")
+    pool: Pool = await find_parent(POOLS, services, call)
     rows = batch_rows(
         body.members,
         await everything(services, Member, pool.id),

@@ -1,11 +1,25 @@
-"""Kinds of tenant objects: their names, filters and views, and common handlers."""
+"""Kinds of tenant objects: their names, filters and views, and how the Octavia API reads and removes them."""
 
 from typing import Any
 
-from evenkeel.api.common.resources import Resource, object_id
+from msgspec import defstruct
+
+from evenkeel.api.common.declared import Api
+from evenkeel.api.common.linking import Link
+from evenkeel.api.common.resources import TenantResource, find, parent_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.http.lists import as_address, as_integer, as_text, links, optional, page_of, parse_list, select_fields
+from evenkeel.api.http.lists import (
+    LIST_PARAMETERS,
+    as_address,
+    as_integer,
+    as_text,
+    links,
+    optional,
+    page_of,
+    parse_list,
+    select_fields,
+)
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.octavia import l7_showing, showing
 from evenkeel.api.octavia.attributes import filters_of
@@ -19,7 +33,7 @@ _LOAD_BALANCER_NAME = {"loadbalancer_id": "load_balancer_id"}
 _VIP = ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")
 
 
-LOAD_BALANCERS = Resource(
+LOAD_BALANCERS = TenantResource(
     kind=LoadBalancer,
     title="Load Balancer",
     name="loadbalancer",
@@ -29,7 +43,7 @@ LOAD_BALANCERS = Resource(
 )
 
 
-LISTENERS = Resource(
+LISTENERS = TenantResource(
     kind=Listener,
     title="Listener",
     name="listener",
@@ -39,7 +53,7 @@ LISTENERS = Resource(
 )
 
 
-POOLS = Resource(
+POOLS = TenantResource(
     kind=Pool,
     title="Pool",
     name="pool",
@@ -54,7 +68,7 @@ POOLS = Resource(
 )
 
 
-MEMBERS = Resource(
+MEMBERS = TenantResource(
     kind=Member,
     title="Member",
     name="member",
@@ -65,10 +79,11 @@ MEMBERS = Resource(
         given={"address": as_address, "monitor_address": optional(as_address)},
     ),
     view=showing.member_view,
+    parent=POOLS,
 )
 
 
-HEALTH_MONITORS = Resource(
+HEALTH_MONITORS = TenantResource(
     kind=HealthMonitor,
     title="Health Monitor",
     name="healthmonitor",
@@ -78,7 +93,7 @@ HEALTH_MONITORS = Resource(
 )
 
 
-L7POLICIES = Resource(
+L7POLICIES = TenantResource(
     kind=L7Policy,
     title="L7 Policy",
     name="l7policy",
@@ -97,7 +112,7 @@ L7POLICIES = Resource(
 )
 
 
-L7RULES = Resource(
+L7RULES = TenantResource(
     kind=L7Rule,
     title="L7 Rule",
     name="rule",
@@ -106,6 +121,7 @@ L7RULES = Resource(
     filters=filters_of(L7Rule, without=frozenset({"load_balancer_id"}), given={"key": as_text}),
     view=l7_showing.l7rule_view,
     rule="l7rule",
+    parent=L7POLICIES,
 )
 
 
@@ -113,57 +129,35 @@ TENANT_RESOURCES = (LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, HEALTH_MONITORS, 
 """All resources of tenants."""
 
 
-_PARENTS = {"pool_id": POOLS, "l7policy_id": L7POLICIES}
-"""Resource of the parent, by path parameter."""
+async def remove_child(resource: TenantResource, services: Services, call: Call, id_: str) -> None:
+    """Delete a child of a load balancer."""
+    await remove(services, call, resource.kind, id_, parent_id(resource, call))
 
 
-def parent_of(call: Call, name: str) -> str | None:
-    """Return the parent's id in the path: the pool of a member, the policy of a rule; None where there is no such path
-    parameter.
-    """
-    return object_id(call, _PARENTS[name].title, name) if name else None
+def page_type(plural: str, view: type[Any], links: str = "") -> type[Any]:
+    """Return the type of a response with a page of objects. ``links``: its attribute with links to other pages."""
+    fields = [(plural, list[view]), (links or f"{plural}_links", list[Link])]  # type: ignore[valid-type]
+    return defstruct(f"{view.__name__}Page", fields, kw_only=True)
 
 
-async def parent_row(services: Services, call: Call, name: str) -> Any:
-    """Return the parent that the path parameter ``name`` names. Raises :class:`NotFound`."""
-    parent = _PARENTS[name]
-    return await services.tenants.get(parent.kind, object_id(call, parent.title, name), project_id=call.caller.scope)
-
-
-def show(resource: Resource, parent: str = "") -> Handler:
-    """Return the handler that shows one object. ``parent``: the path parameter that names its parent."""
-
-    async def handle(services: Services, call: Call) -> Answer:
-        fields = call.values("fields")
-        row = await services.tenants.get(
-            resource.kind,
-            object_id(call, resource.title),
-            parent_id=parent_of(call, parent),
-            project_id=call.caller.scope,
-        )
-        return json_answer({resource.name: select_fields(resource.view(row), fields)})
-
-    return handle
-
-
-def listing(resource: Resource, parent: str = "") -> Handler:
+def listing(resource: TenantResource) -> Handler:
     """Return the handler that lists objects."""
 
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, resource.filters, services.limits)
-        parent_id = parent_of(call, parent)
-        page = await page_of(wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent_id))
+        parent = parent_id(resource, call)
+        page = await page_of(wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent))
         shown = [select_fields(resource.view(row), wanted.fields) for row in page.items]
         return json_answer({resource.plural: shown, f"{resource.plural}_links": links(call, page, wanted.query.limit)})
 
     return handle
 
 
-def delete(resource: Resource, parent: str = "") -> Handler:
-    """Return the handler that deletes one child of a load balancer."""
-
-    async def handle(services: Services, call: Call) -> Answer:
-        await remove(services, call, resource.kind, object_id(call, resource.title), parent_of(call, parent))
-        return Answer(204)
-
-    return handle
+OCTAVIA = Api(
+    listing=listing,
+    parameters=LIST_PARAMETERS,
+    page=lambda resource, view: page_type(resource.plural, view),
+    find=find,
+    select=select_fields,
+    remove=remove_child,
+)

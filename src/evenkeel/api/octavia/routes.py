@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import defstruct
 
+from evenkeel.api.common.declared import WRITE_ERRORS, Declared, Remove, Write
 from evenkeel.api.common.linking import Link, single_object_type
 from evenkeel.api.common.status_trees import StatusTree
 from evenkeel.api.http.lists import FIELDS_PARAMETER
@@ -12,7 +13,6 @@ from evenkeel.api.http.routing import Operation, Parameter, RouteMap
 from evenkeel.api.octavia import full_views, listeners, loadbalancers, members, providers, views
 from evenkeel.api.octavia.amphorae import AMPHORA_ROUTES
 from evenkeel.api.octavia.catalogue_routes import CATALOGUE_ROUTES, QUOTA_ROUTES
-from evenkeel.api.octavia.declared import Declared
 from evenkeel.api.octavia.foreign_objects import refusing_foreign_objects
 from evenkeel.api.octavia.resources import (
     HEALTH_MONITORS,
@@ -21,14 +21,16 @@ from evenkeel.api.octavia.resources import (
     LISTENERS,
     LOAD_BALANCERS,
     MEMBERS,
+    OCTAVIA,
     POOLS,
 )
-from evenkeel.api.octavia.route_parts import OPTION_ERRORS, WRITE_ERRORS, reading
+from evenkeel.api.octavia.trees import graph_view
 from evenkeel.api.policy.names import octavia_rule, own_rule
 from evenkeel.api.responses.answers import Answer
 from evenkeel.api.usecases import change_requests, l7_requests, requests
 from evenkeel.api.usecases.l7policies import change_l7policy, change_l7rule, make_l7policy, make_l7rule
 from evenkeel.api.usecases.listeners import change_listener, make_listener
+from evenkeel.api.usecases.load_balancers import change_load_balancer, make_load_balancer
 from evenkeel.api.usecases.members import change_member, make_member
 from evenkeel.api.usecases.pools import change_health_monitor, change_pool, make_health_monitor, make_pool
 from evenkeel.core.kit.errors import Invalid
@@ -36,164 +38,112 @@ from evenkeel.core.kit.errors import Invalid
 CASCADE = Parameter(name="cascade", description="Delete listeners and pools with it", type=bool)
 ADDITIVE_ONLY = Parameter(name="additive_only", description="Remove no member", type=bool)
 
-LOAD_BALANCER_ROUTES = (
-    *reading(LOAD_BALANCERS, views.LoadBalancerView, "/loadbalancers"),
-    Operation(
-        method="POST",
-        path="/loadbalancers",
-        handle=loadbalancers.create,
-        summary="Create a load balancer, alone or fully populated",
-        rule=octavia_rule("loadbalancer", "post"),
-        body=requests.LoadBalancerNewBody,
+_LOAD_BALANCERS = Declared(
+    api=OCTAVIA,
+    resource=LOAD_BALANCERS,
+    view=views.LoadBalancerView,
+    create=Write(
+        requests.LoadBalancerNewBody,
+        make_load_balancer,
+        "Create a load balancer, alone or fully populated",
+        show=graph_view,
         answer=single_object_type("loadbalancer", full_views.FullLoadBalancerView),
-        status=201,
-        errors=(403, *OPTION_ERRORS),
     ),
-    Operation(
-        method="PUT",
-        path="/loadbalancers/{id}",
-        handle=loadbalancers.change,
-        summary="Change a load balancer",
-        rule=octavia_rule("loadbalancer", "put"),
-        body=change_requests.LoadBalancerChangeBody,
-        answer=single_object_type("loadbalancer", views.LoadBalancerView),
-        errors=OPTION_ERRORS,
-    ),
-    Operation(
-        method="DELETE",
-        path="/loadbalancers/{id}",
-        handle=loadbalancers.delete,
-        summary="Delete a load balancer",
-        rule=octavia_rule("loadbalancer", "delete"),
-        status=204,
-        parameters=(CASCADE,),
-        errors=WRITE_ERRORS,
-    ),
-    Operation(
-        method="PUT",
-        path="/loadbalancers/{id}/failover",
-        handle=loadbalancers.failover,
-        summary="Fail a load balancer over to another agent",
-        rule=octavia_rule("loadbalancer", "put_failover"),
+    change=Write(change_requests.LoadBalancerChangeBody, change_load_balancer, "Change a load balancer"),
+    remove=Remove(loadbalancers.remove, "Delete a load balancer", (CASCADE,)),
+)
+_LISTENERS = Declared(
+    api=OCTAVIA,
+    resource=LISTENERS,
+    view=views.ListenerView,
+    create=Write(requests.ListenerNewBody, make_listener),
+    change=Write(change_requests.ListenerChangeBody, change_listener),
+)
+_POOLS = Declared(
+    api=OCTAVIA,
+    resource=POOLS,
+    view=views.PoolView,
+    create=Write(requests.PoolNewBody, make_pool, "Create a pool, with its members and health monitor if given"),
+    change=Write(change_requests.PoolChangeBody, change_pool),
+)
+_MEMBERS = Declared(
+    api=OCTAVIA,
+    resource=MEMBERS,
+    view=views.MemberView,
+    create=Write(requests.MemberNewBody, make_member, "Add a member"),
+    change=Write(change_requests.MemberChangeBody, change_member),
+)
+_HEALTH_MONITORS = Declared(
+    api=OCTAVIA,
+    resource=HEALTH_MONITORS,
+    view=views.HealthMonitorView,
+    create=Write(requests.HealthMonitorNewBody, make_health_monitor, "Create a pool's health monitor"),
+    change=Write(change_requests.HealthMonitorChangeBody, change_health_monitor, "Change a health monitor"),
+)
+_L7POLICIES = Declared(
+    api=OCTAVIA,
+    resource=L7POLICIES,
+    view=views.L7PolicyView,
+    create=Write(l7_requests.L7PolicyNewBody, make_l7policy, "Create an L7 policy, with its rules if given"),
+    change=Write(l7_requests.L7PolicyChangeBody, change_l7policy, "Change an L7 policy"),
+)
+_L7RULES = Declared(
+    api=OCTAVIA,
+    resource=L7RULES,
+    view=views.L7RuleView,
+    create=Write(l7_requests.L7RuleNewBody, make_l7rule, "Add a rule to an L7 policy"),
+    change=Write(l7_requests.L7RuleChangeBody, change_l7rule, "Change an L7 rule"),
+)
+
+_TENANTS = (
+    *_LOAD_BALANCERS.operations,
+    _LOAD_BALANCERS.routes.put(
+        "failover",
+        loadbalancers.failover,
+        "Fail a load balancer over to another agent",
+        rule="put_failover",
+        answer=None,
         status=202,
-        errors=WRITE_ERRORS,
+        errors=(409,),
     ),
     *(
-        Operation(
-            method="GET",
-            path=f"/loadbalancers/{{id}}/{name}",
-            handle=loadbalancers.status,
-            summary="Show the status tree",
-            rule=octavia_rule("loadbalancer", "get_status"),
+        _LOAD_BALANCERS.routes.get(
+            name,
+            loadbalancers.status,
+            "Show the status tree",
+            rule="get_status",
             answer=single_object_type("statuses", StatusTree),
-            errors=(404,),
             hidden=name == "statuses",
         )
         for name in ("status", "statuses")
     ),
-    Operation(
-        method="GET",
-        path="/loadbalancers/{id}/stats",
-        handle=loadbalancers.statistics,
-        summary="Show a load balancer's statistics",
-        rule=octavia_rule("loadbalancer", "get_stats"),
+    _LOAD_BALANCERS.routes.get(
+        "stats",
+        loadbalancers.statistics,
+        "Show a load balancer's statistics",
+        rule="get_stats",
         answer=single_object_type("stats", views.StatisticsView),
-        errors=(404,),
     ),
-)
-
-_LISTENERS = Declared(
-    resource=LISTENERS,
-    path="/listeners",
-    view=views.ListenerView,
-    new=requests.ListenerNewBody,
-    make=make_listener,
-    change=change_requests.ListenerChangeBody,
-    modify=change_listener,
-    make_summary="Create a listener",
-    change_summary="Change a listener",
-)
-_POOLS = Declared(
-    resource=POOLS,
-    path="/pools",
-    view=views.PoolView,
-    new=requests.PoolNewBody,
-    make=make_pool,
-    change=change_requests.PoolChangeBody,
-    modify=change_pool,
-    make_summary="Create a pool, with its members and health monitor if given",
-    change_summary="Change a pool",
-)
-_MEMBERS = Declared(
-    resource=MEMBERS,
-    path="/pools/{pool_id}/members",
-    parent="pool_id",
-    view=views.MemberView,
-    new=requests.MemberNewBody,
-    make=make_member,
-    change=change_requests.MemberChangeBody,
-    modify=change_member,
-    make_summary="Add a member",
-    change_summary="Change a member",
-)
-_HEALTH_MONITORS = Declared(
-    resource=HEALTH_MONITORS,
-    path="/healthmonitors",
-    view=views.HealthMonitorView,
-    new=requests.HealthMonitorNewBody,
-    make=make_health_monitor,
-    change=change_requests.HealthMonitorChangeBody,
-    modify=change_health_monitor,
-    make_summary="Create a pool's health monitor",
-    change_summary="Change a health monitor",
-)
-_L7POLICIES = Declared(
-    resource=L7POLICIES,
-    path="/l7policies",
-    view=views.L7PolicyView,
-    new=l7_requests.L7PolicyNewBody,
-    make=make_l7policy,
-    change=l7_requests.L7PolicyChangeBody,
-    modify=change_l7policy,
-    make_summary="Create an L7 policy, with its rules if given",
-    change_summary="Change an L7 policy",
-)
-_L7RULES = Declared(
-    resource=L7RULES,
-    path="/l7policies/{l7policy_id}/rules",
-    parent="l7policy_id",
-    view=views.L7RuleView,
-    new=l7_requests.L7RuleNewBody,
-    make=make_l7rule,
-    change=l7_requests.L7RuleChangeBody,
-    modify=change_l7rule,
-    make_summary="Add a rule to an L7 policy",
-    change_summary="Change an L7 rule",
-)
-
-CHILD_ROUTES = (
     *_LISTENERS.operations,
-    Operation(
-        method="GET",
-        path="/listeners/{id}/stats",
-        handle=listeners.statistics,
-        summary="Show a listener's statistics",
-        rule=octavia_rule("listener", "get_stats"),
+    _LISTENERS.routes.get(
+        "stats",
+        listeners.statistics,
+        "Show a listener's statistics",
+        rule="get_stats",
         answer=single_object_type("stats", views.StatisticsView),
-        errors=(404,),
     ),
     *_POOLS.operations,
     *_MEMBERS.operations,
     Operation(
         method="PUT",
-        path=_MEMBERS.path,
+        path=_MEMBERS.routes.path,
         handle=members.replace,
         summary="Replace all members",
         rule=octavia_rule("member", "put"),
         body=change_requests.MemberBatchBody,
         status=202,
         parameters=(ADDITIVE_ONLY,),
-        errors=OPTION_ERRORS,
+        errors=WRITE_ERRORS,
     ),
     *_HEALTH_MONITORS.operations,
     *_L7POLICIES.operations,
@@ -271,11 +221,6 @@ def _without_id(operations: Sequence[Operation]) -> tuple[Operation, ...]:
         and (each.method, path) not in known
     )
 
-
-_TENANTS = (
-    *LOAD_BALANCER_ROUTES,
-    *CHILD_ROUTES,
-)
 
 OCTAVIA_ROUTES = (
     RouteMap(

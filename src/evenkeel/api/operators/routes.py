@@ -1,11 +1,14 @@
 """Routes of the operators' API."""
 
+from typing import Any
+
 from msgspec import defstruct, structs
 
 from evenkeel.api.common.event_view import EventView
-from evenkeel.api.common.linking import Link, single_object_type
+from evenkeel.api.common.linking import Link, list_type, single_object_type
+from evenkeel.api.common.object_routes import ObjectRoutes
 from evenkeel.api.http.lists import PAGE_PARAMETERS
-from evenkeel.api.http.routing import Operation, Parameter, RouteMap
+from evenkeel.api.http.routing import Handler, Operation, Parameter, RouteMap
 from evenkeel.api.http.style import OPERATORS
 from evenkeel.api.octavia.views import LoadBalancerView
 from evenkeel.api.operators import (
@@ -32,10 +35,30 @@ from evenkeel.api.operators import (
 )
 from evenkeel.api.operators.agent_views import AgentView
 from evenkeel.api.operators.query import operator_only
-from evenkeel.api.policy.names import own_rule
+from evenkeel.api.policy.names import own_rule, own_rules
 
+
+def _objects(name: str, view: type[Any], key: str = "{id}") -> ObjectRoutes:
+    return ObjectRoutes(name=name, plural=f"{name}s", path=f"/{name}s", view=view, rule=own_rules(name), key=key)
+
+
+def _facts(name: str, view: type[Any], handle: Handler, summary: str, *parameters: Parameter) -> Operation:
+    """Declare GET of one document about the whole system."""
+    return Operation(
+        method="GET",
+        path=f"/{name}",
+        handle=handle,
+        summary=summary,
+        rule=own_rule(name, "get"),
+        answer=single_object_type(name, view),
+        parameters=parameters,
+    )
+
+
+_OF_ENVIRONMENT = Parameter(name="environment", description="Of this environment")
+_OF_PROJECT = Parameter(name="project_id", description="Of this project")
 _AGENT_PARAMETERS = (
-    Parameter(name="environment", description="Of this environment"),
+    _OF_ENVIRONMENT,
     Parameter(name="group_number", description="Of this device group", type=int),
     Parameter(name="host", description="On this host"),
     Parameter(name="device_driver", description="With this device driver"),
@@ -45,103 +68,49 @@ _AGENT_PARAMETERS = (
     Parameter(name="state", description="In this state: up, draining, drained, silent, stopped or forced_down"),
 )
 
-_AGENT = single_object_type("agent", AgentView)
-_ENVIRONMENT = single_object_type("environment", views.EnvironmentView)
-
+_AGENT = _objects("agent", AgentView)
 _AGENTS = (
-    Operation(
-        method="GET",
-        path="/agents",
-        handle=agents.agents,
-        summary="List agents",
-        rule=own_rule("agent", "get"),
-        answer=defstruct("AgentList", [("agents", list[AgentView])], kw_only=True),
-        parameters=_AGENT_PARAMETERS,
+    _AGENT.list(agents.agents, "List agents", parameters=_AGENT_PARAMETERS),
+    _AGENT.show(agents.agent, "Show an agent"),
+    _AGENT.change(
+        agents.change_agent, requests.AgentChangeBody, "Drain an agent (admin_state_up false), or undrain it"
     ),
-    Operation(
-        method="GET",
-        path="/agents/{id}",
-        handle=agents.agent,
-        summary="Show an agent",
-        rule=own_rule("agent", "get"),
-        answer=_AGENT,
-        errors=(404,),
+    _AGENT.put(
+        "drain",
+        agents.set_admin_state(False),
+        "Drain an agent: hand its shards over to other agents, and assign it none",
     ),
-    Operation(
-        method="PUT",
-        path="/agents/{id}",
-        handle=agents.change_agent,
-        summary="Drain an agent (admin_state_up false), or undrain it",
-        rule=own_rule("agent", "update"),
-        body=requests.AgentChangeBody,
-        answer=_AGENT,
-        errors=(404,),
-    ),
-    Operation(
-        method="PUT",
-        path="/agents/{id}/drain",
-        handle=agents.set_admin_state(False),
-        summary="Drain an agent: hand its shards over to other agents, and assign it none",
-        rule=own_rule("agent", "update"),
-        answer=_AGENT,
-        errors=(404,),
-    ),
-    Operation(
-        method="PUT",
-        path="/agents/{id}/undrain",
-        handle=agents.set_admin_state(True),
-        summary="Put a drained agent back into service",
-        rule=own_rule("agent", "update"),
-        answer=_AGENT,
-        errors=(404,),
-    ),
-    Operation(
-        method="PUT",
-        path="/agents/{id}/failback",
-        handle=agents.failback,
-        summary="Hand the shards whose home it is back to it",
-        rule=own_rule("agent", "update"),
-        answer=_AGENT,
-        errors=(404, 409),
-    ),
-    Operation(
-        method="PUT",
-        path="/agents/{id}/force-down",
-        handle=agents.force_down,
-        summary="Declare its host dead, so that its shards move at once, or revoke that",
-        rule=own_rule("agent", "force_down"),
+    _AGENT.put("undrain", agents.set_admin_state(True), "Put a drained agent back into service"),
+    _AGENT.put("failback", agents.failback, "Hand the shards whose home it is back to it", errors=(409,)),
+    _AGENT.put(
+        "force-down",
+        agents.force_down,
+        "Declare its host dead, so that its shards move at once, or revoke that",
+        rule="force_down",
         body=requests.ForceDownBody,
-        answer=_AGENT,
-        errors=(404,),
     ),
-    Operation(
-        method="PUT",
-        path="/agents/{id}/rebind",
-        handle=agents.rebind,
-        summary="Make another agent of its group the home of its shards",
-        rule=own_rule("agent", "rebind"),
+    _AGENT.put(
+        "rebind",
+        agents.rebind,
+        "Make another agent of its group the home of its shards",
+        rule="rebind",
         body=requests.RebindBody,
         answer=single_object_type("rebound", views.ReboundView),
-        errors=(404, 409),
+        errors=(409,),
     ),
-    Operation(
-        method="DELETE",
-        path="/agents/{id}",
-        handle=agents.delete_agent,
-        summary="Delete a stopped agent",
-        rule=own_rule("agent", "delete"),
-        status=204,
+    _AGENT.delete(
+        agents.delete_agent,
+        "Delete a stopped agent",
         parameters=(
             Parameter(name="rebind_to", description="The agent of its group that becomes the home of its shards"),
         ),
-        errors=(404, 409),
+        errors=(409,),
     ),
-    Operation(
-        method="GET",
-        path="/agents/{id}/loadbalancers",
-        handle=agents.agent_load_balancers,
-        summary="List load balancers the agent acts for or is home to",
-        rule=own_rule("agent", "get_loadbalancers"),
+    _AGENT.get(
+        "loadbalancers",
+        agents.agent_load_balancers,
+        "List load balancers the agent acts for or is home to",
+        rule="get_loadbalancers",
         answer=defstruct(
             "HostedPage",
             [("loadbalancers", list[LoadBalancerView]), ("loadbalancers_links", list[Link])],
@@ -149,85 +118,31 @@ _AGENTS = (
         ),
         parameters=PAGE_PARAMETERS,
         filters=True,
-        errors=(404,),
     ),
 )
 
+_ENVIRONMENT = _objects("environment", views.EnvironmentView, key="{name}")
 _ENVIRONMENTS = (
-    Operation(
-        method="GET",
-        path="/environments",
-        handle=environments.environments,
-        summary="List environments",
-        rule=own_rule("environment", "get"),
-        answer=defstruct("EnvironmentList", [("environments", list[views.EnvironmentView])], kw_only=True),
+    _ENVIRONMENT.list(environments.environments, "List environments"),
+    _ENVIRONMENT.create(
+        environments.create_environment, requests.EnvironmentNewBody, "Create an environment", errors=(409,)
     ),
-    Operation(
-        method="POST",
-        path="/environments",
-        handle=environments.create_environment,
-        summary="Create an environment",
-        rule=own_rule("environment", "create"),
-        body=requests.EnvironmentNewBody,
-        answer=_ENVIRONMENT,
-        status=201,
-        errors=(409,),
+    _ENVIRONMENT.show(environments.environment, "Show an environment"),
+    _ENVIRONMENT.change(environments.change_environment, requests.EnvironmentChangeBody, "Change an environment"),
+    _ENVIRONMENT.put(
+        "resume", environments.resume_environment, "Close its circuit breaker: the shards of silent agents move"
     ),
-    Operation(
-        method="GET",
-        path="/environments/{name}",
-        handle=environments.environment,
-        summary="Show an environment",
-        rule=own_rule("environment", "get"),
-        answer=_ENVIRONMENT,
-        errors=(404,),
-    ),
-    Operation(
-        method="PUT",
-        path="/environments/{name}",
-        handle=environments.change_environment,
-        summary="Change an environment",
-        rule=own_rule("environment", "update"),
-        body=requests.EnvironmentChangeBody,
-        answer=_ENVIRONMENT,
-        errors=(404,),
-    ),
-    Operation(
-        method="PUT",
-        path="/environments/{name}/resume",
-        handle=environments.resume_environment,
-        summary="Close its circuit breaker: the shards of silent agents move",
-        rule=own_rule("environment", "update"),
-        answer=_ENVIRONMENT,
-        errors=(404,),
-    ),
-    Operation(
-        method="DELETE",
-        path="/environments/{name}",
-        handle=environments.delete_environment,
-        summary="Delete an environment without agents and load balancers",
-        rule=own_rule("environment", "delete"),
-        status=204,
-        errors=(404, 409),
+    _ENVIRONMENT.delete(
+        environments.delete_environment, "Delete an environment without agents and load balancers", errors=(409,)
     ),
 )
 
+_ENHANCED_SERVICE = _objects("enhanced_service", enhanced_services.EnhancedServiceView)
 _ENHANCED_SERVICES = (
-    Operation(
-        method="GET",
-        path="/enhanced_services",
-        handle=enhanced_services.enhanced_services,
-        summary="List the enhanced services that agents loaded, and whether the agents of an environment agree",
-        rule=own_rule("enhanced_service", "get"),
-        answer=defstruct(
-            "EnhancedServiceList",
-            [("enhanced_services", list[enhanced_services.EnhancedServiceView])],
-            kw_only=True,
-        ),
-        parameters=(
-            Parameter(name="environment", description="Of this environment"),
-            Parameter(name="name", description="With this name"),
-        ),
+    _ENHANCED_SERVICE.list(
+        enhanced_services.enhanced_services,
+        "List the enhanced services that agents loaded, and whether the agents of an environment agree",
+        parameters=(_OF_ENVIRONMENT, Parameter(name="name", description="With this name")),
     ),
     Operation(
         method="GET",
@@ -235,22 +150,13 @@ _ENHANCED_SERVICES = (
         handle=enhanced_services.enhanced_service,
         summary="Show an enhanced service of an environment, agent by agent",
         rule=own_rule("enhanced_service", "get"),
-        answer=single_object_type("enhanced_service", enhanced_services.EnhancedServiceView),
-        errors=(404,),
+        answer=_ENHANCED_SERVICE.answer,
     ),
 )
 
 _DATABASE = single_object_type("database", views.DatabaseView)
-
-_OTHERS = (
-    Operation(
-        method="GET",
-        path="/database",
-        handle=database.database,
-        summary="Show the history of the database",
-        rule=own_rule("database", "get"),
-        answer=_DATABASE,
-    ),
+_SYSTEM = (
+    _facts("database", views.DatabaseView, database.database, "Show the history of the database"),
     Operation(
         method="POST",
         path="/database/new-history",
@@ -266,227 +172,26 @@ _OTHERS = (
         summary="Accept a history that agents saw and the database never had, so that removals go on",
         rule=own_rule("database", "accept_history"),
         answer=_DATABASE,
-        errors=(404,),
     ),
-    Operation(
-        method="GET",
-        path="/status",
-        handle=status.status,
-        summary="Show a summary of the whole system",
-        rule=own_rule("status", "get"),
-        answer=single_object_type("status", status.StatusView),
+    _facts("status", status.StatusView, status.status, "Show a summary of the whole system"),
+    _facts(
+        "activity",
+        activity.ActivityView,
+        activity.activity,
+        "Show this controller's requests and times to ACTIVE, and the traffic of all load balancers, over time",
     ),
-    Operation(
-        method="GET",
-        path="/activity",
-        handle=activity.activity,
-        summary="Show this controller's requests and times to ACTIVE, and the traffic of all load balancers, over time",
-        rule=own_rule("activity", "get"),
-        answer=single_object_type("activity", activity.ActivityView),
+    _facts(
+        "topology",
+        overview.TopologyView,
+        overview.topology,
+        "Show who may write to which devices: device groups with agents, devices and the shards between them",
+        _OF_ENVIRONMENT,
     ),
-    Operation(
-        method="GET",
-        path="/loadbalancers/{id}/agent",
-        handle=hosting.hosting,
-        summary="Show the agents of a load balancer",
-        rule=own_rule("loadbalancer", "get_agent"),
-        answer=single_object_type("hosting", views.HostingView),
-        errors=(404,),
-    ),
-    Operation(
-        method="GET",
-        path="/loadbalancers/{id}/tree",
-        handle=trees.tree,
-        summary="Show a load balancer and everything below it, with statuses: also pools that no listener uses",
-        rule=own_rule("loadbalancer", "get_tree"),
-        answer=single_object_type("tree", trees.LoadBalancerNode),
-        errors=(404,),
-    ),
-    Operation(
-        method="GET",
-        path="/loadbalancers/{id}/history",
-        handle=overview.history,
-        summary="List the last 50 revisions of a load balancer, newest first, with who requested and who applied each",
-        rule=own_rule("loadbalancer", "get_history"),
-        answer=defstruct("RevisionList", [("history", list[overview.RevisionView])], kw_only=True),
-        errors=(404,),
-    ),
-    Operation(
-        method="GET",
-        path="/controllers",
-        handle=overview.controllers,
-        summary="List controllers",
-        rule=own_rule("controller", "get"),
-        answer=defstruct("ControllerList", [("controllers", list[overview.ControllerView])], kw_only=True),
-    ),
-    Operation(
-        method="GET",
-        path="/topology",
-        handle=overview.topology,
-        summary="Show who may write to which devices: device groups with agents, devices and the shards between them",
-        rule=own_rule("topology", "get"),
-        answer=single_object_type("topology", overview.TopologyView),
-        parameters=(Parameter(name="environment", description="Of this environment"),),
-    ),
-    Operation(
-        method="GET",
-        path="/loadbalancers/{id}/series",
-        handle=series.traffic,
-        summary="Show the traffic of a load balancer over the last hours, as far as this controller holds it",
-        rule=own_rule("loadbalancer", "get_series"),
-        answer=series.SeriesView,
-        errors=(404,),
-    ),
-    Operation(
-        method="POST",
-        path="/loadbalancers/{id}/plan",
-        handle=plans.plan,
-        summary="Show what the next pass over a load balancer would change on its devices; changes nothing",
-        rule=own_rule("loadbalancer", "plan"),
-        answer=single_object_type("plan", plans.PlanView),
-        errors=(404, 409, 503),
-    ),
-    Operation(
-        method="POST",
-        path="/shards/{id}/adoption",
-        handle=plans.adoption,
-        summary="Plan the adoption of a partition that another program made for the tenant; with apply, adopt it",
-        rule=own_rule("shard", "adopt"),
-        body=requests.AdoptionBody,
-        answer=single_object_type("adoption", plans.PlanView),
-        errors=(404, 409, 503),
-    ),
-    Operation(
-        method="POST",
-        path="/shards/{id}/orphans",
-        handle=plans.orphans,
-        summary="List load balancers on a group's devices that are missing from the database (of a common shard)",
-        rule=own_rule("shard", "get_orphans"),
-        answer=defstruct(
-            "OrphanList",
-            [
-                ("orphans", list[plans.OrphanView]),
-                ("partitions", list[plans.OrphanedPartitionView]),
-                ("more", int),
-            ],
-            kw_only=True,
-        ),
-        errors=(404, 409, 503),
-    ),
-    Operation(
-        method="DELETE",
-        path="/orphans/{id}",
-        handle=plans.remove_orphan,
-        summary="Remove a load balancer on devices that is missing from the database, without waiting for its time",
-        rule=own_rule("orphan", "delete"),
-        status=204,
-        errors=(404,),
-    ),
-    Operation(
-        method="GET",
-        path="/subnets",
-        handle=subnets.subnets,
-        summary="List address pools",
-        rule=own_rule("subnet", "get"),
-        answer=defstruct("SubnetList", [("subnets", list[views.SubnetView])], kw_only=True),
-    ),
-    Operation(
-        method="POST",
-        path="/subnets",
-        handle=subnets.create_subnet,
-        summary="Create an address pool",
-        rule=own_rule("subnet", "create"),
-        body=requests.SubnetNewBody,
-        answer=single_object_type("subnet", views.SubnetView),
-        status=201,
-        errors=(409,),
-    ),
-    Operation(
-        method="PUT",
-        path="/subnets/{id}",
-        handle=subnets.change_subnet,
-        summary="Set the addresses that devices may have in an address pool",
-        rule=own_rule("subnet", "update"),
-        body=requests.SubnetChangeBody,
-        answer=single_object_type("subnet", views.SubnetView),
-        errors=(404, 409),
-    ),
-    Operation(
-        method="GET",
-        path="/networks",
-        handle=networks.networks,
-        summary="List declared networks",
-        rule=own_rule("network", "get"),
-        answer=defstruct("NetworkList", [("networks", list[views.NetworkView])], kw_only=True),
-    ),
-    Operation(
-        method="POST",
-        path="/networks",
-        handle=networks.create_network,
-        summary="Declare a network of the built-in network service, to which devices may be attached",
-        rule=own_rule("network", "create"),
-        body=requests.NetworkNewBody,
-        answer=single_object_type("network", views.NetworkView),
-        status=201,
-        errors=(409,),
-    ),
-    Operation(
-        method="GET",
-        path="/networks/{id}",
-        handle=networks.network,
-        summary="Show a declared network",
-        rule=own_rule("network", "get"),
-        answer=single_object_type("network", views.NetworkView),
-        errors=(404,),
-    ),
-    Operation(
-        method="PUT",
-        path="/networks/{id}",
-        handle=networks.change_network,
-        summary="Change a declared network; load balancers of devices attached to it follow",
-        rule=own_rule("network", "update"),
-        body=requests.NetworkChangeBody,
-        answer=single_object_type("network", views.NetworkView),
-        errors=(404, 409),
-    ),
-    Operation(
-        method="DELETE",
-        path="/networks/{id}",
-        handle=networks.delete_network,
-        summary="Delete a declared network to which no device is attached",
-        rule=own_rule("network", "delete"),
-        status=204,
-        errors=(404, 409),
-    ),
-    Operation(
-        method="DELETE",
-        path="/subnets/{id}",
-        handle=subnets.delete_subnet,
-        summary="Delete an address pool that no load balancer uses",
-        rule=own_rule("subnet", "delete"),
-        status=204,
-        errors=(404, 409),
-    ),
-    Operation(
-        method="GET",
-        path="/shards",
-        handle=shards.shards,
-        summary="List shards",
-        rule=own_rule("shard", "get"),
-        answer=defstruct("ShardList", [("shards", list[views.ShardView])], kw_only=True),
-        parameters=(
-            Parameter(name="environment", description="Of this environment"),
-            Parameter(name="agent_id", description="Of this agent, home or acting"),
-        ),
-    ),
-    Operation(
-        method="GET",
-        path="/events",
-        handle=events.events,
-        summary="List events, oldest first; as text/event-stream, resumable by Last-Event-ID, as they happen",
-        rule=own_rule("event", "get"),
+    _objects("controller", overview.ControllerView).list(overview.controllers, "List controllers"),
+    _objects("event", EventView).list(
+        events.events,
+        "List events, oldest first; as text/event-stream, resumable by Last-Event-ID, as they happen",
         streams=True,
-        answer=defstruct("EventList", [("events", list[EventView])], kw_only=True),
         parameters=(
             Parameter(name="after", description="Only events with a greater id", type=int),
             Parameter(name="limit", description="The maximum number of events (1 to 1000, default 100)", type=int),
@@ -494,16 +199,6 @@ _OTHERS = (
             Parameter(name="object_id", description="Only events of this agent, shard or load balancer"),
             Parameter(name="by", description="Only acts of the user with this name or id"),
         ),
-    ),
-    Operation(
-        method="PUT",
-        path="/shards/{id}/rebind",
-        handle=shards.rebind_shard,
-        summary="Make another agent of its device group the home of a shard",
-        rule=own_rule("shard", "rebind"),
-        body=requests.RebindBody,
-        answer=single_object_type("shard", views.ShardView),
-        errors=(404, 409),
     ),
     Operation(
         method="GET",
@@ -514,63 +209,159 @@ _OTHERS = (
         answer=single_object_type("ids", views.IdsView),
         parameters=(Parameter(name="prefix", description="The first 4 to 36 characters"),),
     ),
-)
-
-_CERTIFICATE = single_object_type("certificate", certificates.CertificateView)
-_KEY_MANAGER = (501, 503)
-
-_CERTIFICATES = (
-    Operation(
-        method="GET",
-        path="/certificates",
-        handle=certificates.certificates,
-        summary="List the certificates that the controllers store",
-        rule=own_rule("certificate", "get"),
-        answer=defstruct("CertificateList", [("certificates", list[certificates.CertificateView])], kw_only=True),
-        parameters=(Parameter(name="project_id", description="Of this project"),),
-        errors=_KEY_MANAGER,
-    ),
-    Operation(
-        method="POST",
-        path="/certificates",
-        handle=certificates.add_certificate,
-        summary="Add a certificate with its key, CA certificates or a revocation list",
-        rule=own_rule("certificate", "create"),
-        body=requests.CertificateNewBody,
-        answer=_CERTIFICATE,
-        status=201,
-        errors=(409, *_KEY_MANAGER),
-    ),
-    Operation(
-        method="GET",
-        path="/certificates/{project_id}/{name}",
-        handle=certificates.certificate,
-        summary="Show a certificate; never its key",
-        rule=own_rule("certificate", "get"),
-        answer=_CERTIFICATE,
-        errors=(404, *_KEY_MANAGER),
-    ),
     Operation(
         method="DELETE",
-        path="/certificates/{project_id}/{name}",
-        handle=certificates.delete_certificate,
-        summary="Delete a certificate, even if it is referred to",
-        rule=own_rule("certificate", "delete"),
+        path="/orphans/{id}",
+        handle=plans.remove_orphan,
+        summary="Remove a load balancer on devices that is missing from the database, without waiting for its time",
+        rule=own_rule("orphan", "delete"),
         status=204,
-        errors=(404, *_KEY_MANAGER),
+    ),
+)
+
+_LOAD_BALANCER = _objects("loadbalancer", LoadBalancerView)
+_LOAD_BALANCERS = (
+    _LOAD_BALANCER.get(
+        "agent",
+        hosting.hosting,
+        "Show the agents of a load balancer",
+        rule="get_agent",
+        answer=single_object_type("hosting", views.HostingView),
+    ),
+    _LOAD_BALANCER.get(
+        "tree",
+        trees.tree,
+        "Show a load balancer and everything below it, with statuses: also pools that no listener uses",
+        rule="get_tree",
+        answer=single_object_type("tree", trees.LoadBalancerNode),
+    ),
+    _LOAD_BALANCER.get(
+        "history",
+        overview.history,
+        "List the last 50 revisions of a load balancer, newest first, with who requested and who applied each",
+        rule="get_history",
+        answer=list_type("history", overview.RevisionView),
+    ),
+    _LOAD_BALANCER.get(
+        "series",
+        series.traffic,
+        "Show the traffic of a load balancer over the last hours, as far as this controller holds it",
+        rule="get_series",
+        answer=series.SeriesView,
+    ),
+    _LOAD_BALANCER.post(
+        "plan",
+        plans.plan,
+        "Show what the next pass over a load balancer would change on its devices; changes nothing",
+        rule="plan",
+        answer=single_object_type("plan", plans.PlanView),
+        errors=(409,),
+    ),
+)
+
+_SHARD = _objects("shard", views.ShardView)
+_SHARDS = (
+    _SHARD.list(
+        shards.shards,
+        "List shards",
+        parameters=(
+            _OF_ENVIRONMENT,
+            Parameter(name="agent_id", description="Of this agent, home or acting"),
+        ),
+    ),
+    _SHARD.put(
+        "rebind",
+        shards.rebind_shard,
+        "Make another agent of its device group the home of a shard",
+        rule="rebind",
+        body=requests.RebindBody,
+        errors=(409,),
+    ),
+    _SHARD.post(
+        "adoption",
+        plans.adoption,
+        "Plan the adoption of a partition that another program made for the tenant; with apply, adopt it",
+        rule="adopt",
+        body=requests.AdoptionBody,
+        answer=single_object_type("adoption", plans.PlanView),
+        errors=(409,),
+    ),
+    _SHARD.post(
+        "orphans",
+        plans.orphans,
+        "List load balancers on a group's devices that are missing from the database (of a common shard)",
+        rule="get_orphans",
+        answer=defstruct(
+            "OrphanList",
+            [
+                ("orphans", list[plans.OrphanView]),
+                ("partitions", list[plans.OrphanedPartitionView]),
+                ("more", int),
+            ],
+            kw_only=True,
+        ),
+        errors=(409,),
+    ),
+)
+
+_SUBNET = _objects("subnet", views.SubnetView)
+_SUBNETS = (
+    _SUBNET.list(subnets.subnets, "List address pools"),
+    _SUBNET.create(subnets.create_subnet, requests.SubnetNewBody, "Create an address pool", errors=(409,)),
+    _SUBNET.change(
+        subnets.change_subnet,
+        requests.SubnetChangeBody,
+        "Set the addresses that devices may have in an address pool",
+        errors=(409,),
+    ),
+    _SUBNET.delete(subnets.delete_subnet, "Delete an address pool that no load balancer uses", errors=(409,)),
+)
+
+_NETWORK = _objects("network", views.NetworkView)
+_NETWORKS = (
+    _NETWORK.list(networks.networks, "List declared networks"),
+    _NETWORK.create(
+        networks.create_network,
+        requests.NetworkNewBody,
+        "Declare a network of the built-in network service, to which devices may be attached",
+        errors=(409,),
+    ),
+    _NETWORK.show(networks.network, "Show a declared network"),
+    _NETWORK.change(
+        networks.change_network,
+        requests.NetworkChangeBody,
+        "Change a declared network; load balancers of devices attached to it follow",
+        errors=(409,),
+    ),
+    _NETWORK.delete(networks.delete_network, "Delete a declared network to which no device is attached", errors=(409,)),
+)
+
+_CERTIFICATE = _objects("certificate", certificates.CertificateView, key="{project_id}/{name}")
+_CERTIFICATES = (
+    _CERTIFICATE.list(
+        certificates.certificates,
+        "List the certificates that the controllers store",
+        parameters=(_OF_PROJECT,),
+        errors=(501,),
+    ),
+    _CERTIFICATE.create(
+        certificates.add_certificate,
+        requests.CertificateNewBody,
+        "Add a certificate with its key, CA certificates or a revocation list",
+        errors=(409, 501),
+    ),
+    _CERTIFICATE.show(certificates.certificate, "Show a certificate; never its key", errors=(501,)),
+    _CERTIFICATE.delete(
+        certificates.delete_certificate, "Delete a certificate, even if it is referred to", errors=(501,)
     ),
 )
 
 _REFERENCES = (
-    Operation(
-        method="GET",
-        path="/references",
-        handle=references.references,
-        summary="List references of listeners and pools to the key manager, the first to expire first",
-        rule=own_rule("reference", "get"),
-        answer=defstruct("ReferenceList", [("references", list[references.ReferenceView])], kw_only=True),
+    _objects("reference", references.ReferenceView).list(
+        references.references,
+        "List references of listeners and pools to the key manager, the first to expire first",
         parameters=(
-            Parameter(name="project_id", description="Of this project"),
+            _OF_PROJECT,
             Parameter(name="expiring_days", description="Only certificates that expire within so many days", type=int),
             Parameter(name="unreadable", description="Only references that could not be read the last time", type=bool),
         ),
@@ -584,7 +375,6 @@ _REFERENCES = (
         body=requests.RefreshBody,
         answer=single_object_type("refresh", references.RefreshView),
         status=202,
-        errors=(404,),
     ),
 )
 
@@ -592,8 +382,19 @@ OPERATOR_ROUTES = RouteMap(
     tag="Operators",
     prefixes=("/evenkeel/v1",),
     operations=tuple(
-        structs.replace(operation, handle=operator_only(operation.handle), errors=(403, *operation.errors))
-        for operation in (*_AGENTS, *_ENVIRONMENTS, *_ENHANCED_SERVICES, *_CERTIFICATES, *_REFERENCES, *_OTHERS)
+        structs.replace(operation, handle=operator_only(operation.handle))
+        for operation in (
+            *_AGENTS,
+            *_ENVIRONMENTS,
+            *_ENHANCED_SERVICES,
+            *_SYSTEM,
+            *_LOAD_BALANCERS,
+            *_SHARDS,
+            *_SUBNETS,
+            *_NETWORKS,
+            *_CERTIFICATES,
+            *_REFERENCES,
+        )
     ),
     style=OPERATORS,
 )

@@ -1,5 +1,7 @@
 """Names of rules in routes and policy files. Rules that Octavia has, have Octavia's names."""
 
+from collections.abc import Callable
+
 OCTAVIA = "os_load-balancer_api"
 OWN = "evenkeel"
 
@@ -22,3 +24,17 @@ UNHURRIED = own_rule("request", "unlimited")
 def octavia_rule(kind: str, action: str) -> str:
     """Return the name of Octavia's policy rule for an action, such as ``os_load-balancer_api:listener:get_one``."""
     return f"{OCTAVIA}:{kind}:{action}"
+
+
+_OCTAVIA_ACTIONS = {"list": "get_all", "show": "get_one", "create": "post", "change": "put"}
+_OWN_ACTIONS = {"list": "get", "show": "get", "change": "update"}
+
+
+def octavia_rules(kind: str) -> Callable[[str], str]:
+    """Return the function that names the rule of an operation on ``kind``; other actions are Octavia's own words."""
+    return lambda operation: octavia_rule(kind, _OCTAVIA_ACTIONS.get(operation, operation))
+
+
+def own_rules(kind: str) -> Callable[[str], str]:
+    """Return the function that names the rule of an operation on ``kind`` which Octavia does not have."""
+    return lambda operation: own_rule(kind, _OWN_ACTIONS.get(operation, operation))

@@ -2,11 +2,11 @@
 
 from msgspec.structs import asdict
 
-from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.resources import object_id, one
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal
-from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, POOLS, one, read_object
+from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, POOLS, read_object
 from evenkeel.api.neutron.v1.requests import V1AssociationBody
 from evenkeel.api.neutron.v1.views import V1NothingView
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
@@ -65,7 +65,7 @@ async def show(services: Services, call: Call) -> Answer:
     pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     monitor_id = object_id(call, HEALTH_MONITORS.title)
     _read_monitor(pool, monitor_id)
-    return await one(services, call, HEALTH_MONITORS, monitor_id)
+    return one(HEALTH_MONITORS, await read_object(services, call, HEALTH_MONITORS, monitor_id))
 
 
 async def delete(services: Services, call: Call) -> Answer:

@@ -7,20 +7,16 @@ from typing import Any
 from msgspec import UnsetType
 from msgspec.structs import asdict, replace
 
-from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
-from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, one, read_object
+from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, read_object
 from evenkeel.api.neutron.v1.requests import (
     V1HealthMonitorChange,
-    V1HealthMonitorChangeBody,
     V1HealthMonitorNew,
-    V1HealthMonitorNewBody,
 )
-from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.usecases.change_requests import HealthMonitorChange
 from evenkeel.api.usecases.parents import is_up, project_of
 from evenkeel.api.usecases.pools import change_health_monitor
@@ -33,15 +29,13 @@ from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, SharedMonito
 _NAMES = ("delay", "timeout", "max_retries", *HTTP_CHECK_DEFAULTS, "admin_state_up")
 
 
-async def create(services: Services, call: Call, body: V1HealthMonitorNewBody) -> Answer:
-    """Handle POST /health_monitors; answers 201."""
-    wanted = body.health_monitor
+async def make(services: Services, call: Call, wanted: V1HealthMonitorNew) -> SharedMonitor:
+    """Create a health monitor that no pool has yet."""
     check_tenant(call.caller.scope, wanted)
     project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
     row = _row(wanted, project_id, services.new_id())
     _check(row)
-    made = await services.lbaas_v1.add_shared_monitor(row)
-    return json_answer({HEALTH_MONITORS.name: HEALTH_MONITORS.view(made)}, 201)
+    return await services.lbaas_v1.add_shared_monitor(row)
 
 
 def _row(wanted: V1HealthMonitorNew, project_id: ProjectId, monitor_id: str) -> SharedMonitor:
@@ -87,10 +81,10 @@ def _check_times(row: SharedMonitor) -> None:
         )
 
 
-async def change(services: Services, call: Call, body: V1HealthMonitorChangeBody) -> Answer:
-    """Handle PUT /health_monitors/{id}: change the monitor in all associated pools."""
-    row: SharedMonitor = await read_object(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
-    changes = _changes(body.health_monitor, row)
+async def modify(services: Services, call: Call, monitor_id: str, wanted: V1HealthMonitorChange) -> SharedMonitor:
+    """Change a health monitor in all associated pools."""
+    row = await _monitor(services, call, monitor_id)
+    changes = _changes(wanted, row)
     if row.in_pool:
         # Octavia allows a timeout above the delay, so a monitor that was made there may have one, and keep it.
         if changes.keys() & {"delay", "timeout"}:
@@ -103,7 +97,12 @@ async def change(services: Services, call: Call, body: V1HealthMonitorChangeBody
         accepted = await services.lbaas_v1.update_shared_monitor(row.id, changes, project_id=call.caller.scope)
         for each in accepted:
             await services.accepted(each)
-    return await one(services, call, HEALTH_MONITORS, row.id)
+    return await _monitor(services, call, row.id)
+
+
+async def _monitor(services: Services, call: Call, monitor_id: str) -> SharedMonitor:
+    found: SharedMonitor = await read_object(services, call, HEALTH_MONITORS, monitor_id)
+    return found
 
 
 def _changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[str, Any]:
@@ -120,12 +119,11 @@ async def _check_possible(services: Services, after: SharedMonitor) -> None:
         refuse(provider, monitor_problems(table, asdict(after)))
 
 
-async def delete(services: Services, call: Call) -> Answer:
-    """Handle DELETE /health_monitors/{id}; answers 204. Refused while the monitor has associations."""
-    row: SharedMonitor = await read_object(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
+async def remove(services: Services, call: Call, monitor_id: str) -> None:
+    """Delete a health monitor. Refused while it has associations."""
+    row = await _monitor(services, call, monitor_id)
     if row.in_pool:
         raise NeutronRefusal(
             409, "HealthMonitorInUse", f"Health monitor {row.id} is still in use by pool {row.uses[0].pool_id}."
         )
     await services.lbaas_v1.delete_shared_monitor(row.id, project_id=call.caller.scope)
-    return NO_CONTENT

@@ -3,18 +3,20 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.declared import Api
+from evenkeel.api.common.resources import TenantResource
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call, as_bool
 from evenkeel.api.http.lists import Filters, as_address, as_integer, as_text
 from evenkeel.api.http.routing import Handler
-from evenkeel.api.neutron.lists import page_body, page_of, parse_list, select_fields
+from evenkeel.api.neutron.lists import LIST_PARAMETERS, page_body, page_of, page_type, parse_list, select_fields
 from evenkeel.api.neutron.v1 import showing
+from evenkeel.api.octavia.resources import remove_child
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.errors import NotFound
-from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.model import Member
+from evenkeel.core.resources.model import Listener, Member, Pool
+from evenkeel.core.resources.pool_rooted import SharedMonitor
 
 Read = Callable[[Services, ListQuery], Awaitable[Page]]
 
@@ -23,18 +25,10 @@ _NAMED = {**_COMMON, "name": as_text, "description": as_text}
 _STATUS = {"status": "provisioning_status"}
 
 
-class Collection(Value):
-    """One kind of LBaaS v1's objects."""
+class Collection(TenantResource, kw_only=True):
+    """One kind of LBaaS v1's objects, with Octavia's name for it in policy rules."""
 
-    title: str
-    """Name of the object in "not found" errors."""
-    name: str
-    plural: str
-    rule: str
-    """Octavia's name of the same kind, used in policy rules."""
-    filters: Filters
     read: Read
-    view: Callable[[Any], Any]
 
 
 async def _vips(services: Services, query: ListQuery) -> Page:
@@ -54,6 +48,7 @@ async def _monitors(services: Services, query: ListQuery) -> Page:
 
 
 VIPS = Collection(
+    kind=Listener,
     title="Listener",
     name="vip",
     plural="vips",
@@ -83,6 +78,7 @@ VIPS = Collection(
     view=showing.vip_view,
 )
 POOLS = Collection(
+    kind=Pool,
     title="Pool",
     name="pool",
     plural="pools",
@@ -97,6 +93,7 @@ POOLS = Collection(
     view=showing.pool_view,
 )
 MEMBERS = Collection(
+    kind=Member,
     title="Member",
     name="member",
     plural="members",
@@ -116,6 +113,7 @@ MEMBERS = Collection(
     view=showing.member_view,
 )
 HEALTH_MONITORS = Collection(
+    kind=SharedMonitor,
     title="Health Monitor",
     name="health_monitor",
     plural="health_monitors",
@@ -139,6 +137,10 @@ HEALTH_MONITORS = Collection(
 )
 
 
+async def _find(collection: Collection, services: Services, call: Call) -> Any:
+    return await read_object(services, call, collection, collection.id_in(call))
+
+
 async def read_object(services: Services, call: Call, collection: Collection, given_id: str) -> Any:
     """Read one object of a collection. Raises :class:`NotFound`."""
     query = ListQuery(filters={"id": (given_id,)}, project_id=call.caller.scope, limit=1)
@@ -148,24 +150,7 @@ async def read_object(services: Services, call: Call, collection: Collection, gi
     return page.items[0]
 
 
-async def one(services: Services, call: Call, collection: Collection, given_id: str, status: int = 200) -> Answer:
-    """Build the response with one object in its present state, wrapped."""
-    return json_answer(
-        {collection.name: collection.view(await read_object(services, call, collection, given_id))}, status
-    )
-
-
-def show(collection: Collection) -> Handler:
-    """Return the handler that shows one object."""
-
-    async def handle(services: Services, call: Call) -> Answer:
-        row = await read_object(services, call, collection, object_id(call, collection.title))
-        return json_answer({collection.name: select_fields(collection.view(row), call.values("fields"))})
-
-    return handle
-
-
-def listing(collection: Collection) -> Handler:
+def _listing(collection: Collection) -> Handler:
     """Return the handler that lists objects."""
     return list_of(collection, lambda services, _call, query: collection.read(services, query))
 
@@ -180,3 +165,13 @@ def list_of(collection: Collection, read: Callable[[Services, Call, ListQuery], 
         return json_answer(page_body(call, collection.plural, views, wanted, page))
 
     return handle
+
+
+LBAAS_V1 = Api(
+    listing=_listing,
+    parameters=LIST_PARAMETERS,
+    page=lambda resource, view: page_type(resource.plural, view),
+    find=_find,
+    select=select_fields,
+    remove=remove_child,
+)

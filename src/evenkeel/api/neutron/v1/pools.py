@@ -14,10 +14,10 @@ from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal
 from evenkeel.api.neutron.v1.associations import check_fit, usable
-from evenkeel.api.neutron.v1.lists import POOLS, one, read_object
-from evenkeel.api.neutron.v1.requests import V1PoolChangeBody, V1PoolNew, V1PoolNewBody
+from evenkeel.api.neutron.v1.lists import POOLS, read_object
+from evenkeel.api.neutron.v1.requests import V1PoolChange, V1PoolNew
 from evenkeel.api.neutron.v1.showing import statistics_view
-from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases.attribute_values import create_values
 from evenkeel.api.usecases.change_requests import PoolChange
 from evenkeel.api.usecases.parents import project_of
@@ -29,9 +29,8 @@ from evenkeel.core.resources.model import HealthMonitor, LoadBalancer, LoadBalan
 from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, RootedPool, SharedMonitor
 
 
-async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:
-    """Handle POST /pools: create a pool and a load balancer without a VIP for it; answers 201."""
-    wanted = body.pool
+async def make(services: Services, call: Call, wanted: V1PoolNew) -> RootedPool:
+    """Create a pool and a load balancer without a VIP for it."""
     check_tenant(call.caller.scope, wanted)
     project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
     provider = wanted.provider or services.default_provider
@@ -45,7 +44,12 @@ async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:
         tree = replace(tree, health_monitors=(_in_pool(monitor, tree.pools[0], services.new_id()),))
     refuse(provider, tree_problems(table, tree))
     await services.accepted(await services.tenants.create_load_balancer(tree, None))
-    return await one(services, call, POOLS, tree.pools[0].id, 201)
+    return await _pool(services, call, tree.pools[0].id)
+
+
+async def _pool(services: Services, call: Call, pool_id: str) -> RootedPool:
+    found: RootedPool = await read_object(services, call, POOLS, pool_id)
+    return found
 
 
 async def _check_subnet(services: Services, subnet_id: str, project_id: ProjectId | None) -> None:
@@ -85,10 +89,9 @@ def _in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthMonitor:
     )
 
 
-async def change(services: Services, call: Call, body: V1PoolChangeBody) -> Answer:
-    """Handle PUT /pools/{id}."""
-    wanted = body.pool
-    pool: RootedPool = await read_object(services, call, POOLS, object_id(call, POOLS.title))
+async def modify(services: Services, call: Call, pool_id: str, wanted: V1PoolChange) -> RootedPool:
+    """Change a pool, and which health monitor it has."""
+    pool = await _pool(services, call, pool_id)
     given: dict[str, Any] = {
         "name": wanted.name,
         "description": wanted.description,
@@ -105,7 +108,7 @@ async def change(services: Services, call: Call, body: V1PoolChangeBody) -> Answ
         await _set_monitor(services, call, pool.pool, monitor_id, attributes)
     elif attributes != PoolChange():
         await change_pool(services, call, pool.pool.id, attributes)
-    return await one(services, call, POOLS, pool.pool.id)
+    return await _pool(services, call, pool_id)
 
 
 async def _set_monitor(
@@ -121,11 +124,9 @@ async def _set_monitor(
     await services.accepted(accepted)
 
 
-async def delete(services: Services, call: Call) -> Answer:
-    """Handle DELETE /pools/{id}; answers 204. Refused while the pool has a vip."""
-    pool_id = object_id(call, POOLS.title)
+async def remove(services: Services, call: Call, pool_id: str) -> None:
+    """Delete a pool. Refused while it has a vip."""
     await services.accepted(await services.lbaas_v1.delete_rooted_pool(pool_id, project_id=call.caller.scope))
-    return NO_CONTENT
 
 
 async def statistics(services: Services, call: Call) -> Answer:

@@ -4,13 +4,11 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
 from evenkeel.api.common.provider_lookup import ServedObject
-from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
-from evenkeel.api.neutron.v1.lists import VIPS, one
-from evenkeel.api.neutron.v1.requests import V1Persistence, V1VipChangeBody, V1VipNew, V1VipNewBody
-from evenkeel.api.responses.answers import NO_CONTENT, Answer
+from evenkeel.api.neutron.v1.lists import VIPS, read_object
+from evenkeel.api.neutron.v1.requests import V1Persistence, V1VipChange, V1VipNew
 from evenkeel.api.usecases.attribute_values import change_values, create_values
 from evenkeel.api.usecases.parents import project_of
 from evenkeel.api.usecases.rules import check_pool, wanted_vip
@@ -22,6 +20,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.network import lbaas_v1_port
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Listener, LoadBalancer, Pool, SessionPersistence
+from evenkeel.core.resources.pool_rooted import PoolVip
 
 
 def persistence_of(body: V1Persistence | None) -> SessionPersistence | None:
@@ -36,9 +35,8 @@ def persistence_of(body: V1Persistence | None) -> SessionPersistence | None:
     return SessionPersistence(type=body.type, cookie_name=body.cookie_name)
 
 
-async def create(services: Services, call: Call, body: V1VipNewBody) -> Answer:
-    """Handle POST /vips: create a listener with the pool's VIP; answers 201."""
-    wanted = body.vip
+async def make(services: Services, call: Call, wanted: V1VipNew) -> PoolVip:
+    """Create a listener with the pool's VIP."""
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=call.caller.scope)
     _check_same(wanted, pool)
     row = _row(wanted, pool, services.new_id())
@@ -47,7 +45,12 @@ async def create(services: Services, call: Call, body: V1VipNewBody) -> Answer:
     served.refuse(listener_problems(served.table, asdict(row)))
     _check_persistence(served, row, pool, persistence)
     await services.accepted(await _store_vip(services, call, wanted, row, persistence))
-    return await one(services, call, VIPS, row.id, 201)
+    return await _vip(services, call, row.id)
+
+
+async def _vip(services: Services, call: Call, vip_id: str) -> PoolVip:
+    found: PoolVip = await read_object(services, call, VIPS, vip_id)
+    return found
 
 
 def _check_same(wanted: V1VipNew, pool: Pool) -> None:
@@ -111,14 +114,11 @@ async def _vip_plan(services: Services, call: Call, wanted: V1VipNew, row: Liste
     return await checked_plan(services, plan, "address")
 
 
-async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answer:
-    """Handle PUT /vips/{id}. Removes session persistence if it is absent."""
-    wanted, scope = body.vip, call.caller.scope
-    row: Listener = await services.tenants.get(Listener, object_id(call, VIPS.title), project_id=scope)
-    if row.default_pool_id is None:
-        # A listener without a default pool is no vip.
-        raise NotFound(VIPS.title, row.id)
-    pool: Pool = await services.tenants.get(Pool, row.default_pool_id, project_id=scope)
+async def modify(services: Services, call: Call, vip_id: str, wanted: V1VipChange) -> PoolVip:
+    """Change a vip. Removes session persistence if it is absent."""
+    scope = call.caller.scope
+    row, pool_id = await _listener(services, call, vip_id)
+    pool: Pool = await services.tenants.get(Pool, pool_id, project_id=scope)
     if wanted.pool_id not in (UNSET, pool.id):
         pool = await _other_pool(services, call, row, wanted.pool_id)
     persistence = persistence_of(wanted.session_persistence)
@@ -126,10 +126,10 @@ async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answe
     served = await services.providers.of(LoadBalancer, row.load_balancer_id, scope)
     served.refuse(listener_problems(served.table, changes))
     _check_persistence(served, row, pool, persistence)
-    if pool.id != row.default_pool_id:
+    if pool.id != pool_id:
         changes["default_pool_id"] = pool.id
     await services.accepted(await services.lbaas_v1.update_vip(row.id, changes, persistence, project_id=scope))
-    return await one(services, call, VIPS, row.id)
+    return await _vip(services, call, row.id)
 
 
 async def _other_pool(services: Services, call: Call, row: Listener, pool_id: str | UnsetType) -> Pool:
@@ -149,10 +149,16 @@ async def _other_pool(services: Services, call: Call, row: Listener, pool_id: st
     return other
 
 
-async def delete(services: Services, call: Call) -> Answer:
-    """Handle DELETE /vips/{id}; answers 204."""
-    row: Listener = await services.tenants.get(Listener, object_id(call, VIPS.title), project_id=call.caller.scope)
-    if row.default_pool_id is None:
-        raise NotFound(VIPS.title, row.id)  # a listener that is no vip
+async def remove(services: Services, call: Call, vip_id: str) -> None:
+    """Delete a vip."""
+    row, _ = await _listener(services, call, vip_id)
     await services.accepted(await services.tenants.delete_child(Listener, row.id, project_id=call.caller.scope))
-    return NO_CONTENT
+
+
+async def _listener(services: Services, call: Call, vip_id: str) -> tuple[Listener, str]:
+    """Return a vip's listener and the id of its pool. Raises :class:`NotFound`."""
+    row: Listener = await services.tenants.get(Listener, vip_id, project_id=call.caller.scope)
+    if row.default_pool_id is None:
+        # A listener without a default pool is no vip.
+        raise NotFound(VIPS.title, row.id)
+    return row, row.default_pool_id

@@ -6,15 +6,13 @@ from typing import TypeVar
 from msgspec import UnsetType
 from msgspec.structs import replace
 
-from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.fields import HTTP_NAME_CHARACTERS
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
 from evenkeel.api.neutron.v2.listeners import apart
-from evenkeel.api.neutron.v2.resources import L7POLICIES, L7POLICIES_MADE, L7RULES, body_as, one
-from evenkeel.api.responses.answers import Answer
+from evenkeel.api.neutron.v2.resources import body_as
 from evenkeel.api.usecases import l7_requests as octavia
 from evenkeel.api.usecases.l7_changes import stored_changes
 from evenkeel.api.usecases.l7_rules import with_redirect_code
@@ -27,14 +25,12 @@ _KEYED = frozenset({"HEADER", "COOKIE"})
 _KEY = re.compile(f"[{HTTP_NAME_CHARACTERS}]+")
 
 
-async def create(services: Services, call: Call, body: requests.V2L7PolicyNewBody) -> Answer:
-    """Handle POST /l7policies; answers 201. A target that the action does not need is stored, too."""
-    wanted = body.l7policy
+async def make(services: Services, call: Call, wanted: requests.V2L7PolicyNew) -> L7Policy:
+    """Create an L7 policy. A target that the action does not need is stored, too."""
     check_target(wanted.action, wanted.redirect_pool_id, wanted.redirect_url)
     if wanted.action == "REDIRECT_TO_POOL":
         await _check_same(services, call, wanted.listener_id, wanted.redirect_pool_id)
-    row = await make_l7policy(services, call, body_as(octavia.L7PolicyNew, wanted), with_redirect_code)
-    return one(L7POLICIES_MADE, row, 201)
+    return await make_l7policy(services, call, body_as(octavia.L7PolicyNew, wanted), with_redirect_code)
 
 
 def check_target(action: str, pool_id: str | None, url: str | None) -> None:
@@ -63,9 +59,8 @@ async def _check_same(services: Services, call: Call, listener_id: str, pool_id:
         raise apart()
 
 
-async def change(services: Services, call: Call, body: change_requests.V2L7PolicyChangeBody) -> Answer:
-    """Handle PUT /l7policies/{id}. Only the request changes the action; targets of other actions have no effect."""
-    wanted, policy_id = body.l7policy, object_id(call, L7POLICIES.title)
+async def modify(services: Services, call: Call, policy_id: str, wanted: change_requests.V2L7PolicyChange) -> L7Policy:
+    """Change an L7 policy. Only the request changes the action; targets of other actions have no effect."""
     current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
     action = current.action if isinstance(wanted.action, UnsetType) else wanted.action
     pool_id = current.redirect_pool_id if isinstance(wanted.redirect_pool_id, UnsetType) else wanted.redirect_pool_id
@@ -74,27 +69,25 @@ async def change(services: Services, call: Call, body: change_requests.V2L7Polic
     if action == "REDIRECT_TO_POOL" and pool_id != current.redirect_pool_id:
         await _check_same(services, call, current.listener_id, pool_id)
     changes = body_as(octavia.L7PolicyChange, wanted)
-    return one(L7POLICIES, await change_l7policy(services, call, policy_id, changes, stored_changes))
+    return await change_l7policy(services, call, policy_id, changes, stored_changes)
 
 
-async def create_rule(services: Services, call: Call, body: requests.V2L7RuleNewBody) -> Answer:
-    """Handle POST /l7policies/{id}/rules; answers 201."""
-    policy_id = object_id(call, L7POLICIES.title, "l7policy_id")
-    policy: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
-    wanted = checked_rule(body.rule, body.rule.type, body.rule.value)
-    return one(L7RULES, await make_l7rule(services, call, policy, body_as(octavia.L7RuleNew, wanted)), 201)
+async def make_rule(services: Services, call: Call, policy: L7Policy, wanted: requests.V2L7RuleNew) -> L7Rule:
+    """Add a rule to an L7 policy."""
+    checked = checked_rule(wanted, wanted.type, wanted.value)
+    return await make_l7rule(services, call, policy, body_as(octavia.L7RuleNew, checked))
 
 
-async def change_rule(services: Services, call: Call, body: change_requests.V2L7RuleChangeBody) -> Answer:
-    """Handle PUT /l7policies/{id}/rules/{id}."""
-    policy_id, rule_id = object_id(call, L7POLICIES.title, "l7policy_id"), object_id(call, L7RULES.title)
-    wanted = body.rule
+async def modify_rule(
+    services: Services, call: Call, policy_id: str, rule_id: str, wanted: change_requests.V2L7RuleChange
+) -> L7Rule:
+    """Change a rule of an L7 policy."""
     # Only these attributes are checked by the type, which a change usually leaves to the current rule.
     if isinstance(wanted.key, str) or wanted.value == "":
         current: L7Rule = await services.tenants.get(L7Rule, rule_id, parent_id=policy_id, project_id=call.caller.scope)
         kind = current.type if isinstance(wanted.type, UnsetType) else wanted.type
         wanted = checked_rule(wanted, kind, current.value if isinstance(wanted.value, UnsetType) else wanted.value)
-    return one(L7RULES, await change_l7rule(services, call, policy_id, rule_id, body_as(octavia.L7RuleChange, wanted)))
+    return await change_l7rule(services, call, policy_id, rule_id, body_as(octavia.L7RuleChange, wanted))
 
 
 def checked_rule(wanted: Rule, kind: str, value: str) -> Rule:

@@ -1,12 +1,10 @@
 """LBaaS v2 listeners: create and change."""
 
-from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
-from evenkeel.api.neutron.v2.resources import LISTENERS, body_as, one
-from evenkeel.api.responses.answers import Answer
+from evenkeel.api.neutron.v2.resources import body_as
 from evenkeel.api.usecases import change_requests as octavia_changes
 from evenkeel.api.usecases import requests as octavia
 from evenkeel.api.usecases.listeners import change_listener, make_listener
@@ -14,11 +12,8 @@ from evenkeel.api.usecases.tls_rules import IDLE_REFERENCES
 from evenkeel.core.resources.model import TLS_PROTOCOL, Listener, Pool
 
 
-async def create(services: Services, call: Call, body: requests.V2ListenerNewBody) -> Answer:
-    """Handle POST /listeners; answers 201. Without ``loadbalancer_id`` the listener belongs to its pool's load
-    balancer.
-    """
-    wanted = body.listener
+async def make(services: Services, call: Call, wanted: requests.V2ListenerNew) -> Listener:
+    """Create a listener. Without ``loadbalancer_id`` it belongs to its pool's load balancer."""
     load_balancer_id = wanted.loadbalancer_id
     if wanted.default_pool_id is not None:
         pool = await _pool_on(services, call, wanted.default_pool_id, load_balancer_id)
@@ -30,8 +25,7 @@ async def create(services: Services, call: Call, body: requests.V2ListenerNewBod
         )
     check_container(wanted)
     asked = body_as(octavia.ListenerNew, wanted, loadbalancer_id=load_balancer_id)
-    row = await make_listener(services, call, asked, idle=IDLE_REFERENCES)
-    return one(LISTENERS, row, 201)
+    return await make_listener(services, call, asked, idle=IDLE_REFERENCES)
 
 
 def check_container(wanted: requests.V2ListenerParts) -> None:
@@ -71,12 +65,13 @@ def apart() -> NeutronRefusal:
     return bad_request("Listener and pool must be on the same loadbalancer.", "ListenerAndPoolMustBeOnSameLoadbalancer")
 
 
-async def change(services: Services, call: Call, body: change_requests.V2ListenerChangeBody) -> Answer:
-    """Handle PUT /listeners/{id}."""
-    wanted, listener_id = body.listener, object_id(call, LISTENERS.title)
-    if isinstance(wanted.default_pool_id, str):
+async def modify(
+    services: Services, call: Call, listener_id: str, changes: change_requests.V2ListenerChange
+) -> Listener:
+    """Change a listener."""
+    if isinstance(changes.default_pool_id, str):
         row: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
-        pool = await _pool_on(services, call, wanted.default_pool_id, row.load_balancer_id)
+        pool = await _pool_on(services, call, changes.default_pool_id, row.load_balancer_id)
         check_pair(row.protocol, pool.protocol)
-    changes = body_as(octavia_changes.ListenerChange, wanted)
-    return one(LISTENERS, await change_listener(services, call, listener_id, changes, idle=IDLE_REFERENCES))
+    wanted = body_as(octavia_changes.ListenerChange, changes)
+    return await change_listener(services, call, listener_id, wanted, idle=IDLE_REFERENCES)

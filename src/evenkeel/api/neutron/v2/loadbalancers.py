@@ -6,10 +6,10 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
-from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS, body_as, one
+from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS, body_as
 from evenkeel.api.neutron.v2.showing import statistics_view
 from evenkeel.api.neutron.v2.trees import status_pieces
-from evenkeel.api.responses.answers import NO_CONTENT, Answer, StreamedAnswer, json_answer
+from evenkeel.api.responses.answers import Answer, StreamedAnswer, json_answer
 from evenkeel.api.usecases import change_requests as octavia_changes
 from evenkeel.api.usecases import requests as octavia
 from evenkeel.api.usecases.load_balancers import change_load_balancer, make_load_balancer, remove_load_balancer
@@ -18,14 +18,14 @@ from evenkeel.core.networking.network import lbaas_v2_port
 from evenkeel.core.resources.model import LoadBalancer
 
 
-async def create(services: Services, call: Call, body: requests.V2LoadBalancerNewBody) -> Answer:
-    """Handle POST /loadbalancers; answers 201."""
-    wanted, scope = body.loadbalancer, call.caller.scope
+async def make(services: Services, call: Call, wanted: requests.V2LoadBalancerNew) -> LoadBalancer:
+    """Create a load balancer."""
+    scope = call.caller.scope
     check_new(wanted, scope)
     tree = await make_load_balancer(
         services, call, body_as(octavia.LoadBalancerNew, wanted), lbaas_v2_port, any_subnet=scope is None
     )
-    return one(LOAD_BALANCERS, tree.load_balancer, 201)
+    return tree.load_balancer
 
 
 def check_new(wanted: requests.V2LoadBalancerNew, scope: ProjectId | None) -> None:
@@ -43,17 +43,17 @@ def check_new(wanted: requests.V2LoadBalancerNew, scope: ProjectId | None) -> No
         )
 
 
-async def change(services: Services, call: Call, body: change_requests.V2LoadBalancerChangeBody) -> Answer:
-    """Handle PUT /loadbalancers/{id}."""
-    wanted = body_as(octavia_changes.LoadBalancerChange, body.loadbalancer)
-    load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    return one(LOAD_BALANCERS, await change_load_balancer(services, call, LoadBalancerId(load_balancer_id), wanted))
+async def modify(
+    services: Services, call: Call, load_balancer_id: str, changes: change_requests.V2LoadBalancerChange
+) -> LoadBalancer:
+    """Change a load balancer."""
+    wanted = body_as(octavia_changes.LoadBalancerChange, changes)
+    return await change_load_balancer(services, call, LoadBalancerId(load_balancer_id), wanted)
 
 
-async def delete(services: Services, call: Call) -> Answer:
-    """Handle DELETE /loadbalancers/{id}; answers 204. Refused while the load balancer has listeners or pools."""
-    await remove_load_balancer(services, call, LoadBalancerId(object_id(call, LOAD_BALANCERS.title)), cascade=False)
-    return NO_CONTENT
+async def remove(services: Services, call: Call, load_balancer_id: str) -> None:
+    """Delete a load balancer. Refused while it has listeners or pools."""
+    await remove_load_balancer(services, call, LoadBalancerId(load_balancer_id), cascade=False)
 
 
 async def statuses(services: Services, call: Call) -> Answer:

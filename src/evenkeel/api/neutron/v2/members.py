@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
-from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.resources import find_parent, one
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal
 from evenkeel.api.neutron.v2 import change_requests, requests
 from evenkeel.api.neutron.v2.names import ENTITY
-from evenkeel.api.neutron.v2.resources import MEMBERS, POOLS, body_as, one
+from evenkeel.api.neutron.v2.resources import MEMBERS, POOLS, body_as
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases import change_requests as octavia_changes
 from evenkeel.api.usecases import requests as octavia
@@ -33,7 +33,7 @@ async def create(services: Services, call: Call, body: requests.V2MemberNewBody)
 
 async def _create_members(services: Services, call: Call, wanted: Sequence[requests.V2MemberNew]) -> list[Member]:
     scope = call.caller.scope
-    pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=scope)
+    pool: Pool = await find_parent(POOLS, services, call)
     await check_subnets(services, call, wanted)
     place = Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
     rows = [
@@ -61,8 +61,8 @@ async def check_subnets(services: Services, call: Call, wanted: Sequence[request
         raise NeutronRefusal(404, ENTITY, f"Subnet {missing} could not be found")
 
 
-async def change(services: Services, call: Call, body: change_requests.V2MemberChangeBody) -> Answer:
-    """Handle PUT /pools/{id}/members/{id}."""
-    pool_id = object_id(call, POOLS.title, "pool_id")
-    wanted = body_as(octavia_changes.MemberChange, body.member)
-    return one(MEMBERS, await change_member(services, call, pool_id, object_id(call, MEMBERS.title), wanted))
+async def modify(
+    services: Services, call: Call, pool_id: str, member_id: str, changes: change_requests.V2MemberChange
+) -> Member:
+    """Change a member."""
+    return await change_member(services, call, pool_id, member_id, body_as(octavia_changes.MemberChange, changes))

@@ -1,4 +1,4 @@
-"""Kinds of LBaaS v2's objects, and their common handlers: list, show, delete."""
+"""Kinds of LBaaS v2's objects, and how the API reads and removes them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -6,21 +6,21 @@ from typing import Any, TypeVar
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from evenkeel.api.common.resources import Resource, object_id
+from evenkeel.api.common.declared import Api
+from evenkeel.api.common.resources import TenantResource, find, parent_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.neutron.bodies import invalid
-from evenkeel.api.neutron.lists import page_body, page_of, parse_list, select_fields
+from evenkeel.api.neutron.lists import LIST_PARAMETERS, page_body, page_of, page_type, parse_list, select_fields
 from evenkeel.api.neutron.v2 import showing
 from evenkeel.api.octavia import resources as octavia
-from evenkeel.api.octavia.resources import parent_of
-from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.responses.answers import Answer, json_answer
 
 T = TypeVar("T")
 
 
-def _of(resource: Resource, view: Callable[[Any], Any]) -> Resource:
+def _of(resource: TenantResource, view: Callable[[Any], Any]) -> TenantResource:
     return replace(resource, view=view, filters=replace(resource.filters, tagged=False))
 
 
@@ -30,8 +30,6 @@ POOLS = _of(octavia.POOLS, showing.pool_view)
 MEMBERS = _of(octavia.MEMBERS, showing.member_view)
 HEALTH_MONITORS = _of(octavia.HEALTH_MONITORS, showing.health_monitor_view)
 L7POLICIES = _of(octavia.L7POLICIES, showing.l7policy_view)
-L7POLICIES_MADE = _of(octavia.L7POLICIES, showing.l7policy_made)
-"""L7 policies as the response to a create request shows them."""
 L7RULES = _of(octavia.L7RULES, showing.l7rule_view)
 
 
@@ -44,42 +42,20 @@ def body_as(kind: Callable[..., T], body: Any, **others: Any) -> T:
     return kind(**{name: value for name, value in values.items() if value is not UNSET} | others)
 
 
-def one(resource: Resource, row: Any, status: int = 200) -> Answer:
-    """Build the response with one object, wrapped in an object with its resource name."""
-    return json_answer({resource.name: resource.view(row)}, status)
-
-
-def show(resource: Resource, parent: str = "") -> Handler:
-    """Return the handler that shows one object. ``parent``: the path parameter that names its parent."""
-
-    async def handle(services: Services, call: Call) -> Answer:
-        row = await services.tenants.get(
-            resource.kind,
-            object_id(call, resource.title),
-            parent_id=parent_of(call, parent),
-            project_id=call.caller.scope,
-        )
-        return json_answer({resource.name: select_fields(resource.view(row), call.values("fields"))})
-
-    return handle
-
-
-def listing(resource: Resource, parent: str = "") -> Handler:
+def _listing(resource: TenantResource) -> Handler:
     """Return the handler that lists objects."""
 
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, resource.filters, services.limits)
         wanted = replace(wanted, query=replace(wanted.query, filters=_statuses(resource, wanted.query.filters)))
-        parent_id = parent_of(call, parent)
-        page = await page_of(
-            call, wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent_id)
-        )
+        parent = parent_id(resource, call)
+        page = await page_of(call, wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent))
         return json_answer(page_body(call, resource.plural, [resource.view(row) for row in page.items], wanted, page))
 
     return handle
 
 
-def _statuses(resource: Resource, filters: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+def _statuses(resource: TenantResource, filters: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
     """Return the filters with LBaaS v2's operating statuses converted to stored ones, and to a condition on
     ``admin_state_up``.
     """
@@ -96,20 +72,23 @@ def _statuses(resource: Resource, filters: Mapping[str, tuple[Any, ...]]) -> dic
     return {**rest, **stored, "admin_state_up": states}
 
 
-def delete(resource: Resource, parent: str = "") -> Handler:
-    """Return the handler that deletes one child of a load balancer, if it has no children that must
-    be deleted first.
-    """
+async def _remove(resource: TenantResource, services: Services, call: Call, id_: str) -> None:
+    """Delete a child of a load balancer, if it has no children that must be deleted first."""
+    change = await services.tenants.delete_child(
+        resource.kind,
+        id_,
+        parent_id=parent_id(resource, call),
+        project_id=call.caller.scope,
+        restrict=True,
+    )
+    await services.accepted(change)
 
-    async def handle(services: Services, call: Call) -> Answer:
-        change = await services.tenants.delete_child(
-            resource.kind,
-            object_id(call, resource.title),
-            parent_id=parent_of(call, parent),
-            project_id=call.caller.scope,
-            restrict=True,
-        )
-        await services.accepted(change)
-        return NO_CONTENT
 
-    return handle
+LBAAS_V2 = Api(
+    listing=_listing,
+    parameters=LIST_PARAMETERS,
+    page=lambda resource, view: page_type(resource.plural, view),
+    find=find,
+    select=select_fields,
+    remove=_remove,
+)

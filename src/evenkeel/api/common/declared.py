@@ -1,0 +1,153 @@
+"""Tenants' objects as an API declares them, and the operations that follow: list, show, delete, create, change."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from evenkeel.api.common.object_routes import ObjectRoutes
+from evenkeel.api.common.resources import Resource, find_parent, one, parent_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.http.routing import Handler, Operation, Parameter
+from evenkeel.api.policy.names import octavia_rules
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.core.kit.values import Value
+
+WRITE_ERRORS = (409, 501)
+"""Error statuses of a request to create or change an object, besides those that all routes have."""
+
+
+class Api(Value):
+    """Reading and deletion of objects in one API: the same for all its resources."""
+
+    listing: Callable[[Any], Handler]
+    """Function that returns the handler of a resource's list."""
+    parameters: Sequence[Parameter]
+    """Query parameters of a list."""
+    page: Callable[[Any, type[Any]], type[Any]]
+    """Function that returns the type of a list's response, for a resource and the type of one object."""
+    find: Callable[[Any, Services, Call], Awaitable[Any]]
+    """Function that returns the object of a resource that the path names."""
+    select: Callable[[Any, Sequence[str]], Any]
+    """Function that reduces a view to the attributes in the parameter ``fields``."""
+    remove: Callable[[Any, Services, Call, str], Awaitable[None]]
+    """Function that deletes the object of a resource with an id."""
+
+
+class Write(NamedTuple):
+    """One kind of requests that create or change an object."""
+
+    body: type[Any]
+    """Type of the body; its attribute with the resource's name is passed to ``run``."""
+    run: Callable[..., Awaitable[Any]]
+    """Use case that returns the stored object. ``(services, call, wanted)`` creates one; ``(services, call, id,
+    changes)`` changes one; with a parent in the path, it or its id follows ``call``.
+    """
+    summary: str = ""
+    """Summary of the route, if it is not "Create a" or "Change a" with the resource's name."""
+    show: Callable[[Any], Any] | None = None
+    """Function that converts what ``run`` returns to the response's object, if it is not the resource's."""
+    answer: type[Any] | None = None
+    """Type of the response, if it is not one with the resource's view."""
+
+
+class Remove(NamedTuple):
+    """One kind of requests that delete an object."""
+
+    run: Callable[[Services, Call, str], Awaitable[None]]
+    """Use case that deletes the object with an id."""
+    summary: str = ""
+    """Summary of the route, if it is not "Delete a" with the resource's name."""
+    parameters: Sequence[Parameter] = ()
+
+
+class Declared(Value):
+    """One kind of objects in one API of tenants."""
+
+    api: Api
+    resource: Resource
+    """Names, filters, parent, and the function that shows an object."""
+    view: type[Any]
+    """Type of one object in responses."""
+    create: Write | None = None
+    change: Write | None = None
+    remove: Remove | None = None
+    """Deletion of an object, if it is not as the API does it for all resources."""
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """The operations on objects of this kind, those to create and change them if declared."""
+        return (
+            self._listing(),
+            self._showing(),
+            *(() if self.create is None else (self._creating(self.create),)),
+            *(() if self.change is None else (self._changing(self.change),)),
+            self._deleting(self.remove or Remove(partial(self.api.remove, self.resource))),
+        )
+
+    @property
+    def routes(self) -> ObjectRoutes:
+        """Routes to the objects, to declare further operations."""
+        resource, parent = self.resource, self.resource.parent
+        below = f"/{parent.plural}/{{{parent.name}_id}}" if parent else ""
+        return ObjectRoutes(
+            name=resource.name,
+            plural=resource.plural,
+            path=f"{below}/{resource.path or resource.plural}",
+            view=self.view,
+            rule=octavia_rules(resource.rule or resource.name),
+        )
+
+    @property
+    def _called(self) -> str:
+        return self.resource.called or self.resource.name
+
+    def _listing(self) -> Operation:
+        resource, view = self.resource, self.view
+        return self.routes.list(
+            self.api.listing(resource),
+            f"List {resource.called}s" if resource.called else f"List {resource.plural}",
+            answer=self.api.page(resource, view),
+            partial=view,
+            parameters=self.api.parameters,
+            filters=True,
+        )
+
+    def _showing(self) -> Operation:
+        resource = self.resource
+
+        async def handle(services: Services, call: Call) -> Answer:
+            fields = call.values("fields")
+            row = await self.api.find(resource, services, call)
+            return json_answer({resource.name: self.api.select(resource.view(row), fields)})
+
+        return self.routes.show_fields(handle, f"Show a {self._called}")
+
+    def _creating(self, request: Write) -> Operation:
+        resource, show = self.resource, request.show or self.resource.view
+
+        async def handle(services: Services, call: Call, body: Any) -> Answer:
+            parents = () if resource.parent is None else (await find_parent(resource.parent, services, call),)
+            row = await request.run(services, call, *parents, getattr(body, resource.name))
+            return json_answer({resource.name: show(row)}, 201)
+
+        answer, summary = request.answer or self.routes.answer, request.summary or f"Create a {self._called}"
+        return self.routes.create(handle, request.body, summary, answer=answer, errors=WRITE_ERRORS)
+
+    def _changing(self, request: Write) -> Operation:
+        resource = self.resource
+
+        async def handle(services: Services, call: Call, body: Any) -> Answer:
+            ids = [id_ for id_ in (parent_id(resource, call), resource.id_in(call)) if id_ is not None]
+            return one(resource, await request.run(services, call, *ids, getattr(body, resource.name)))
+
+        summary = request.summary or f"Change a {self._called}"
+        return self.routes.change(handle, request.body, summary, errors=WRITE_ERRORS)
+
+    def _deleting(self, request: Remove) -> Operation:
+        async def handle(services: Services, call: Call) -> Answer:
+            await request.run(services, call, self.resource.id_in(call))
+            return NO_CONTENT
+
+        summary = request.summary or f"Delete a {self._called}"
+        return self.routes.delete(handle, summary, parameters=request.parameters, errors=(409,))

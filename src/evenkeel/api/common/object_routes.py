@@ -1,0 +1,76 @@
+"""Routes to objects of one kind: path, policy rule, status and type of the response follow from the kind."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import defstruct
+
+from evenkeel.api.common.linking import list_type, single_object_type
+from evenkeel.api.http.lists import FIELDS_PARAMETER
+from evenkeel.api.http.routing import Handler, Operation
+from evenkeel.core.kit.values import Value
+
+
+class ObjectRoutes(Value):
+    """Routes to objects of one kind. Each method declares one route; ``others`` are attributes of its operation."""
+
+    name: str
+    """Name of the attribute that wraps one object."""
+    plural: str
+    path: str
+    view: type[Any]
+    """Type of one object in responses."""
+    rule: Callable[[str], str]
+    """Function that returns the name of an operation's policy rule."""
+    key: str = "{id}"
+    """Path of one object below ``path``."""
+
+    @property
+    def answer(self) -> type[Any]:
+        """Type of a response with one object."""
+        return single_object_type(self.name, self.view)
+
+    def list(self, handle: Handler, summary: str, **others: Any) -> Operation:
+        """Declare GET of all objects."""
+        return self._route("GET", "", "list", handle, summary, {"answer": list_type(self.plural, self.view)} | others)
+
+    def show(self, handle: Handler, summary: str, **others: Any) -> Operation:
+        """Declare GET of one object."""
+        return self._route("GET", self.key, "show", handle, summary, {"answer": self.answer} | others)
+
+    def show_fields(self, handle: Handler, summary: str, **others: Any) -> Operation:
+        """Declare GET of one object, of which the parameter ``fields`` selects attributes."""
+        chosen = defstruct(f"{self.view.__name__}Chosen", [(self.name, self.view)], kw_only=True)
+        known = {"answer": chosen, "partial": self.view, "parameters": (FIELDS_PARAMETER,)}
+        return self._route("GET", self.key, "show", handle, summary, known | others)
+
+    def create(self, handle: Handler, body: type[Any], summary: str, **others: Any) -> Operation:
+        """Declare POST of a new object; answers 201 with it."""
+        known = {"body": body, "answer": self.answer, "status": 201}
+        return self._route("POST", "", "create", handle, summary, known | others)
+
+    def change(self, handle: Handler, body: type[Any], summary: str, **others: Any) -> Operation:
+        """Declare PUT of one object; the response shows it."""
+        return self._route("PUT", self.key, "change", handle, summary, {"body": body, "answer": self.answer} | others)
+
+    def delete(self, handle: Handler, summary: str, **others: Any) -> Operation:
+        """Declare DELETE of one object; answers 204."""
+        return self._route("DELETE", self.key, "delete", handle, summary, {"status": 204} | others)
+
+    def put(self, name: str, handle: Handler, summary: str, rule: str = "change", **others: Any) -> Operation:
+        """Declare PUT of ``name`` below one object, which does something with it; the response shows the object."""
+        return self._route("PUT", f"{self.key}/{name}", rule, handle, summary, {"answer": self.answer} | others)
+
+    def post(self, name: str, handle: Handler, summary: str, rule: str, **others: Any) -> Operation:
+        """Declare POST of ``name`` below one object: a question about it."""
+        return self._route("POST", f"{self.key}/{name}", rule, handle, summary, others)
+
+    def get(self, name: str, handle: Handler, summary: str, rule: str, **others: Any) -> Operation:
+        """Declare GET of ``name`` below one object: a part or a fact of it."""
+        return self._route("GET", f"{self.key}/{name}", rule, handle, summary, others)
+
+    def _route(
+        self, method: str, below: str, rule: str, handle: Handler, summary: str, others: Mapping[str, Any]
+    ) -> Operation:
+        path = f"{self.path}/{below}" if below else self.path
+        return Operation(method=method, path=path, handle=handle, summary=summary, rule=self.rule(rule), **others)
