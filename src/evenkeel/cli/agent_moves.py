@@ -32,15 +32,9 @@ class Moves(ShowCommand):
     action: str
     progress: Progress
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_agent_argument(parser)
         add_wait_arguments(parser)
-        self.add_arguments(parser)
-        return parser
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add arguments of this command only."""
 
     def body(self, parsed_args: Namespace) -> Any:
         """Body of the request. Raises :class:`UsageError`."""
@@ -98,6 +92,7 @@ class ForceDown(Moves):
     progress = LEAVING
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
         sure = parser.add_mutually_exclusive_group()
         sure.add_argument("--yes", action="store_true", help="Confirm that the host is dead: powered off, or isolated.")
         sure.add_argument("--undo", action="store_true", help="Mark the agent up again.")
@@ -121,11 +116,9 @@ class Rebind(ShowCommand):
     that serves them is gone.
     """
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_agent_argument(parser)
         parser.add_argument("--to", metavar="AGENT", required=True, help="The new home: id, or host of its group.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         agent = find_agent(self.client, parsed_args.agent)

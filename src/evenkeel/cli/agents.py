@@ -59,12 +59,10 @@ class ListAgents(ListCommand):
 
     narrow = NARROW
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_environment_filter(parser, "agents")
         parser.add_argument("--host", help="Only agents on this host.")
         parser.add_argument("--state", help="Only agents in this state, such as draining or silent.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
@@ -79,10 +77,8 @@ class ShowAgent(ShowCommand):
 
     may_watch = True
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_agent_argument(parser)
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         agent = find_agent(self.client, parsed_args.agent)
@@ -94,13 +90,11 @@ class ShowAgent(ShowCommand):
 class SetAgent(ShowCommand):
     """Take an agent out of service or back into it, as drain and undrain do."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_agent_argument(parser)
         state = parser.add_mutually_exclusive_group(required=True)
         state.add_argument("--enable", dest="up", action="store_true", help="Put it back into service.")
         state.add_argument("--disable", dest="up", action="store_false", help="Drain it: hand its shards over.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         agent = find_agent(self.client, parsed_args.agent)
@@ -114,13 +108,11 @@ class DeleteAgent(ApiCommand):
     Where load balancers are bound to their host (modes relocate and never) they are rebuilt at their new home.
     """
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_agent_argument(parser)
         parser.add_argument(
             "--rebind-to", metavar="AGENT", help="The agent of its group that becomes the home of its load balancers."
         )
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
         agent = find_agent(self.client, parsed_args.agent)

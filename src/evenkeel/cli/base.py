@@ -1,6 +1,7 @@
 """Shared parts of all commands: the client, and look-ups of ids by name."""
 
 import re
+from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 from uuid import UUID
@@ -45,6 +46,18 @@ class ApiCommand(Command):
         """The client of the application."""
         return self.app.client
 
+    def get_parser(self, prog_name: str) -> ArgumentParser:
+        parser: ArgumentParser = super().get_parser(prog_name)
+        self.add_shared_options(parser)
+        self.add_arguments(parser)
+        return parser
+
+    def add_shared_options(self, parser: ArgumentParser) -> None:
+        """Add the options of all commands with this kind of output."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Add the arguments of this command."""
+
 
 class ListCommand(ApiCommand, Lister):
     """A command that shows rows."""
@@ -56,14 +69,12 @@ class ListCommand(ApiCommand, Lister):
     last_segments: ClassVar[frozenset[str]] = frozenset()
     """Columns with URLs; the table shows only the part after the last slash."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_shared_options(self, parser: ArgumentParser) -> None:
         # cliff fits tables to the width of the terminal only on request.
         parser.set_defaults(fit_width=True)
         if self.narrow:
             parser.add_argument("--long", action="store_true", help="All columns, and whole ids, in tables.")
         add_watch_argument(parser)
-        return parser
 
     def run(self, parsed_args: Any) -> int:
         return run_watched(self.app.stdout, self.app.stderr, parsed_args, super().run)
@@ -88,12 +99,10 @@ class ShowCommand(ApiCommand, ShowOne):
     may_watch = False
     """True for commands that change nothing, so that ``--watch`` may repeat them."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_shared_options(self, parser: ArgumentParser) -> None:
         parser.set_defaults(fit_width=True)
         if self.may_watch:
             add_watch_argument(parser)
-        return parser
 
     def run(self, parsed_args: Any) -> int:
         return (

@@ -1,7 +1,7 @@
 """``evenkeel certificate …``: certificates in the key manager ``directory`` of the controllers."""
 
 import base64
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,7 @@ class ListCertificates(ListCommand):
     short_ids = frozenset({"reference", "project_id"})
     last_segments = frozenset({"reference"})
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--project", help="Only of this project.")
         parser.add_argument(
             "--expiring",
@@ -49,7 +48,6 @@ class ListCertificates(ListCommand):
             action="store_true",
             help="Those that listeners and pools refer to and that could not be read the last time, with the reason.",
         )
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         if parsed_args.expiring is not None or parsed_args.unreadable:
@@ -72,10 +70,8 @@ def _query_of_arguments(parsed_args: Namespace) -> dict[str, Any]:
 class RefreshCertificates(ShowCommand):
     """Read references of listeners and pools again now, instead of after certificate_refresh seconds."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("reference", metavar="REFERENCE", nargs="?", help="As listeners name it; default: all.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         named = {"reference": parsed_args.reference} if parsed_args.reference else {}
@@ -85,8 +81,7 @@ class RefreshCertificates(ShowCommand):
 class AddCertificate(ShowCommand):
     """Add a certificate with its key, CA certificates or a revocation list to the key manager."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name, unique in the project.")
         parser.add_argument("--project", required=True, help="The project whose load balancers may use it.")
         parser.add_argument(
@@ -103,7 +98,6 @@ class AddCertificate(ShowCommand):
             "--passphrase-file", metavar="FILE", help="File whose first line decrypts the key or the PKCS#12."
         )
         parser.add_argument("--replace", action="store_true", help="Replace an existing one with that name.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         body = {
@@ -125,8 +119,8 @@ class AddCertificate(ShowCommand):
 class ShowCertificate(ShowCommand):
     """Show a certificate, without its key."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        return _with_reference(super().get_parser(prog_name))
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        _add_reference(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         return object_table(self.client.get(_path(parsed_args.reference))["certificate"])
@@ -135,16 +129,15 @@ class ShowCertificate(ShowCommand):
 class DeleteCertificate(ApiCommand):
     """Delete a certificate, even if it is referred to."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        return _with_reference(super().get_parser(prog_name))
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        _add_reference(parser)
 
     def take_action(self, parsed_args: Namespace) -> None:
         self.client.delete(_path(parsed_args.reference))
 
 
-def _with_reference(parser: Any) -> Any:
+def _add_reference(parser: ArgumentParser) -> None:
     parser.add_argument("reference", metavar="REFERENCE", help="Reference: directory://PROJECT/NAME.")
-    return parser
 
 
 def _path(reference: str) -> str:

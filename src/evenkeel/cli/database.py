@@ -1,6 +1,6 @@
 """The commands ``evenkeel database …``."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ShowCommand
@@ -27,10 +27,8 @@ class AcceptHistory(ShowCommand):
     does not contain may be removed from devices again, after the grace time.
     """
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("history", help="Id of the unknown history, as evenkeel status names it.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         path = f"{API}/database/histories/{segment(parsed_args.history)}/accept"

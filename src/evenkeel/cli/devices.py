@@ -1,6 +1,6 @@
 """The commands ``evenkeel device …``."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -38,10 +38,8 @@ class ListDevices(ListCommand):
 
     narrow = NARROW
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_environment_filter(parser, "devices")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {"environment": parsed_args.environment} if parsed_args.environment else {}

@@ -3,7 +3,7 @@
 The format of the files comes from :mod:`evenkeel.config`, so a directory is checked without a controller.
 """
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,8 @@ PATH = f"{API}/enhanced_services"
 class ListEnhancedServices(ListCommand):
     """List the enhanced services that agents loaded. Files that could not be read have no name."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--environment", help="Only of this environment.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         return list_table(LIST_COLUMNS, map(_row, _services(self, parsed_args.environment)))
@@ -33,11 +31,9 @@ class ListEnhancedServices(ListCommand):
 class ShowEnhancedService(ShowCommand):
     """Show an enhanced service, with what each agent has of it."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name of the enhanced service.")
         parser.add_argument("--environment", help="Environment; needed if several have one of that name.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         name, environment = parsed_args.name, parsed_args.environment
@@ -58,11 +54,9 @@ class CheckEnhancedServices(ApiCommand):
     agents have. Problems are printed, and the exit code is 1.
     """
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("directory", metavar="DIRECTORY", nargs="?", help="A directory of *.json, as esd_dir.")
         parser.add_argument("--environment", help="Ask the agents of this environment, which check their devices.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
         if parsed_args.directory is None:

@@ -60,12 +60,10 @@ class ListEnvironments(ListCommand):
 class CreateEnvironment(ShowCommand):
     """Create an environment. Idempotent."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         _add_name(parser)
         parser.add_argument("--device-driver", required=True, help="The only device driver whose agents may join.")
         _add_changeable(parser)
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         body = {"name": parsed_args.name, "device_driver": parsed_args.device_driver, **_given_changes(parsed_args)}
@@ -75,10 +73,8 @@ class CreateEnvironment(ShowCommand):
 class ShowsEnvironment(ShowCommand):
     """A command about one environment."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         _add_name(parser)
-        return parser
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
         """Send the request; returns the environment."""
@@ -102,10 +98,9 @@ class ShowEnvironment(ShowsEnvironment):
 class SetEnvironment(ShowsEnvironment):
     """Change an environment; options that are not given stay."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
         _add_changeable(parser)
-        return parser
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
         """Change the environment and return it as the API reports it afterwards."""
@@ -129,10 +124,8 @@ class ResumeEnvironment(ShowsEnvironment):
 class DeleteEnvironment(ApiCommand):
     """Delete an environment. Refused while it has agents or load balancers."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         _add_name(parser)
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
         self.client.delete(_path(parsed_args))

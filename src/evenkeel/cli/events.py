@@ -2,7 +2,7 @@
 
 import json
 import time
-from argparse import ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -36,15 +36,13 @@ class ListEvents(ListCommand):
 
     narrow = NARROW
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--limit", type=event_count, default=20, help="Number of events (default: %(default)s).")
         parser.add_argument(
             "--for", dest="object", metavar="OBJECT", help="Only those of this load balancer, agent or shard."
         )
         parser.add_argument("--by", metavar="USER", help="Only acts of the user with this name or id.")
         parser.add_argument("--follow", action="store_true", help="Continue until interrupted.")
-        return parser
 
     def run(self, parsed_args: Namespace) -> int:
         """Run the command; with ``--follow`` it prints lines without end instead of a table."""

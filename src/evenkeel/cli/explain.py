@@ -1,6 +1,6 @@
 """The command ``evenkeel explain``: the reason why a load balancer waits, and remedies for operators."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -24,10 +24,8 @@ class Explain(ShowCommand):
 
     may_watch = True
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_load_balancer_argument(parser)
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         found = load_balancer_id(self.client, parsed_args.loadbalancer)

@@ -56,15 +56,13 @@ class ListLoadBalancers(ListCommand):
     narrow = NARROW
     short_ids = frozenset({"id"})
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--project", dest="project_id", help="Only those of this project.")
         status = parser.add_mutually_exclusive_group()
         status.add_argument("--status", dest="provisioning_status", help="Only those in this provisioning status.")
         status.add_argument("--pending", action="store_true", help="Only those whose last change is not applied yet.")
         parser.add_argument("--operating-status", help="Only those in this operating status.")
         parser.add_argument("--environment", dest="provider", help="Only those of this environment.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
@@ -78,10 +76,8 @@ class ShowLoadBalancer(ShowCommand):
 
     may_watch = True
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_load_balancer_argument(parser)
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         path = f"{OCTAVIA}/{segment(load_balancer_id(self.client, parsed_args.loadbalancer))}"
@@ -95,10 +91,8 @@ class ShowHistory(ListCommand):
 
     narrow = HISTORY_NARROW
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_load_balancer_argument(parser)
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         found = load_balancer_id(self.client, parsed_args.loadbalancer)

@@ -24,8 +24,8 @@ class ListNetworks(ListCommand):
 class ShowNetwork(ShowCommand):
     """Show a declared network."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        return _with_network_argument(super().get_parser(prog_name))
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        _add_network(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         return object_table(
@@ -38,14 +38,12 @@ class CreateNetwork(ShowCommand):
     --network-id.
     """
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name, unique.")
         parser.add_argument("--type", dest="network_type", required=True, choices=("vlan", "vxlan", "gre", "flat"))
         parser.add_argument("--id", help="Its id; default: a new one.")
         parser.add_argument("--project", dest="project_id", help="The only project that uses it.")
         _attributes(parser)
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         body = {"network_type": parsed_args.network_type, **_given_values(parsed_args, "id", "project_id", *CHANGEABLE)}
@@ -55,11 +53,10 @@ class CreateNetwork(ShowCommand):
 class SetNetwork(ShowCommand):
     """Change a declared network. Load balancers of devices that are attached to it follow."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = _with_network_argument(super().get_parser(prog_name))
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        _add_network(parser)
         parser.add_argument("--name", help="Name, unique.")
         _attributes(parser)
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         path = f"{API}/networks/{network_id(self.client, parsed_args.network)}"
@@ -69,16 +66,15 @@ class SetNetwork(ShowCommand):
 class DeleteNetwork(ApiCommand):
     """Delete a declared network. Refused while devices are attached to it."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        return _with_network_argument(super().get_parser(prog_name))
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        _add_network(parser)
 
     def take_action(self, parsed_args: Namespace) -> None:
         self.client.delete(f"{API}/networks/{network_id(self.client, parsed_args.network)}")
 
 
-def _with_network_argument(parser: ArgumentParser) -> ArgumentParser:
+def _add_network(parser: ArgumentParser) -> None:
     parser.add_argument("network", metavar="NETWORK", help="Id or name.")
-    return parser
 
 
 def _attributes(parser: ArgumentParser) -> None:

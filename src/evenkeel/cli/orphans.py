@@ -1,6 +1,6 @@
 """The commands ``evenkeel orphan …``, for load balancers and partitions on devices that the database lacks."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, print_problems
@@ -27,10 +27,8 @@ class ListOrphans(ListCommand):
     narrow = NARROW
     short_ids = frozenset({"id"})
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--environment", help="Only on devices of this environment.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {"environment": parsed_args.environment} if parsed_args.environment else None
@@ -79,10 +77,8 @@ class RemoveOrphan(ApiCommand):
     must have been found by the agent of its shard; the list shows when it is removed without this command.
     """
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("load_balancer", metavar="ID", help="Whole id of the load balancer.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
         """Request the removal; the agent makes a complete pass."""

@@ -1,6 +1,6 @@
 """``evenkeel loadbalancer …``: load balancers and their agents."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.agents import add_agent_argument
@@ -18,10 +18,8 @@ class ListOnAgent(ListCommand):
     narrow = NARROW
     short_ids = frozenset({"id"})
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_agent_argument(parser)
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         agent = find_agent(self.client, parsed_args.agent)
@@ -33,10 +31,8 @@ class ListOnAgent(ListCommand):
 class ShowAgentOfLoadBalancer(ShowCommand):
     """Show which agent serves a load balancer, which is its home, and the applied revision."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_load_balancer_argument(parser)
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         found = load_balancer_id(self.client, parsed_args.loadbalancer)

@@ -1,7 +1,7 @@
 """``evenkeel plan`` and ``evenkeel adopt``: what the next pass would change on each device."""
 
 import json
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -24,11 +24,9 @@ class ShowPlan(ApiCommand):
     and as it would become. Changes nothing.
     """
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_load_balancer_argument(parser)
         parser.add_argument("--json", action="store_true", help="As JSON.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
         path = f"{API}/loadbalancers/{segment(load_balancer_id(self.client, parsed_args.loadbalancer))}/plan"
@@ -47,13 +45,11 @@ class Adopt(ApiCommand):
     are changed in place by the next pass.
     """
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Id of the tenant's project.")
         parser.add_argument("--environment", help="Of the devices, if the tenant has load balancers in several.")
         parser.add_argument("--yes", action="store_true", help="Adopt it; without this nothing is changed.")
         parser.add_argument("--json", action="store_true", help="As JSON.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
         shard = self._shard(parsed_args.project, parsed_args.environment)

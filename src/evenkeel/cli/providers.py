@@ -1,6 +1,6 @@
 """The commands ``evenkeel provider …``."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ShowCommand
@@ -14,10 +14,8 @@ LBAAS = "/v2.0/lbaas"
 class ShowCapabilities(ShowCommand):
     """Show the capabilities of a provider (environment); requests for anything else are refused."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name of the environment.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         return object_table(

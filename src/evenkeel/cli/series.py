@@ -1,6 +1,6 @@
 """``evenkeel loadbalancer series``: the traffic of a load balancer over the last hours."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -49,10 +49,8 @@ FIGURES = (
 class ShowSeries(ListCommand):
     """Show the traffic of a load balancer over the last hours, as trends; with -f json and others its points."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_load_balancer_argument(parser)
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         found = load_balancer_id(self.client, parsed_args.loadbalancer)

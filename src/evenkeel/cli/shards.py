@@ -1,6 +1,6 @@
 """The commands ``evenkeel shard list|move``."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,12 +27,10 @@ class ListShards(ListCommand):
     narrow = NARROW
     short_ids = frozenset({"id", "project_id"})
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_environment_filter(parser, "shards")
         parser.add_argument("--agent", metavar="AGENT", help="Only those that this agent owns or is home to.")
         parser.add_argument("--unserved", action="store_true", help="Only those that no live agent serves.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {"environment": parsed_args.environment} if parsed_args.environment else {}
@@ -62,11 +60,9 @@ class MoveShard(ShowCommand):
     serves it is gone.
     """
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("shard", metavar="SHARD", help="Id of the shard, or its beginning.")
         parser.add_argument("--to", metavar="AGENT", required=True, help="The new home: id, or host of its group.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         shard = self._shard(parsed_args.shard)

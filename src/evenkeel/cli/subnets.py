@@ -32,8 +32,7 @@ class ListSubnets(ListCommand):
 class CreateSubnet(ShowCommand):
     """Create an address pool."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name, unique.")
         parser.add_argument("--cidr", required=True, help="The network, such as 10.1.0.0/24.")
         parser.add_argument("--network-id", help="Network it belongs to; default: a new one.")
@@ -49,7 +48,6 @@ class CreateSubnet(ShowCommand):
         )
         _add_device_addresses(parser, required=False)
         parser.add_argument("--project", dest="project_id", help="Only for this project; default: for all.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         given = {name: getattr(parsed_args, name) for name in OPTIONAL if getattr(parsed_args, name) is not None}
@@ -60,11 +58,9 @@ class CreateSubnet(ShowCommand):
 class SetSubnet(ShowCommand):
     """Set the addresses that devices may have in an address pool."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")
         _add_device_addresses(parser, required=True)
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         path = f"{API}/subnets/{segment(subnet_id(self.client, parsed_args.subnet))}"
@@ -85,10 +81,8 @@ def _add_device_addresses(parser: ArgumentParser, *, required: bool) -> None:
 class DeleteSubnet(ApiCommand):
     """Delete an address pool. Refused while a load balancer has an address of it."""
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
         self.client.delete(f"{API}/subnets/{segment(subnet_id(self.client, parsed_args.subnet))}")

@@ -1,6 +1,6 @@
 """``evenkeel loadbalancer tree``: everything below a load balancer, with statuses."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,10 +20,8 @@ class ShowTree(ListCommand):
 
     short_ids = frozenset({"id"})
 
-    def get_parser(self, prog_name: str) -> Any:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: ArgumentParser) -> None:
         add_load_balancer_argument(parser)
-        return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         found = load_balancer_id(self.client, parsed_args.loadbalancer)
