@@ -51,7 +51,7 @@ class Write(NamedTuple):
     """Type of the response, if it is not one with the resource's view."""
 
 
-class Remove(NamedTuple):
+class Deletion(NamedTuple):
     """One kind of requests that delete an object."""
 
     run: Callable[[Services, Call, str], Awaitable[None]]
@@ -71,7 +71,7 @@ class Declared(Value):
     """Type of one object in responses."""
     create: Write | None = None
     change: Write | None = None
-    remove: Remove | None = None
+    remove: Deletion | None = None
     """Deletion of an object, if it is not as the API does it for all resources."""
 
     @property
@@ -82,7 +82,7 @@ class Declared(Value):
             self._showing(),
             *(() if self.create is None else (self._creating(self.create),)),
             *(() if self.change is None else (self._changing(self.change),)),
-            self._deleting(self.remove or Remove(partial(self.api.remove, self.resource))),
+            self._deleting(self.remove or Deletion(partial(self.api.remove, self.resource))),
         )
 
     @property
@@ -144,7 +144,7 @@ class Declared(Value):
         summary = request.summary or f"Change a {self._called}"
         return self.routes.change(handle, request.body, summary, errors=WRITE_ERRORS)
 
-    def _deleting(self, request: Remove) -> Operation:
+    def _deleting(self, request: Deletion) -> Operation:
         async def handle(services: Services, call: Call) -> Answer:
             await request.run(services, call, self.resource.id_in(call))
             return NO_CONTENT

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import defstruct
 
-from evenkeel.api.common.declared import WRITE_ERRORS, Declared, Remove, Write
+from evenkeel.api.common.declared import WRITE_ERRORS, Declared, Deletion, Write
 from evenkeel.api.common.linking import Link, single_object_type
 from evenkeel.api.common.status_trees import StatusTree
 from evenkeel.api.http.lists import FIELDS_PARAMETER
@@ -50,7 +50,7 @@ _LOAD_BALANCERS = Declared(
         answer=single_object_type("loadbalancer", full_views.FullLoadBalancerView),
     ),
     change=Write(change_requests.LoadBalancerChangeBody, change_load_balancer, "Change a load balancer"),
-    remove=Remove(loadbalancers.remove, "Delete a load balancer", (CASCADE,)),
+    remove=Deletion(loadbalancers.remove, "Delete a load balancer", (CASCADE,)),
 )
 _LISTENERS = Declared(
     api=OCTAVIA,

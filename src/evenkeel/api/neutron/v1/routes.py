@@ -1,6 +1,6 @@
 """Routes of LBaaS v1."""
 
-from evenkeel.api.common.declared import WRITE_ERRORS, Declared, Remove, Write
+from evenkeel.api.common.declared import WRITE_ERRORS, Declared, Deletion, Write
 from evenkeel.api.common.linking import single_object_type
 from evenkeel.api.common.object_routes import ObjectRoutes
 from evenkeel.api.http.routing import Operation, RouteMap
@@ -18,7 +18,7 @@ _VIPS = Declared(
     view=views.V1VipView,
     create=Write(requests.V1VipNewBody, vips.make),
     change=Write(requests.V1VipChangeBody, vips.modify),
-    remove=Remove(vips.remove),
+    remove=Deletion(vips.remove),
 )
 _POOLS = Declared(
     api=LBAAS_V1,
@@ -26,7 +26,7 @@ _POOLS = Declared(
     view=views.V1PoolView,
     create=Write(requests.V1PoolNewBody, pools.make),
     change=Write(requests.V1PoolChangeBody, pools.modify),
-    remove=Remove(pools.remove),
+    remove=Deletion(pools.remove),
 )
 _MEMBERS = Declared(
     api=LBAAS_V1,
@@ -41,7 +41,7 @@ _HEALTH_MONITORS = Declared(
     view=views.V1HealthMonitorView,
     create=Write(requests.V1HealthMonitorNewBody, health_monitors.make),
     change=Write(requests.V1HealthMonitorChangeBody, health_monitors.modify),
-    remove=Remove(health_monitors.remove),
+    remove=Deletion(health_monitors.remove),
 )
 _IN_POOL = ObjectRoutes(
     name="health_monitor",

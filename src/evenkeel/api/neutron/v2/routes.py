@@ -2,7 +2,7 @@
 
 from msgspec import defstruct
 
-from evenkeel.api.common.declared import WRITE_ERRORS, Declared, Remove, Write
+from evenkeel.api.common.declared import WRITE_ERRORS, Declared, Deletion, Write
 from evenkeel.api.common.linking import single_object_type
 from evenkeel.api.http.routing import Operation, RouteMap
 from evenkeel.api.neutron.style import BASE
@@ -38,7 +38,7 @@ _LOAD_BALANCERS = Declared(
     view=views.V2LoadBalancerView,
     create=Write(requests.V2LoadBalancerNewBody, loadbalancers.make),
     change=Write(change_requests.V2LoadBalancerChangeBody, loadbalancers.modify),
-    remove=Remove(loadbalancers.remove),
+    remove=Deletion(loadbalancers.remove),
 )
 _LISTENERS = Declared(
     api=LBAAS_V2,
