@@ -29,29 +29,37 @@ MESSAGE_VERSION = 1
 one.
 """
 
+
 SESSION_LOST = "session_lost"
 """The ``Refused`` code that ends a session: the agent owns nothing any more."""
+
 
 IMPLAUSIBLE_EPOCH = "implausible_epoch"
 """The ``Refused`` code of a call with an epoch outside the accepted range: see :mod:`evenkeel.core.control.epochs`."""
 
+
 EPOCHS_USED_UP = "epochs_used_up"
 """The ``Refused`` code when the range of epochs is used up."""
+
 
 OVERTAKEN = "overtaken"
 """The ``Refused`` code of a report that arrived after a newer one of its session was processed. Its content is ignored:
 an agent that still waits for the answer sends its findings again, and one that got none has already done so.
 """
 
+
 CERTIFICATES_PER_CALL = 20
+
 
 CERTIFICATES_SECONDS_MAX = 20.0
 """Seconds within which controllers answer :class:`GetCertificates`: content that the key manager has not returned by
 then is reported as a problem.
 """
 
+
 ORPHANS_PER_CALL = 1000
 """Most orphans in one :class:`JudgeOrphans`; the agent requests verdicts for further ones after these are removed."""
+
 
 LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
 """Largest total size of an answer sent in parts, because the caller holds all of it in memory."""
@@ -612,9 +620,11 @@ Call = (
     | ReportPlan
 )
 
+
 WorkHint = ApplyHint | RecheckHint | ResyncHint | ResyncAllHint | ReportAgainHint
 """Hints about work, which the agent passes to the workers of its shards."""
 Hint = WorkHint | AssignmentsHint | PlanHint
+
 
 AnyReply = (
     Done
@@ -629,11 +639,15 @@ AnyReply = (
     | ReportReceipt
 )
 
+
 AnyMessage = Call | Departure | Hint | AnyReply
+
 
 _CALLBACK = "evenkeel-process-on-controller_"
 
+
 _KEEPALIVE = "evenkeel-keepalive-on-controller_"
+
 
 _LIGHT_KEEPALIVE = "evenkeel-light-keepalive-on-controller_"
 
