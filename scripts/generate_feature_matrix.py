@@ -1,7 +1,8 @@
 """Writes docs/reference/features.md from the capability tables of the device drivers; ``--check`` only compares."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import get_args
 
@@ -29,12 +30,10 @@ from evenkeel.core.resources.model import (
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "features.md"
 HEAD = """# What each device type can do
 
-If the device type of a load balancer's provider does not support a setting, the API refuses it with 501, naming \
-field, value and what is allowed.
-`evenkeel provider capabilities NAME` and `GET /v2/lbaas/providers/{name}/capabilities` show the table of a provider.
+The API refuses with 501 what the provider's device type does not support, naming field, value and what is allowed.
+`evenkeel provider capabilities NAME` and `GET /v2/lbaas/providers/{name}/capabilities` show a provider's table.
 `noop`, which configures nothing, and drivers without a table accept everything but enhanced services.
-`scripts/generate_feature_matrix.py` generates this page from the drivers' tables \
-(`src/evenkeel/devices/*/capabilities.py`).
+`scripts/generate_feature_matrix.py` generates this page from `src/evenkeel/devices/*/capabilities.py`.
 """
 NOT_SHOWN = ("noop",)
 """Drivers that accept everything."""
@@ -177,13 +176,35 @@ SECTIONS: list[tuple[str, str, Callable[[], Iterable[tuple[str, Cell]]]]] = [
 ]
 
 
+def enumerated(names: Sequence[str]) -> str:
+    """The names in one sentence; consecutive names share a beginning `… → ` or an ending ` of …`."""
+    groups = [list(group) for _, group in groupby(names, key=lambda name: (beginning(name), ending(name)))]
+    return "; ".join(map(together, groups))
+
+
+def beginning(name: str) -> str:
+    """The part of a pair of protocols that names the listener; empty: the name is no pair."""
+    return "".join(name.partition(" → ")[:2]) if " → " in name else ""
+
+
+def ending(name: str) -> str:
+    """The end of an attribute's name that names its object; empty: it has none."""
+    return "".join(name.partition(" of ")[1:])
+
+
+def together(group: Sequence[str]) -> str:
+    """Names of one group, with what they share once."""
+    head, tail = beginning(group[0]), ending(group[0])
+    return head + ", ".join(name.removeprefix(head).removesuffix(tail) for name in group) + tail
+
+
 def section(title: str, head: str, rows: Iterable[tuple[str, Cell]], tables: dict[str, Capabilities]) -> str:
     """One section of the page: what all drivers can do as a list, and a table of the rest."""
     cells = {name: [cell(table) for table in tables.values()] for name, cell in rows}
     everywhere = [name for name, row in cells.items() if set(row) == {"yes"}]
     text = f"\n## {title}\n\n"
     if everywhere:
-        text += f"{' and '.join(tables)}: {', '.join(everywhere)}.\n"
+        text += f"{' and '.join(tables)}: {enumerated(everywhere)}.\n"
     if len(everywhere) == len(cells):
         return text
     lines = [f"| {head} | {' | '.join(tables)} |", "|---" * (len(tables) + 1) + "|"]

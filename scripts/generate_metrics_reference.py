@@ -25,18 +25,16 @@ PARTS = {
 SYSTEM = "Controllers: the whole system"
 HEAD = """# Metrics
 
-Every process serves `/metrics` in the formats of Prometheus and OpenMetrics: [monitor](../how-to/monitor.md).
+Every process serves `/metrics` in the formats of Prometheus and OpenMetrics ([monitor](../how-to/monitor.md)).
 They include the metrics of its Python process (`process_*`, `python_*`).
-A histogram `x` has the series `x_bucket`, `x_sum` and `x_count`.
-A controller with several workers adds the label `worker` to all.
+A controller with several workers adds the label `worker`.
 `scripts/generate_metrics_reference.py` generates this page.
 """
 SINGLE = "Controllers: single load balancers"
 OPTIONAL = (
-    "The oldest `load_balancers_max` (`[metrics]`; default 0) load balancers have them.\n"
-    "Every controller reads these from the database too: take one controller's.\n"
+    "Of the oldest `load_balancers_max` (`[metrics]`; default 0), from the database, too: take one controller's.\n"
 )
-WHOLE = "Every controller reads these from the database, at most every 10 s.\nTake `max`, not the sum.\n"
+WHOLE = "Read from the database, at most every 10 s: take `max`, not the sum.\n"
 
 
 class MetricLine(NamedTuple):

@@ -13,7 +13,7 @@ PASS_DURATION = Histogram(
 )
 APPLIED = Counter(
     "evenkeel_agent_load_balancers_applied_total",
-    "Load balancers written or found up to date, by outcome: applied, or refused by the devices.",
+    "Load balancers written or found up to date: applied, or refused by the devices.",
     ["outcome"],
 )
 FENCED = Counter(
@@ -39,7 +39,7 @@ for _reason in ("session_lost", "newer_owner", "guard_lost"):
 QUEUE_DEPTH = Gauge("evenkeel_agent_queue_depth", "Load balancers that wait for a pass.")
 QUEUE_OLDEST = Gauge(
     "evenkeel_agent_queue_oldest_seconds",
-    "How long the load balancer waits for a pass that waits longest; 0: none waits.",
+    "Longest wait of a load balancer for a pass; 0: none waits.",
 )
 SHARDS = Gauge("evenkeel_agent_shards", "Shards that this agent serves.")
 SESSIONS = Counter("evenkeel_agent_sessions_opened_total", "Sessions opened since the process began.")
@@ -50,10 +50,10 @@ LEASE_REMAINING = Gauge(
 KEEPALIVE_AGE = Gauge(
     "evenkeel_agent_keepalive_age_seconds", "Time since the last confirmed keepalive was sent; -1: no session."
 )
-KEEPALIVE_FAILURES = Counter("evenkeel_agent_keepalive_failures_total", "Keepalives without a confirmation.")
+KEEPALIVE_FAILURES = Counter("evenkeel_agent_keepalive_failures_total", "Keepalives without confirmation.")
 CALL_DURATION = Histogram(
     "evenkeel_agent_call_duration_seconds",
-    "Time of a call to the controllers, by type of message.",
+    "Time of a call to the controllers.",
     ["type"],
     buckets=REQUEST_SECONDS,
 )
@@ -61,4 +61,4 @@ MESSAGE_BROKER_UP = Gauge(
     "evenkeel_agent_message_broker_up",
     "Whether the message broker accepts this agent's messages: 0 also while it blocks publishers or confirms nothing.",
 )
-DEVICE_REACHABLE = Gauge("evenkeel_device_reachable", "Whether this agent reaches a device, by device.", ["device"])
+DEVICE_REACHABLE = Gauge("evenkeel_device_reachable", "Whether this agent reaches a device.", ["device"])

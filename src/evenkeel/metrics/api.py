@@ -9,12 +9,12 @@ NO_ROUTE = "none"
 
 REQUESTS = Counter(
     "evenkeel_api_requests_total",
-    "Requests answered, by method, route and HTTP status.",
+    "Requests answered.",
     ["method", "route", "status"],
 )
 REQUEST_DURATION = Histogram(
     "evenkeel_api_request_duration_seconds",
-    "Time from the arrival of a request to its answer, by method and route.",
+    "Time from a request's arrival to its answer.",
     ["method", "route"],
     buckets=REQUEST_SECONDS,
 )

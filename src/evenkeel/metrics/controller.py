@@ -6,7 +6,7 @@ from evenkeel.metrics.buckets import REQUEST_SECONDS, WORK_SECONDS
 
 MESSAGE_DURATION = Histogram(
     "evenkeel_controller_message_duration_seconds",
-    "Time to answer a message of an agent, by type of message.",
+    "Time to answer an agent's message.",
     ["type"],
     buckets=REQUEST_SECONDS,
 )
@@ -17,7 +17,7 @@ MESSAGES_REFUSED = Counter(
 )
 TIME_TO_ACTIVE = Histogram(
     "evenkeel_load_balancer_time_to_active_seconds",
-    "Time from the acceptance of a change to the report that the devices have it.",
+    "Time from a change's acceptance to the report that devices have it.",
     buckets=WORK_SECONDS,
 )
 SHARD_TRANSITIONS = Counter(
@@ -40,6 +40,6 @@ LOOP_FAILURES = Counter(
 )
 LOOP_SUCCESS = Gauge(
     "evenkeel_controller_loop_last_success_timestamp_seconds",
-    "When a background loop last ended a run without failure, by loop.",
+    "When a background loop last succeeded.",
     ["loop"],
 )

@@ -9,12 +9,12 @@ NO_ANSWER = "none"
 
 REQUESTS = Counter(
     "evenkeel_device_requests_total",
-    "HTTPS requests to a device, by method and HTTP status; none: no answer.",
+    "HTTPS requests to a device; status none: no answer.",
     ["device", "method", "status"],
 )
 REQUEST_DURATION = Histogram(
     "evenkeel_device_request_duration_seconds",
-    "Time of an HTTPS request to a device, with the wait for its turn.",
+    "Time of an HTTPS request, with the wait for its turn.",
     ["device", "method"],
     buckets=REQUEST_SECONDS,
 )

@@ -13,15 +13,15 @@ WRITES = Counter(
 RELOAD_DURATION = Histogram(
     "evenkeel_haproxyd_reload_duration_seconds", "Time of a reload of one HAProxy.", buckets=REQUEST_SECONDS
 )
-PARTITIONS = Gauge("evenkeel_haproxyd_partitions", "Partitions on this host; each has an HAProxy of its own.")
+PARTITIONS = Gauge("evenkeel_haproxyd_partitions", "Partitions on this host, each with its HAProxy.")
 PARTITION_PROBLEMS = Gauge("evenkeel_haproxyd_partition_problems", "Partitions with a problem.")
-USABLE = Gauge("evenkeel_haproxyd_haproxy_usable", "Whether an HAProxy can be started and reloaded on this host.")
+USABLE = Gauge("evenkeel_haproxyd_haproxy_usable", "Whether an HAProxy can be started and reloaded here.")
 OLD_WORKERS = Gauge(
-    "evenkeel_haproxyd_old_workers", "HAProxy workers that were replaced by a reload and finish their connections."
+    "evenkeel_haproxyd_old_workers", "HAProxy workers that a reload replaced and that finish their connections."
 )
 OLD_WORKERS_MEMORY = Gauge("evenkeel_haproxyd_old_workers_memory_bytes", "Memory of these workers, bytes.")
 OLD_WORKERS_ENDED = Counter(
     "evenkeel_haproxyd_old_workers_ended_total",
-    "Old workers that were ended with their connections, by the limit they exceeded: memory, or count of one project.",
+    "Old workers ended with their connections, by the exceeded limit: memory, or count of one project.",
     ["limit"],
 )

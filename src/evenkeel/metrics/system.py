@@ -141,9 +141,7 @@ class SystemCollector(Collector):
 
     def _families(self, figures: SystemFigures | None) -> Iterator[Metric]:
         yield gauge("evenkeel_database_up", "Whether this controller could read the database.", figures is not None)
-        yield gauge(
-            "evenkeel_database_read_seconds", "Time of the last read of the system's state.", self._read_seconds
-        )
+        yield gauge("evenkeel_database_read_seconds", "Time of the last read.", self._read_seconds)
         yield gauge(
             "evenkeel_database_writable",
             "Whether the database accepts this controller's writes: 0 on a standby, a read-only server or a full disk.",
@@ -201,7 +199,7 @@ def _load_balancers(figures: SystemFigures) -> Iterator[Metric]:
     counts = figures.load_balancers
     yield labelled_gauge(
         "evenkeel_load_balancers",
-        "Load balancers, by provisioning status.",
+        "Load balancers by provisioning status.",
         ("provisioning_status",),
         (((status,), count) for status, count in sorted(counts.by_status.items())),
     )
@@ -271,12 +269,10 @@ def _agents(agents: tuple[Agent, ...]) -> Iterator[Metric]:
 
 
 def _shards(counts: tuple[ShardCount, ...]) -> Iterator[Metric]:
-    yield labelled_gauge(
-        "evenkeel_shards", "Shards, by environment.", ("environment",), (((c.environment,), c.total) for c in counts)
-    )
+    yield labelled_gauge("evenkeel_shards", "Shards.", ("environment",), (((c.environment,), c.total) for c in counts))
     yield labelled_gauge(
         "evenkeel_shards_unserved",
-        "Shards for which no live agent acts, by environment.",
+        "Shards for which no live agent acts.",
         ("environment",),
         (((c.environment,), c.unserved) for c in counts),
     )
@@ -291,7 +287,7 @@ def _devices(figures: SystemFigures) -> Iterator[Metric]:
     )
     yield labelled_gauge(
         "evenkeel_environment_halted",
-        "Whether the circuit breaker of an environment is open.",
+        "Whether an environment's circuit breaker is open.",
         ("environment",),
         (((each.name,), each.halted_at is not None) for each in figures.environments),
     )

@@ -4,7 +4,7 @@ from prometheus_client import Counter, Gauge
 
 WORKER_UP = Gauge(
     "evenkeel_controller_worker_up",
-    "Whether a worker of a controller with several serves.",
+    "Whether a worker serves.",
     ["worker"],
 )
 WORKER_ENDS = Counter(
