@@ -7,7 +7,7 @@ Litestar routes requests and handles exceptions.
 import functools
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -220,22 +220,28 @@ def _build_endpoints(
     """Build the endpoints of all paths over these services."""
     in_error = services.changing_in_error()
     endpoints: dict[str, dict[str, Endpoint]] = defaultdict(dict)
+    unaudited: dict[str, set[str]] = defaultdict(set)
     styles: dict[str, ApiStyle] = {}
     for route_map, operation in _operations(routes):
         used = in_error if route_map.style.changes_in_error else services
         endpoint = _endpoint(operation, route_map.style, used, gatekeeper, origins)
         for path in _paths(route_map, operation):
             endpoints[path][operation.method] = endpoint
+            if not operation.audited:
+                unaudited[path].add(operation.method)
             styles[path] = route_map.style
-    return {path: _Path(path, methods, styles[path]) for path, methods in endpoints.items()}
+    return {path: _Path(path, methods, styles[path], unaudited[path]) for path, methods in endpoints.items()}
 
 
 class _Path:
     """A path with the endpoints of its methods. ``route``: the path with names of parameters, as logs and metrics
-    have it."""
+    have it. ``unaudited``: methods that the audit trail leaves out."""
 
-    def __init__(self, route: str, endpoints: Mapping[str, Endpoint], style: ApiStyle) -> None:
+    def __init__(
+        self, route: str, endpoints: Mapping[str, Endpoint], style: ApiStyle, unaudited: Collection[str] = ()
+    ) -> None:
         self._route = route
+        self._unaudited = unaudited
         self._endpoints = endpoints
         self.style = style
         self._allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
@@ -251,7 +257,7 @@ class _Path:
                 else self.style.not_allowed(self._allow)
             )
         with _request_span(scope, self._route) as span:
-            request_log = RequestLog(scope, self._route)
+            request_log = RequestLog(scope, self._route, audited=scope["method"] not in self._unaudited)
             try:
                 answer = await endpoint(request, scope)
             except Exception as error:

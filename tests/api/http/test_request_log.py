@@ -68,6 +68,14 @@ async def test_an_accepted_write_names_user_project_roles_address_and_request(cl
     }
 
 
+async def test_a_request_that_changes_no_object_is_no_write_whatever_its_method(client: Client) -> None:
+    lease = {"provider": "dev", "holder": "h", "seconds": 5}
+    with capture_logs() as logs:
+        await client.http.post("/evenkeel/v1/mirror/statuses", json={"ids": []}, headers=ROOT)
+        await client.http.put("/evenkeel/v1/mirror/lease", json=lease, headers=ROOT)
+    assert told(list(logs)) == []
+
+
 async def test_a_refused_write_says_why(client: Client) -> None:
     with capture_logs() as logs:
         await client.http.post("/evenkeel/v1/subnets", json={"subnet": {}}, headers=ALICE)

@@ -23,12 +23,15 @@ REASON_MAX = 300
 class RequestLog:
     """Log of one request. Create it when the request arrives."""
 
-    __slots__ = ("_begun", "_route", "_scope")
+    __slots__ = ("_audited", "_begun", "_route", "_scope")
 
-    def __init__(self, scope: HTTPScope, route: str) -> None:
-        """Start the log of a request. ``route``: the path with its parameters as placeholders."""
+    def __init__(self, scope: HTTPScope, route: str, *, audited: bool = True) -> None:
+        """Start the log of a request. ``route``: the path with its parameters as placeholders. ``audited``: False if
+        the request changes nothing, whatever its method.
+        """
         self._scope = scope
         self._route = route
+        self._audited = audited and scope["method"] not in READS
         self._begun = time.monotonic()
 
     def end(self, status: int, error: Exception | None = None) -> None:
@@ -46,7 +49,7 @@ class RequestLog:
             milliseconds=milliseconds,
             request_id=scope["state"]["request_id"],
         )
-        if scope["method"] in READS:
+        if not self._audited:
             return
         # There is none if the request was refused before the caller was known.
         caller: Caller | None = scope["state"].get(CALLER)

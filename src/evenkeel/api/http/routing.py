@@ -45,6 +45,8 @@ class Operation(Value):
     """Error statuses of the route besides those that all have: 400 to 406, 408, 413, 415, 429, 500 and 503."""
     refused: Callable[[], Answer] | None = None
     """Function that builds the response to callers whom the rule does not allow; None: 403."""
+    audited: bool = True
+    """False: the audit trail leaves requests out, because they change no object, whatever their method."""
     hidden: bool = False
     """True: the route is left out of the OpenAPI document."""
 

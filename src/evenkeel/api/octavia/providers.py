@@ -71,8 +71,13 @@ async def zone_capabilities(services: Services, call: Call) -> Answer:
     of the device type.
     """
     device_driver = await services.providers.device_driver_of(call.params["id"])
-    known = services.providers.capabilities_of(device_driver).availability_zone_metadata
-    return _listed(call, "availability_zone_capabilities", {ZONE_GROUP: ZONE_GROUP_MEANING, **(known or {})})
+    known = zone_settings(services.providers.capabilities_of(device_driver))
+    return _listed(call, "availability_zone_capabilities", known)
+
+
+def zone_settings(table: Capabilities) -> Mapping[str, str]:
+    """Return the settings that availability zones may contain, with their meanings."""
+    return {ZONE_GROUP: ZONE_GROUP_MEANING, **(table.availability_zone_metadata or {})}
 
 
 def _listed(call: Call, name: str, known: Mapping[str, str]) -> Answer:

@@ -1,22 +1,29 @@
 """Conversion of a mirrored load balancer to core values. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from evenkeel.api.responses.errors import unknown_input
 from evenkeel.api.usecases.attribute_values import create_values
 from evenkeel.api.usecases.build import listener_row, member_row, monitor_row, pool_row
 from evenkeel.api.usecases.enhanced_services import flavor_names
-from evenkeel.api.usecases.l7_build import PolicyRows, in_order, policy_rows
+from evenkeel.api.usecases.l7_build import PolicyRows, in_order, policy_rows, rule_row
 from evenkeel.api.usecases.l7_rules import check_l7_listener
 from evenkeel.api.usecases.mirror_requests import (
+    CheckedLoadBalancer,
+    CheckedMembers,
     MirroredListener,
     MirroredLoadBalancer,
+    MirroredMember,
+    MirroredMonitor,
+    MirroredParts,
     MirroredPolicy,
     MirroredPool,
+    MirroredRule,
 )
 from evenkeel.api.usecases.parents import NewId, Place
 from evenkeel.api.usecases.rules import check_listener_ports, check_members, check_monitored, check_pair, wanted_vip
@@ -26,6 +33,7 @@ from evenkeel.core.resources.catalogue import zone_group_of
 from evenkeel.core.resources.model import (
     HealthMonitor,
     Listener,
+    ListenerProtocol,
     LoadBalancer,
     LoadBalancerTree,
     Member,
@@ -34,8 +42,14 @@ from evenkeel.core.resources.model import (
     one_family,
 )
 
+Pools = Mapping[str, Pool]
+Part = (
+    MirroredListener | MirroredPool | MirroredMember | CheckedMembers | MirroredMonitor | MirroredPolicy | MirroredRule
+)
+"""A request of one object below a load balancer, or of members."""
 
-def mirrored_tree(body: MirroredLoadBalancer, place: Place) -> LoadBalancerTree:
+
+def mirrored_tree(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> LoadBalancerTree:
     """Convert the request to a whole load balancer. Raises :class:`Invalid`."""
     _check_ids(body, place.load_balancer_id)
     root = _root(body, place)
@@ -54,10 +68,53 @@ def mirrored_tree(body: MirroredLoadBalancer, place: Place) -> LoadBalancerTree:
     )
 
 
-def _root(body: MirroredLoadBalancer, place: Place) -> LoadBalancer:
+def partial_tree(body: Part, place: Place, listener_protocol: ListenerProtocol | None) -> LoadBalancerTree:
+    """Convert one object, with what is below it, to a tree without anything around it. ``listener_protocol``: that of
+    an L7 policy's listener; None: not known. Raises :class:`Invalid`.
+    """
+    tree = LoadBalancerTree(
+        load_balancer=LoadBalancer(id=place.load_balancer_id, project_id=place.project_id, vip=None, provider="")
+    )
+    match body:
+        case MirroredListener():
+            made = _policies(body, place, None)
+            return replace(
+                tree,
+                listeners=(_listener(body, place, tree.load_balancer, None),),
+                l7policies=tuple(rows.policy for rows in made),
+                l7rules=tuple(rule for rows in made for rule in rows.rules),
+            )
+        case MirroredPool():
+            members, monitors = tuple(_members(body, place)), tuple(_monitor(body, place))
+            return replace(tree, pools=(_pool(body, place),), members=members, health_monitors=monitors)
+        case CheckedMembers():
+            return replace(tree, members=tuple(_members_of("", body.members, place, monitored=False)))
+        case MirroredMember():
+            return replace(tree, members=tuple(_members_of("", [body], place, monitored=False)))
+        case MirroredMonitor():
+            return replace(tree, health_monitors=(monitor_row(body, place, pool_id="", new_id=_always(body.id)),))
+        case MirroredPolicy():
+            rows = _policy(body, "", listener_protocol, place, None)
+            return replace(tree, l7policies=(rows.policy,), l7rules=rows.rules)
+        case MirroredRule():
+            return replace(tree, l7rules=(rule_row(body, place, policy_id="", new_id=_always(body.id)),))
+
+
+def _vip(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> Vip | None:
+    """Convert the VIP; None if it has no address yet."""
+    if body.vip_address is None:
+        return None
+    return Vip(
+        address=wanted_vip("vip_address", body.vip_address, place.addresses),
+        subnet_id=body.vip_subnet_id or "",
+        network_id=body.vip_network_id or "",
+        port_id=body.vip_port_id or "",
+    )
+
+
+def _root(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> LoadBalancer:
     flavor, zone = body.flavor_data or {}, body.availability_zone_data or {}
-    port = {"network_id": body.vip_network_id, "port_id": body.vip_port_id}
-    vip = wanted_vip("vip_address", body.vip_address, place.addresses)
+    port = {"network_id": body.vip_network_id or "", "port_id": body.vip_port_id or ""}
     more = [
         Vip(address=wanted_vip(ADDITIONAL_ADDRESS, each.ip_address, place.addresses), subnet_id=each.subnet_id, **port)
         for each in body.additional_vips or ()
@@ -66,7 +123,7 @@ def _root(body: MirroredLoadBalancer, place: Place) -> LoadBalancer:
         id=place.load_balancer_id,
         project_id=place.project_id,
         provider=body.provider,
-        vip=Vip(address=vip, subnet_id=body.vip_subnet_id, **port),
+        vip=_vip(body, place),
         additional_vips=tuple(more),
         vip_vnic_type="direct" if flavor.get("sriov_vip") is True else "normal",
         flavor_enhanced_services=flavor_names(_text(flavor)),
@@ -84,11 +141,11 @@ def _pool(body: MirroredPool, place: Place) -> Pool:
 
 
 def _members(body: MirroredPool, place: Place) -> list[Member]:
-    monitored = body.healthmonitor is not None
-    rows = [
-        member_row(item, place, pool_id=body.id, new_id=_always(item.id), monitored=monitored)
-        for item in body.members or ()
-    ]
+    return _members_of(body.id, body.members or (), place, monitored=body.healthmonitor is not None)
+
+
+def _members_of(pool_id: str, bodies: Iterable[MirroredMember], place: Place, *, monitored: bool) -> list[Member]:
+    rows = [member_row(item, place, pool_id=pool_id, new_id=_always(item.id), monitored=monitored) for item in bodies]
     check_members(rows)
     return rows
 
@@ -103,36 +160,40 @@ def _monitor(body: MirroredPool, place: Place) -> Iterator[HealthMonitor]:
         yield monitor_row(wanted, place, pool_id=body.id, new_id=_always(wanted.id))
 
 
-def _listener(body: MirroredListener, place: Place, root: LoadBalancer, pools: Mapping[str, Pool]) -> Listener:
-    if body.default_pool_id is not None:
-        check_pair(body.protocol, _known("default_pool_id", body.default_pool_id, pools).protocol)
+def _listener(body: MirroredListener, place: Place, root: LoadBalancer, pools: Pools | None) -> Listener:
+    _check_target("default_pool_id", body.default_pool_id, body.protocol, pools)
     vip = None if root.vip is None else one_family(root.vip.address, (more.address for more in root.additional_vips))
     return listener_row(body, place, listener_id=body.id, default_pool_id=body.default_pool_id, vip_address=vip)
 
 
-def _policies(body: MirroredListener, place: Place, pools: Mapping[str, Pool]) -> list[PolicyRows]:
-    return in_order(_policy(item, body, place, pools) for item in body.l7policies or ())
+def _policies(body: MirroredListener, place: Place, pools: Pools | None) -> list[PolicyRows]:
+    return in_order(_policy(item, body.id, body.protocol, place, pools) for item in body.l7policies or ())
 
 
-def _policy(body: MirroredPolicy, listener: MirroredListener, place: Place, pools: Mapping[str, Pool]) -> PolicyRows:
-    if body.name not in place.enhanced_services:
-        check_l7_listener(listener.protocol)
-    if body.redirect_pool_id is not None:
-        check_pair(listener.protocol, _known("redirect_pool_id", body.redirect_pool_id, pools).protocol)
+def _policy(
+    body: MirroredPolicy, listener_id: str, protocol: ListenerProtocol | None, place: Place, pools: Pools | None
+) -> PolicyRows:
+    if protocol is not None:
+        if body.name not in place.enhanced_services:
+            check_l7_listener(protocol)
+        _check_target("redirect_pool_id", body.redirect_pool_id, protocol, pools)
     # policy_rows() asks for the ids of the policy and of its rules, in this order
     ids = iter([body.id, *(rule.id for rule in body.rules or ())])
     return policy_rows(
-        body, place, listener_id=listener.id, redirect_pool_id=body.redirect_pool_id, new_id=ids.__next__
+        body, place, listener_id=listener_id, redirect_pool_id=body.redirect_pool_id, new_id=ids.__next__
     )
 
 
-def _known(field: str, pool_id: str, pools: Mapping[str, Pool]) -> Pool:
+def _check_target(field: str, pool_id: str | None, protocol: ListenerProtocol, pools: Pools | None) -> None:
+    """Check that a listener of this protocol may send to the pool. ``pools``: by id; None: not known."""
+    if pool_id is None or pools is None:
+        return
     if pool_id not in pools:
         raise unknown_input(field, pool_id, "It should be the id of one of pools.")
-    return pools[pool_id]
+    check_pair(protocol, pools[pool_id].protocol)
 
 
-def _check_ids(body: MirroredLoadBalancer, load_balancer_id: str) -> None:
+def _check_ids(body: MirroredParts, load_balancer_id: str) -> None:
     """Check that all ids of the request differ, and that the load balancer's is that of the path."""
     if body.id not in (None, load_balancer_id):
         raise unknown_input("id", body.id, f"It should be the path's, which is {load_balancer_id}.")
@@ -141,7 +202,7 @@ def _check_ids(body: MirroredLoadBalancer, load_balancer_id: str) -> None:
         raise Invalid(f"Validation failure: id {repeated[0]} is that of several objects.")
 
 
-def _ids(body: MirroredLoadBalancer) -> Iterator[str]:
+def _ids(body: MirroredParts) -> Iterator[str]:
     for pool in body.pools or ():
         yield pool.id
         yield from (member.id for member in pool.members or ())

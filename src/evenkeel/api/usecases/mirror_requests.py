@@ -2,20 +2,35 @@
 object has its id, and refers to pools by id.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from evenkeel.api.http.bodies import Request
-from evenkeel.api.http.fields import END, MAX_ADDITIONAL_VIPS, Address, ObjectId, ProjectId, SecurityGroups, Tags, Text
+from evenkeel.api.http.fields import (
+    END,
+    MAX_ADDITIONAL_VIPS,
+    NO_NUL,
+    Address,
+    ObjectId,
+    ProjectId,
+    SecurityGroups,
+    Tags,
+    Text,
+)
 from evenkeel.api.responses.decode_errors import REFUSAL
 from evenkeel.api.usecases.l7_requests import L7PolicyParts, L7RuleNew
 from evenkeel.api.usecases.pool_requests import MemberNew, NestedHealthMonitor, PoolParts
 from evenkeel.api.usecases.requests import ListenerParts
-from evenkeel.core.control.mirrors import CHANGE_CHARACTERS_MAX, DIGEST_CHARACTERS_MAX
+from evenkeel.core.control.mirrors import (
+    CHANGE_CHARACTERS_MAX,
+    DIGEST_CHARACTERS_MAX,
+    HOLDER_CHARACTERS_MAX,
+    LEASE_SECONDS_MAX,
+)
 from evenkeel.core.kit.names import MAX_ENVIRONMENT_NAME_CHARACTERS
 from evenkeel.core.resources.limits import LoadBalancerLimits
-from evenkeel.core.resources.model import L7_RULES_MAX, LbAlgorithm, PoolProtocol
+from evenkeel.core.resources.model import L7_RULES_MAX, LbAlgorithm, ListenerProtocol, PoolProtocol
 
 _LIMITS = LoadBalancerLimits()
 
@@ -87,18 +102,14 @@ class MirroredVip(Request):
     ip_address: Address
 
 
-class MirroredLoadBalancer(Request, kw_only=True):
-    """A whole load balancer. Metadata of its flavor and availability zone are given instead of their ids, which belong
-    to the other system's catalogue.
+class MirroredParts(Request, kw_only=True):
+    """A whole load balancer without its VIP. Metadata of its flavor and availability zone are given instead of their
+    ids, which belong to the other system's catalogue.
     """
 
     id: MirrorId | None = None
     project_id: ProjectId
     provider: Provider
-    vip_address: Address
-    vip_subnet_id: ObjectId
-    vip_network_id: ObjectId
-    vip_port_id: ObjectId
     name: Text | None = None
     description: Text | None = None
     admin_state_up: bool | None = None
@@ -112,6 +123,30 @@ class MirroredLoadBalancer(Request, kw_only=True):
     pools: Annotated[list[MirroredPool], Meta(max_length=_LIMITS.pool)] | None = None
 
 
+class MirroredLoadBalancer(MirroredParts, kw_only=True):
+    """A whole load balancer."""
+
+    vip_address: Address
+    vip_subnet_id: ObjectId
+    vip_network_id: ObjectId
+    vip_port_id: ObjectId
+
+
+class CheckedLoadBalancer(MirroredParts, kw_only=True):
+    """A load balancer to be checked, whose VIP may not be allocated yet."""
+
+    vip_address: Address | None = None
+    vip_subnet_id: ObjectId | None = None
+    vip_network_id: ObjectId | None = None
+    vip_port_id: ObjectId | None = None
+
+
+class CheckedMembers(Request):
+    """Members of a pool to be checked."""
+
+    members: Annotated[list[MirroredMember], Meta(max_length=_LIMITS.member)]
+
+
 class MirrorPut(Request):
     """Body of PUT /mirror/loadbalancers/{id}. ``snapshot``: time of the state by the clock of the other system's
     database, in seconds. ``digest``: its checksum; opaque. ``change``: identity of the operation that is pending;
@@ -122,3 +157,35 @@ class MirrorPut(Request):
     digest: Digest
     loadbalancer: MirroredLoadBalancer
     change: ChangeKey | None = None
+
+
+Operation = Literal["create", "update", "delete", "failover"]
+Kind = Literal["loadbalancer", "listener", "pool", "member", "members", "healthmonitor", "l7policy", "l7rule"]
+
+
+class MirrorCheck(Request, kw_only=True):
+    """Body of POST /mirror/check. ``object``: in the form that it has in a whole load balancer, as it is after the
+    operation. ``listener_protocol``, ``pool_protocol``: protocols of the listener and pool that it is used with.
+    """
+
+    provider: Provider
+    operation: Operation
+    kind: Kind
+    object: dict[str, Any]
+    listener_protocol: ListenerProtocol | None = None
+    pool_protocol: PoolProtocol | None = None
+
+
+class MetadataCheck(Request):
+    """Body with the metadata of a flavor or availability zone."""
+
+    provider: Provider
+    metadata: Metadata
+
+
+class MirrorLease(Request):
+    """Body of PUT /mirror/lease. ``seconds``: for so long the holder keeps it; 0 gives it back."""
+
+    provider: Provider
+    holder: Annotated[str, Meta(min_length=1, max_length=HOLDER_CHARACTERS_MAX, pattern=NO_NUL)]
+    seconds: Annotated[float, Meta(ge=0, le=LEASE_SECONDS_MAX)]

@@ -8,6 +8,8 @@ from evenkeel.core.resources.model import LoadBalancerTree
 DIGEST_CHARACTERS_MAX = 64
 CHANGE_CHARACTERS_MAX = 64
 HOLDER_CHARACTERS_MAX = 255
+LEASE_SECONDS_MAX = 60.0
+"""Longest lease: for so long nobody else writes after its holder has died."""
 IDS_MAX = 500
 """Most load balancers in one request for statuses or statistics, and on one page."""
 
@@ -43,6 +45,45 @@ class Mirrored(Value):
 
     mark: MirrorMark
     tree: LoadBalancerTree
+
+
+class MirrorEntry(Value):
+    """A mirrored load balancer in a list."""
+
+    id: LoadBalancerId
+    snapshot: float
+    digest: str
+    provisioning_status: str
+
+
+class MirrorChanges(Value):
+    """Mirrored load balancers whose statuses, or those of objects below them, have changed."""
+
+    cursor: str
+    """Text from which the next request goes on."""
+    ids: tuple[LoadBalancerId, ...] = ()
+    all: bool = False
+    """True: any may have changed, because the cursor is not known or there are too many."""
+
+
+class ListenerTotals(Value):
+    """Totals of one listener since it was created; bytes and connections."""
+
+    id: str
+    bytes_in: int
+    bytes_out: int
+    active_connections: int
+    total_connections: int
+    request_errors: int
+
+
+class WriterLease(Value):
+    """The right of one process to write a provider's load balancers."""
+
+    holder: str
+    """The process that has it, also if it is another one; empty: none."""
+    is_held: bool
+    """True: the process that asked has it."""
 
 
 class ObjectStatus(Value):

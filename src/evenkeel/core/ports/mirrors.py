@@ -3,7 +3,15 @@
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from evenkeel.core.control.mirrors import Mirrored, MirrorMark, MirrorStatus
+from evenkeel.core.control.mirrors import (
+    ListenerTotals,
+    MirrorChanges,
+    Mirrored,
+    MirrorEntry,
+    MirrorMark,
+    MirrorStatus,
+    WriterLease,
+)
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.vip_plans import VipPlan
@@ -45,5 +53,27 @@ class MirrorStore(Protocol):
     async def statuses(self, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[MirrorStatus, ...]:
         """Return the statuses of mirrored load balancers, in order of their ids, without ids that do not exist. The
         number of queries is constant.
+        """
+        ...
+
+    async def list(self, provider: str, *, marker: str, limit: int) -> tuple[MirrorEntry, ...]:
+        """Return at most ``limit`` of a provider's mirrored load balancers whose ids follow ``marker``, in order of
+        their ids; also those that devices still have to remove. One query.
+        """
+        ...
+
+    async def changes(self, provider: str, since: str) -> MirrorChanges:
+        """Return which load balancers have changed since the answer with the cursor ``since``; some are repeated. Two
+        queries.
+        """
+        ...
+
+    async def statistics(self, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[ListenerTotals, ...]:
+        """Return the totals of the load balancers' listeners, as far as they have any. One query."""
+        ...
+
+    async def take_lease(self, provider: str, holder: str, seconds: float) -> WriterLease:
+        """Take or renew the lease of a provider for ``seconds`` by the database's clock, if no other holder has it.
+        0 seconds: give it back.
         """
         ...

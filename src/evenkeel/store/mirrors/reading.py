@@ -4,9 +4,9 @@ from collections.abc import Collection
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, false, select
+from sqlalchemy import Connection, Integer, Select, bindparam, false, select
 
-from evenkeel.core.control.mirrors import Mirrored, MirrorStatus, ObjectStatus
+from evenkeel.core.control.mirrors import ListenerTotals, Mirrored, MirrorEntry, MirrorStatus, ObjectStatus
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.store.engine.in_list import in_bound_list, storable
 from evenkeel.store.mirrors.marks import mark_of
@@ -77,3 +77,38 @@ def _children(kind: Kind) -> Select[Any]:
 
 def _status(row: Any) -> ObjectStatus:
     return ObjectStatus(id=row.id, provisioning_status=row.provisioning_status, operating_status=row.operating_status)
+
+
+def read_list(connection: Connection, provider: str, *, marker: str, limit: int) -> tuple[MirrorEntry, ...]:
+    """Mirrored load balancers of a provider after ``marker``, in order of their ids."""
+    parameters = {"provider": provider, "marker": storable(marker), "page": limit}
+    return tuple(MirrorEntry(**row._asdict()) for row in connection.execute(_LIST, parameters))
+
+
+_LIST = (
+    select(_root.c.id, _mark.c.snapshot, _mark.c.digest, _root.c.provisioning_status)
+    .join(_root, _root.c.id == _mark.c.load_balancer_id)
+    .where(_mark.c.provider == bindparam("provider"), _mark.c.load_balancer_id > bindparam("marker"), _root.c.mirrored)
+    .order_by(_mark.c.load_balancer_id)
+    .limit(bindparam("page", type_=Integer()))
+)
+
+
+def read_statistics(
+    connection: Connection, load_balancer_ids: Collection[LoadBalancerId]
+) -> tuple[ListenerTotals, ...]:
+    """Totals of the listeners of mirrored load balancers."""
+    rows = connection.execute(_STATISTICS, {"wanted": list(load_balancer_ids)})
+    return tuple(ListenerTotals(**row._asdict()) for row in rows)
+
+
+_totals = schema.listener_statistics
+_STATISTICS = (
+    select(
+        _totals.c.listener_id.label("id"),
+        *(_totals.c[name] for name in ListenerTotals.__struct_fields__ if name != "id"),
+    )
+    .join(_root, _root.c.id == _totals.c.load_balancer_id)
+    .where(in_bound_list(_totals.c.load_balancer_id, "wanted"), _root.c.mirrored)
+    .order_by(_totals.c.listener_id)
+)

@@ -13,9 +13,11 @@ from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Database
-from evenkeel.store.engine.operations import reading
+from evenkeel.store.engine.operations import querying, reading, writing
 from evenkeel.store.mirrors import putting
-from evenkeel.store.mirrors.reading import find, read_statuses
+from evenkeel.store.mirrors.changes import read_changes
+from evenkeel.store.mirrors.lease import take_lease
+from evenkeel.store.mirrors.reading import find, read_list, read_statistics, read_statuses
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
 
@@ -30,6 +32,10 @@ class SqlMirrors:
 
     find = reading(find)
     statuses = reading(read_statuses)
+    list = querying(read_list)
+    changes = reading(read_changes)
+    statistics = querying(read_statistics)
+    take_lease = writing(take_lease)
 
     async def put(
         self,

@@ -365,6 +365,7 @@ load_balancer = Table(
     Index("ix_load_balancer_created", "created_at", "id"),
     Index("ix_load_balancer_pending_deadline", "pending_deadline"),
     Index("ix_load_balancer_vip_port_id", "vip_port_id"),
+    Index("ix_load_balancer_updated_at", "updated_at"),  # what has changed for an Octavia: see store/mirrors
     # operators look for them in all projects. With the order of lists, so that a page of many ends early: many may have
     # the same name, or the same address in networks of their own
     *(
@@ -466,6 +467,7 @@ listener = Table(
     # live_key separates ports of UDP, SCTP and TCP: see rows.live_key_of
     UniqueConstraint("load_balancer_id", "protocol_port", "live_key"),
     Index("ix_listener_project_created", "project_id", "created_at", "id"),
+    Index("ix_listener_updated_at", "updated_at"),
 )
 
 pool = Table(
@@ -480,6 +482,7 @@ pool = Table(
         Column("tls_ciphers", Text),
     ),
     Index("ix_pool_project_created", "project_id", "created_at", "id"),
+    Index("ix_pool_updated_at", "updated_at"),
 )
 
 member = Table(
@@ -497,6 +500,7 @@ member = Table(
     ),
     UniqueConstraint("pool_id", "address", "protocol_port", "live_key"),
     Index("ix_member_project_created", "project_id", "created_at", "id"),
+    Index("ix_member_updated_at", "updated_at"),
 )
 
 health_monitor = Table(

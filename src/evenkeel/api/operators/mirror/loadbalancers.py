@@ -1,6 +1,5 @@
-"""Mirrored load balancers: stored, deleted, and their statuses."""
+"""Mirrored load balancers: stored, deleted, listed, with statuses and statistics; and the lease of their writer."""
 
-import re
 from typing import Annotated
 
 from msgspec import Meta
@@ -8,19 +7,14 @@ from msgspec import Meta
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.mirror.query import marker_of, path_id, provider_of, snapshot_of
+from evenkeel.api.operators.query import number_of, options_of
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.responses.errors import BadList
-from evenkeel.api.usecases.mirror_requests import MirrorId, MirrorPut
+from evenkeel.api.usecases.mirror_requests import MirrorId, MirrorLease, MirrorPut
 from evenkeel.api.usecases.mirrors import put_mirrored, remove_mirrored
-from evenkeel.core.control.mirrors import IDS_MAX, MirrorStatus
-from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.control.mirrors import IDS_MAX, ListenerTotals, MirrorEntry, MirrorStatus
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.kit.names import MAX_ENVIRONMENT_NAME_CHARACTERS
 from evenkeel.core.kit.values import Value
-
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-_SECONDS = re.compile(r"[0-9]{1,11}(?:\.[0-9]{1,9})?")
 
 
 class PutView(Value):
@@ -43,36 +37,24 @@ class StatusList(Value):
     loadbalancers: tuple[MirrorStatus, ...]
 
 
-def _path_id(call: Call) -> LoadBalancerId:
-    """Return the id in the path. Raises :class:`Invalid`."""
-    given = call.params["id"]
-    if not _UUID.fullmatch(given):
-        raise Invalid("Invalid input for field/attribute id. Value should be a UUID in lower case.")
-    return LoadBalancerId(given)
+class StatisticsList(Value):
+    """Totals of listeners that have any."""
+
+    listeners: tuple[ListenerTotals, ...]
 
 
-def provider_of(options: dict[str, str]) -> str:
-    """Return the query parameter ``provider``, which is required. Raises :class:`BadList`."""
-    provider = options.get("provider", "")
-    if not 1 <= len(provider) <= MAX_ENVIRONMENT_NAME_CHARACTERS:
-        raise BadList(
-            "Invalid input for query parameter provider. Value should be the name of an environment, of 1 to "
-            f"{MAX_ENVIRONMENT_NAME_CHARACTERS} characters."
-        )
-    return provider
+class EntryPage(Value):
+    """A page of load balancers, in order of their ids."""
 
-
-def _snapshot_of(options: dict[str, str]) -> float:
-    given = options.get("snapshot", "")
-    if not _SECONDS.fullmatch(given):
-        raise BadList("Invalid input for query parameter snapshot. Value should be a time in seconds.")
-    return float(given)
+    loadbalancers: tuple[MirrorEntry, ...]
+    next: str | None
+    """Marker of the next page; None: this is the last one."""
 
 
 async def put(services: Services, call: Call, body: MirrorPut) -> Answer:
     """Handle PUT /mirror/loadbalancers/{id}. Idempotent."""
     options_of(call, ())
-    load_balancer_id = _path_id(call)
+    load_balancer_id = path_id(call)
     now = await put_mirrored(services, load_balancer_id, body)
     view = PutView(id=load_balancer_id, revision=now.revision, provisioning_status=now.provisioning_status.value)
     return json_answer({"loadbalancer": view})
@@ -80,9 +62,19 @@ async def put(services: Services, call: Call, body: MirrorPut) -> Answer:
 
 async def delete(services: Services, call: Call) -> Answer:
     """Handle DELETE /mirror/loadbalancers/{id}. Idempotent."""
-    options = dict(options_of(call, ("provider", "snapshot")))
-    await remove_mirrored(services, _path_id(call), provider_of(options), _snapshot_of(options))
+    options = options_of(call, ("provider", "snapshot"))
+    await remove_mirrored(services, path_id(call), provider_of(options), snapshot_of(options))
     return NO_CONTENT
+
+
+async def listing(services: Services, call: Call) -> Answer:
+    """Handle GET /mirror/loadbalancers."""
+    options = options_of(call, ("provider", "marker", "limit"))
+    limit = number_of("limit", options.get("limit", str(IDS_MAX)), 1, IDS_MAX)
+    # one more shows whether there is another page
+    found = await services.mirrors.list(provider_of(options), marker=marker_of(options), limit=limit + 1)
+    page = found[:limit]
+    return json_answer(EntryPage(loadbalancers=page, next=page[-1].id if len(found) > limit else None))
 
 
 async def statuses(services: Services, call: Call, body: IdsBody) -> Answer:
@@ -90,3 +82,24 @@ async def statuses(services: Services, call: Call, body: IdsBody) -> Answer:
     options_of(call, ())
     found = await services.mirrors.statuses([LoadBalancerId(id_) for id_ in body.ids])
     return json_answer(StatusList(loadbalancers=found))
+
+
+async def statistics(services: Services, call: Call, body: IdsBody) -> Answer:
+    """Handle POST /mirror/statistics."""
+    options_of(call, ())
+    found = await services.mirrors.statistics([LoadBalancerId(id_) for id_ in body.ids])
+    return json_answer(StatisticsList(listeners=found))
+
+
+async def changes(services: Services, call: Call) -> Answer:
+    """Handle GET /mirror/changes."""
+    options = options_of(call, ("provider", "since"))
+    return json_answer(await services.mirrors.changes(provider_of(options), options.get("since", "")))
+
+
+async def lease(services: Services, call: Call, body: MirrorLease) -> Answer:
+    """Handle PUT /mirror/lease."""
+    options_of(call, ())
+    # refuses providers that do not exist
+    await services.providers.device_driver_of(body.provider)
+    return json_answer(await services.mirrors.take_lease(body.provider, body.holder, body.seconds))

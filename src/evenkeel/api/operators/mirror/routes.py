@@ -5,10 +5,11 @@ from msgspec import structs
 from evenkeel.api.common.linking import single_object_type
 from evenkeel.api.http.routing import Operation, Parameter, RouteMap
 from evenkeel.api.http.style import OPERATORS
-from evenkeel.api.operators.mirror import loadbalancers
+from evenkeel.api.operators.mirror import checks, loadbalancers
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.policy.names import own_rule
-from evenkeel.api.usecases.mirror_requests import MirrorPut
+from evenkeel.api.usecases.mirror_requests import MetadataCheck, MirrorCheck, MirrorLease, MirrorPut
+from evenkeel.core.control.mirrors import MirrorChanges, WriterLease
 
 _READ, _WRITE = own_rule("mirror", "get"), own_rule("mirror", "put")
 _PROVIDER = Parameter(name="provider", description="Of this environment; required")
@@ -42,9 +43,106 @@ _LOAD_BALANCERS = (
         path="/mirror/statuses",
         handle=loadbalancers.statuses,
         summary="Show the statuses of mirrored load balancers and of everything below them",
+        audited=False,
         rule=_READ,
         body=loadbalancers.IdsBody,
         answer=loadbalancers.StatusList,
+    ),
+    Operation(
+        method="POST",
+        path="/mirror/statistics",
+        handle=loadbalancers.statistics,
+        summary="Show the totals of the listeners of mirrored load balancers",
+        audited=False,
+        rule=_READ,
+        body=loadbalancers.IdsBody,
+        answer=loadbalancers.StatisticsList,
+    ),
+    Operation(
+        method="GET",
+        path="/mirror/loadbalancers",
+        handle=loadbalancers.listing,
+        summary="List mirrored load balancers in order of their ids, also those that devices still have to remove",
+        rule=_READ,
+        answer=loadbalancers.EntryPage,
+        parameters=(
+            _PROVIDER,
+            Parameter(name="marker", description="Load balancers whose ids follow this one"),
+            Parameter(name="limit", description="Page size; the cap is also the default", type=int),
+        ),
+    ),
+    Operation(
+        method="GET",
+        path="/mirror/changes",
+        handle=loadbalancers.changes,
+        summary="List mirrored load balancers whose statuses, or those of anything below them, have changed",
+        rule=_READ,
+        answer=MirrorChanges,
+        parameters=(_PROVIDER, Parameter(name="since", description="The cursor of an earlier answer")),
+    ),
+    Operation(
+        method="PUT",
+        path="/mirror/lease",
+        handle=loadbalancers.lease,
+        summary="Take, renew or give back the right to write a provider's load balancers",
+        audited=False,
+        rule=_WRITE,
+        body=MirrorLease,
+        answer=WriterLease,
+    ),
+)
+
+_CHECKS = (
+    Operation(
+        method="POST",
+        path="/mirror/check",
+        handle=checks.check,
+        summary="Check that a provider can serve an object; stores nothing",
+        audited=False,
+        rule=_READ,
+        body=MirrorCheck,
+        status=204,
+        errors=(501,),
+    ),
+    Operation(
+        method="POST",
+        path="/mirror/check-flavor",
+        handle=checks.check_flavor,
+        summary="Check the metadata of a flavor",
+        audited=False,
+        rule=_READ,
+        body=MetadataCheck,
+        status=204,
+        errors=(501,),
+    ),
+    Operation(
+        method="POST",
+        path="/mirror/check-availability-zone",
+        handle=checks.check_zone,
+        summary="Check the metadata of an availability zone",
+        audited=False,
+        rule=_READ,
+        body=MetadataCheck,
+        status=204,
+        errors=(501,),
+    ),
+    Operation(
+        method="GET",
+        path="/mirror/flavor-metadata",
+        handle=checks.flavor_metadata,
+        summary="List what the metadata of a provider's flavors may contain; empty if anything is allowed",
+        rule=_READ,
+        answer=checks.MetadataList,
+        parameters=(_PROVIDER,),
+    ),
+    Operation(
+        method="GET",
+        path="/mirror/availability-zone-metadata",
+        handle=checks.zone_metadata,
+        summary="List what the metadata of a provider's availability zones may contain",
+        rule=_READ,
+        answer=checks.MetadataList,
+        parameters=(_PROVIDER,),
     ),
 )
 
@@ -53,7 +151,7 @@ MIRROR_ROUTES = RouteMap(
     prefixes=("/evenkeel/v1",),
     operations=tuple(
         structs.replace(operation, handle=operator_only(operation.handle), errors=(403, *operation.errors))
-        for operation in _LOAD_BALANCERS
+        for operation in (*_LOAD_BALANCERS, *_CHECKS)
     ),
     style=OPERATORS,
 )

@@ -30,3 +30,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("provider", name=op.f("pk_mirror_lease")),
     )
     op.add_column("load_balancer", sa.Column("mirrored", sa.Boolean(), nullable=False, server_default=sa.false()))
+    op.create_index("ix_load_balancer_updated_at", "load_balancer", ["updated_at"], unique=False)
+    op.create_index("ix_listener_updated_at", "listener", ["updated_at"], unique=False)
+    op.create_index("ix_pool_updated_at", "pool", ["updated_at"], unique=False)
+    op.create_index("ix_member_updated_at", "member", ["updated_at"], unique=False)

@@ -1,0 +1,67 @@
+"""Checks before the other system stores an object, a flavor or an availability zone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.octavia.catalogue import check_profile
+from evenkeel.api.octavia.providers import CapabilityView, zone_settings
+from evenkeel.api.operators.mirror.query import provider_of
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.usecases.mirror_checks import check_operation
+from evenkeel.api.usecases.mirror_requests import MetadataCheck, MirrorCheck
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.catalogue import AvailabilityZoneProfile, FlavorProfile
+
+
+class MetadataList(Value):
+    """Settings that metadata may contain."""
+
+    metadata: list[CapabilityView]
+
+
+async def check(services: Services, call: Call, body: MirrorCheck) -> Answer:
+    """Handle POST /mirror/check."""
+    options_of(call, ())
+    await check_operation(services, body)
+    return NO_CONTENT
+
+
+async def check_flavor(services: Services, call: Call, body: MetadataCheck) -> Answer:
+    """Handle POST /mirror/check-flavor."""
+    options_of(call, ())
+    data = msgspec.json.encode(body.metadata).decode()
+    await check_profile(services, FlavorProfile(id="", name="", provider_name=body.provider, flavor_data=data))
+    return NO_CONTENT
+
+
+async def check_zone(services: Services, call: Call, body: MetadataCheck) -> Answer:
+    """Handle POST /mirror/check-availability-zone."""
+    options_of(call, ())
+    data = msgspec.json.encode(body.metadata).decode()
+    row = AvailabilityZoneProfile(id="", name="", provider_name=body.provider, availability_zone_data=data)
+    await check_profile(services, row)
+    return NO_CONTENT
+
+
+async def flavor_metadata(services: Services, call: Call) -> Answer:
+    """Handle GET /mirror/flavor-metadata; empty if anything is allowed."""
+    provider = provider_of(options_of(call, ("provider",)))
+    table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))
+    return _settings(table.flavor_metadata or {})
+
+
+async def zone_metadata(services: Services, call: Call) -> Answer:
+    """Handle GET /mirror/availability-zone-metadata."""
+    provider = provider_of(options_of(call, ("provider",)))
+    table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))
+    return _settings(zone_settings(table))
+
+
+def _settings(known: Mapping[str, str]) -> Answer:
+    rows: list[Any] = [CapabilityView(name=name, description=meaning) for name, meaning in known.items()]
+    return json_answer(MetadataList(metadata=rows))

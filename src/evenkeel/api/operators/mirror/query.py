@@ -1,0 +1,48 @@
+"""Query parameters of the mirror."""
+
+import re
+from collections.abc import Mapping
+
+from evenkeel.api.http.call import Call
+from evenkeel.api.responses.errors import BadList
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.names import MAX_ENVIRONMENT_NAME_CHARACTERS
+
+UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_SECONDS = re.compile(r"[0-9]{1,11}(?:\.[0-9]{1,9})?")
+
+
+def path_id(call: Call) -> LoadBalancerId:
+    """Return the id in the path. Raises :class:`Invalid`."""
+    given = call.params["id"]
+    if not UUID.fullmatch(given):
+        raise Invalid("Invalid input for field/attribute id. Value should be a UUID in lower case.")
+    return LoadBalancerId(given)
+
+
+def provider_of(options: Mapping[str, str]) -> str:
+    """Return the query parameter ``provider``, which is required. Raises :class:`BadList`."""
+    provider = options.get("provider", "")
+    if not 1 <= len(provider) <= MAX_ENVIRONMENT_NAME_CHARACTERS:
+        raise BadList(
+            "Invalid input for query parameter provider. Value should be the name of an environment, of 1 to "
+            f"{MAX_ENVIRONMENT_NAME_CHARACTERS} characters."
+        )
+    return provider
+
+
+def snapshot_of(options: Mapping[str, str]) -> float:
+    """Return the query parameter ``snapshot``, which is required. Raises :class:`BadList`."""
+    given = options.get("snapshot", "")
+    if not _SECONDS.fullmatch(given):
+        raise BadList("Invalid input for query parameter snapshot. Value should be a time in seconds.")
+    return float(given)
+
+
+def marker_of(options: Mapping[str, str]) -> str:
+    """Return the query parameter ``marker``; empty if it is absent. Raises :class:`BadList`."""
+    marker = options.get("marker", "")
+    if marker and not UUID.fullmatch(marker):
+        raise BadList("Invalid input for query parameter marker. Value should be the id of a load balancer.")
+    return marker

@@ -1,0 +1,56 @@
+"""Which mirrored load balancers have new statuses, by the times at which their rows changed.
+
+The cursor is a time by the database's clock. Transactions commit later than the times in their rows, so each answer
+goes back by :data:`OVERLAP_SECONDS` from the one before, and names some load balancers again. One that was removed for
+good has no row, and is not named.
+"""
+
+import re
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Select, bindparam, select, union
+
+from evenkeel.core.control.mirrors import IDS_MAX, MirrorChanges
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.records import schema
+
+OVERLAP_SECONDS = 10.0
+"""More than any transaction takes that writes statuses."""
+OLDEST_SECONDS = 3600.0
+"""A cursor older than this is not known: nearly everything has changed since."""
+_CURSOR = re.compile(r"[0-9]{1,11}\.[0-9]{6}")
+_root = schema.load_balancer
+
+
+def read_changes(connection: Connection, provider: str, since: str) -> MirrorChanges:
+    """The changes since a cursor; see :meth:`evenkeel.core.ports.mirrors.MirrorStore.changes`."""
+    # before the rows are read, so that none is missed by the next request
+    now = float(connection.scalar(select(db_now())) or 0.0)
+    cursor = f"{now - OVERLAP_SECONDS:.6f}"
+    begin = float(since) if _CURSOR.fullmatch(since) else 0.0
+    # A time ahead of the clock is of another database, or from before the clock was set back.
+    if not now - OLDEST_SECONDS <= begin <= now:
+        return MirrorChanges(cursor=cursor, all=True)
+    parameters = {"since": begin, "provider": provider}
+    ids = tuple(connection.scalars(_changed(), parameters))
+    if len(ids) > IDS_MAX:
+        return MirrorChanges(cursor=cursor, all=True)
+    return MirrorChanges(cursor=cursor, ids=ids)
+
+
+@cache
+def _changed() -> Select[Any]:
+    since = bindparam("since", type_=_root.c.updated_at.type)
+    below = (schema.listener, schema.pool, schema.member)
+    found = union(
+        select(_root.c.id.label("id")).where(_root.c.updated_at >= since),
+        *(select(table.c.load_balancer_id).where(table.c.updated_at >= since) for table in below),
+    ).subquery("changed")
+    return (
+        select(_root.c.id)
+        .join(found, found.c.id == _root.c.id)
+        .where(_root.c.mirrored, _root.c.provider == bindparam("provider"))
+        .order_by(_root.c.id)
+        .limit(IDS_MAX + 1)
+    )

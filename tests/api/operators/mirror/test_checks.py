@@ -1,0 +1,153 @@
+"""Objects, flavors and zones are checked before an Octavia stores them."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from evenkeel.api.app import create_app
+from evenkeel.core.ports import Store
+from evenkeel.devices.haproxy.capabilities import CAPABILITIES
+from evenkeel.network.builtin import BuiltinNetwork
+from evenkeel.store.sql_store import SqlStore
+from tests.api.client import Client, Sink
+from tests.api.operators.mirror.conftest import MIRROR, POLICY, POOL, RULE, listener, member, pool, uid, whole
+from tests.store.conftest import statements_of
+
+RULE_BODY = {"id": RULE, "type": "PATH", "compare_type": "STARTS_WITH", "value": "/api"}
+POLICY_BODY = {"id": POLICY, "action": "REDIRECT_TO_POOL", "redirect_pool_id": POOL, "rules": [RULE_BODY]}
+MONITOR_BODY = {"id": uid(6), "type": "HTTP", "delay": 5, "timeout": 3, "max_retries": 2}
+
+
+@pytest.fixture
+async def haproxy(store: Store) -> AsyncIterator[Client]:
+    """The API with the capabilities of HAProxy."""
+    app = create_app(
+        store=store,
+        network=BuiltinNetwork(store.operators),
+        driver=Sink(),
+        default_provider="dev",
+        capabilities={"noop": CAPABILITIES},
+    )
+    async with Client.of(app) as client:
+        yield client
+
+
+async def check(api: Client, kind: str, body: Any, status: int = 204, **more: Any) -> str:
+    """The error's text; empty if the check passed."""
+    asked = {"provider": "dev", "operation": "create", "kind": kind, "object": body, **more}
+    answer = await api.post(f"{MIRROR}/check", asked, status)
+    return "" if answer is None else str(answer["faultstring"])
+
+
+NO_VIP = {name: value for name, value in whole().items() if not name.startswith("vip_")}
+GOOD: dict[str, Any] = {
+    "loadbalancer": whole(),
+    "listener": listener(),
+    "pool": pool(),
+    "member": member(),
+    "members": {"members": [member(), member(uid(9), 2)]},
+    "healthmonitor": MONITOR_BODY,
+    "l7policy": POLICY_BODY,
+    "l7rule": RULE_BODY,
+}
+
+
+@pytest.mark.parametrize("kind", GOOD)
+@pytest.mark.parametrize("operation", ["create", "update"])
+async def test_an_object_that_the_device_type_can_have_passes(api: Client, kind: str, operation: str) -> None:
+    await check(api, kind, GOOD[kind], operation=operation)
+
+
+async def test_a_load_balancer_without_vip_passes(api: Client) -> None:
+    await check(api, "loadbalancer", NO_VIP)
+
+
+@pytest.mark.parametrize("operation", ["delete", "failover"])
+async def test_deletes_and_failovers_need_a_provider_only(api: Client, operation: str) -> None:
+    await check(api, "pool", {}, operation=operation)
+    assert "nowhere" in await check(api, "pool", {}, 400, operation=operation, provider="nowhere")
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "named"),
+    [
+        ("listener", listener(protocol="PROMETHEUS"), "PROMETHEUS"),
+        ("pool", pool(lb_algorithm="SOMETHING"), "lb_algorithm"),
+        ("pool", {"protocol": "HTTP"}, "id"),
+        ("member", member(address="nowhere"), "address"),
+        ("members", {"members": [member(), member(uid(9), 1)]}, "10.20.0.1"),
+        ("healthmonitor", {**MONITOR_BODY, "type": "PING", "url_path": "/"}, "PING"),
+        ("l7policy", {**POLICY_BODY, "action": "REDIRECT_TO_URL"}, "redirect_url"),
+        ("l7rule", {**RULE_BODY, "value": ""}, "value"),
+        ("loadbalancer", {**NO_VIP, "listeners": [listener(default_pool_id=uid(70))]}, "default_pool_id"),
+        ("loadbalancer", {**NO_VIP, "surprise": 1}, "surprise"),
+    ],
+)
+async def test_an_object_that_breaks_a_rule_is_refused_by_name(
+    api: Client, kind: str, body: dict[str, Any], named: str
+) -> None:
+    assert named in await check(api, kind, body, 400)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [("pool", pool(protocol="SCTP", healthmonitor=None)), ("member", member(request_sriov=True))],
+)
+async def test_an_object_beyond_the_device_type_is_unsupported(
+    haproxy: Client, kind: str, body: dict[str, Any]
+) -> None:
+    assert "Provider 'dev' does not support a requested option" in await check(haproxy, kind, body, 501)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "more"),
+    [
+        ("listener", listener(protocol="UDP", l7policies=[]), {"pool_protocol": "HTTP"}),
+        ("pool", pool(protocol="UDP", healthmonitor=None), {"listener_protocol": "HTTP"}),
+        ("healthmonitor", {**MONITOR_BODY, "type": "UDP-CONNECT"}, {"pool_protocol": "HTTP"}),
+        ("l7policy", POLICY_BODY, {"listener_protocol": "TCP"}),
+        ("l7policy", POLICY_BODY, {"listener_protocol": "HTTP", "pool_protocol": "UDP"}),
+    ],
+)
+async def test_protocols_around_an_object_are_part_of_the_check(
+    api: Client, kind: str, body: dict[str, Any], more: dict[str, Any]
+) -> None:
+    assert await check(api, kind, body) == ""
+    refused = await check(api, kind, body, 400, **more)
+    assert any(protocol in refused for protocol in more.values())
+
+
+@pytest.mark.parametrize("change", [{"kind": "amphora"}, {"operation": "show"}, {"object": []}, {"other": 1}])
+async def test_a_check_of_another_form_is_refused(api: Client, change: dict[str, Any]) -> None:
+    body = {"provider": "dev", "operation": "create", "kind": "pool", "object": pool(), **change}
+    await api.post(f"{MIRROR}/check", body, 400)
+
+
+async def test_a_check_writes_nothing_and_reads_no_load_balancer(api: Client, store: SqlStore) -> None:
+    await check(api, "loadbalancer", whole())
+    with statements_of(store.database) as seen:
+        await check(api, "loadbalancer", whole())
+    assert seen == []
+
+
+# -- flavors and zones
+
+
+async def test_metadata_that_the_provider_knows_pass_and_others_do_not(haproxy: Client) -> None:
+    async def asked(path: str, status: int, **metadata: Any) -> Any:
+        return await haproxy.post(f"{MIRROR}/{path}", {"provider": "dev", "metadata": metadata}, status)
+
+    await asked("check-flavor", 204)
+    await asked("check-availability-zone", 204, environment_group_number=2)
+    assert "compute_zone" in (await asked("check-availability-zone", 501, compute_zone="x"))["faultstring"]
+    await asked("check-availability-zone", 400, environment_group_number="two")
+    assert "amp_image" in (await asked("check-flavor", 501, amp_image="x"))["faultstring"]
+
+
+async def test_known_metadata_are_listed_with_their_meanings(haproxy: Client) -> None:
+    zones = (await haproxy.get(f"{MIRROR}/availability-zone-metadata?provider=dev"))["metadata"]
+    assert zones[0]["name"] == "environment_group_number" and zones[0]["description"]
+    flavors = (await haproxy.get(f"{MIRROR}/flavor-metadata?provider=dev"))["metadata"]
+    assert {row["name"] for row in flavors} == set(CAPABILITIES.flavor_metadata or {})
+    await haproxy.get(f"{MIRROR}/flavor-metadata", 400)
