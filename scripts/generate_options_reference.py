@@ -75,6 +75,13 @@ def line(option: cfg.Opt) -> str:
     return f"- `{option.name}` ({kind(option)}{default}): {SENTENCE_ENDS.sub(chr(10) + '  ', option.help)}"
 
 
+def line_or_reference(option: cfg.Opt, section: str, shown: dict[str, str]) -> str:
+    """One option as an item of a list, or the section above that has the same option. ``shown``: sections by line."""
+    full = line(option)
+    above = shown.setdefault(full, section)
+    return full if above == section else f"- `{option.name}`: as in {above}."
+
+
 def shared_apart() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
     """Titles and options of the page; a section that contains all options of another process's section of that name
     comes as two: the shared options, and the rest."""
@@ -119,9 +126,12 @@ def kind(option: cfg.Opt) -> str:
 def page() -> str:
     """The whole page."""
     parts = [HEAD]
+    shown: dict[str, str] = {}
     for title, listed in distinct():
-        note = NOTES.get(title.rpartition("`[")[2].removesuffix("]`"), "")
-        parts.append("\n".join([f"\n## {title}\n", *([f"{note}\n"] if note else []), *map(line, listed), ""]))
+        section = title.rpartition(", ")[2]
+        note = NOTES.get(section.strip("`[]"), "")
+        lines = [line_or_reference(option, section, shown) for option in listed]
+        parts.append("\n".join([f"\n## {title}\n", *([f"{note}\n"] if note else []), *lines, ""]))
     return HOW_TO.sub(r"[\1](../how-to/\1.md)", "".join(parts))
 
 
