@@ -290,7 +290,7 @@ def _endpoint(
 ) -> Endpoint:
     handle, rule = operation.handle, operation.rule
     reader = None if operation.body is None else style.reader(operation.body)
-    limit_bytes = services.limits.body_bytes
+    limit_bytes = max(services.limits.body_bytes, operation.body_bytes)
 
     async def endpoint(request: Request[Any, Any, Any], scope: HTTPScope) -> Answer:
         headers = dict(scope["headers"])

@@ -1,13 +1,12 @@
 """Mirrored trees on all databases: locks, constraints and the statements of many rows differ between them."""
 
-import asyncio
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from sqlalchemy import select
 
-from evenkeel.core.control.mirrors import STALE_SNAPSHOT, MirrorConflict, MirrorMark
+from evenkeel.core.control.mirrors import MirrorMark
 from evenkeel.core.control.writes import Change
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.limits import LimitMet
@@ -69,48 +68,6 @@ async def test_a_tree_that_moves_replaces_and_revives_objects_is_stored_as_given
             row.id for rows in children_of(wanted).values() for row in rows
         }
         await confirm(store, first.load_balancer.id)
-
-
-@pytest.mark.parametrize("repeats", [1, 3])
-async def test_the_first_put_at_once_by_two_controllers_is_one_revision(
-    store: SqlStore, other_store: SqlStore, repeats: int
-) -> None:
-    wanted = whole()
-    asked = [put(each, wanted) for _ in range(repeats) for each in (store, other_store)]
-    answers = await asyncio.gather(*asked)
-    assert [answer.revision for answer in answers if answer is not None] == [1]
-    assert (await stored(store, wanted)).load_balancer.revision == 1
-
-
-async def test_of_different_states_put_at_once_the_newest_stays(store: SqlStore, other_store: SqlStore) -> None:
-    first = whole()
-    await put(store, first, 0.5)
-    states = [
-        replace(first, members=(member(number, pool_id=first.pools[0].id, load_balancer_id=first.load_balancer.id),))
-        for number in range(10)
-    ]
-    answers = await asyncio.gather(
-        *(put(store if at % 2 else other_store, state, float(at + 1)) for at, state in enumerate(states)),
-        return_exceptions=True,
-    )
-    refused = [answer for answer in answers if isinstance(answer, MirrorConflict)]
-    assert {error.code for error in refused} <= {STALE_SNAPSHOT}
-    assert all(answer is None or isinstance(answer, Change | MirrorConflict) for answer in answers)
-    assert not tree_changes(await stored(store, first), states[-1])
-
-
-async def test_a_delete_and_a_put_at_once_leave_what_the_newer_one_says(store: SqlStore, other_store: SqlStore) -> None:
-    for deleted_at in (1.0, 3.0):
-        what = whole()
-        what = replace(what, load_balancer=replace(what.load_balancer, vip=replace(VIP, network_id=str(deleted_at))))
-        plan = replace(PLAN, network_id=str(deleted_at))
-        await asyncio.gather(
-            store.mirrors.put(what, plan, mark(2.0)),
-            other_store.mirrors.remove(what.load_balancer.id, "prod", deleted_at),
-            return_exceptions=True,
-        )
-        found = await store.mirrors.find(what.load_balancer.id)
-        assert (found is None) == (deleted_at == 3.0)
 
 
 async def test_the_number_of_statements_does_not_depend_on_the_number_of_new_objects(store: SqlStore) -> None:

@@ -31,6 +31,8 @@ class Operation(Value):
     rule: str
     """Name of the policy rule; :data:`evenkeel.api.policy.names.PUBLIC`: without authentication."""
     body: type[Any] | None = None
+    body_bytes: int = 0
+    """Size up to which bodies are accepted, if it is more than the configured limit of all."""
     answer: type[Any] | None = None
     """Type of the response's body; None: no content."""
     status: int = 200

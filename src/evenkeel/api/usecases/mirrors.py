@@ -13,7 +13,7 @@ from evenkeel.api.usecases.enhanced_services import OfferedServices, offered_ser
 from evenkeel.api.usecases.mirror_build import mirrored_tree
 from evenkeel.api.usecases.mirror_requests import MirrorPut
 from evenkeel.api.usecases.parents import Place
-from evenkeel.core.control.mirrors import MirrorConflict, Mirrored, MirrorMark
+from evenkeel.core.control.mirrors import ADDRESS_TAKEN, MirrorConflict, Mirrored, MirrorMark
 from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.capabilities import refuse, tree_problems
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
@@ -22,9 +22,6 @@ from evenkeel.core.networking.network import borrowed_port
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.core.resources.statuses import ProvisioningStatus
-
-ADDRESS_TAKEN = "address_taken"
-"""Code: another load balancer has the VIP's address."""
 
 
 class PutResult(NamedTuple):

@@ -21,9 +21,13 @@ class MirrorConflict(Conflict):
 STALE_SNAPSHOT = "stale_snapshot"
 """Code: the stored snapshot is newer."""
 BEING_DELETED = "being_deleted"
-"""Code: the load balancer was deleted here, and its devices have not confirmed that yet."""
+"""Code: the load balancer, or one that has the VIP's address, was deleted here, and its devices have not confirmed that
+yet.
+"""
 ID_TAKEN = "id_taken"
 """Code: the id belongs to another object, or to one that is no mirror of this provider."""
+ADDRESS_TAKEN = "address_taken"
+"""Code: another load balancer has the VIP's address."""
 
 
 class MirrorMark(Value):

@@ -112,3 +112,12 @@ _STATISTICS = (
     .where(in_bound_list(_totals.c.load_balancer_id, "wanted"), _root.c.mirrored)
     .order_by(_totals.c.listener_id)
 )
+
+_held = schema.vip_address
+LEAVING = (
+    select(_root.c.id)
+    .join(_held, _held.c.load_balancer_id == _root.c.id)
+    .where(_held.c.network_id == bindparam("network_id"), in_bound_list(_held.c.address, "some"), _root.c.deleted)
+    .limit(1)
+)
+"""A load balancer marked deleted that has one of the addresses ``some`` of a network."""

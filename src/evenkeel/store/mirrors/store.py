@@ -5,9 +5,9 @@ from random import Random
 
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control.mirrors import MirrorMark
+from evenkeel.core.control.mirrors import ADDRESS_TAKEN, BEING_DELETED, MirrorConflict, MirrorMark
 from evenkeel.core.control.writes import Change
-from evenkeel.core.kit.errors import RequestError
+from evenkeel.core.kit.errors import Conflict, RequestError
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancerTree
@@ -17,7 +17,7 @@ from evenkeel.store.engine.operations import querying, reading, writing
 from evenkeel.store.mirrors import putting
 from evenkeel.store.mirrors.changes import read_changes
 from evenkeel.store.mirrors.lease import take_lease
-from evenkeel.store.mirrors.reading import find, read_list, read_statistics, read_statuses
+from evenkeel.store.mirrors.reading import LEAVING, find, read_list, read_statistics, read_statuses
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
 
@@ -46,7 +46,18 @@ class SqlMirrors:
     ) -> Change | None:
         normal = normal_plan(plan)
         op = putting.put(self._options, tree, normal, mark, self._random, certificates)
-        return await write_with_vip(self._db, op, normal, _refusal)
+        try:
+            return await write_with_vip(self._db, op, normal, _refusal)
+        except Conflict as error:
+            wanted = [each.address for each in (normal, *normal.additional) if each.address is not None]
+            if error.code == ADDRESS_TAKEN and await self._leaving(normal.network_id, wanted):
+                raise MirrorConflict(f"{error} Its load balancer is being deleted.", code=BEING_DELETED) from error
+            raise
+
+    async def _leaving(self, network_id: str, addresses: Sequence[str]) -> bool:
+        """Whether a load balancer that is being deleted still has one of the addresses, so that it becomes free."""
+        parameters = {"network_id": network_id, "some": addresses}
+        return bool(await self._db.query(lambda connection: connection.scalar(LEAVING, parameters)))
 
     async def remove(self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> Change | None:
         return await self._db.write(putting.remove(self._options, load_balancer_id, provider, snapshot))

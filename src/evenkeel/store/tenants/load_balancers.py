@@ -71,7 +71,7 @@ def fail_over_load_balancer(
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)
 
     def op(connection: Connection) -> Change:
-        locked = writes.lock(connection, target, Mutable.LEAVING)
+        locked = writes.lock(connection, target, Mutable.LEAVING, mirrored_too=True)
         change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
         record_act(
             connection,

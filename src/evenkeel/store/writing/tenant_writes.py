@@ -27,11 +27,13 @@ class TenantWrites:
         mutable: Mutable = Mutable.PART,
         *,
         values: dict[str, Any] | None = None,
+        mirrored_too: bool = False,
     ) -> Locked:
         """Lock like :meth:`try_lock`; raises :class:`NotFound` or :class:`Conflict` if the object is missing or marked
         deleted.
         """
-        return self.try_lock(connection, target, mutable, values=values) or refuse(connection, target)
+        locked = self.try_lock(connection, target, mutable, values=values, mirrored_too=mirrored_too)
+        return locked or refuse(connection, target)
 
     def try_lock(
         self,
@@ -40,16 +42,18 @@ class TenantWrites:
         mutable: Mutable = Mutable.PART,
         *,
         values: dict[str, Any] | None = None,
+        mirrored_too: bool = False,
     ) -> Locked | None:
         """Lock by :func:`~evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options accept.
 
-        Raises :class:`Conflict` for a load balancer that mirrors another system's.
+        Raises :class:`Conflict` for a load balancer that mirrors another system's, unless ``mirrored_too``: the write
+        changes no attribute.
         """
         strict = AcceptedStatuses(mutable, self._in_error) if self.options.strict_immutability else None
         deadline = self.options.pending_deadline_seconds
         locked = revision_lock.try_lock(connection, target, deadline_seconds=deadline, values=values, strict=strict)
         # The revision that was raised goes with the transaction.
-        if locked is not None and locked.row.mirrored:
+        if locked is not None and locked.row.mirrored and not mirrored_too:
             raise mirrored(locked.id, locked.row.provider)
         return locked
 

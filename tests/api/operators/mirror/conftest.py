@@ -69,8 +69,9 @@ def whole(**attributes: Any) -> dict[str, Any]:
 class Octavia:
     """Puts load balancers, each time with a newer snapshot."""
 
-    def __init__(self, api: Client, store: SqlStore) -> None:
+    def __init__(self, api: Client, store: SqlStore, provider: str = "dev") -> None:
         self.api = api
+        self.provider = provider
         self.store = store
         self.now = itertools.count(1_000)
 
@@ -85,7 +86,7 @@ class Octavia:
 
     async def delete(self, *, id_: str = LB, status: int = 204, snapshot: float | None = None) -> Any:
         at = next(self.now) if snapshot is None else snapshot
-        return await self.api.delete(f"{MIRROR}/loadbalancers/{id_}?provider=dev&snapshot={at}", status)
+        return await self.api.delete(f"{MIRROR}/loadbalancers/{id_}?provider={self.provider}&snapshot={at}", status)
 
     async def status(self, id_: str = LB) -> Any:
         """The statuses of the load balancer; None if there is none."""

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from evenkeel.api.app import create_app
+from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import SqlStore
 from tests.api import bodies
 from tests.api.client import Client, Sink
@@ -224,6 +226,12 @@ async def test_a_vip_address_of_another_load_balancer_is_refused(octavia: Octavi
     assert refused["debuginfo"] == "address_taken"
 
 
+async def test_an_address_that_a_deleted_load_balancer_still_has_becomes_free_later(placed: Octavia) -> None:
+    await placed.delete()
+    refused = await placed.put(whole(listeners=[], pools=[]), id_=NEW, status=409)
+    assert refused["debuginfo"] == "being_deleted"
+
+
 @pytest.mark.parametrize(
     ("attribute", "value"),
     [
@@ -307,6 +315,12 @@ async def test_a_change_by_our_own_apis_is_refused(api: Client, placed: Octavia,
     assert await placed.status() == before
 
 
+async def test_an_administrators_failover_is_a_revision_that_changes_nothing(api: Client, placed: Octavia) -> None:
+    await api.put(f"/loadbalancers/{LB}/failover", None, 202)
+    assert (await placed.status())["revision"] == 2
+    assert (await placed.put(whole()))["revision"] == 2
+
+
 async def test_quotas_of_the_project_do_not_apply(api: Client, octavia: Octavia, store: SqlStore) -> None:
     await api.put("/quotas/p1", {"quota": {"loadbalancer": 0, "member": 0, "pool": 0}}, 202)
     await octavia.put(whole())
@@ -317,6 +331,15 @@ async def test_a_tenants_own_load_balancer_is_no_mirror(api: Client, octavia: Oc
     own = (await api.post("/loadbalancers", bodies.populated()))["loadbalancer"]
     assert await octavia.status(own["id"]) is None
     await api.put(f"/loadbalancers/{own['id']}", {"loadbalancer": {"name": "mine"}})
+
+
+async def test_a_tree_larger_than_other_bodies_may_be_is_taken(store: SqlStore) -> None:
+    network = BuiltinNetwork(store.operators)
+    app = create_app(store=store, network=network, driver=Sink(), default_provider="dev", max_body_bytes=4096)
+    async with Client.of(app) as api:
+        members = [member(uid(100 + number), 1, protocol_port=1 + number) for number in range(200)]
+        assert (await Octavia(api, store).put(whole(pools=[pool(members=members)])))["revision"] == 1
+        await api.post(f"{MIRROR}/statuses", {"ids": [uid(number) for number in range(200)]}, 413)
 
 
 # -- statuses
@@ -346,3 +369,54 @@ async def test_the_reason_of_an_error_is_shown(octavia: Octavia, store: SqlStore
     await octavia.put(whole())
     await store.scheduling.explain_unplaced([LB], "no agent is there")  # type: ignore[list-item]
     assert (await octavia.status())["status_reason"] == "no agent is there"
+
+
+@pytest.mark.parametrize("protocol", ["HTTP", "HTTPS", "TCP", "UDP", "SCTP", "PROMETHEUS", "TERMINATED_HTTPS"])
+async def test_values_that_octavia_stores_for_attributes_nobody_gave_are_taken(octavia: Octavia, protocol: str) -> None:
+    """Defaults of the columns of Octavia 19's tables, as its API shows them."""
+    stored: dict[str, Any] = {
+        "name": "",
+        "description": "",
+        "connection_limit": -1,
+        "admin_state_up": True,
+        "insert_headers": {},
+        "timeout_client_data": 50000,
+        "timeout_member_connect": 5000,
+        "timeout_member_data": 50000,
+        "timeout_tcp_inspect": 0,
+        "client_authentication": "NONE",
+        "hsts_include_subdomains": False,
+        "hsts_preload": False,
+        "allowed_cidrs": [],
+        "sni_container_refs": [],
+        "tags": [],
+        "default_pool_id": None,
+        "l7policies": [],
+    }
+    if protocol == "TERMINATED_HTTPS":
+        stored["default_tls_container_ref"] = "http://barbican/v1/containers/1"
+    pools = [
+        {
+            "id": uid(60),
+            "protocol": protocol if protocol in ("HTTP", "HTTPS", "TCP", "UDP", "SCTP") else "HTTP",
+            "lb_algorithm": "ROUND_ROBIN",
+            "name": "",
+            "description": "",
+            "admin_state_up": True,
+            "tls_enabled": False,
+            "session_persistence": None,
+            "tags": [],
+            "members": [member(name="", admin_state_up=True, weight=1, backup=False, subnet_id=None, tags=[])],
+        }
+    ]
+    body = whole(
+        listeners=[{"id": LISTENER, "protocol": protocol, "protocol_port": 80, **stored}],
+        pools=pools,
+        name="",
+        description="",
+        additional_vips=[],
+        vip_sg_ids=[],
+        flavor_data={},
+    )
+    first = await octavia.put(body)
+    assert (await octavia.put(body)) == first

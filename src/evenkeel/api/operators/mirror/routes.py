@@ -14,6 +14,9 @@ from evenkeel.core.control.mirrors import MirrorChanges, WriterLease
 _READ, _WRITE = own_rule("mirror", "get"), own_rule("mirror", "put")
 _PROVIDER = Parameter(name="provider", description="Of this environment; required")
 
+TREE_BYTES_MAX = 8 << 20
+"""Size of a whole load balancer: one with 10,000 members, the most that it may have by default, has 5 MiB."""
+
 _LOAD_BALANCERS = (
     Operation(
         method="PUT",
@@ -22,6 +25,7 @@ _LOAD_BALANCERS = (
         summary="Make a load balancer equal to that of another system, or create it; writes nothing if it is equal",
         rule=_WRITE,
         body=MirrorPut,
+        body_bytes=TREE_BYTES_MAX,
         answer=single_object_type("loadbalancer", loadbalancers.PutView),
         errors=(409, 501),
     ),
