@@ -34,6 +34,7 @@ ACROSS = {
     "equivalence": "devices after random histories, compared with new ones",
     "fuzz": "strangers at every port",
     "model": "the model checker's specification",
+    "octavia": "our provider inside a stock Octavia",
     "packaging": "units, images and manifests",
     "services": "the servers that tests start",
     "sim": "everything under faults in simulated time",

@@ -182,6 +182,19 @@ class Octavia(OpenStackServer):
                 found["worker" if title.endswith(" worker") else "supervisor"].append(int(path.name))
         return found
 
+    def register_providers(self) -> None:
+        """Write the entry points of all providers, as operators do."""
+        arguments = ("--config-file", str(self.configuration), "--directory", str(self._home / "plugins"))
+        self.command("python", "-m", "evenkeel_octavia", "register-providers", *arguments)
+
+    def check(self) -> str:
+        """Output of ``evenkeel-octavia check``, whatever its exit code is."""
+        command = (self._python, "-m", "evenkeel_octavia", "check", "--config-file", self.configuration)
+        done = subprocess.run(
+            command, env=self._environment(), cwd=self._home, capture_output=True, text=True, timeout=120
+        )
+        return done.stdout
+
     def close(self) -> None:
         """Stop for good."""
         if self._driver_agent is not None:

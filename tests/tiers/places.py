@@ -50,6 +50,7 @@ SLOW = {
     "key_managers/barbican/test_with_keystone.py": "a Barbican and a Keystone",
     "key_managers/vault/test_key_manager.py": "an OpenBao",
     "model": "a model checker",
+    "octavia": "a stock Octavia, a controller, an agent and HAProxy",
     "network/neutron": "a real Neutron for most tests",
     "services": "the servers that tests start",
     "sim": "thousands of simulated seconds",
@@ -90,6 +91,7 @@ SERVERS = (
     "metrics",
     "network/neutron",
     "neutron_agent",
+    "octavia",
     "packages/evenkeel-octavia",
     "packages/icontrol-emulator",
     "packaging",
@@ -166,6 +168,16 @@ RELEASE = {
         "hundreds of histories", ("tests/equivalence/test_many_histories.py",)
     ),
     "equivalence/octavia": ReleaseTests("Octavia's own configurations", ("tests/equivalence/octavia",)),
+    "octavia": ReleaseTests(
+        "a live stock Octavia",
+        (
+            "tests/octavia",
+            "tests/services/octavia.py",
+            "packages/evenkeel-octavia/src",
+            "src/evenkeel/api/operators/mirror",
+            "src/evenkeel/store/mirrors",
+        ),
+    ),
     "packages/icontrol-emulator": ReleaseTests("the emulator alone", ("packages/icontrol-emulator",)),
     "packaging/test_alerts_fire.py": ReleaseTests(
         "every alert, in a live Prometheus",

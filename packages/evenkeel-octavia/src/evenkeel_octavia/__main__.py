@@ -80,7 +80,7 @@ def _agent(given: argparse.Namespace) -> int:
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
-    supervisor.run(conf, ended.wait)
+    supervisor.run(conf, ended.wait, supervisor.new_holder())
     return 0
 
 

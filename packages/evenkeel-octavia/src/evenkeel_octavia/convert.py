@@ -215,6 +215,9 @@ def _object(kind: str, values: Mapping[str, Any], *, with_children: bool) -> Bod
     body: Body = {name: value for name, value in values.items() if name not in left_out and not _is_absent(value)}
     if not _is_absent(values.get(_IDS[kind])):
         body["id"] = values[_IDS[kind]]
+    if kind != "loadbalancer":
+        # children belong to the project of their load balancer, which a check of a child does not name
+        body.pop("project_id", None)
     if kind == "member" and body.pop("vnic_type", "normal") == "direct":
         body["request_sriov"] = True
     if with_children:

@@ -33,6 +33,7 @@ class Leases:
         self._seconds = seconds
         self._now = now
         self._until: dict[str, float] = {}
+        self._failures: dict[str, str] = {}
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -48,8 +49,9 @@ class Leases:
             try:
                 held = self._mirror.lease(environment, self._holder, self._seconds)
             except (ControllerError, OSError, ValueError, KeyError, TypeError) as error:
-                LOG.warning("the lease of environment %s can't be renewed: %s", environment, error)
+                self._report_failure(environment, str(error))
                 continue
+            self._failures.pop(environment, None)
             self._until[environment] = asked + self._seconds if held else 0.0
             if held != was_held:
                 LOG.info("this agent is %s for environment %s", "active" if held else "standing by", environment)
@@ -70,6 +72,12 @@ class Leases:
                     self._mirror.lease(environment, self._holder, 0.0)
                 except (ControllerError, OSError, ValueError, KeyError, TypeError) as error:
                     LOG.info("the lease of environment %s can't be given up: %s", environment, error)
+
+    def _report_failure(self, environment: str, reason: str) -> None:
+        """Log a failure once, not three times in each lease's life."""
+        if self._failures.get(environment) != reason:
+            self._failures[environment] = reason
+            LOG.warning("the lease of environment %s can't be renewed: %s", environment, reason)
 
     def _keep(self) -> None:
         while True:

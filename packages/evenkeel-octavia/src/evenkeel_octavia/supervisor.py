@@ -13,6 +13,7 @@ import select
 import signal
 import socket
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -23,6 +24,8 @@ MAX_PAUSE_SECONDS = 10.0
 STEADY_SECONDS = 60.0
 """A worker that lived so long is started again without a pause."""
 STOP_SECONDS = 30.0
+TITLE = "octavia-driver-agent - provider_agent -- evenkeel_agent"
+"""Title that driver-agent gives the process in which it runs the agent."""
 
 
 class ExitEvent(Protocol):
@@ -88,7 +91,9 @@ def provider_agent(exit_event: ExitEvent) -> None:
     except OSError as error:
         LOG.error("driver-agent is gone: %s", error)
         return
-    supervise(Stop(exit_event, driver_agent), _work)
+    # each worker has the leases of the one before it, which is dead by then
+    holder = new_holder()
+    supervise(Stop(exit_event, driver_agent), lambda wait: _work(wait, holder))
 
 
 def supervise(stop: Stop, work: Work) -> None:
@@ -123,12 +128,13 @@ def _fork(stop: Stop, work: Work) -> int:
 
 def _worker(stop: Stop, supervisor_pid: int, work: Work) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _set_title()
+    _set_title(f"{TITLE} worker")
     supervisor = Process(supervisor_pid)
     work(lambda seconds: stop.wait(seconds) or not supervisor.is_alive)
     if not supervisor.is_alive and not stop.is_over:
         LOG.error("the provider agent's supervisor %d has died; its worker takes its place", supervisor_pid)
         supervisor.close()
+        _set_title(TITLE)
         supervise(stop, work)
 
 
@@ -144,21 +150,26 @@ def _wait_for(pid: int, stop: Stop) -> None:
         time.sleep(0.05)
 
 
-def _set_title() -> None:
+def _set_title(title: str) -> None:
     with contextlib.suppress(ImportError):
         import setproctitle
 
-        setproctitle.setproctitle("octavia-driver-agent - provider_agent -- evenkeel_agent worker")
+        setproctitle.setproctitle(title)
 
 
-def _work(wait: Callable[[float], bool]) -> None:
+def new_holder() -> str:
+    """Return a name of this agent as holder of leases: the host's, and a number of its own."""
+    return f"{socket.gethostname()}/{uuid.uuid4().hex[:12]}"
+
+
+def _work(wait: Callable[[float], bool], holder: str) -> None:
     from oslo_config import cfg
 
-    run(cfg.CONF, wait)
+    run(cfg.CONF, wait, holder)
 
 
-def run(conf: Any, wait: Callable[[float], bool]) -> None:
-    """Run the agent in this process until ``wait(seconds)`` returns True."""
+def run(conf: Any, wait: Callable[[float], bool], holder: str) -> None:
+    """Run the agent in this process until ``wait(seconds)`` returns True; ``holder``: its name for leases."""
     # Octavia's models take seconds to import; what only checks or supervises does without them
     from evenkeel_octavia import controllers, options
     from evenkeel_octavia.agent import Agent
@@ -175,7 +186,7 @@ def run(conf: Any, wait: Callable[[float], bool]) -> None:
     leases = Leases(
         leasing,
         sorted(settings.environments.values()),
-        holder=f"{socket.gethostname()}/{os.getpid()}",
+        holder=holder,
         seconds=settings.lease_seconds,
     )
     reporter = DriverAgentReporter(conf.driver_agent)

@@ -40,6 +40,7 @@ class FakeController:
         """Answer to requests whose path begins with the key."""
         self.delay_seconds = 0.0
         self.holder: str | None = None
+        self.lease_until = 0.0
         self.changed: list[str] = []
         self.operating: dict[str, str] = {}
         self.totals: list[dict[str, Any]] = []
@@ -129,8 +130,9 @@ class FakeController:
         return 200, {"listeners": self.totals}
 
     def _put_lease(self, body: Any, query: dict[str, str]) -> tuple[int, Any]:
-        if self.holder in (None, body["holder"]):
+        if self.holder in (None, body["holder"]) or time.monotonic() > self.lease_until:
             self.holder = body["holder"] if body["seconds"] else None
+            self.lease_until = time.monotonic() + body["seconds"]
         return 200, {"holder": self.holder, "is_held": self.holder == body["holder"]}
 
     def _post_check(self, body: Any, query: dict[str, str]) -> tuple[int, Any]:

@@ -224,6 +224,7 @@ def test_object_has_no_keys_in_clear_and_the_names_of_our_api() -> None:
     given = {
         "listener_id": "l",
         "loadbalancer_id": "lb",
+        "project_id": "project",
         "protocol": "TERMINATED_HTTPS",
         "default_tls_container_ref": "ref",
         "default_tls_container_data": {"private_key": "secret"},

@@ -1,0 +1,1 @@
+"""Our provider inside a stock Octavia: its API, driver-agent and database, with controllers, an agent and HAProxy."""

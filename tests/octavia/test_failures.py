@@ -1,0 +1,82 @@
+"""Whatever is killed, nothing that Octavia has accepted is lost or stays PENDING."""
+
+import asyncio
+import os
+import signal
+import time
+
+import pytest
+
+from evenkeel.cli.client import API
+from tests.octavia.conftest import IN_OCTAVIA
+from tests.octavia.world import SETTLED_SECONDS, World
+
+pytestmark = IN_OCTAVIA
+
+
+def remove(world: World, id: str) -> None:
+    world.ask("DELETE", f"/loadbalancers/{id}?cascade=true")
+    assert world.settled(id) == "DELETED", world.logs()
+
+
+@pytest.mark.parametrize("role", ["worker", "supervisor"])
+def test_killed_process_of_the_provider_agent_is_replaced(world: World, role: str) -> None:
+    wait_for_both(world)
+    for pid in world.octavia.agent_processes()[role]:
+        os.kill(pid, signal.SIGKILL)
+    id = world.create(name=role)["id"]
+    assert world.settled(id) == "ACTIVE", world.logs()
+    wait_for_both(world)
+    remove(world, id)
+
+
+def wait_for_both(world: World) -> None:
+    deadline = time.monotonic() + SETTLED_SECONDS
+    while any(len(pids) != 1 for pids in world.octavia.agent_processes().values()):
+        assert time.monotonic() < deadline, f"{world.octavia.agent_processes()}\n{world.logs()}"
+        time.sleep(0.1)
+
+
+def test_changes_while_driver_agent_is_gone_are_applied_when_it_is_back(world: World) -> None:
+    id = world.create(name="before")["id"]
+    assert world.settled(id) == "ACTIVE"
+    world.octavia.kill_driver_agent()
+    world.ask("PUT", f"/loadbalancers/{id}", {"loadbalancer": {"name": "while it was gone"}})
+    created = world.create(name="new")["id"]
+    assert world.status(id) == "PENDING_UPDATE" and world.status(created) == "PENDING_CREATE"
+    world.octavia.start_driver_agent()
+    assert world.settled(id) == world.settled(created) == "ACTIVE", world.logs()
+    for each in (id, created):
+        remove(world, each)
+
+
+def test_without_a_controller_deletions_are_accepted_and_all_else_is_refused(world: World) -> None:
+    id = world.create(name="left")["id"]
+    assert world.settled(id) == "ACTIVE"
+    world.cluster.kill("controller-1")
+    status, answer = world.octavia.request(
+        "POST", "/loadbalancers", {"loadbalancer": {"vip_subnet_id": world.subnet_id}}
+    )
+    assert status == 500 and "try again later" in answer["faultstring"]
+    world.ask("DELETE", f"/loadbalancers/{id}")
+    asyncio.run(world.cluster.start_again("controller-1"))
+    assert world.settled(id) == "DELETED", world.logs()
+    assert world.pending() == []
+
+
+def test_load_balancer_that_the_controllers_lost_comes_back(world: World) -> None:
+    id = world.create(name="lost")["id"]
+    assert world.settled(id) == "ACTIVE"
+    world.cluster.client().delete(
+        f"{API}/mirror/loadbalancers/{id}", {"provider": "prod", "snapshot": round(time.time() + 1, 6)}
+    )
+    wait_until_mirrored(world, id)
+    world.change(id, "PUT", f"/loadbalancers/{id}", {"loadbalancer": {"name": "found"}})
+    remove(world, id)
+
+
+def wait_until_mirrored(world: World, id: str) -> None:
+    deadline = time.monotonic() + SETTLED_SECONDS
+    while (found := world.mirrored(id)) is None or found["provisioning_status"] != "ACTIVE":
+        assert time.monotonic() < deadline, f"{found}\n{world.logs()}"
+        time.sleep(0.2)

@@ -1,0 +1,123 @@
+"""A stock Octavia whose provider is a whole Even Keel on this host, with HAProxy and web servers behind it."""
+
+import asyncio
+import contextlib
+import random
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from evenkeel.cli.client import API
+from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.cluster import Cluster
+from tests.services.octavia import Octavia
+
+SETTLED_SECONDS = 120.0
+PROVIDERS = {"evenkeel": "prod", "evenkeel-elsewhere": "elsewhere"}
+"""Environments by provider; the second does not exist."""
+DRIFT_SECONDS = 5.0
+FINAL = ("ACTIVE", "ERROR", "DELETED")
+Body = dict[str, Any]
+
+
+class World:
+    """Use :meth:`started`."""
+
+    def __init__(self, cluster: Cluster, octavia: Octavia, subnet_id: str) -> None:
+        self.cluster = cluster
+        self.octavia = octavia
+        self.subnet_id = subnet_id
+        self._random = random.Random()
+
+    @classmethod
+    @contextlib.contextmanager
+    def started(cls, folder: Path, venv: Path, database: str) -> Iterator[Self]:
+        """Run until the block ends. ``venv``: where Octavia is installed; ``database``: URL of an empty MariaDB."""
+        cluster = Cluster(folder / "evenkeel", environment="prod", device="haproxy")
+        octavia = None
+        try:
+            asyncio.run(_start(cluster))
+            subnet = {"subnet": {"name": "vips", "cidr": "127.0.0.0/8"}}
+            subnet_id = cluster.client().post(f"{API}/subnets", subnet)["subnet"]["id"]
+            options = {"controllers": ", ".join(cluster.controllers), "drift_interval": DRIFT_SECONDS}
+            octavia = Octavia(venv, database, environments=PROVIDERS, options=options)
+            octavia.register_providers()
+            octavia.start()
+            yield cls(cluster, octavia, subnet_id)
+        finally:
+            if octavia is not None:
+                octavia.close()
+            cluster.close()
+
+    # -- requests
+
+    def ask(self, method: str, path: str, body: object = None) -> Body:
+        """The answer to a request that Octavia accepts."""
+        status, answer = self.octavia.request(method, path, body)
+        assert status < 300, f"{method} {path}: {status} {answer}"
+        return answer or {}
+
+    def create(self, **fields: Any) -> Body:
+        """A new load balancer as the API answers, not settled yet."""
+        body = {"vip_subnet_id": self.subnet_id, "vip_address": self.address(), **fields}
+        created: Body = self.ask("POST", "/loadbalancers", {"loadbalancer": body})["loadbalancer"]
+        return created
+
+    def address(self) -> str:
+        """An address of loopback for a VIP."""
+        return choose_place(self._random).address
+
+    def status(self, id: str) -> str:
+        """Provisioning status of a load balancer."""
+        status, answer = self.octavia.request("GET", f"/loadbalancers/{id}")
+        return "DELETED" if status == 404 else str(answer["loadbalancer"]["provisioning_status"])
+
+    def settled(self, id: str) -> str:
+        """The status that a load balancer ends in."""
+        deadline = time.monotonic() + SETTLED_SECONDS
+        while (status := self.status(id)) not in FINAL:
+            assert time.monotonic() < deadline, f"{id} stays {status}\n{self.logs()}"
+            time.sleep(0.1)
+        return status
+
+    def change(self, id: str, method: str, path: str, body: object = None) -> Body:
+        """The object in the answer to a change below a load balancer, which ends ACTIVE."""
+        answer = self.ask(method, path, body)
+        assert self.settled(id) == "ACTIVE", self.logs()
+        found: Body = next((value for value in answer.values() if isinstance(value, dict)), {})
+        return found
+
+    def mirrored(self, id: str) -> Body | None:
+        """The load balancer's statuses at the controllers; None if they do not have it."""
+        answer = self.cluster.client().post(f"{API}/mirror/statuses", {"ids": [id]})
+        return next(iter(answer["loadbalancers"]), None)
+
+    def pending(self) -> list[str]:
+        """Kind and id of all objects in Octavia that are PENDING."""
+        found = []
+        for kind in ("loadbalancers", "listeners", "pools", "healthmonitors", "l7policies"):
+            rows = self.ask("GET", f"/{kind}")[kind]
+            found += [f"{kind} {row['id']}" for row in rows if row["provisioning_status"].startswith("PENDING")]
+        return found
+
+    def logs(self) -> str:
+        """The ends of all logs."""
+        return f"{self.octavia.logs()[-6000:]}\n{self.cluster.failure_report()}"
+
+
+async def _start(cluster: Cluster) -> None:
+    await cluster.start_devices()
+    await cluster.start_controller(1)
+    await asyncio.gather(cluster.start_agent("host-1"), *(cluster.start_backend(number) for number in (1, 2)))
+
+
+def page_at(url: str) -> str:
+    """The text of a page; empty if there is none now."""
+    try:
+        with urllib.request.urlopen(url, timeout=10.0) as answer:
+            return str(answer.read().decode())
+    except (urllib.error.URLError, OSError):
+        return ""
