@@ -26,6 +26,7 @@ Options are in ini files, which processes may share; `--config-file` may be give
 Unknown options and sections are refused at start, with file, section and the most similar option.
 [Configure](../how-to/configure.md#write-and-check-a-configuration) describes how to check a file.
 Samples: [controller](controller.ini.sample), [agent](agent.ini.sample), [haproxyd](haproxyd.ini.sample).
+An option without a type is a string.
 Lists are separated by commas; in a value `$name` is the value of option `name`, and `$$` a `$`.
 `scripts/generate_options_reference.py` generates this page; `--print` adds the options of other packages' drivers.
 """
@@ -71,8 +72,9 @@ def of(process: str, declared: sections.OptionGroups) -> Iterator[tuple[str, Seq
 
 def line(option: cfg.Opt) -> str:
     """One option as an item of a list."""
-    default = "" if option.default in (None, [], "") else f"; default `{option.default}`"
-    return f"- `{option.name}` ({kind(option)}{default}): {SENTENCE_ENDS.sub(chr(10) + '  ', option.help)}"
+    default = "" if option.default in (None, [], "") else f"default `{option.default}`"
+    facts = "; ".join(filter(None, (kind(option), default)))
+    return f"- `{option.name}`{f' ({facts})' if facts else ''}: {SENTENCE_ENDS.sub(chr(10) + '  ', option.help)}"
 
 
 def line_or_reference(option: cfg.Opt, section: str, shown: dict[str, str]) -> str:
@@ -118,9 +120,11 @@ def distinct() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
 
 
 def kind(option: cfg.Opt) -> str:
-    """The option's type, with the allowed values unless the type says them."""
+    """The option's type, with the allowed values unless the type says them; empty: any string."""
     allowed = "" if isinstance(option, cfg.BoolOpt) else allowed_values(option)
-    return f"{type_of(option)}: {allowed}" if allowed else type_of(option)
+    if allowed:
+        return f"{type_of(option)}: {allowed}"
+    return "" if type_of(option) == "string" else type_of(option)
 
 
 def page() -> str:
