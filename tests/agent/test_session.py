@@ -76,7 +76,7 @@ async def test_session_registers_settings_and_device_facts() -> None:
     (call,) = at.controllers.registered
     assert (call.agent_id, call.session_id, call.host, call.group_number) == ("agent", "s1", "host-1", 1)
     assert (call.device_driver, call.identities) == ("fake", {"10.0.0.1": "serial-1"})
-    assert call.names_session and call.seen is None
+    assert call.seen is None
     assert (at.session.assignments_revision, at.session.history) == (7, "h1")
 
 

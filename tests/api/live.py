@@ -58,7 +58,9 @@ class InstantAgent:
         if shard is not None:
             applied = Applied(load_balancer_id=change.load_balancer_id, revision=change.revision, error=error)
             await self._store.reports.record_applied(
-                ReportApplied(agent_id="instant", shard_id=shard.id, epoch=shard.epoch, outcomes=(applied,))
+                ReportApplied(
+                    agent_id="instant", session_id="session", shard_id=shard.id, epoch=shard.epoch, outcomes=(applied,)
+                )
             )
 
     async def failed_over(self, change: Change) -> None:

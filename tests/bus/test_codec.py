@@ -30,7 +30,7 @@ def test_the_envelope_is_as_documented() -> None:
         CALL,
         ApplyHint(shard_id="x", load_balancer_ids=("1", "2")),
         SessionState(ttl_seconds=5.0, assignments_revision=3),
-        ReportApplied(agent_id="a", shard_id="s", epoch=1, outcomes=()),
+        ReportApplied(agent_id="a", session_id="s", shard_id="s", epoch=1, outcomes=()),
         Done(),
     ],
 )

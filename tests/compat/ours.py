@@ -66,6 +66,7 @@ class InstantDevice:
             applied = Applied(load_balancer_id=id_, revision=change.revision, error=error)
             report = ReportApplied(
                 agent_id=agent_of(change.environment),
+                session_id="session",
                 shard_id=shard.id,
                 epoch=shard.epoch,
                 outcomes=(applied,),

@@ -144,8 +144,8 @@ async def test_the_next_owner_is_told_when_a_shard_is_released() -> None:
         (m.GetServices(agent_id="a", session_id="s", shard_id="x", epoch=2**63), "epoch"),
         (m.RaiseEpoch(agent_id="a", session_id="s", shard_id="x", epoch=1, seen_epoch=2**63 - 1), "seen_epoch"),
         (m.ReleaseShards(agent_id="a", session_id="s", shards=(ShardEpoch(shard_id="x", epoch=-1),)), "shards"),
-        (m.ReportApplied(agent_id="a", shard_id="x", epoch=2**53 + 1, outcomes=()), "epoch"),
-        (m.ReportStatus(agent_id="a", shard_id="x", epoch=2**70), "epoch"),
+        (m.ReportApplied(agent_id="a", session_id="s", shard_id="x", epoch=2**53 + 1, outcomes=()), "epoch"),
+        (m.ReportStatus(agent_id="a", session_id="s", shard_id="x", epoch=2**70), "epoch"),
     ],
 )
 async def test_an_epoch_that_can_be_nobodys_is_refused_before_anything_is_asked(call: m.Call, field: str) -> None:
@@ -161,7 +161,7 @@ async def test_call_that_cannot_be_stored_is_refused_and_not_redelivered() -> No
 
 @pytest.mark.parametrize("field", ["absent", "present", "changed", "renewed", "renewed_before"])
 def test_a_report_with_any_kind_of_finding_has_findings(field: str) -> None:
-    nothing = m.ReportStatus(agent_id="a", shard_id="x", epoch=1, expected_after="")
+    nothing = m.ReportStatus(agent_id="a", session_id="s", shard_id="x", epoch=1, expected_after="")
     assert not has_findings(nothing)
     assert has_findings(replace(nothing, **{field: ("lb-1",)}))
 

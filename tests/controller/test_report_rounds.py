@@ -14,7 +14,7 @@ from tests.waiting import eventually
 
 
 def report(shard_id: str, epoch: int = 1) -> ReportApplied:
-    return ReportApplied(agent_id="a", shard_id=shard_id, epoch=epoch, outcomes=())
+    return ReportApplied(agent_id="a", session_id="s", shard_id=shard_id, epoch=epoch, outcomes=())
 
 
 class Reports:

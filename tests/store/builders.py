@@ -30,6 +30,7 @@ from tests.waiting import eventually
 
 PROJECT = "project-1"
 AGENT = "agent-1"
+SESSION = "session-of-agent-1"
 SHARD = "shard-1"
 NOWHERE = Vip(address="", subnet_id="", network_id="nowhere", port_id="")
 FACTS = CertificateFacts(
@@ -192,7 +193,7 @@ async def add_agent(
     session: dict[str, Any] = {}
     if ttl_seconds is not None:
         session = {
-            "session_id": new_id(),
+            "session_id": SESSION if agent_id == AGENT else new_id(),
             "session_started_at": db_now(),
             "session_expires_at": db_now() + ttl_seconds,
             "session_ttl_seconds": abs(ttl_seconds),

@@ -188,7 +188,13 @@ class World:
     async def report(self, *outcomes: Applied, agent_id: str = "a1", project_id: str = "p1") -> ReportReceipt:
         """The owner of the tenant's shard reports, at the shard's epoch."""
         shard = await self.shard_of(project_id)
-        report = ReportApplied(agent_id=agent_id, shard_id=shard.id, epoch=shard.epoch, outcomes=outcomes)
+        report = ReportApplied(
+            agent_id=agent_id,
+            session_id=f"session-of-{agent_id}",
+            shard_id=shard.id,
+            epoch=shard.epoch,
+            outcomes=outcomes,
+        )
         return await self.store.reports.record_applied(report)
 
     # -- looks

@@ -18,7 +18,7 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore, open_store
 from evenkeel.store.tenants.store import SqlTenants
-from tests.store.builders import AGENT, SHARD, create, listener, member, monitor, placed, pool
+from tests.store.builders import AGENT, SESSION, SHARD, create, listener, member, monitor, placed, pool
 from tests.store.conftest import empty, statements_of
 
 MANY = 50
@@ -46,7 +46,9 @@ async def confirm(store: SqlStore, load_balancer_id: str, error: str = "") -> No
     """Its device holds the newest revision, or refuses it."""
     root = await store.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
     applied = Applied(load_balancer_id=load_balancer_id, revision=root.revision, error=error)
-    await store.reports.record_applied(ReportApplied(agent_id=AGENT, shard_id=SHARD, epoch=1, outcomes=(applied,)))
+    await store.reports.record_applied(
+        ReportApplied(agent_id=AGENT, session_id=SESSION, shard_id=SHARD, epoch=1, outcomes=(applied,))
+    )
 
 
 async def set_status(store: SqlStore, load_balancer_id: str, status: str) -> None:

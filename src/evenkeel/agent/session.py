@@ -120,7 +120,6 @@ class Session:
             exclusive=facts.exclusive,
             network_layout=facts.network_layout,
             capacity=self._capacity,
-            names_session=True,
             sealing_key=self.key_pair.public_key,
             seen=self.database_history.seen(),
         )

@@ -41,7 +41,9 @@ async def test_the_history_of_a_load_balancer(api: Client, store: Store, pair: d
     shard = next(row for row in (await api.get(f"{BASE}/shards"))["shards"] if row["project_id"])
     outcome = Applied(load_balancer_id=pair["id"], revision=1)
     await store.reports.record_applied(
-        ReportApplied(agent_id="a-1", shard_id=shard["id"], epoch=shard["epoch"], outcomes=(outcome,))
+        ReportApplied(
+            agent_id="a-1", session_id="session-of-a-1", shard_id=shard["id"], epoch=shard["epoch"], outcomes=(outcome,)
+        )
     )
     (row,) = (await api.get(path))["history"]
     assert (row["host"], row["epoch"], row["problem"]) == ("host-of-a-1", shard["epoch"], "")

@@ -23,6 +23,7 @@ from evenkeel.store.sql_store import SqlStore, open_store
 from tests.store.builders import (
     AGENT,
     PROJECT,
+    SESSION,
     SHARD,
     bare,
     column,
@@ -68,7 +69,9 @@ async def applied(store: SqlStore, load_balancer_id: str, revision: int | None =
     if revision is None:
         revision = (await store.tenants.get(LoadBalancer, load_balancer_id, project_id=None)).revision
     outcome = Applied(load_balancer_id=load_balancer_id, revision=revision)
-    await store.reports.record_applied(ReportApplied(agent_id=AGENT, shard_id=SHARD, epoch=1, outcomes=(outcome,)))
+    await store.reports.record_applied(
+        ReportApplied(agent_id=AGENT, session_id=SESSION, shard_id=SHARD, epoch=1, outcomes=(outcome,))
+    )
 
 
 async def test_a_pool_without_vip_is_for_its_device_nothing_and_becomes_active(store: SqlStore) -> None:

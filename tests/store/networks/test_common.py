@@ -45,7 +45,9 @@ async def serve(world: World, *, error: str = "") -> list[str]:
 async def report(world: World, *outcomes: Applied, project_id: str = COMMON_PROJECT) -> list[str]:
     shard = await world.shard_of(project_id)
     told: list[Change] = []
-    sent = ReportApplied(agent_id="a1", shard_id=shard.id, epoch=shard.epoch, outcomes=outcomes)
+    sent = ReportApplied(
+        agent_id="a1", session_id="session-of-a1", shard_id=shard.id, epoch=shard.epoch, outcomes=outcomes
+    )
     assert not (await world.store.reports.record_applied(sent, tell=told.append)).stale
     return sorted(change.load_balancer_id for change in told)
 
@@ -313,7 +315,13 @@ async def test_a_report_of_a_former_owner_changes_nothing(world: World) -> None:
     await load_balancer(world, 1)
     await definitions(world)
     shard = await world.shard_of(COMMON_PROJECT)
-    old = ReportApplied(agent_id="a1", shard_id=shard.id, epoch=shard.epoch - 1, outcomes=(applied("net-1"),))
+    old = ReportApplied(
+        agent_id="a1",
+        session_id="session-of-a1",
+        shard_id=shard.id,
+        epoch=shard.epoch - 1,
+        outcomes=(applied("net-1"),),
+    )
     assert (await world.store.reports.record_applied(old)).stale
     assert [row.applied_revision for row in await world.rows(schema.common_network)] == [0]
 

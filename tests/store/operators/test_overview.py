@@ -12,14 +12,14 @@ from evenkeel.store.operators.overview import SHARDS_SHOWN
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from evenkeel.store.writing.revisions import KEPT
-from tests.store.builders import AGENT, SHARD, add_agent, add_shard, create, new_id, placed
+from tests.store.builders import AGENT, SESSION, SHARD, add_agent, add_shard, create, new_id, placed
 
 
 async def report(store: SqlStore, load_balancer_id: str, revision: int, error: str = "") -> None:
     shard = await store.operators.shard(SHARD)
     outcome = Applied(load_balancer_id=load_balancer_id, revision=revision, error=error)
     await store.reports.record_applied(
-        ReportApplied(agent_id=AGENT, shard_id=SHARD, epoch=shard.epoch, outcomes=(outcome,))
+        ReportApplied(agent_id=AGENT, session_id=SESSION, shard_id=SHARD, epoch=shard.epoch, outcomes=(outcome,))
     )
 
 

@@ -23,9 +23,9 @@ OTHERS = "session-of-a2"
 
 @pytest.fixture(name="scene")
 async def scene_fixture(world: World) -> AsyncIterator[tuple[World, Any, str]]:
-    """Agents a1, which owns the shard of p1 and the common one, and a2; both name their sessions. And its balancer."""
-    await world.agent("a1", names_session=True)
-    await world.agent("a2", names_session=True)
+    """Agents a1, which owns the shard of p1 and the common one, and a2. And its balancer."""
+    await world.agent("a1")
+    await world.agent("a2")
     lb = await world.placed()
     yield world, await world.shard_of("p1"), lb.id
 
@@ -94,48 +94,11 @@ async def test_a_session_that_expired_and_was_not_replaced_still_speaks_for_what
     assert (row.applied_revision, row.operating_status) == (1, "ONLINE")
 
 
-async def test_an_agent_of_the_version_before_names_no_session_in_reports_until_it_is_upgraded(world: World) -> None:
-    await world.agent("a1")
-    lb = await world.placed()
-    shard = await world.shard_of("p1")
-    report = ReportApplied(agent_id="a1", shard_id=shard.id, epoch=1, outcomes=(applied(lb.id),))
-    assert not (await world.store.reports.record_applied(report)).stale
-    await world.expire("a1")
-    await world.agent("a1", session_id="second", names_session=True)
-    await world.store.scheduling.assign([Assign(shard_id=shard.id, seen_epoch=1, agent_id="a1")])
-    assert (await world.store.reports.record_applied(report)).stale
-    named = ReportApplied(agent_id="a1", session_id="second", shard_id=shard.id, epoch=2, outcomes=(applied(lb.id),))
-    assert not (await world.store.reports.record_applied(named)).stale
-
-
-async def test_an_agent_that_was_rolled_back_and_registers_by_an_old_controller_reports_without_a_session(
-    world: World,
-) -> None:
-    await world.agent("a1", names_session=True)
-    lb = await world.placed()
-    shard, common = await world.shard_of("p1"), await world.shard_of("")
-    await world.change(schema.agent, "a1", session_id="second")  # all that it knows of what a newer one stored
-    outcome = ReportApplied(agent_id="a1", shard_id=shard.id, epoch=1, outcomes=(applied(lb.id),))
-    assert not (await world.store.reports.record_applied(outcome)).stale
-    assert not (await world.store.reports.record_observed(await status(world, lb.id, "a1", ""))).stale
-    assert (await world.store.reports.record_observed(await status(world, lb.id, "a1", MINE))).stale
-    await world.change(schema.agent, "a1", session_id=None)
-    assert (await world.store.reports.record_applied(outcome)).stale
-
-    await world.agent("a1", session_id="third", names_session=True)
-    await world.store.scheduling.assign(
-        [Assign(shard_id=each.id, seen_epoch=1, agent_id="a1") for each in (shard, common)]
-    )
-    again = ReportApplied(agent_id="a1", shard_id=shard.id, epoch=2, outcomes=(applied(lb.id),))
-    assert (await world.store.reports.record_applied(again)).stale
-    assert (await world.store.reports.record_observed(await status(world, lb.id, "a1", ""))).stale
-
-
 async def test_an_owner_speaks_only_for_load_balancers_of_its_shard_and_statuses_of_its_group(
     scene: tuple[World, Any, str],
 ) -> None:
     world, shard, _ = scene
-    await world.agent("b1", group_number=2, names_session=True)
+    await world.agent("b1", group_number=2)
     other_tenants = await world.placed(project_id="p2")
     other_groups = await world.load_balancer(project_id="p3")
     await world.store.scheduling.place(other_groups.id, "east", "p3", 2, "b1")
@@ -170,8 +133,8 @@ async def test_two_owners_of_one_epoch_are_told_apart_by_a_higher_one(scene: tup
 
 
 async def test_at_the_end_of_the_epochs_one_shard_stands_still_and_the_others_move(world: World) -> None:
-    await world.agent("a1", names_session=True)
-    await world.agent("a2", names_session=True)
+    await world.agent("a1")
+    await world.agent("a2")
     for project in ("p1", "p2", "p3"):
         await world.tenant(project)
     stuck = await world.shard_of("p2")

@@ -27,7 +27,7 @@ CHANGE, ANOTHER = "00000001-change", "00000002-change"
 async def old_fixture(world: World) -> AsyncIterator[World]:
     """With agent a1; its history began long ago."""
     await age(world)
-    await world.agent("a1", names_session=True)
+    await world.agent("a1")
     yield world
 
 
@@ -190,7 +190,7 @@ async def test_only_the_first_agent_waits_while_a_new_history_begins(
     old: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All agents find out at once, and beginning locks all that was ACTIVE: their keepalives must not expire for it."""
-    await old.agent("a2", names_session=True)
+    await old.agent("a2")
     seen = {agent: await keep(old, agent_id=agent) for agent in ("a1", "a2")}
     for agent in seen:
         await old.change(schema.agent, agent, keepalives=0)

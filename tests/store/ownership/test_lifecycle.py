@@ -32,7 +32,9 @@ async def reconcile(store: SqlStore) -> list[str]:
         ).page
         assert answer.missing == ()
         outcomes = tuple(applied(each.load_balancer_id, each.revision) for each in answer.services)
-        report = ReportApplied(agent_id="a1", shard_id=shard.shard_id, epoch=shard.epoch, outcomes=outcomes)
+        report = ReportApplied(
+            agent_id="a1", session_id="s1", shard_id=shard.shard_id, epoch=shard.epoch, outcomes=outcomes
+        )
         assert not (await store.reports.record_applied(report)).stale
         done += [each.load_balancer_id for each in answer.services]
     return done

@@ -94,7 +94,13 @@ class Storm:
                 applied(one.load_balancer_id, one.revision, self.rng.choice(["", "", "refused"]))
                 for one in answer.services
             )
-            report = ReportApplied(agent_id=agent_id, shard_id=each.shard_id, epoch=each.epoch, outcomes=outcomes)
+            report = ReportApplied(
+                agent_id=agent_id,
+                session_id=self.sessions[agent_id],
+                shard_id=each.shard_id,
+                epoch=each.epoch,
+                outcomes=outcomes,
+            )
             await store.reports.record_applied(report)
 
     async def observe(self, store: SqlStore) -> None:
@@ -105,7 +111,13 @@ class Storm:
         )
         if common.acting_agent_id:
             await store.reports.record_observed(
-                ReportStatus(agent_id=common.acting_agent_id, shard_id=common.id, epoch=common.epoch, statuses=statuses)
+                ReportStatus(
+                    agent_id=common.acting_agent_id,
+                    session_id=self.sessions[common.acting_agent_id],
+                    shard_id=common.id,
+                    epoch=common.epoch,
+                    statuses=statuses,
+                )
             )
 
     async def live_on(self, store: SqlStore) -> None:
@@ -158,7 +170,13 @@ class Storm:
                 revisions = {id_: (await self.world.load_balancer_row(id_)).revision for id_ in each.work}
                 outcomes = tuple(applied(id_, revision) for id_, revision in revisions.items())
                 await store.reports.record_applied(
-                    ReportApplied(agent_id=agent_id, shard_id=each.shard_id, epoch=each.epoch, outcomes=outcomes)
+                    ReportApplied(
+                        agent_id=agent_id,
+                        session_id=self.sessions[agent_id],
+                        shard_id=each.shard_id,
+                        epoch=each.epoch,
+                        outcomes=outcomes,
+                    )
                 )
 
     # -- what must be so

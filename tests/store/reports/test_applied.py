@@ -123,6 +123,7 @@ async def test_objects_on_a_device_without_traffic_keep_octavias_no_op_statuses(
     for _ in range(2):
         report = ReportApplied(
             agent_id="a1",
+            session_id="session-of-a1",
             shard_id=shard.id,
             epoch=shard.epoch,
             outcomes=(applied(load_balancer.id),),
@@ -150,7 +151,12 @@ async def test_without_traffic_members_of_a_pool_that_loses_its_monitor_are_not_
         shard = await world.shard_of(project_id)
         outcomes = (applied(one.id),)
         report = ReportApplied(
-            agent_id="a1", shard_id=shard.id, epoch=shard.epoch, outcomes=outcomes, carries_traffic=carries_traffic
+            agent_id="a1",
+            session_id="session-of-a1",
+            shard_id=shard.id,
+            epoch=shard.epoch,
+            outcomes=outcomes,
+            carries_traffic=carries_traffic,
         )
         await world.store.reports.record_applied(report)
     assert (await statuses(world, below, "operating_status"))["monitor"] is None
@@ -399,7 +405,13 @@ async def test_report_of_one_that_does_not_own_the_shard_is_stale(world: World, 
     load_balancer, _ = await with_tree(world)
     shard = await world.shard_of("p1")
     before = await world.load_balancer_row(load_balancer.id)
-    report = ReportApplied(agent_id=agent_id, shard_id=shard.id, epoch=epoch, outcomes=(applied(load_balancer.id),))
+    report = ReportApplied(
+        agent_id=agent_id,
+        session_id=f"session-of-{agent_id}",
+        shard_id=shard.id,
+        epoch=epoch,
+        outcomes=(applied(load_balancer.id),),
+    )
     assert (await world.store.reports.record_applied(report)).stale
     assert await world.load_balancer_row(load_balancer.id) == before
 
@@ -455,7 +467,7 @@ async def test_controllers_that_record_the_same_outcome_at_once_record_one_event
     balancers = [(await with_tree(world))[0] for _ in range(5)]
     shard = await world.shard_of("p1")
     outcomes = tuple(applied(each.id) for each in balancers)
-    report = ReportApplied(agent_id="a1", shard_id=shard.id, epoch=1, outcomes=outcomes)
+    report = ReportApplied(agent_id="a1", session_id="session-of-a1", shard_id=shard.id, epoch=1, outcomes=outcomes)
     other = world.another_controller()
     await asyncio.gather(*(store.reports.record_applied(report) for store in (world.store, other) * 3))
     assert len(await world.events("load_balancer_active")) == 5
@@ -473,6 +485,7 @@ async def test_number_of_statements_does_not_depend_on_size(world: World, backen
         shard = await world.shard_of("p1")
         report = ReportApplied(
             agent_id="a1",
+            session_id="session-of-a1",
             shard_id=shard.id,
             epoch=1,
             outcomes=tuple(applied(each.id, error=error) for each in balancers),

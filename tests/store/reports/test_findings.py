@@ -53,7 +53,7 @@ async def test_expected_load_balancers_are_the_confirmed_ones_page_by_page(world
     assert await expected(world, after=ids[1], limit=2) == ReportReceipt(expected=(ids[2],), reached_count=0)
     await find(world, absent=(ids[1],))
     assert (await expected(world)).absent == (ids[1],)
-    stale = ReportStatus(agent_id="a2", shard_id="x", epoch=1, expected_after="")
+    stale = ReportStatus(agent_id="a2", session_id="session-of-a2", shard_id="x", epoch=1, expected_after="")
     assert (await world.store.reports.expected(stale, limit=1)).stale
 
 
@@ -129,7 +129,9 @@ async def test_findings_of_others_than_the_observer_change_nothing(world: World)
     await world.agent("a2")
     id_ = await confirmed(world)
     common = await world.shard_of("")
-    stale = ReportStatus(agent_id="a2", shard_id=common.id, epoch=common.epoch, absent=(id_,), renewed=("a",))
+    stale = ReportStatus(
+        agent_id="a2", session_id="session-of-a2", shard_id=common.id, epoch=common.epoch, absent=(id_,), renewed=("a",)
+    )
     assert await world.store.reports.note_findings(stale) == ()
     assert not await world.events("load_balancer_absent", "device_renewed")
     assert (await world.load_balancer_row(id_)).operating_reason == ""

@@ -33,7 +33,7 @@ def seen(kind: str, id_: str, status: OperatingStatus) -> ObservedStatus:
 async def report(world: World, *, agent_id: str = "a1", epoch: int = 1, number: int = 1, **parts: Any) -> ReportReceipt:
     common = await world.shard_of("", number)
     return await world.store.reports.record_observed(
-        ReportStatus(agent_id=agent_id, shard_id=common.id, epoch=epoch, **parts)
+        ReportStatus(agent_id=agent_id, session_id=f"session-of-{agent_id}", shard_id=common.id, epoch=epoch, **parts)
     )
 
 
@@ -100,7 +100,9 @@ async def test_reports_of_others_than_the_common_shards_owner_are_stale(world: W
     assert (await report(world, agent_id="a2", statuses=statuses)).stale
     assert (await report(world, epoch=2, statuses=statuses)).stale
     tenant_shard = await world.shard_of("p1")
-    of_tenant = ReportStatus(agent_id="a1", shard_id=tenant_shard.id, epoch=1, statuses=statuses)
+    of_tenant = ReportStatus(
+        agent_id="a1", session_id="session-of-a1", shard_id=tenant_shard.id, epoch=1, statuses=statuses
+    )
     assert (await world.store.reports.record_observed(of_tenant)).stale
     assert (await world.load_balancer_row(load_balancer.id)).operating_status == "OFFLINE"
 
@@ -160,7 +162,7 @@ async def status_of(world: World, load_balancer: Any) -> str:
 
 async def test_a_report_that_comes_late_changes_nothing_and_is_not_called_taken(world: World) -> None:
     """Its sender got no answer, and has told all that it said again."""
-    await world.agent("a1", names_session=True)
+    await world.agent("a1")
     load_balancer = await world.placed()
     listener_id = (await world.tree(load_balancer))["listener"]
     late, newer = [
@@ -184,7 +186,7 @@ async def test_a_report_that_comes_late_changes_nothing_and_is_not_called_taken(
 
 async def test_every_message_of_what_is_said_in_order_counts(world: World) -> None:
     """And the newest may be repeated, though controllers have shown something else meanwhile."""
-    await world.agent("a1", names_session=True)
+    await world.agent("a1")
     balancers = [await world.placed() for _ in range(3)]
     for number, each in enumerate(balancers, start=7):
         await world.store.reports.record_observed(
@@ -197,7 +199,7 @@ async def test_every_message_of_what_is_said_in_order_counts(world: World) -> No
     assert await status_of(world, balancers[2]) == "ERROR"
 
 
-async def test_numbers_count_within_one_session_and_none_are_of_the_version_before(world: World) -> None:
+async def test_numbers_of_reports_count_within_one_session(world: World) -> None:
     await world.agent("a1")
     load_balancer = await world.placed()
 
@@ -217,7 +219,7 @@ async def test_numbers_count_within_one_session_and_none_are_of_the_version_befo
     assert (await world.store.reports.record_observed(await numbered(world, 49))).reached_count == 1
     await say(50, ONLINE)
     await say(0, ERROR)
-    await say(0, ONLINE, session_id="")
+    await say(0, ONLINE)
     for absurd in (-1, 2**70):
         await say(absurd, DEGRADED)
         await say(50, ONLINE)

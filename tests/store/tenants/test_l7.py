@@ -26,6 +26,7 @@ from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import (
     AGENT,
     PROJECT,
+    SESSION,
     SHARD,
     confirm,
     create,
@@ -67,7 +68,9 @@ async def add(store: SqlStore, listener_id: str, name: str, position: int = L7_P
 
 async def report(store: SqlStore, load_balancer_id: str, revision: int, error: str = "") -> None:
     outcome = Applied(load_balancer_id=load_balancer_id, revision=revision, error=error)
-    await store.reports.record_applied(ReportApplied(agent_id=AGENT, shard_id=SHARD, epoch=1, outcomes=(outcome,)))
+    await store.reports.record_applied(
+        ReportApplied(agent_id=AGENT, session_id=SESSION, shard_id=SHARD, epoch=1, outcomes=(outcome,))
+    )
 
 
 async def test_a_tree_comes_back_as_it_was_stored(store: SqlStore, stored: LoadBalancerTree) -> None:

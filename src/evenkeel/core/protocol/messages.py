@@ -93,8 +93,6 @@ class Register(Message, tag="register"):
     """Capacity figures as in :attr:`ReportState.capacity`, so that a new group has its limits from the start."""
     seen: "ConfirmedState | None" = None
     """State confirmed to earlier sessions of the process: see :attr:`Keepalive.seen`."""
-    names_session: bool = False
-    """True: the process names its session in every call and report, so that a call without one is not from it."""
     sealing_key: bytes = b""
     """The public key of the process, for which private keys are sealed: see :class:`GetCertificates`. Empty: the
     process requests none.
@@ -322,7 +320,7 @@ class ReportApplied(Message, tag="report_applied"):
     shard_id: ShardId
     epoch: int
     outcomes: tuple[Applied, ...]
-    session_id: SessionId = SessionId("")
+    session_id: SessionId
     history: str = ""
     """:attr:`SessionState.history` at the time at which the agent requested the definitions."""
     carries_traffic: bool = True
@@ -338,7 +336,7 @@ class ReportStatus(Message, tag="report_status"):
     agent_id: AgentId
     shard_id: ShardId
     epoch: int
-    session_id: SessionId = SessionId("")
+    session_id: SessionId
     statuses: tuple[ObservedStatus, ...] = ()
     statistics: tuple[ObservedStatistics, ...] = ()
     absent: tuple[LoadBalancerId, ...] = ()

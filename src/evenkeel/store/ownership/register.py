@@ -269,8 +269,6 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
         "ha_type": call.ha_type.value,
         "endpoints": json_text(call.endpoints),
         "session_id": call.session_id,
-        "naming_session_id": call.session_id if call.names_session else None,
-        "names_session": call.names_session,
         "sealing_key": call.sealing_key.hex(),
         "sealing_session_id": call.session_id,
         "session_started_at": db_now(),

@@ -61,19 +61,6 @@ def is_of(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
     return exists().where(agent.c.id == agent_id, agent.c.session_id == session_id)
 
 
-def reports(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
-    """Condition that a report is of the agent's session, see :func:`is_of`.
-
-    A report without a session is accepted, too, if the agent's session did not register with ``names_session``: then
-    its process is of the previous version.
-    """
-    agent = schema.agent
-    if session_id:
-        return is_of(agent_id, session_id)
-    promised = func.coalesce(agent.c.naming_session_id, "")
-    return exists().where(agent.c.id == agent_id, agent.c.session_id.is_not(None), agent.c.session_id != promised)
-
-
 @cache
 def acts(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """Condition: the agent serves the shards for which it acts.

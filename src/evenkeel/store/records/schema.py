@@ -107,8 +107,7 @@ agent = Table(
     Column("admin_state_up", Boolean, nullable=False, default=True),
     # the session of the agent process. NULL: ended. It is live while expires_at > db_now()
     Column("session_id", ID),
-    # the session whose process names it in every message: while it is current, messages without a session are not its
-    # own. Controllers before 0018 use names_session, which is not reset with the session
+    # of use only to controllers of 0.1.0, which may share the database during an upgrade
     Column("naming_session_id", ID),
     Column("names_session", Boolean, nullable=False, default=False, server_default=false()),
     # what private keys are sealed for, in hexadecimal; only while the session is the one named beside it

@@ -158,14 +158,9 @@ def _received(connection: Connection, sent: Sequence[ReportApplied]) -> tuple[di
 
 
 def _is_owners(report: ReportApplied, shard: Any) -> bool:
-    """Whether the report is from the acting agent at the shard's epoch.
-
-    Its session must fulfil :func:`evenkeel.store.ownership.sql.reports`, which is repeated here for a row that was
-    read.
-    """
-    if (shard.acting_agent_id, shard.epoch) != (report.agent_id, report.epoch) or shard.session_id is None:
-        return False
-    return bool(shard.session_id == report.session_id if report.session_id else shard.session_id != shard.naming)
+    """Whether the report is from the acting agent's current session, at the shard's epoch."""
+    owner = (shard.acting_agent_id, shard.session_id, shard.epoch)
+    return owner == (report.agent_id, report.session_id, report.epoch)
 
 
 def _record_batch(connection: Connection, batch: Sequence[_Outcome]) -> None:
@@ -226,7 +221,6 @@ def _shards() -> Select[Any]:
             history_id().label("history"),
             of_owner(agent.c.host).label("host"),
             of_owner(agent.c.session_id).label("session_id"),
-            of_owner(agent.c.naming_session_id).label("naming"),
         )
         .where(in_bound_list(_shard.c.id, "b_ids"))
         .order_by(_shard.c.id)

@@ -9,7 +9,7 @@ from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.networks import common
 from evenkeel.store.networks.attaching import lock_group_of, users_of
 from evenkeel.store.ownership.shards import UNCONFIRMED
-from evenkeel.store.ownership.sql import reports
+from evenkeel.store.ownership.sql import is_of
 from evenkeel.store.records import schema
 from evenkeel.store.writing.revision_lock import changes_of
 
@@ -33,7 +33,7 @@ def record_networks(connection: Connection, report: ReportApplied) -> tuple[Chan
             _shard.c.project_id == COMMON_PROJECT,
             _shard.c.acting_agent_id == report.agent_id,
             _shard.c.epoch == report.epoch,
-            reports(report.agent_id, report.session_id),
+            is_of(report.agent_id, report.session_id),
         )
         .with_for_update(read=True)
     ).first()

@@ -34,7 +34,7 @@ from evenkeel.core.status.outcomes import ObservedStatistics, ObservedStatus
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import batches, upsert
-from evenkeel.store.ownership.sql import reports
+from evenkeel.store.ownership.sql import is_of
 from evenkeel.store.records import schema
 from evenkeel.store.reports.operating import changed_at
 
@@ -89,7 +89,7 @@ def lock_observed_group(connection: Connection, report: ReportStatus) -> Any:
 
     Raises :class:`CallRefused` for a report that arrives after a newer one.
     """
-    if not (report.session_id and 0 < report.number <= NUMBER_MAX):
+    if not 0 < report.number <= NUMBER_MAX:
         return connection.execute(_observed_by(report).with_for_update(read=True)).first()
     group = _newest_of_group(connection, report)
     # The observer is still the owner, so only the number can have been the obstacle.
@@ -127,7 +127,7 @@ def _is_observer(report: ReportStatus) -> ColumnElement[bool]:
         _shard.c.project_id == COMMON_PROJECT,
         _shard.c.acting_agent_id == report.agent_id,
         _shard.c.epoch == report.epoch,
-        reports(report.agent_id, report.session_id),
+        is_of(report.agent_id, report.session_id),
     )
 
 
