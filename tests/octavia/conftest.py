@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.octavia.world import World
+from tests.services import mariadb
 from tests.services.installation import NotInstallable
-from tests.services.mariadb import SharedMariaDB
 from tests.services.octavia import installed
 
 IN_OCTAVIA = [
@@ -16,13 +16,13 @@ IN_OCTAVIA = [
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory, mariadb: SharedMariaDB) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A stock Octavia over a controller, an agent, HAProxy and two web servers."""
+    if reason := mariadb.missing():
+        pytest.skip(reason)
     try:
         venv = installed()
     except NotInstallable as error:
         pytest.skip(str(error))
-    database = mariadb.create_database()
-    with World.started(tmp_path_factory.mktemp("octavia"), venv, database) as running:
+    with World.started(tmp_path_factory.mktemp("octavia"), venv) as running:
         yield running
-    mariadb.drop_database(database)

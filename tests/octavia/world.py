@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import itertools
 import random
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -13,6 +15,7 @@ from typing import Any, Self
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
+from tests.services.mariadb import MariaDB
 from tests.services.octavia import Octavia
 
 SETTLED_SECONDS = 120.0
@@ -26,31 +29,37 @@ Body = dict[str, Any]
 class World:
     """Use :meth:`started`."""
 
-    def __init__(self, cluster: Cluster, octavia: Octavia, subnet_id: str) -> None:
+    def __init__(self, cluster: Cluster, octavia: Octavia, database: MariaDB, subnet_id: str) -> None:
         self.cluster = cluster
+        self.database = database
         self.octavia = octavia
         self.subnet_id = subnet_id
-        self._random = random.Random()
+        network = choose_place(random.Random()).address.rpartition(".")[0]
+        self._addresses = (f"{network}.{number % 240 + 10}" for number in itertools.count())
+        self._lock = threading.Lock()
 
     @classmethod
     @contextlib.contextmanager
-    def started(cls, folder: Path, venv: Path, database: str) -> Iterator[Self]:
-        """Run until the block ends. ``venv``: where Octavia is installed; ``database``: URL of an empty MariaDB."""
+    def started(cls, folder: Path, venv: Path) -> Iterator[Self]:
+        """Run until the block ends. ``venv``: where Octavia is installed."""
+        database = MariaDB()
         cluster = Cluster(folder / "evenkeel", environment="prod", device="haproxy")
         octavia = None
         try:
+            database.start()
             asyncio.run(_start(cluster))
             subnet = {"subnet": {"name": "vips", "cidr": "127.0.0.0/8"}}
             subnet_id = cluster.client().post(f"{API}/subnets", subnet)["subnet"]["id"]
             options = {"controllers": ", ".join(cluster.controllers), "drift_interval": DRIFT_SECONDS}
-            octavia = Octavia(venv, database, environments=PROVIDERS, options=options)
+            octavia = Octavia(venv, database.create_database(), environments=PROVIDERS, options=options)
             octavia.register_providers()
             octavia.start()
-            yield cls(cluster, octavia, subnet_id)
+            yield cls(cluster, octavia, database, subnet_id)
         finally:
             if octavia is not None:
                 octavia.close()
             cluster.close()
+            database.close()
 
     # -- requests
 
@@ -67,8 +76,9 @@ class World:
         return created
 
     def address(self) -> str:
-        """An address of loopback for a VIP."""
-        return choose_place(self._random).address
+        """An address of loopback for a VIP; one is given again after 240 others only."""
+        with self._lock:
+            return next(self._addresses)
 
     def status(self, id: str) -> str:
         """Provisioning status of a load balancer."""

@@ -12,7 +12,7 @@ import time
 import tomllib
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ VARIABLE = "EVENKEEL_TEST_OCTAVIA_HOST"
 PROJECT = "5a1fd2a4-4f4c-4a0b-9a0f-6f2a7c1d9a11"
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "packages" / "evenkeel-octavia"
+EntryPoints = Mapping[str, Mapping[str, str]]
+"""Place by name, by group."""
 
 _CONFIGURATION = """
 [DEFAULT]
@@ -99,16 +101,25 @@ class Octavia(OpenStackServer):
         options: Mapping[str, object],
         agent: str = "evenkeel_agent",
         workers: int = 2,
+        more_drivers: Sequence[str] = (),
+        entry_points: EntryPoints | None = None,
+        python_path: Path | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
-        """Initialize. ``environments``: Even Keel's environment by provider; ``options``: more of ``[evenkeel]``."""
+        """Initialize. ``environments``: Even Keel's environment by provider; ``options``: more of ``[evenkeel]``.
+
+        ``more_drivers``: further providers; ``entry_points``, ``python_path`` and ``variables``: what theirs need.
+        """
         super().__init__("evenkeel-octavia-host-")
+        self._more_path = f":{python_path}" if python_path is not None else ""
+        self._variables = dict(variables or {})
         self._python = venv / "bin" / "python"
         self._programs = venv / "bin"
         self._workers = workers
         self.configuration = self._home / "octavia.conf"
         self.configuration.write_text(
             _CONFIGURATION.format(
-                providers=", ".join(f"{name}: Even Keel" for name in environments),
+                providers=", ".join(f"{name}: a provider" for name in (*environments, *more_drivers)),
                 default=next(iter(environments)),
                 database=database.replace("mysql://", "mysql+pymysql://"),
                 home=self._home,
@@ -120,7 +131,9 @@ class Octavia(OpenStackServer):
         programs = {"own_network": _NETWORK, "serve_octavia": _API, "run_driver_agent": _DRIVER_AGENT}
         for name, text in programs.items():
             (self._home / f"{name}.py").write_text(text.format(file=self.configuration, home=self._home))
-        self._write_entry_points()
+        project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
+        self._write_entry_points("evenkeel_octavia", project["entry-points"])
+        self._write_entry_points("more", entry_points or {})
         self._driver_agent: subprocess.Popen[bytes] | None = None
         self._is_migrated = False
 
@@ -187,6 +200,10 @@ class Octavia(OpenStackServer):
         arguments = ("--config-file", str(self.configuration), "--directory", str(self._home / "plugins"))
         self.command("python", "-m", "evenkeel_octavia", "register-providers", *arguments)
 
+    def run(self, code: str, *arguments: str) -> str:
+        """Output of Python code in Octavia's environment, whose first argument is the configuration file."""
+        return self._run(self._python, "-c", code, str(self.configuration), *arguments)
+
     def check(self) -> str:
         """Output of ``evenkeel-octavia check``, whatever its exit code is."""
         command = (self._python, "-m", "evenkeel_octavia", "check", "--config-file", self.configuration)
@@ -224,19 +241,19 @@ class Octavia(OpenStackServer):
         files = (self._log, self._home / "driver-agent.log")
         return "\n".join(file.read_text(errors="replace") for file in files if file.exists())
 
-    def _write_entry_points(self) -> None:
-        project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
-        folder = self._home / "plugins" / "evenkeel_octavia-0.dist-info"
+    def _write_entry_points(self, name: str, groups: EntryPoints) -> None:
+        folder = self._home / "plugins" / f"{name}-0.dist-info"
         folder.mkdir(parents=True)
-        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: evenkeel-octavia\nVersion: 0\n")
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
         lines: list[str] = []
-        for group, points in project["entry-points"].items():
+        for group, points in groups.items():
             lines += [f"[{group}]", *(f"{name} = {place}" for name, place in points.items())]
         (folder / "entry_points.txt").write_text("\n".join([*lines, ""]))
 
     def _more_environment(self) -> Mapping[str, str]:
         return {
-            "PYTHONPATH": f"{self._home / 'plugins'}:{PACKAGE / 'src'}:{self._home}",
+            "PYTHONPATH": f"{self._home / 'plugins'}:{PACKAGE / 'src'}:{self._home}{self._more_path}",
+            **self._variables,
             "TMPDIR": str(self._home),
             "PYTHONDONTWRITEBYTECODE": "1",
         }

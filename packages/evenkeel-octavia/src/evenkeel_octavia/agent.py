@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evenkeel_octavia import convert, drift, reports
-from evenkeel_octavia.controllers import Refused
+from evenkeel_octavia.controllers import ControllerError, Refused
 from evenkeel_octavia.drift import Listed
 from evenkeel_octavia.mirror import MAX_IDS, Mirror, Written, pieces
 from evenkeel_octavia.reports import MirroredStatus, Report
@@ -162,10 +162,11 @@ class Agent:
     def _work(self) -> float:
         waiting = self._source.pending(self._active())
         waiting |= dict.fromkeys(self._stuck, "PENDING_UPDATE")
-        self._sent = {id: sent for id, sent in self._sent.items() if id in waiting}
         now = self._now()
-        fresh = [id for id in waiting if id not in self._sent and self._held_back.get(id, 0.0) <= now]
-        refused = self.write(self._source.trees(fresh[:BATCH])) if fresh else []
+        self._sent = {id: sent for id, sent in self._sent.items() if id in waiting}
+        self._held_back = {id: until for id, until in self._held_back.items() if until > now}
+        fresh = [id for id in waiting if id not in self._sent and id not in self._held_back]
+        refused = self._write_fresh(fresh[:BATCH]) if fresh else []
         polled = [id for id, sent in self._sent.items() if sent.poll_at <= self._now()]
         settled = self._settled(polled)
         self._report([*refused, *self._applied(settled)])
@@ -174,27 +175,42 @@ class Agent:
         soonest = min((sent.poll_at for sent in self._sent.values()), default=now + self._settings.poll_seconds)
         return min(self._settings.poll_seconds, max(soonest - self._now(), 0.02))
 
+    def _write_fresh(self, ids: Sequence[str]) -> list[Report]:
+        snapshot = self._source.trees(ids)
+        self._stuck -= set(ids) - set(snapshot.trees)
+        return self.write(snapshot)
+
     def write(self, snapshot: Snapshot, *, is_drift: bool = False) -> list[Report]:
         """Bring load balancers to the controllers; return reports of those that they refuse.
 
         ``is_drift``: nobody waits for them, so that none is reported later.
         """
         seconds = max(snapshot.seconds, self._least_snapshot + 1e-6)
-        write = self._writer(seconds, is_drift=is_drift)
-        found = list(self._writers.map(write, snapshot.trees.values()))
-        return [report for report in found if report]
+        found = list(self._writers.map(lambda tree: self._tried(tree, seconds, is_drift), snapshot.trees.values()))
+        failures = [each for each in found if isinstance(each, Exception)]
+        if failures and len(failures) == len(found):
+            raise failures[0]  # the controllers are ill, not a load balancer
+        return [each for each in found if not isinstance(each, Exception) and each]
 
-    def _writer(self, seconds: float, *, is_drift: bool) -> Callable[[Tree], Report]:
-        def write(tree: Tree) -> Report:
+    def _tried(self, tree: Tree, seconds: float, is_drift: bool) -> Report | Exception:
+        """Write one load balancer; return the report if it is refused. One that fails alone is tried again later."""
+        try:
+            digest = self._write(tree, seconds)
+        except Refused as refusal:
             try:
-                digest = self._write(tree, seconds)
-            except Refused as refusal:
                 return self._after_refusal(tree, seconds, refusal)
-            if not is_drift:
-                self._sent[tree.id] = _Sent(digest=digest, poll_at=self._now())
-            return {}
+            except ControllerError as error:
+                return self._put_off(tree, error)
+        except ControllerError as error:
+            return self._put_off(tree, error)
+        if not is_drift:
+            self._sent[tree.id] = _Sent(digest=digest, poll_at=self._now())
+        return {}
 
-        return write
+    def _put_off(self, tree: Tree, error: ControllerError) -> ControllerError:
+        self._held_back[tree.id] = self._now() + 2.0
+        LOG.warning("load balancer %s can't be written: %s", tree.id, error)
+        return error
 
     def _write(self, tree: Tree, seconds: float) -> str | None:
         if tree.is_leaving:
@@ -269,19 +285,21 @@ class Agent:
         return self._settings.statuses_seconds > 0
 
     def _report(self, found: Iterable[Report]) -> None:
-        """Report to Octavia; one that Octavia does not take holds none of the others up."""
-        listed = [report for report in found if report]
-        single = []
-        for batch in reports.batches(listed):
+        """Report to Octavia. A load balancer with a record that Octavia refuses holds none of the others up."""
+        for batch in reports.batches(listed := [report for report in found if report]):
             try:
                 self._reporter.statuses(batch)
+            except reports.BadRecordError:
+                return self._report_each(listed)
             except Exception as error:
-                if len(listed) == 1:
-                    self._hold_back(listed[0], error)
-                    continue
-                single = listed
-                break
-        for report in single:
+                # driver-agent does not answer: another call could wait 30 s, too
+                for report in listed:
+                    self._hold_back(report, error)
+                return None
+        return None
+
+    def _report_each(self, found: Iterable[Report]) -> None:
+        for report in found:
             try:
                 self._reporter.statuses(report)
             except Exception as error:
@@ -327,20 +345,18 @@ class Agent:
     # -- statistics
 
     def _report_statistics(self) -> float:
+        totals: dict[str, tuple[Any, ...]] = {}
         for provider in self._active():
             ids = list(self._mirror.listing(self._settings.environments[provider]))
             for some in pieces(ids):
-                changed = [each for each in self._mirror.statistics(some) if self._is_new(each)]
+                found = {each["id"]: each for each in self._mirror.statistics(some)}
+                values = {id: tuple(each[name] for name in sorted(each)) for id, each in found.items()}
+                changed = [each for id, each in found.items() if self._totals.get(id) != values[id]]
                 for begin in range(0, len(changed), MAX_IDS):
                     self._reporter.statistics(changed[begin : begin + MAX_IDS])
+                totals |= values
+        self._totals = totals
         return self._settings.statistics_seconds
-
-    def _is_new(self, listener: Mapping[str, Any]) -> bool:
-        values = tuple(listener[name] for name in sorted(listener))
-        if self._totals.get(listener["id"]) == values:
-            return False
-        self._totals[listener["id"]] = values
-        return True
 
 
 class _Comparison:

@@ -17,6 +17,14 @@ MAX_RECORDS = 500
 """Objects in one report: Octavia takes about 3 ms for each, and octavia-lib waits 30 s."""
 
 
+class ReportError(Exception):
+    """Octavia did not take a report, or not all of it."""
+
+
+class BadRecordError(ReportError):
+    """Octavia refuses one object's record, which the text names; it takes none of those after it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ObjectStatus:
     """Statuses of one object at the controllers."""

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Collection
 from typing import Any
 
-from evenkeel_octavia.reports import Report
+from evenkeel_octavia.reports import BadRecordError, Report
 from evenkeel_octavia.trees import PENDING, Row, Snapshot, Tree
 
 
@@ -32,7 +32,7 @@ class OctaviaInMemory:
             self.broken -= 1
             raise OSError("driver-agent does not answer")
         if {record["id"] for record in report.get("loadbalancers", [])} & self.refused_ids:
-            raise OSError("a record is bad")
+            raise BadRecordError("a record is bad")
         self.reports.append(report)
         for records in report.values():
             for record in records:

@@ -173,6 +173,26 @@ def test_bad_record_holds_no_other_load_balancer_up(rig: Rig) -> None:
     rig.until(lambda: octavia.status("lb-0") == "ACTIVE")
 
 
+def test_load_balancer_that_can_not_be_written_holds_no_other_one_up(rig: Rig) -> None:
+    rig.controller.refusals["PUT /loadbalancers/lb-0"] = (500, "a defect")
+    octavia = OctaviaInMemory(tree(values=CREATING), tree(values={**CREATING, "id": "lb-1"}))
+    rig.start(octavia)
+    rig.until(lambda: octavia.status("lb-1") == "ACTIVE", within_seconds=5.0)
+    assert octavia.status("lb-0") == "PENDING_CREATE"
+    rig.controller.refusals.clear()
+    rig.until(lambda: octavia.status("lb-0") == "ACTIVE")
+
+
+def test_driver_agent_that_does_not_answer_is_asked_once_for_many_load_balancers(rig: Rig) -> None:
+    ids = [f"lb-{number}" for number in range(10)]
+    octavia = OctaviaInMemory(*(tree(values={**CREATING, "id": id}) for id in ids))
+    octavia.broken = 1
+    rig.start(octavia)
+    rig.until(lambda: octavia.broken == 0)
+    assert octavia.reports == []
+    rig.until(lambda: all(octavia.status(id) == "ACTIVE" for id in ids))
+
+
 def test_agent_that_is_killed_at_any_step_is_replaced_without_loss(rig: Rig) -> None:
     for steps in range(8):
         octavia = OctaviaInMemory(tree(values={**CREATING, "name": f"round {steps}"}, pools=(pool(0, **CREATING),)))
