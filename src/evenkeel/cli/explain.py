@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from evenkeel.cli.base import CONNECTED, WRITABLE, ShowCommand, print_problems, warn_of_halted
-from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import Columns, object_table, object_title
-from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
+from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
 
 NOTHING = "nothing"
 
@@ -28,8 +27,8 @@ class Explain(ShowCommand):
         add_load_balancer_argument(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        found = load_balancer_id(self.client, parsed_args.loadbalancer)
-        hosting = self.client.get(f"{API}/loadbalancers/{segment(found)}/agent")["hosting"]
+        path = load_balancer_path(self.client, parsed_args.loadbalancer)
+        hosting = self.client.get(f"{path}/agent")["hosting"]
         warn_of_halted(self, [hosting])
         explained = explanation(hosting)
         shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))

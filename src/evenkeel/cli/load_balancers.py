@@ -95,8 +95,15 @@ class ShowHistory(ListCommand):
         add_load_balancer_argument(parser)
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        found = load_balancer_id(self.client, parsed_args.loadbalancer)
-        return list_table(HISTORY_COLUMNS, self.client.get(f"{API}/loadbalancers/{segment(found)}/history")["history"])
+        path = load_balancer_path(self.client, parsed_args.loadbalancer)
+        return list_table(HISTORY_COLUMNS, self.client.get(f"{path}/history")["history"])
+
+
+def load_balancer_path(client: Client, name: str) -> str:
+    """Path of the load balancer with this id or name in the operators' API. Raises :class:`ApiRefused` unless there is
+    exactly one.
+    """
+    return f"{API}/loadbalancers/{segment(load_balancer_id(client, name))}"
 
 
 def load_balancer_id(client: Client, name: str) -> str:

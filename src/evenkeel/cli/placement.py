@@ -5,9 +5,8 @@ from typing import Any
 
 from evenkeel.cli.agents import add_agent_argument
 from evenkeel.cli.base import ListCommand, ShowCommand, agent_path, all_pages, find_agent, warn_of_halted
-from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import Columns, list_table, object_table
-from evenkeel.cli.load_balancers import NARROW, add_load_balancer_argument, load_balancer_id
+from evenkeel.cli.load_balancers import NARROW, add_load_balancer_argument, load_balancer_path
 
 LIST_COLUMNS = ("name", "id", "project_id", "vip_address", "provisioning_status", "operating_status")
 
@@ -35,8 +34,8 @@ class ShowAgentOfLoadBalancer(ShowCommand):
         add_load_balancer_argument(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        found = load_balancer_id(self.client, parsed_args.loadbalancer)
-        hosting = self.client.get(f"{API}/loadbalancers/{segment(found)}/agent")["hosting"]
+        path = load_balancer_path(self.client, parsed_args.loadbalancer)
+        hosting = self.client.get(f"{path}/agent")["hosting"]
         row = flatten_hosting(hosting)
         warn_of_halted(self, [row])
         return object_table(row)

@@ -8,7 +8,7 @@ from typing import Any
 from evenkeel.cli.base import ApiCommand, print_problems
 from evenkeel.cli.client import API, ApiRefused, segment
 from evenkeel.cli.columns import escape_controls
-from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
+from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
 
 PLANNED = "nothing is changed yet: --yes adopts the partition\n"
 ADOPTED = "adopted: the next pass changes this\n"
@@ -29,8 +29,8 @@ class ShowPlan(ApiCommand):
         parser.add_argument("--json", action="store_true", help="As JSON.")
 
     def take_action(self, parsed_args: Namespace) -> None:
-        path = f"{API}/loadbalancers/{segment(load_balancer_id(self.client, parsed_args.loadbalancer))}/plan"
-        found = self.client.post(path, None, timeout_seconds=ANSWER_SECONDS)["plan"]
+        path = load_balancer_path(self.client, parsed_args.loadbalancer)
+        found = self.client.post(f"{path}/plan", None, timeout_seconds=ANSWER_SECONDS)["plan"]
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps(found, indent=2)}\n")
         else:

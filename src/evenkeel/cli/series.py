@@ -6,9 +6,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from evenkeel.cli.base import ListCommand
-from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import list_table
-from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
+from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
 
 POINT_COLUMNS = (
     "at",
@@ -53,8 +52,8 @@ class ShowSeries(ListCommand):
         add_load_balancer_argument(parser)
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        found = load_balancer_id(self.client, parsed_args.loadbalancer)
-        series = self.client.get(f"{API}/loadbalancers/{segment(found)}/series")
+        path = load_balancer_path(self.client, parsed_args.loadbalancer)
+        series = self.client.get(f"{path}/series")
         if series["reason"]:
             self.app.stderr.write(f"no points: {series['reason']}\n")
         points = series["points"]

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenkeel.cli.base import ListCommand
-from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import list_table
-from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
+from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
 
 COLUMNS = ("object", "name", "id", "provisioning_status", "operating_status")
 INDENT = "  "
@@ -24,8 +23,8 @@ class ShowTree(ListCommand):
         add_load_balancer_argument(parser)
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        found = load_balancer_id(self.client, parsed_args.loadbalancer)
-        tree = self.client.get(f"{API}/loadbalancers/{segment(found)}/tree")["tree"]
+        path = load_balancer_path(self.client, parsed_args.loadbalancer)
+        tree = self.client.get(f"{path}/tree")["tree"]
         if tree["status_reason"]:
             self.app.stderr.write(f"{tree['status_reason']}\n")
         return list_table(COLUMNS, rows(tree))

@@ -12,7 +12,6 @@ from evenkeel.core.control.overview import Owners
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.countdowns import Countdowns
 from evenkeel.core.kit.errors import Conflict
-from evenkeel.core.kit.ids import AgentId, ShardId
 from evenkeel.core.networking.networks import DeclaredNetwork
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.database import Database
@@ -34,7 +33,7 @@ from evenkeel.store.reports.orphans import read_orphans
 from evenkeel.store.scheduling.own_certificates import read_certificates
 from evenkeel.store.scheduling.reach import read_out_of_reach
 from evenkeel.store.vips.lost_ports import read_problem
-from evenkeel.store.writing.acts import record_act
+from evenkeel.store.writing import acts
 
 
 class SqlOperators:
@@ -124,28 +123,7 @@ class SqlOperators:
 
     events = reading(reads.read_events)
 
-    async def record_act(
-        self,
-        *,
-        kind: str,
-        done: str,
-        details: str = "",
-        environment: str = "",
-        agent_id: AgentId = AgentId(""),
-        shard_id: ShardId = ShardId(""),
-    ) -> None:
-        def record(connection: Connection) -> None:
-            record_act(
-                connection,
-                kind=kind,
-                done=done,
-                details=details,
-                environment=environment,
-                agent_id=agent_id,
-                shard_id=shard_id,
-            )
-
-        await self._db.write(record)
+    record_act = writing(acts.record_act)
 
     ids = reading(reads.read_ids)
 

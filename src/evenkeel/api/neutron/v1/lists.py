@@ -29,22 +29,7 @@ class Collection(TenantResource, kw_only=True):
     """One kind of LBaaS v1's objects, with Octavia's name for it in policy rules."""
 
     read: Read
-
-
-async def _vips(services: Services, query: ListQuery) -> Page:
-    return await services.lbaas_v1.vips(query)
-
-
-async def _pools(services: Services, query: ListQuery) -> Page:
-    return await services.lbaas_v1.rooted_pools(query)
-
-
-async def _members(services: Services, query: ListQuery) -> Page:
-    return await services.tenants.list(Member, query)
-
-
-async def _monitors(services: Services, query: ListQuery) -> Page:
-    return await services.lbaas_v1.shared_monitors(query)
+    """Function that lists the objects, and that one is read by, too."""
 
 
 VIPS = Collection(
@@ -74,7 +59,7 @@ VIPS = Collection(
         unordered=frozenset({"vip_address", "vip_subnet_id", "vip_port_id"}),
         tagged=False,
     ),
-    read=_vips,
+    read=lambda services, query: services.lbaas_v1.vips(query),
     view=showing.vip_view,
 )
 POOLS = Collection(
@@ -89,7 +74,7 @@ POOLS = Collection(
         unordered=frozenset({"vip_id"}),
         tagged=False,
     ),
-    read=_pools,
+    read=lambda services, query: services.lbaas_v1.rooted_pools(query),
     view=showing.pool_view,
 )
 MEMBERS = Collection(
@@ -109,7 +94,7 @@ MEMBERS = Collection(
         aliases=_STATUS,
         tagged=False,
     ),
-    read=_members,
+    read=lambda services, query: services.tenants.list(Member, query),
     view=showing.member_view,
 )
 HEALTH_MONITORS = Collection(
@@ -132,7 +117,7 @@ HEALTH_MONITORS = Collection(
         },
         tagged=False,
     ),
-    read=_monitors,
+    read=lambda services, query: services.lbaas_v1.shared_monitors(query),
     view=showing.health_monitor_view,
 )
 
