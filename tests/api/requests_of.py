@@ -86,9 +86,15 @@ def path_of(route: Route, known: Known) -> str:
     for at, part in enumerate(parts):
         if part.startswith("{"):
             parts[at] = getattr(known, _BY_SEGMENT.get(parts[at - 1], "agent"))
+    return "/".join(parts) + _query_of(route)
+
+
+def _query_of(route: Route) -> str:
+    """The query parameters without which the route answers nothing."""
+    if "/mirror/" in route.path:
+        return {"GET": "?provider=dev", "DELETE": "?provider=dev&snapshot=2"}.get(route.method, "")
     cascade = route.method == "DELETE" and route.path.endswith("/loadbalancers/{id}")
-    query = "?cascade=true" if cascade else "?prefix=abcd" if route.path.endswith("/ids") else ""
-    return "/".join(parts) + query
+    return "?cascade=true" if cascade else "?prefix=abcd" if route.path.endswith("/ids") else ""
 
 
 def body_of(operation: Operation, known: Known) -> Any:
@@ -149,7 +155,25 @@ def _bodies(known: Known) -> Mapping[str, Any]:
         "NetworkNewBody": {"network": {"network_type": "vxlan", "segmentation_id": next(_segments)}},
         "NetworkChangeBody": {"network": {"mtu": 1450}},
         "RefreshBody": {"refresh": {}},
+        **_mirror_bodies(known),
         "CertificateNewBody": {"certificate": {"project_id": known.project, "name": "another", "pem": "no PEM"}},
+    }
+
+
+def _mirror_bodies(known: Known) -> Mapping[str, Any]:
+    vip = {"vip_address": "203.0.113.1", "vip_subnet_id": "s", "vip_network_id": "n", "vip_port_id": "p"}
+    load_balancer = {"project_id": known.project, "provider": known.environment, **vip}
+    return {
+        "MirrorPut": {"loadbalancer": load_balancer, "snapshot": 1.0, "digest": "d"},
+        "IdsBody": {"ids": [known.load_balancer]},
+        "MirrorLease": {"provider": known.environment, "holder": "h", "seconds": 5},
+        "MirrorCheck": {
+            "provider": known.environment,
+            "operation": "create",
+            "kind": "loadbalancer",
+            "object": load_balancer,
+        },
+        "MetadataCheck": {"provider": known.environment, "metadata": {}},
     }
 
 
