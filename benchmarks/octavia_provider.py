@@ -1,6 +1,6 @@
 """How fast a stock Octavia creates load balancers with our provider, a plain serial one, and its own no-op driver.
 
-    python -m benchmarks.octavia_provider [--callers 16] [--seconds 30]
+    python -m benchmarks.octavia_provider [--callers 16] [--seconds 30] [--report-by database]
 
 Starts MariaDB, Octavia (gunicorn, two workers), driver-agent, a controller and an agent with no-op devices. Each caller
 creates a load balancer and waits until it is ACTIVE; of the no-op driver, which never reports, the request alone is
@@ -44,8 +44,8 @@ class Outcome(NamedTuple):
 
 
 @contextmanager
-def started(folder: Path) -> Iterator[tuple[Octavia, Stack]]:
-    """Everything, until the block ends."""
+def started(folder: Path, report_by: str) -> Iterator[tuple[Octavia, Stack]]:
+    """Everything, until the block ends; ``report_by``: the option of the provider agent."""
     with ExitStack() as stack:
         database = MariaDB()
         stack.callback(database.close)
@@ -56,7 +56,7 @@ def started(folder: Path) -> Iterator[tuple[Octavia, Stack]]:
             installed(),
             database.create_database(),
             environments={"evenkeel": PROVIDER},
-            options={"controllers": controllers.url},
+            options={"controllers": controllers.url, "report_by": report_by},
             agent="evenkeel_agent, serial_agent",
             more_drivers=("serial", "noop_driver"),
             entry_points=SERIAL,
@@ -149,8 +149,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--callers", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--report-by", choices=("driver-agent", "database"), default="driver-agent")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, started(Path(folder)) as (octavia, _):
+    with tempfile.TemporaryDirectory() as folder, started(Path(folder), given.report_by) as (octavia, _):
         providers = ("noop_driver", "serial", "evenkeel")
         for callers in (1, given.callers):
             print(f"\n{callers} callers", flush=True)

@@ -50,6 +50,19 @@ def test_changes_while_driver_agent_is_gone_are_applied_when_it_is_back(world: W
         remove(world, each)
 
 
+def test_agent_of_its_own_takes_over_and_reports_without_driver_agent(world: World) -> None:
+    with world.octavia.own_agent(report_by="database"):
+        world.octavia.kill_driver_agent()
+        id = world.create(name="no driver-agent")["id"]
+        assert world.settled(id) == "ACTIVE", world.logs()
+        world.change(id, "PUT", f"/loadbalancers/{id}", {"loadbalancer": {"name": "changed"}})
+        remove(world, id)
+    world.octavia.start_driver_agent()
+    id = world.create(name="driver-agent again")["id"]
+    assert world.settled(id) == "ACTIVE", world.logs()
+    remove(world, id)
+
+
 def test_without_a_controller_deletions_are_accepted_and_all_else_is_refused(world: World) -> None:
     id = world.create(name="left")["id"]
     assert world.settled(id) == "ACTIVE"

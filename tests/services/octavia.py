@@ -12,7 +12,8 @@ import time
 import tomllib
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,20 @@ class Octavia(OpenStackServer):
         assert self._driver_agent is not None
         kill_group(self._driver_agent)
 
+    @contextmanager
+    def own_agent(self, **options: object) -> Iterator[None]:
+        """Run the provider agent as a service of its own; ``options``: more of ``[evenkeel]``."""
+        file = self._home / "own-agent.conf"
+        file.write_text("\n".join(["[evenkeel]", *(f"{name} = {value}" for name, value in options.items()), ""]))
+        files = ("--config-file", self.configuration, "--config-file", file)
+        command = [self._python, "-m", "evenkeel_octavia", "agent", *files]
+        log = self._home / "own-agent.log"
+        process = spawn(command, log=log, env=self._environment(), cwd=self._home, user=self._user)
+        try:
+            yield
+        finally:
+            terminate(process, signal.SIGTERM, timeout_seconds=30.0)
+
     def agent_processes(self) -> dict[str, list[int]]:
         """Process ids of the provider agent: its ``supervisor`` and its ``worker``."""
         found: dict[str, list[int]] = {"supervisor": [], "worker": []}
@@ -238,7 +253,7 @@ class Octavia(OpenStackServer):
 
     def logs(self) -> str:
         """What API and driver-agent have logged."""
-        files = (self._log, self._home / "driver-agent.log")
+        files = (self._log, self._home / "driver-agent.log", self._home / "own-agent.log")
         return "\n".join(file.read_text(errors="replace") for file in files if file.exists())
 
     def _write_entry_points(self, name: str, groups: EntryPoints) -> None:

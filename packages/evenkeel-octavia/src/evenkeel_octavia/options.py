@@ -14,6 +14,8 @@ from evenkeel_octavia.settings import AgentSettings, Endpoint, MisconfiguredErro
 GROUP = "evenkeel"
 DEFAULT_PROVIDERS = {"evenkeel": "evenkeel"}
 
+DRIVER_AGENT, DATABASE = "driver-agent", "database"
+
 OPTIONS: list[Any] = [
     cfg.DictOpt(
         "providers",
@@ -64,6 +66,15 @@ OPTIONS: list[Any] = [
         min=0.0,
         max=86400.0,
         help="Seconds between reports of listeners' statistics; 0: none.",
+    ),
+    cfg.StrOpt(
+        "report_by",
+        default=DRIVER_AGENT,
+        choices=[
+            (DRIVER_AGENT, "through octavia-driver-agent's sockets, the interface for providers"),
+            (DATABASE, "by Octavia's own code inside the provider agent: a tenth of the CPU, no driver-agent needed"),
+        ],
+        help="How statuses and statistics are reported to Octavia.",
     ),
     cfg.FloatOpt(
         "lease",

@@ -175,7 +175,7 @@ def run(conf: Any, wait: Callable[[float], bool], holder: str) -> None:
     from evenkeel_octavia.agent import Agent
     from evenkeel_octavia.leases import Leases
     from evenkeel_octavia.mirror import ControllersMirror
-    from evenkeel_octavia.reporter import DriverAgentReporter
+    from evenkeel_octavia.reporter import reporter_from
     from evenkeel_octavia.rows import OctaviaRows
 
     settings = options.agent_settings_from(conf)
@@ -189,8 +189,7 @@ def run(conf: Any, wait: Callable[[float], bool], holder: str) -> None:
         holder=holder,
         seconds=settings.lease_seconds,
     )
-    reporter = DriverAgentReporter(conf.driver_agent)
-    agent = Agent(settings, OctaviaRows(), mirror, reporter, is_active=leases.is_held)
+    agent = Agent(settings, OctaviaRows(), mirror, reporter_from(conf), is_active=leases.is_held)
     leases.start()
     try:
         LOG.info("the provider agent has started for %s", dict(settings.environments))
