@@ -106,19 +106,29 @@ def address() -> str:
 
 
 def cpu_seconds() -> dict[str, float]:
-    """CPU seconds of all processes of each part, ended children included."""
-    spent: dict[str, float] = {}
-    ticks = os.sysconf("SC_CLK_TCK")
+    """CPU seconds of this process's descendants by part, ended children included."""
+    titles: dict[int, str] = {}
+    parents: dict[int, int] = {}
+    ticks: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*"):
         try:
             title = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             fields = (path / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        part = _part(title)
-        if part:
-            spent[part] = spent.get(part, 0.0) + sum(map(int, fields[11:15])) / ticks
+        pid = int(path.name)
+        titles[pid], parents[pid], ticks[pid] = title, int(fields[1]), sum(map(int, fields[11:15]))
+    spent: dict[str, float] = {}
+    for pid, title in titles.items():
+        if _descends(pid, parents) and (part := _part(title)):
+            spent[part] = spent.get(part, 0.0) + ticks[pid] / os.sysconf("SC_CLK_TCK")
     return spent
+
+
+def _descends(pid: int, parents: Mapping[int, int]) -> bool:
+    while pid not in (0, os.getpid()):
+        pid = parents.get(pid, 0)
+    return pid != 0
 
 
 def _part(title: str) -> str:

@@ -10,5 +10,5 @@ pytestmark = [*IN_OCTAVIA, pytest.mark.timeout(1800)]
 
 
 def test_nothing_that_octavia_accepted_is_lost_or_pending_when_everything_is_killed_in_turn(world: World) -> None:
-    for tenant in storm(world, clients=3, operations=36):
+    for tenant in storm(world, clients=2, operations=12):
         assert tenant.differences() == []

@@ -1,12 +1,25 @@
 """Options of ``[evenkeel]``: values that can't work are refused with the option's name."""
 
+import io
 from pathlib import Path
 
 import pytest
-from oslo_config import cfg
+from oslo_config import cfg, generator
 
 from evenkeel_octavia import options
 from evenkeel_octavia.settings import MisconfiguredError
+
+SAMPLE = Path(__file__).parents[2] / "octavia.conf.sample"
+
+
+def generated_sample() -> str:
+    """The section as oslo-config-generator writes it."""
+    conf = cfg.ConfigOpts()
+    generator.register_cli_opts(conf)
+    conf(["--namespace", "evenkeel_octavia", "--wrap-width", "100"])
+    written = io.StringIO()
+    generator.generate(conf, written)
+    return written.getvalue().partition("[DEFAULT]")[2].strip() + "\n"
 
 
 def configured(text: str, tmp_path: Path) -> cfg.ConfigOpts:
@@ -15,6 +28,11 @@ def configured(text: str, tmp_path: Path) -> cfg.ConfigOpts:
     conf = cfg.ConfigOpts()
     conf(args=["--config-file", str(file)])
     return conf
+
+
+def test_sample_is_that_of_the_options() -> None:
+    """``oslo-config-generator --namespace evenkeel_octavia --wrap-width 100`` writes it, below an empty [DEFAULT]."""
+    assert SAMPLE.read_text() == generated_sample()
 
 
 def test_options_make_settings(tmp_path: Path) -> None:
