@@ -303,6 +303,13 @@ CHANGES = {
     "rule": ("PUT", f"/l7policies/{POLICY}/rules/{RULE}", {"rule": {"value": "/mine"}}),
     "LBaaS v2": ("PUT", f"/neutron/v2.0/lbaas/loadbalancers/{LB}", {"loadbalancer": {"name": "mine"}}),
     "LBaaS v2 pool": ("DELETE", f"/neutron/v2.0/lbaas/pools/{POOL}", None),
+    "LBaaS v1 pool": ("PUT", f"/neutron/v2.0/lb/pools/{POOL}", {"pool": {"name": "mine"}}),
+    "LBaaS v1 pool's delete": ("DELETE", f"/neutron/v2.0/lb/pools/{POOL}", None),
+    "LBaaS v1 member": ("PUT", f"/neutron/v2.0/lb/members/{MEMBER}", {"member": {"weight": 7}}),
+    "LBaaS v1 vip": ("PUT", f"/neutron/v2.0/lb/vips/{LISTENER}", {"vip": {"name": "mine"}}),
+    "LBaaS v1 vip's delete": ("DELETE", f"/neutron/v2.0/lb/vips/{LISTENER}", None),
+    "LBaaS v1 monitor": ("PUT", f"/neutron/v2.0/lb/health_monitors/{MONITOR}", {"health_monitor": {"delay": 9}}),
+    "LBaaS v1 association": ("DELETE", f"/neutron/v2.0/lb/pools/{POOL}/health_monitors/{MONITOR}", None),
 }
 
 
