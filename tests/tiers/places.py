@@ -159,6 +159,13 @@ RELEASE = {
     ),
     "cloud/test_ansible.py": ReleaseTests("a live Ansible", (*_CLOUD, "tests/services/ansible.py")),
     "cloud/test_heat.py": ReleaseTests("a live Heat", (*_CLOUD, "tests/services/heat.py")),
+    "cloud/test_provider_login.py": ReleaseTests(
+        "a login at a live Keystone",
+        (
+            *_CLOUD,
+            *(f"packages/evenkeel-octavia/src/evenkeel_octavia/{part}.py" for part in ("credentials", "options")),
+        ),
+    ),
     "cloud/test_sdk_functional.py": ReleaseTests("the SDK's own functional tests", _CLOUD),
     "compat/octavia/test_stock.py": ReleaseTests("a live stock Octavia", _OCTAVIA),
     "devices/haproxy/test_mozilla.py": ReleaseTests(
