@@ -76,6 +76,13 @@ async def test_a_request_that_changes_no_object_is_no_write_whatever_its_method(
     assert told(list(logs)) == []
 
 
+async def test_an_attempt_without_permission_is_in_the_trail_whatever_it_would_have_done(client: Client) -> None:
+    with capture_logs() as logs:
+        await client.http.post("/evenkeel/v1/mirror/statuses", json={"ids": []}, headers=ALICE)
+    (entry,) = told(list(logs))
+    assert (entry["event"], entry["status"], entry["user"]) == ("write refused", 403, "alice")
+
+
 async def test_a_refused_write_says_why(client: Client) -> None:
     with capture_logs() as logs:
         await client.http.post("/evenkeel/v1/subnets", json={"subnet": {}}, headers=ALICE)

@@ -15,6 +15,7 @@ from evenkeel.metrics.api import count_request
 log = structlog.get_logger(__name__)
 
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
+FORBIDDEN = (401, 403)
 CALLER = "evenkeel.caller"
 """Key of the admitted caller in the scope's state."""
 REASON_MAX = 300
@@ -31,7 +32,7 @@ class RequestLog:
         """
         self._scope = scope
         self._route = route
-        self._audited = audited and scope["method"] not in READS
+        self._audited = audited
         self._begun = time.monotonic()
 
     def end(self, status: int, error: Exception | None = None) -> None:
@@ -49,7 +50,8 @@ class RequestLog:
             milliseconds=milliseconds,
             request_id=scope["state"]["request_id"],
         )
-        if not self._audited:
+        # an attempt without permission belongs to the audit trail, whatever the request would have done
+        if scope["method"] in READS or not (self._audited or status in FORBIDDEN):
             return
         # There is none if the request was refused before the caller was known.
         caller: Caller | None = scope["state"].get(CALLER)
