@@ -175,6 +175,14 @@ ACTS = (
 NO_ACTS = {
     ("POST", f"{BASE}/loadbalancers/{{id}}/plan"): "reads",
     ("POST", f"{BASE}/shards/{{id}}/orphans"): "reads",
+    ("POST", f"{BASE}/mirror/check"): "reads",
+    ("POST", f"{BASE}/mirror/check-flavor"): "reads",
+    ("POST", f"{BASE}/mirror/check-availability-zone"): "reads",
+    ("POST", f"{BASE}/mirror/statuses"): "reads",
+    ("POST", f"{BASE}/mirror/statistics"): "reads",
+    ("PUT", f"{BASE}/mirror/loadbalancers/{{id}}"): "a tenant's change, of which an Octavia has the user",
+    ("DELETE", f"{BASE}/mirror/loadbalancers/{{id}}"): "a tenant's deletion, of which an Octavia has the user",
+    ("PUT", f"{BASE}/mirror/lease"): "a program renews it every second or two",
 }
 
 
