@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -86,6 +87,38 @@ def test_load_balancer_that_the_controllers_lost_comes_back(world: World) -> Non
     wait_until_mirrored(world, id)
     world.change(id, "PUT", f"/loadbalancers/{id}", {"loadbalancer": {"name": "found"}})
     remove(world, id)
+
+
+LOSING = """
+import sys
+import sqlalchemy
+from octavia.common import config
+config.init(["--config-file", sys.argv[1]])
+from octavia.db import api
+with api.get_engine().begin() as connection:
+    for table, column in (("vip", "load_balancer_id"), ("load_balancer", "id")):
+        connection.execute(sqlalchemy.text(f"DELETE FROM {table} WHERE {column} = :id"), {"id": sys.argv[2]})
+"""
+"""Removes a load balancer without children as a restored backup does."""
+
+
+def test_load_balancer_that_octavias_database_lost_is_served_until_an_operator_deletes_it(world: World) -> None:
+    id = world.create(name="unknown")["id"]
+    assert world.settled(id) == "ACTIVE"
+    world.octavia.run(LOSING, id)
+    assert world.octavia.evenkeel("leftovers").splitlines() == [f"{id} provider evenkeel, environment prod"]
+    kept = world.mirrored(id)
+    assert kept is not None and kept["provisioning_status"] == "ACTIVE"
+    assert f"{id} provider evenkeel, environment prod: deleted" in world.octavia.evenkeel("leftovers", "--delete")
+    wait_until(world, lambda: world.mirrored(id) is None)
+    assert world.octavia.evenkeel("leftovers") == ""
+
+
+def wait_until(world: World, condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SETTLED_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, world.logs()
+        time.sleep(0.2)
 
 
 def wait_until_mirrored(world: World, id: str) -> None:

@@ -119,7 +119,7 @@ def test_capabilities_of_a_provider_are_those_of_its_device_type(world: World, k
 
 
 def test_check_finds_the_provider_whose_environment_is_missing(world: World) -> None:
-    output = world.octavia.check()
+    output = world.octavia.evenkeel("check")
     assert f"controller {world.cluster.controllers[0]} answers" in output
     assert "environment prod is there" in output
     failures = [line for line in output.splitlines() if line.startswith("FAILURE")]

@@ -219,11 +219,11 @@ class Octavia(OpenStackServer):
         """Output of Python code in Octavia's environment, whose first argument is the configuration file."""
         return self._run(self._python, "-c", code, str(self.configuration), *arguments)
 
-    def check(self) -> str:
-        """Output of ``evenkeel-octavia check``, whatever its exit code is."""
-        command = (self._python, "-m", "evenkeel_octavia", "check", "--config-file", self.configuration)
+    def evenkeel(self, command: str, *arguments: str) -> str:
+        """Output of a command of ``evenkeel-octavia``, whatever its exit code is."""
+        words = (self._python, "-m", "evenkeel_octavia", command, "--config-file", self.configuration, *arguments)
         done = subprocess.run(
-            command, env=self._environment(), cwd=self._home, capture_output=True, text=True, timeout=120
+            words, env=self._environment(), cwd=self._home, capture_output=True, text=True, timeout=120
         )
         return done.stdout
 

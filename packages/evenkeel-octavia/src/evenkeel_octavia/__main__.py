@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evenkeel_octavia import __version__, check, registration
+from evenkeel_octavia.controllers import ControllerError, Controllers
 from evenkeel_octavia.settings import MisconfiguredError
 
 EXIT_MISCONFIGURED = 2
@@ -40,6 +41,8 @@ def _parser() -> argparse.ArgumentParser:
 
     add("check", _check, "Check controllers, credential, environments and versions.")
     add("agent", _agent, "Run the provider agent, for hosts whose octavia-driver-agent does not run it.")
+    added = add("leftovers", _leftovers, "List load balancers that the controllers have and Octavia does not know.")
+    added.add_argument("--delete", action="store_true", help="delete them; devices stop serving them")
     added = add("register-providers", _register, "Write entry points of all providers in [evenkeel] providers.")
     added.add_argument("--directory", type=Path, help="a folder of Python's path; default: site-packages")
     return parser
@@ -82,6 +85,28 @@ def _agent(given: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: ended.set())
     supervisor.run(conf, ended.wait, supervisor.new_holder())
     return 0
+
+
+def _leftovers(given: argparse.Namespace) -> int:
+    """Return 1 if load balancers were found and kept, 2 if those of a provider can't be read."""
+    from evenkeel_octavia import leftovers, options
+    from evenkeel_octavia.mirror import ControllersMirror
+    from evenkeel_octavia.rows import OctaviaRows
+
+    conf = _configuration(given)
+    client = Controllers(options.endpoint_from(conf))
+    mirror = ControllersMirror(client, seconds=options.register(conf).request_timeout)
+    code = 0
+    for provider, environment in options.environments_from(conf).items():
+        try:
+            for line in leftovers.find(OctaviaRows(), mirror, provider, environment, delete=given.delete):
+                print(line, flush=True)
+                code = code or int(not given.delete)
+        except ControllerError as error:
+            print(f"evenkeel-octavia: provider {provider}: {error}", file=sys.stderr)
+            code = EXIT_MISCONFIGURED
+    client.close()
+    return code
 
 
 def _register(given: argparse.Namespace) -> int:

@@ -49,7 +49,7 @@ class Source(Protocol):
 
     def page(self, providers: Collection[str], marker: str, limit: int) -> Snapshot: ...
 
-    def ids(self, providers: Collection[str]) -> tuple[float, set[str]]: ...
+    def known_statuses(self, providers: Collection[str]) -> tuple[float, Mapping[str, str]]: ...
 
 
 class Reporter(Protocol):
@@ -369,6 +369,8 @@ class _Comparison:
         self._marker = ""
         self._takes_statuses = False
         self._began = 0.0
+        self._unknown: tuple[str, ...] = ()
+        """Load balancers that were reported as unknown to Octavia."""
 
     def step(self) -> float:
         """Compare the next page; return the seconds until the page after it."""
@@ -404,21 +406,22 @@ class _Comparison:
             agent.report_operating(snapshot)
 
     def _remove(self, listed: Mapping[str, Listed]) -> None:
-        """Delete what only the controllers have, by ids that are read now."""
-        agent = self._agent
-        now, known = agent._source.ids([self._provider])
-        found = drift.leftovers(known, listed, now)
-        if found.suspicious:
+        """Delete what Octavia has deleted, by rows that are read now; name what it does not know, and keep that."""
+        agent, environment = self._agent, self._agent._settings.environments[self._provider]
+        now, statuses = agent._source.known_statuses([self._provider])
+        found = drift.leftovers(statuses, listed, now)
+        for id in found.deleted:
+            LOG.info("load balancer %s is deleted in Octavia, and now at the controllers", id)
+            agent._mirror.delete(id, environment, max(now, listed[id].snapshot))
+        if found.unknown != self._unknown and found.unknown:
             LOG.error(
-                "Octavia's database knows %d of the %d load balancers of provider %s not: nothing is deleted; is it "
-                "another database?",
-                found.suspicious,
-                len(listed),
-                self._provider,
+                "Octavia's database knows nothing of %d load balancers in environment %s, which are kept: %s; see "
+                "'evenkeel-octavia leftovers'",
+                len(found.unknown),
+                environment,
+                ", ".join(found.unknown[:10]),
             )
-        for id in found.to_delete:
-            LOG.info("load balancer %s is not Octavia's and is deleted", id)
-            agent._mirror.delete(id, agent._settings.environments[self._provider], now)
+        self._unknown = found.unknown
 
 
 def _has_pending_child(tree: Tree) -> bool:

@@ -1,14 +1,11 @@
 """Pure comparison of Octavia's load balancers with those at the controllers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-MIN_UNKNOWN = 10
-"""Up to so many load balancers that Octavia does not know are believed to be deleted in any case."""
-MAX_SHARE = 1 / 3
-"""Share of the controllers' load balancers that may be unknown to Octavia; more is another database."""
 GRACE_SECONDS = 60.0
-"""Age from which on a load balancer that Octavia does not know is deleted."""
+"""Age from which on a load balancer that Octavia does not have is deleted, or reported as unknown: a node of its
+database may be behind another one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,11 +18,12 @@ class Listed:
 
 @dataclass(frozen=True, kw_only=True)
 class Leftovers:
-    """Load balancers at the controllers that Octavia does not have."""
+    """Load balancers at the controllers that Octavia does not have, in order of id."""
 
-    to_delete: tuple[str, ...] = ()
-    suspicious: int = 0
-    """Number of load balancers that are not deleted, because too many are unknown at once."""
+    deleted: tuple[str, ...] = ()
+    """Ids that Octavia has as DELETED: the controllers have lost that they are."""
+    unknown: tuple[str, ...] = ()
+    """Ids that Octavia has no row of: another Octavia has them, or its database has lost them."""
 
 
 def to_write(digests: Mapping[str, str], listed: Mapping[str, Listed]) -> list[str]:
@@ -33,13 +31,16 @@ def to_write(digests: Mapping[str, str], listed: Mapping[str, Listed]) -> list[s
     return [id for id, digest in digests.items() if id not in listed or listed[id].digest != digest]
 
 
-def leftovers(known: Iterable[str], listed: Mapping[str, Listed], now: float) -> Leftovers:
-    """Return what becomes of load balancers that only the controllers have.
+def leftovers(
+    statuses: Mapping[str, str], listed: Mapping[str, Listed], now: float, *, grace_seconds: float = GRACE_SECONDS
+) -> Leftovers:
+    """Return which load balancers only the controllers have.
 
-    ``known``: all load balancers that Octavia has and has not deleted. ``now``: time by Octavia's database.
+    ``statuses``: the provisioning status of each load balancer in Octavia's database, DELETED ones that housekeeping
+    has not removed yet among them. ``now``: time by Octavia's database.
     """
-    there = set(known)
-    unknown = [id for id in listed if id not in there]
-    if len(unknown) > MIN_UNKNOWN and len(unknown) > MAX_SHARE * len(listed):
-        return Leftovers(suspicious=len(unknown))
-    return Leftovers(to_delete=tuple(sorted(id for id in unknown if listed[id].snapshot < now - GRACE_SECONDS)))
+    old = sorted(id for id in listed if listed[id].snapshot < now - grace_seconds)
+    return Leftovers(
+        deleted=tuple(id for id in old if statuses.get(id) == "DELETED"),
+        unknown=tuple(id for id in old if id not in statuses),
+    )

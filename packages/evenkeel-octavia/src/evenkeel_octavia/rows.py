@@ -54,15 +54,16 @@ class OctaviaRows:
         )
         return self._snapshot(chosen, limit)
 
-    def ids(self, providers: Collection[str]) -> tuple[float, set[str]]:
-        """Return the database's time, and all load balancers of some providers that are not DELETED."""
+    def known_statuses(self, providers: Collection[str]) -> tuple[float, Mapping[str, str]]:
+        """Return the database's time, and the provisioning status of all load balancers of some providers.
+
+        A DELETED one is among them until Octavia's housekeeping removes its row.
+        """
         table = models.LoadBalancer.__table__
-        query = sqlalchemy.select(table.c.id).where(
-            table.c.provider.in_(list(providers)), table.c.provisioning_status != "DELETED"
-        )
+        query = sqlalchemy.select(table.c.id, table.c.provisioning_status).where(table.c.provider.in_(list(providers)))
         with database.get_engine().connect() as connection:
             now = _seconds(connection.execute(sqlalchemy.select(_now(connection))).scalar())
-            return now, set(connection.execute(query).scalars())
+            return now, {row.id: row.provisioning_status for row in connection.execute(query)}
 
     def _snapshot(self, chosen: Any, limit: int | None) -> Snapshot:
         with _transaction() as connection:

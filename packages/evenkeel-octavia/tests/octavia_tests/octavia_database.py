@@ -15,6 +15,8 @@ class OctaviaInMemory:
 
     def __init__(self, *trees: Tree) -> None:
         self.trees_by_id = {tree.id: tree for tree in trees}
+        self.deleted_ids: set[str] = set()
+        """Load balancers whose rows are there and DELETED."""
         self.seconds = 1_800_000_000.0
         self.reports: list[Report] = []
         self.totals: list[list[dict[str, Any]]] = []
@@ -56,9 +58,10 @@ class OctaviaInMemory:
         ids = sorted(id for id in self.trees_by_id if id > marker)[:limit]
         return self._snapshot({id: self.trees_by_id[id] for id in ids})
 
-    def ids(self, providers: Collection[str]) -> tuple[float, set[str]]:
+    def known_statuses(self, providers: Collection[str]) -> tuple[float, dict[str, str]]:
         self.seconds += 1.0
-        return self.seconds, set(self.trees_by_id)
+        there = {id: tree.status for id, tree in self.trees_by_id.items()}
+        return self.seconds, there | dict.fromkeys(self.deleted_ids, "DELETED")
 
     def _snapshot(self, trees: dict[str, Tree]) -> Snapshot:
         self.seconds += 1.0
@@ -69,6 +72,7 @@ class OctaviaInMemory:
         for tree in list(self.trees_by_id.values()):
             if record["id"] == tree.id and changes.get("provisioning_status") == "DELETED":
                 del self.trees_by_id[tree.id]
+                self.deleted_ids.add(tree.id)
             elif any(row["id"] == record["id"] for _, row in tree.objects()):
                 self.trees_by_id[tree.id] = _changed(tree, record["id"], changes)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from evenkeel_octavia import leftovers
 from evenkeel_octavia.agent import Agent
 from evenkeel_octavia.controllers import Controllers
 from evenkeel_octavia.mirror import ControllersMirror
@@ -272,8 +273,9 @@ def test_load_balancer_that_is_missing_or_other_at_the_controllers_is_written_ag
     assert octavia.reports == [] or "loadbalancers" not in octavia.reports[0]
 
 
-def test_load_balancer_that_octavia_does_not_know_is_deleted_at_the_controllers(rig: Rig) -> None:
+def test_load_balancer_that_octavia_has_deleted_is_deleted_at_the_controllers_that_forgot_it(rig: Rig) -> None:
     octavia = OctaviaInMemory(tree())
+    octavia.deleted_ids = {"stray"}
     rig.start(octavia)
     rig.until(lambda: set(rig.controller.held) == {"lb-0"})
     rig.controller.held["stray"] = {**rig.controller.held["lb-0"], "snapshot": octavia.seconds - 3600.0}
@@ -281,14 +283,32 @@ def test_load_balancer_that_octavia_does_not_know_is_deleted_at_the_controllers(
     assert not rig.controller.held["lb-0"]["leaves"]
 
 
-def test_other_database_of_octavia_deletes_nothing(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
-    octavia = OctaviaInMemory(*(tree(values={"id": f"lb-{number:02}"}) for number in range(20)))
+@pytest.mark.parametrize("kept", [0, 1, 2])
+def test_other_database_of_octavia_deletes_nothing(rig: Rig, caplog: pytest.LogCaptureFixture, kept: int) -> None:
+    octavia = OctaviaInMemory(*(tree(values={"id": f"lb-{number}"}) for number in range(3)))
     rig.start(octavia)
-    rig.until(lambda: len(rig.controller.held) == 20)
-    octavia.trees_by_id = {"lb-00": octavia.trees_by_id["lb-00"]}
+    rig.until(lambda: len(rig.controller.held) == 3)
+    octavia.trees_by_id = {id: row for id, row in octavia.trees_by_id.items() if id in ("lb-0", "lb-1")[:kept]}
     octavia.seconds += 3600.0
-    rig.until(lambda: "another database" in caplog.text, within_seconds=130.0)
+    rig.until(lambda: f"knows nothing of {3 - kept} load balancers" in caplog.text, within_seconds=130.0)
+    told = len(caplog.records)
+    rig.run_for(130.0)
     assert "DELETE" not in rig.writes()
+    assert len(caplog.records) == told, "the same load balancers are named once"
+
+
+def test_operator_lists_unknown_load_balancers_and_deletes_them(rig: Rig) -> None:
+    octavia = OctaviaInMemory(tree(), tree(values={"id": "lb-1"}))
+    rig.start(octavia)
+    rig.until(lambda: len(rig.controller.held) == 2)
+    del octavia.trees_by_id["lb-1"]
+    octavia.seconds += 3600.0
+    mirror = ControllersMirror(rig.client, seconds=5.0)
+    named = list(leftovers.find(octavia, mirror, "evenkeel", "prod", delete=False))
+    assert named == ["lb-1 provider evenkeel, environment prod"] and "DELETE" not in rig.writes()
+    deleted = list(leftovers.find(octavia, mirror, "evenkeel", "prod", delete=True))
+    assert deleted == ["lb-1 provider evenkeel, environment prod: deleted"]
+    assert rig.controller.held["lb-1"]["leaves"] and not rig.controller.held["lb-0"]["leaves"]
 
 
 def test_pending_child_below_a_calm_load_balancer_is_reported(rig: Rig) -> None:

@@ -1,0 +1,30 @@
+"""``evenkeel-octavia leftovers``: load balancers that the controllers have and Octavia does not know.
+
+The agent deletes none of them: a database that was restored from a backup, or another Octavia with the same
+environment by mistake, looks the same to it as load balancers that nobody wants any more.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Protocol
+
+from evenkeel_octavia import drift
+from evenkeel_octavia.mirror import Mirror
+
+
+class Statuses(Protocol):
+    """Octavia's database."""
+
+    def known_statuses(self, providers: Collection[str]) -> tuple[float, Mapping[str, str]]: ...
+
+
+def find(source: Statuses, mirror: Mirror, provider: str, environment: str, *, delete: bool) -> Iterator[str]:
+    """Find the load balancers of a provider, delete them if ``delete``, and yield a line about each.
+
+    Raises ControllerError.
+    """
+    listed = mirror.listing(environment)
+    now, statuses = source.known_statuses([provider])
+    for id in drift.leftovers(statuses, listed, now, grace_seconds=0.0).unknown:
+        if delete:
+            mirror.delete(id, environment, max(now, listed[id].snapshot))
+        yield f"{id} provider {provider}, environment {environment}{': deleted' if delete else ''}"
