@@ -111,6 +111,7 @@ def test_load_balancer_that_octavias_database_lost_is_served_until_an_operator_d
     assert kept is not None and kept["provisioning_status"] == "ACTIVE"
     assert f"{id} provider evenkeel, environment prod: deleted" in world.octavia.evenkeel("leftovers", "--delete")
     wait_until(world, lambda: world.mirrored(id) is None)
+    # settled: the command reads the same rows
     assert world.octavia.evenkeel("leftovers") == ""
 
 

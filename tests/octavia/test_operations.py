@@ -27,7 +27,7 @@ def test_populated_load_balancer_carries_traffic_and_leaves_nothing(world: World
     seen = {page_at(f"{url}/").split()[0] for _ in range(20)}
     assert len(seen) == 2 and page_at(f"{url}/no") == ""
     wait_for_operating_status(world, created["id"], "ONLINE")
-    assert world.pending() == []
+    assert world.pending() == []  # settled: the load balancer was ACTIVE before, with all its children
     world.ask("DELETE", f"/loadbalancers/{created['id']}?cascade=true")
     assert world.settled(created["id"]) == "DELETED"
     assert world.mirrored(created["id"]) is None and page_at(f"{url}/") == ""

@@ -101,7 +101,7 @@ async def test_a_deleted_load_balancer_leaves_the_device_and_may_come_back(world
         return await octavia.status() is None
 
     await eventually(gone)
-    assert world.on_device("p1") == {}
+    assert world.on_device("p1") == {}  # settled: the agent reports it removed after the device has removed it
     answer = await octavia.put(body(name="again"))
     await settled(octavia, answer["revision"])
     assert world.on_device("p1") == {LB: "again"}

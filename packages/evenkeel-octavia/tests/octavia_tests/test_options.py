@@ -1,6 +1,7 @@
 """Options of ``[evenkeel]``: values that can't work are refused with the option's name."""
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from evenkeel_octavia import options
 from evenkeel_octavia.settings import MisconfiguredError
 
 SAMPLE = Path(__file__).parents[2] / "octavia.conf.sample"
+
+
+PAGES = (Path(__file__).parents[2] / "README.md", Path(__file__).parents[4] / "docs/how-to/use-under-octavia.md")
 
 
 def generated_sample() -> str:
@@ -71,3 +75,10 @@ def test_keystone_is_used_when_auth_type_is_set(tmp_path: Path) -> None:
     assert type(credential).__name__ == "KeystoneCredential"
     with pytest.raises(ConnectionError, match="gives no token"):
         credential.headers()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_documents_set_options_that_exist(page: Path) -> None:
+    (section,) = re.findall(r"^ *\[evenkeel\]\n(.*?)^ *```", page.read_text(), re.DOTALL | re.MULTILINE)
+    named = re.findall(r"^ *(\w+) *=", section, re.MULTILINE)
+    assert named and set(named) <= {option.dest for option in options.OPTIONS}
