@@ -606,7 +606,7 @@ def _no_history() -> AbstractContextManager[Any]:
 
 
 def _equal_epoch_not_raised() -> AbstractContextManager[Any]:
-    real = ShardWorker._stale
+    real = ShardWorker._on_stale_owner
 
     async def stale(self: ShardWorker, error: StaleOwner) -> None:
         if error.seen_epoch == self.epoch:
@@ -614,7 +614,7 @@ def _equal_epoch_not_raised() -> AbstractContextManager[Any]:
         else:
             await real(self, error)
 
-    return patch.object(ShardWorker, "_stale", stale)
+    return patch.object(ShardWorker, "_on_stale_owner", stale)
 
 
 def _unknown_history_not_noticed() -> AbstractContextManager[Any]:
@@ -630,7 +630,7 @@ def _lost_shards_forgotten() -> AbstractContextManager[Any]:
 
 def _shared_network_unused() -> AbstractContextManager[Any]:
     """A shard that needs a shared network no more gives it up for all."""
-    return patch.object(common, "_used", lambda shard_id: false())
+    return patch.object(common, "_is_subnet_used", lambda shard_id: false())
 
 
 @contextmanager

@@ -113,14 +113,14 @@ class CertificateFetch:
             except BusUnavailable as error:
                 return f"certificates were not given: {error}"
             for one in wanted:
-                self._take(one, answer, answers)
+                self._open_answer(one, answer, answers)
             # The limit applies to progress, not to the whole: a load balancer with hundreds of contents needs more than
             # one request.
             if len(answers.contents) > had:
                 until, had = self._clock.monotonic() + FETCH_SECONDS_MAX, len(answers.contents)
         return ""
 
-    def _take(self, wanted: m.WantedCertificate, answer: m.Certificates, answers: "_Answers") -> None:
+    def _open_answer(self, wanted: m.WantedCertificate, answer: m.Certificates, answers: "_Answers") -> None:
         box = answer.sealed.get(wanted.sha256)
         if box is None:
             answers.refuse(wanted, answer.problems.get(wanted.sha256) or f"{wanted.reference}: it was not given")

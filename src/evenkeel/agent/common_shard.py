@@ -154,7 +154,7 @@ class CommonShardWorker:
     async def _observe(self) -> None:
         while not self._stopping.is_set() and not self.lost:
             try:
-                await self._look()
+                await self._observe_and_report()
             except SessionLost:
                 self.lost = True
             except DeviceUnavailable as error:
@@ -199,7 +199,7 @@ class CommonShardWorker:
         # After the notification, so that further changes of the same batch fall into one observation.
         await self._clock.sleep(NOTIFICATION_SPACING_SECONDS)
 
-    async def _look(self) -> None:
+    async def _observe_and_report(self) -> None:
         seen = await self._device.observe()
         self.devices = seen.devices
         # Before anything is reported: a failing report must not delay the news of a lost device.
@@ -250,9 +250,9 @@ class CommonShardWorker:
             # Requested after the observation, never before: a load balancer created in between is expected but not yet
             # missing twice.
             if inventory.needs_expected(self._clock.monotonic()):
-                expected, absent = await self._expected()
+                expected, absent = await self._request_expected()
                 inventory.set_expected(expected, absent, self._clock.monotonic())
-            for part in _parts(inventory.findings(), max_bytes=self._max_bytes):
+            for part in _split_findings(inventory.findings(), max_bytes=self._max_bytes):
                 if part.absent or part.lacking or part.renewed:
                     if self.writer is not None:  # what load balancers need goes with them
                         self.writer.invalidate((), complete=True)
@@ -281,7 +281,7 @@ class CommonShardWorker:
             inventory.mark_unreported()
             raise
 
-    async def _expected(self) -> tuple[frozenset[str] | None, frozenset[str]]:
+    async def _request_expected(self) -> tuple[frozenset[str] | None, frozenset[str]]:
         """Request, page by page, the load balancers that controllers expect on the devices, and which of them are
         absent.
 
@@ -353,7 +353,7 @@ class CommonShardWorker:
             self.report_all_again()
 
 
-def _parts(findings: Findings, *, max_bytes: int) -> Iterator[Findings]:
+def _split_findings(findings: Findings, *, max_bytes: int) -> Iterator[Findings]:
     """The findings split into reports; none if there are none."""
     fields: tuple[Iterable[Any], ...] = (
         findings.absent,

@@ -79,17 +79,17 @@ class RepeatOnce:
     """Schedule for reporting one-time events once more, ``AGAIN_SECONDS`` after their last report."""
 
     def __init__(self) -> None:
-        self._due: dict[str, float] = {}
+        self._due_findings: dict[str, float] = {}
 
     def mark_reported(self, ids: Iterable[str], now: float) -> None:
         """Record that these are reported now."""
-        self._due.update(dict.fromkeys(ids, now + AGAIN_SECONDS))
+        self._due_findings.update(dict.fromkeys(ids, now + AGAIN_SECONDS))
 
     def take_due(self, now: float) -> set[str]:
         """Remove and return the items due now."""
-        found = {id_ for id_, at in self._due.items() if now >= at}
+        found = {id_ for id_, at in self._due_findings.items() if now >= at}
         for id_ in found:
-            del self._due[id_]
+            del self._due_findings[id_]
         return found
 
 
@@ -133,9 +133,9 @@ class Inventory:
         same_devices = reached == self._reached and not renewed
         renewed |= self._back_unknown(reached)
         changed = self._changed(seen.configurations) if same_devices else ()
-        if renewed or self._vanished(seen.configurations):
+        if renewed or self._has_vanished(seen.configurations):
             self._request_at = now
-        self._found = self._due(changed, renewed, self._lacking_still(seen.lacking), now)
+        self._found = self._due_findings(changed, renewed, self._lacking_still(seen.lacking), now)
         self._held, self._lacking, self._reached = seen.configurations, seen.lacking, reached
 
     def _back_unknown(self, reached: frozenset[str]) -> set[str]:
@@ -153,7 +153,7 @@ class Inventory:
         # A load balancer that is new on the devices is no change of an old one.
         return tuple(sorted(id_ for id_, digest in held.items() if before.get(id_, digest) != digest))
 
-    def _vanished(self, held: Mapping[str, str] | None) -> bool:
+    def _has_vanished(self, held: Mapping[str, str] | None) -> bool:
         """Whether a load balancer of the previous observation is missing now."""
         return held is not None and self._held is not None and bool(self._held.keys() - held.keys())
 
@@ -162,7 +162,7 @@ class Inventory:
         # An observation may fall between two steps of a pass; what is lacking twice in a row is not under way.
         return {id_: names for id_, names in lacking.items() if id_ in self._lacking}
 
-    def _due(
+    def _due_findings(
         self, changed: Iterable[str], renewed: Collection[str], lasting: Mapping[LoadBalancerId, str], now: float
     ) -> Findings:
         """Findings to report: new ones, unreported ones of the previous observation, and repetitions that are due."""

@@ -66,7 +66,7 @@ def with_orphans_named(outcome: PartitionOutcome, kept: Mapping[LoadBalancerId, 
     """Add the remaining orphans to the errors of load balancers, because an orphan may occupy the wanted address."""
     if not kept:
         return outcome
-    texts = [f"{one} ({_until(seconds)})" for one, seconds in sorted(kept.items())[:NAMED_MAX]]
+    texts = [f"{one} ({_stay_text(seconds)})" for one, seconds in sorted(kept.items())[:NAMED_MAX]]
     more = f" and {len(kept) - NAMED_MAX} more" if len(kept) > NAMED_MAX else ""
     hint = (
         f"; devices also hold load balancers that the database does not know, which may be in the way: "
@@ -77,5 +77,5 @@ def with_orphans_named(outcome: PartitionOutcome, kept: Mapping[LoadBalancerId, 
     )
 
 
-def _until(seconds: float | None) -> str:
+def _stay_text(seconds: float | None) -> str:
     return "stays" if seconds is None else f"stays for {seconds:.0f} s"

@@ -141,7 +141,7 @@ class Ownership:
         log.info("serving shard", shard=assignment.shard_id, project=assignment.project_id, epoch=assignment.epoch)
         task = asyncio.create_task(worker.run(), name=f"shard {assignment.shard_id}")
         # Keyed by epoch, so that a worker of a new epoch does not wait for failures of the former one.
-        task.add_done_callback(partial(self._ended, _key(worker.shard_id, worker.epoch)))
+        task.add_done_callback(partial(self._on_worker_end, _key(worker.shard_id, worker.epoch)))
         self._workers[assignment.shard_id] = (worker, task)
 
     def _shard_worker(self, assignment: m.Assignment) -> ShardWorker:
@@ -190,7 +190,7 @@ class Ownership:
             worker.request_full_resync()
         self._database_history.note_complete_pass(shard)
 
-    def _ended(self, key: str, task: asyncio.Task[None]) -> None:
+    def _on_worker_end(self, key: str, task: asyncio.Task[None]) -> None:
         """Request the assignments after a worker has lost its shard or failed.
 
         If the agent still owns the shard at the same epoch, a new worker starts after a growing delay.

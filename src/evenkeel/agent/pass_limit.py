@@ -92,7 +92,7 @@ class PassLimit:
     async def of(self, key: str, *, changed: bool = True) -> AsyncIterator[None]:
         """Wait for a slot for this partition, and hold it inside the block. ``changed``: there are changes to apply."""
         slow = key in self._slow
-        await self._take(key, slow=slow, changed=changed)
+        await self._acquire(key, slow=slow, changed=changed)
         turn = _Turn(slow=slow)
         began = self._clock.monotonic()
         # Whether a pass is slow shows only while it runs; a timer gives its slot away as soon as it is.
@@ -116,13 +116,13 @@ class PassLimit:
         """Forget a partition that is no longer served."""
         self._slow.discard(key)
 
-    def _free(self, slow: bool) -> bool:
+    def _is_free(self, slow: bool) -> bool:
         all_taken = self._taken[False] + self._taken[True] >= self._at_once
         return not all_taken and not (slow and self._taken[True] >= self._lanes)
 
-    async def _take(self, key: str, *, slow: bool, changed: bool) -> None:
+    async def _acquire(self, key: str, *, slow: bool, changed: bool) -> None:
         # A free slot is not taken past passes that already wait.
-        if self._free(slow) and not self._waiting[slow]:
+        if self._is_free(slow) and not self._waiting[slow]:
             self._taken[slow] += 1
             return
         granted = self._waiting[slow].add(key, changed=changed)
@@ -158,7 +158,7 @@ class PassLimit:
         """Grant free slots to waiting passes, fast partitions first."""
         for slow in (False, True):
             waiting = self._waiting[slow]
-            while waiting and self._free(slow):
+            while waiting and self._is_free(slow):
                 granted = waiting.next()
                 # A waiting pass that was cancelled is still in the queue, and must not get a slot.
                 if not granted.done():

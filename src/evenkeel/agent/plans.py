@@ -60,7 +60,7 @@ class PlanService:
         ``shard``: the assignment as this agent serves it. ``on_adopted`` is called when its partition was adopted.
         ``turn`` is held during the adoption, so that no pass writes definitions that it fetched before.
         """
-        self._later(hint, self._answer(hint, shard, on_adopted, turn or nullcontext()))
+        self._answer_later(hint, self._answer(hint, shard, on_adopted, turn or nullcontext()))
 
     def report_unexpected(self, hint: m.PlanHint, shard: m.Assignment, unexpected: Mapping[str, float]) -> None:
         """Answer an inquiry about the group's common shard.
@@ -73,9 +73,9 @@ class PlanService:
             PlannedOperation(verb="delete", type=ORPHAN, name=id_, note=f"{unexpected[id_]:.0f}") for id_ in longest
         )
         plan = DevicePlan(device=", ".join(self._device.facts.endpoints), operations=operations)
-        self._later(hint, self._report(hint, shard, (plan,)))
+        self._answer_later(hint, self._report(hint, shard, (plan,)))
 
-    def _later(self, hint: m.PlanHint, answer: Coroutine[Any, Any, None]) -> None:
+    def _answer_later(self, hint: m.PlanHint, answer: Coroutine[Any, Any, None]) -> None:
         if len(self._tasks) >= WAITING_MAX:
             log.warning("too many questions at once; dropped", load_balancer=hint.load_balancer_id)
             # An unawaited coroutine would log a warning when it is collected.
@@ -170,7 +170,9 @@ class PlanService:
         found = await self._device.found_networks(batch) if isinstance(self._device, NetworkAdopter) else None
         if found is not None:
             # A preview: nothing is stored yet, and the plan is computed as if the networks were adopted.
-            batch = replace(batch, services=as_adopted(batch.services, await self._take(found, shard, apply=False)))
+            batch = replace(
+                batch, services=as_adopted(batch.services, await self._adopt_networks(found, shard, apply=False))
+            )
         plans = await self._plan(batch)
         if found is not None:
             for plan in plans:
@@ -181,11 +183,11 @@ class PlanService:
             if found is not None:
                 # Controllers first: a crash between the two lines leaves stored networks that the next adoption finds
                 # again, never devices with networks that no row knows.
-                await self._take(found, shard, apply=True)
+                await self._adopt_networks(found, shard, apply=True)
             await self._device.adopt(shard.project_id)
         return plans
 
-    async def _take(self, found: FoundNetworks, shard: m.Assignment, *, apply: bool) -> TakenNetworks:
+    async def _adopt_networks(self, found: FoundNetworks, shard: m.Assignment, *, apply: bool) -> TakenNetworks:
         call = m.AdoptNetworks(
             agent_id=self._settings.agent_id,
             session_id=self._session.id,

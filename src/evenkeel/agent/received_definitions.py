@@ -36,7 +36,7 @@ class ReceivedDefinitions:
 
         ``queued``: load balancers that already wait for a pass, for another reason; their definitions are requested.
         """
-        if inlined is None or not self._usable(inlined):
+        if inlined is None or not self._is_usable(inlined):
             return
         for service in inlined.services:
             id_ = service.load_balancer_id
@@ -45,7 +45,7 @@ class ReceivedDefinitions:
             if id_ not in queued and not self._is_known(id_) and len(self._waiting) < WAITING_MAX:
                 self._waiting[id_] = inlined.history, service
 
-    def _usable(self, inlined: InlinedDefinitions) -> bool:
+    def _is_usable(self, inlined: InlinedDefinitions) -> bool:
         # A hint can be older than this ownership: only one made for exactly this session and epoch is trusted. A later
         # worker of the same epoch cannot tell which definitions its predecessor has seen.
         return self._first and (inlined.session_id, inlined.epoch) == (self._session_id, self._epoch)

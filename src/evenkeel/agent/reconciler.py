@@ -276,7 +276,7 @@ class Reconciler:
         self._work.not_applied(missing.services)
         supply = await self._certificates.fetch(missing)
         self._work.queued_again(supply.later, self._clock.monotonic())
-        self._note(supply.refused)
+        self._log_outcomes(supply.refused)
         await self._client.report(supply.refused)
         self._work.retried_later(supply.unanswered, self._clock.monotonic())
         await self._report_waiting(supply.unanswered, supply.reason)
@@ -298,7 +298,7 @@ class Reconciler:
         """Record and report ``outcomes``, the outcomes of ``outcome`` that are final."""
         # Recorded before the report: if its answer is lost, the load balancer still shows as unconfirmed, and the next
         # pass over it reports again without a write.
-        self._note(outcomes)
+        self._log_outcomes(outcomes)
         self.note_unreachable(outcome.lagging)
         if outcome.lagging:
             # After _note, which recorded the outcomes as applied: the lagging devices hold none of them.
@@ -311,7 +311,7 @@ class Reconciler:
         REPAIRED.inc(len(outcome.repaired))
         await self._client.report_repaired(outcome.repaired)
 
-    def _note(self, outcomes: tuple[Applied, ...]) -> None:
+    def _log_outcomes(self, outcomes: tuple[Applied, ...]) -> None:
         now = self._clock.monotonic()
         for outcome in outcomes:
             APPLIED.labels("refused" if outcome.error else "applied").inc()

@@ -118,7 +118,7 @@ class AgentService:
             if not await self._unless_stopped(self._subscribe(queue, subscriptions)):
                 return
             while not self._stop.is_set():
-                await self._live()
+                await self._run_session()
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
@@ -162,7 +162,7 @@ class AgentService:
             raise AgentRefused(str(error)) from error
         await self._gauge.measure()  # sent with the registration: the group has its limits from the start
 
-    async def _live(self) -> None:
+    async def _run_session(self) -> None:
         """One session, from opening to its end."""
         session = Session(
             SessionId(self._new_id()),
@@ -238,7 +238,7 @@ class AgentService:
         """
         while True:
             try:
-                presence = await self._bus.announce(m.presence_name(session.id), self._will(session))
+                presence = await self._bus.announce(m.presence_name(session.id), self._last_will(session))
                 break
             except BusUnavailable as error:
                 log.info("presence not announced yet", reason=str(error))
@@ -248,7 +248,7 @@ class AgentService:
         finally:
             await presence.close()
 
-    def _will(self, session: Session) -> Will:
+    def _last_will(self, session: Session) -> Will:
         """Message that the bus sends to the keepalive queue, where it is not delayed by reports, when the process
         vanishes.
         """

@@ -90,7 +90,7 @@ class Session:
         while True:
             asked_at = self._clock.monotonic()
             try:
-                self._renewed(asked_at, await self._controllers.register(self._registration()))
+                self._on_renewal(asked_at, await self._controllers.register(self._registration()))
                 return
             except BusUnavailable as error:
                 log.warning(
@@ -137,7 +137,7 @@ class Session:
             as_reported=as_reported,
         )
         state = await self._controllers.keepalive(call, timeout_seconds=self._keepalive_timeout())
-        self._renewed(asked_at, state)
+        self._on_renewal(asked_at, state)
         return state.unknown_in
 
     def confirm_report(self) -> None:
@@ -149,7 +149,7 @@ class Session:
         # A keepalive that fails after half of the TTL leaves time for another one before the session expires.
         return max(self._settings.keepalive_interval_seconds, ttl / 2)
 
-    def _renewed(self, asked_at: float, state: m.SessionState) -> None:
+    def _on_renewal(self, asked_at: float, state: m.SessionState) -> None:
         before = self.database_history.history
         is_current = self.database_history.record_history(state.history, asked_at=asked_at, keepalives=state.keepalives)
         if self.database_history.history != before:

@@ -231,17 +231,17 @@ class ShardWorker:
             result = "done"
         # A cancelled worker settles nothing: the next owner, or the next worker, begins with a complete pass.
         except Exception as error:
-            result = await self._failed(taken, error)
+            result = await self._settle_failure(taken, error)
         finally:
             scope = "complete" if taken.complete else "partial"
             PASS_DURATION.labels(scope, result).observe(self._clock.monotonic() - begun)
 
-    async def _failed(self, taken: TakenWork, error: Exception) -> str:
+    async def _settle_failure(self, taken: TakenWork, error: Exception) -> str:
         """Settle a pass that ended with an error; returns its result for metrics."""
         match error:
             case StaleOwner():
                 FENCED.labels("newer_owner").inc()
-                await self._stale(error)
+                await self._on_stale_owner(error)
                 return "fenced"
             case GuardLost():
                 FENCED.labels("guard_lost").inc()
@@ -252,7 +252,7 @@ class ShardWorker:
                 self._reconciler.note_lost(error)
                 return "fenced"
             case DeviceUnavailable() | DeviceRejected() | BusUnavailable() | CallRefused():
-                await self._unavailable(taken, error)
+                await self._on_unavailable(taken, error)
                 return "error" if isinstance(error, DeviceRejected) else "unavailable"
             case _:  # a bug triggered by one load balancer must not cause a storm of restarts
                 self._put_back(taken)
@@ -267,7 +267,7 @@ class ShardWorker:
     def _put_back(self, taken: TakenWork) -> None:
         self._work.pass_failed(taken, self._clock.monotonic())
 
-    async def _unavailable(self, taken: TakenWork, error: Exception) -> None:
+    async def _on_unavailable(self, taken: TakenWork, error: Exception) -> None:
         self._put_back(taken)
         self._log.warning(
             "pass failed; trying again", error=str(error), complete=taken.complete, waiting=len(taken.load_balancer_ids)
@@ -293,7 +293,7 @@ class ShardWorker:
         else:
             await self._reconciler.report_waiting(str(error))
 
-    async def _stale(self, error: StaleOwner) -> None:
+    async def _on_stale_owner(self, error: StaleOwner) -> None:
         """Stop because of a device's newer guard; request an epoch above it in case this agent still owns the shard."""
         self._log.warning("device is guarded by a newer owner", seen_epoch=error.seen_epoch)
         # Set before the call below: this worker must not write again, even if no controller answers.

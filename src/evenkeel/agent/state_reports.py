@@ -24,7 +24,7 @@ class StateReports:
         if report.capacity or report.capacity_unknown or report.moved_networks or report.enhanced_services is not None:
             return False
         # A row of confirmations ends with a full report, in case the database has lost the last one.
-        return self._confirmed < CONFIRMED_IN_A_ROW and _lasting(report) == self._taken
+        return self._confirmed < CONFIRMED_IN_A_ROW and _without_transients(report) == self._taken
 
     def confirmed(self) -> None:
         """Record that a keepalive confirms the last report."""
@@ -32,14 +32,14 @@ class StateReports:
 
     def taken(self, report: ReportState) -> None:
         """Record that controllers accepted the report."""
-        self._taken, self._confirmed = _lasting(report), 0
+        self._taken, self._confirmed = _without_transients(report), 0
 
     def forget(self) -> None:
         """Forget the last report, so that the next one is sent."""
         self._taken = None
 
 
-def _lasting(report: ReportState) -> ReportState:
+def _without_transients(report: ReportState) -> ReportState:
     # The time of sending differs in every report; the other two are news, and must not make a later report look
     # changed.
     return replace(report, sent_at_seconds=0.0, enhanced_services=None, moved_networks=())

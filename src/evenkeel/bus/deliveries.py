@@ -123,9 +123,9 @@ class Workers:
         task = asyncio.get_running_loop().create_task(job)
         # asyncio keeps only weak references to tasks: without this one a task may be collected while it runs.
         self._tasks[task] = None
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._on_task_end)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _on_task_end(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
         self._freed.set()
         self._on_free()

@@ -114,7 +114,9 @@ class Client:
         # A copy, because _prefer() reorders the list.
         for endpoint in list(self._endpoints):
             try:
-                answer = self._once(endpoint, method, path, query, body, max(timeout_seconds, self._timeout_seconds))
+                answer = self._send_once(
+                    endpoint, method, path, query, body, max(timeout_seconds, self._timeout_seconds)
+                )
             except _Down as error:
                 problems.append(f"{endpoint}: {error}")
                 if error.executed and method not in REPEATABLE:
@@ -128,7 +130,7 @@ class Client:
         """Try this endpoint first from now on."""
         self._endpoints.sort(key=lambda other: other != endpoint)
 
-    def _once(
+    def _send_once(
         self, endpoint: str, method: str, path: str, query: Mapping[str, Any] | None, body: Any, timeout_seconds: float
     ) -> Any:
         url = f"{endpoint}{path}" + (f"?{urlencode(query)}" if query else "")

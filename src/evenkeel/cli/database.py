@@ -12,14 +12,14 @@ class ShowDatabase(ShowCommand):
     """Show the history of the database and when it began."""
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        return _shown(self.client.get(f"{API}/database")["database"])
+        return _database_table(self.client.get(f"{API}/database")["database"])
 
 
 class NewHistory(ShowCommand):
     """State that the database was restored, or has lost changes: every agent checks everything it serves."""
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        return _shown(self.client.post(f"{API}/database/new-history", None)["database"])
+        return _database_table(self.client.post(f"{API}/database/new-history", None)["database"])
 
 
 class AcceptHistory(ShowCommand):
@@ -32,9 +32,9 @@ class AcceptHistory(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         path = f"{API}/database/histories/{segment(parsed_args.history)}/accept"
-        return _shown(self.client.post(path, None)["database"])
+        return _database_table(self.client.post(path, None)["database"])
 
 
-def _shown(database: dict[str, Any]) -> tuple[Columns, tuple[Any, ...]]:
+def _database_table(database: dict[str, Any]) -> tuple[Columns, tuple[Any, ...]]:
     unknown = ", ".join(one["history_id"] for one in database.pop("unknown_histories"))
     return object_table({**database, "unknown_histories": unknown})

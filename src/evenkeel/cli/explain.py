@@ -103,7 +103,7 @@ def _database_refuses(hosting: Mapping[str, Any]) -> Explanation | None:
     )
 
 
-def _halted(hosting: Mapping[str, Any]) -> Explanation | None:
+def _explain_halt(hosting: Mapping[str, Any]) -> Explanation | None:
     acting = hosting["acting"]
     if not hosting["halted"] or (acting and acting["alive"]):
         return None
@@ -114,7 +114,7 @@ def _halted(hosting: Mapping[str, Any]) -> Explanation | None:
     )
 
 
-def _unplaced(hosting: Mapping[str, Any]) -> Explanation | None:
+def _explain_unplaced(hosting: Mapping[str, Any]) -> Explanation | None:
     if hosting["shard"]:
         return None
     return Explanation(
@@ -123,7 +123,7 @@ def _unplaced(hosting: Mapping[str, Any]) -> Explanation | None:
     )
 
 
-def _unserved(hosting: Mapping[str, Any]) -> Explanation | None:
+def _explain_unserved(hosting: Mapping[str, Any]) -> Explanation | None:
     acting, home = hosting["acting"], hosting["home"]
     if acting and acting["alive"]:
         return None
@@ -140,7 +140,7 @@ def _error(hosting: Mapping[str, Any]) -> Explanation | None:
         return None
     return Explanation(
         f"not applied: {hosting['status_reason'] or 'no reason was reported'}",
-        f"{_mend(hosting)}; it is tried again by itself, within {hosting['retry_seconds_max']} s",
+        f"{_remedy(hosting)}; it is tried again by itself, within {hosting['retry_seconds_max']} s",
     )
 
 
@@ -151,23 +151,23 @@ def _waiting(hosting: Mapping[str, Any]) -> Explanation | None:
         return None
     reason = hosting["status_reason"]
     if reason:
-        return Explanation(f"waits for its agent: {reason}", f"{_mend(hosting)}; it is tried again by itself")
+        return Explanation(f"waits for its agent: {reason}", f"{_remedy(hosting)}; it is tried again by itself")
     # There is an acting agent: `_unserved`, an earlier rule, matches without one.
     return Explanation(f"waits for its agent, {hosting['acting']['host']}, behind {hosting['ahead']} others", NOTHING)
 
 
-def _mend(hosting: Mapping[str, Any]) -> str:
+def _remedy(hosting: Mapping[str, Any]) -> str:
     return hosting.get("remedy") or "mend the reason"
 
 
-def _degraded(hosting: Mapping[str, Any]) -> Explanation | None:
+def _explain_degradation(hosting: Mapping[str, Any]) -> Explanation | None:
     if not hosting["operating_reason"]:
         return None
     remedy = hosting.get("remedy") or f"evenkeel device list --environment {hosting['environment']}; mend the device"
     return Explanation(f"applied, but {hosting['operating_reason']}", remedy)
 
 
-def _applied(hosting: Mapping[str, Any]) -> Explanation:
+def _explain_applied(hosting: Mapping[str, Any]) -> Explanation:
     away = hosting["home"] and hosting["acting"]["id"] != hosting["home"]["id"]
     home = f"; away from its home {hosting['home']['host']}, to which it returns" if away else ""
     return Explanation(f"applied, operating status {hosting['operating_status']}{home}", NOTHING)
@@ -177,11 +177,11 @@ def _applied(hosting: Mapping[str, Any]) -> Explanation:
 RULES: tuple[Rule, ...] = (
     _broker_gone,
     _database_refuses,
-    _unplaced,
-    _halted,
-    _unserved,
+    _explain_unplaced,
+    _explain_halt,
+    _explain_unserved,
     _error,
     _waiting,
-    _degraded,
-    _applied,
+    _explain_degradation,
+    _explain_applied,
 )

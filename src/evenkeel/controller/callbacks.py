@@ -154,12 +154,14 @@ class Callbacks:
 
     async def _services(self, call: m.GetServices) -> m.ServiceDefinitions:
         found = await self._definitions.read(call, limit=min(call.limit, MAX_SERVICES_PER_ANSWER))
-        kept = self._fitting(found.services, self._largest_bytes(takes_parts=call.takes_parts))
+        kept = self._services_that_fit(found.services, self._largest_bytes(takes_parts=call.takes_parts))
         # What was cut off here is requested again, after the last one that was sent.
         more = found.more or len(kept) < len(found.services)
         return replace(found, services=kept, more=more)
 
-    def _fitting(self, services: Sequence[ServiceDefinition], largest_bytes: int) -> tuple[ServiceDefinition, ...]:
+    def _services_that_fit(
+        self, services: Sequence[ServiceDefinition], largest_bytes: int
+    ) -> tuple[ServiceDefinition, ...]:
         """The first of ``services`` that fit into an answer, at least one.
 
         A definition larger than ``largest_bytes`` is replaced by :func:`transportable`.

@@ -67,9 +67,9 @@ class CertificateCallback:
         )
         # Without a key nothing is sent at all; contents never travel unsealed.
         if not reader.sealing_key:
-            return _refused(call, "the agent's session has no key that private keys could be sealed for")
+            return _refuse_all(call, "the agent's session has no key that private keys could be sealed for")
         if self._key_manager is None:
-            return _refused(call, "this controller has no key manager: see certificates.key_manager")
+            return _refuse_all(call, "this controller has no key manager: see certificates.key_manager")
         given = {(one.reference, one.kind, one.sha256) for one in reader.readable}
         left_out = [one for one in call.wanted if (one.reference, one.kind, one.sha256) not in given]
         problems = {
@@ -82,7 +82,7 @@ class CertificateCallback:
                 sealed[one.sha256] = found
             else:
                 problems[one.sha256] = _text(one.reference, found)
-        return self._fitting(call, sealed, problems)
+        return self._answer_that_fits(call, sealed, problems)
 
     async def _read_all(
         self, call: m.GetCertificates, reader: CertificateReader, key_manager: KeyManager
@@ -96,7 +96,7 @@ class CertificateCallback:
         async def read(one: ReadableCertificate) -> bytes:
             async with reads:
                 content = await self._content(one, key_manager)
-            return _sealed(content, call, one, reader.sealing_key)
+            return _seal_content(content, call, one, reader.sealing_key)
 
         tasks = {asyncio.create_task(read(one)): one for one in reader.readable}
         try:
@@ -106,9 +106,11 @@ class CertificateCallback:
             late = [task for task in tasks if not task.done()]
             for task in late:
                 task.cancel()
-        return [(one, self._outcome(task, one, call)) for task, one in tasks.items()]
+        return [(one, self._box_or_problem(task, one, call)) for task, one in tasks.items()]
 
-    def _outcome(self, task: asyncio.Task[bytes], one: ReadableCertificate, call: m.GetCertificates) -> bytes | str:
+    def _box_or_problem(
+        self, task: asyncio.Task[bytes], one: ReadableCertificate, call: m.GetCertificates
+    ) -> bytes | str:
         if not task.done() or task.cancelled():
             return f"the key manager did not answer within {self._settings.certificate_answer_seconds:g} s"
         about = log.bind(
@@ -142,7 +144,9 @@ class CertificateCallback:
             raise _Problem("its content was renewed a moment ago; the new one follows")
         return found.content
 
-    def _fitting(self, call: m.GetCertificates, sealed: dict[str, bytes], problems: dict[str, str]) -> m.Certificates:
+    def _answer_that_fits(
+        self, call: m.GetCertificates, sealed: dict[str, bytes], problems: dict[str, str]
+    ) -> m.Certificates:
         """The answer, with as many boxes as fit."""
         largest = m.LARGEST_ANSWER_BYTES if call.takes_parts else self._settings.max_message_bytes
         # Problems are sent in any case; boxes get the room that is left.
@@ -159,7 +163,7 @@ class CertificateCallback:
         )
 
 
-def _sealed(content: CertificateContent, call: m.GetCertificates, one: ReadableCertificate, key: bytes) -> bytes:
+def _seal_content(content: CertificateContent, call: m.GetCertificates, one: ReadableCertificate, key: bytes) -> bytes:
     purpose = BoxPurpose(
         agent_id=call.agent_id,
         session_id=call.session_id,
@@ -170,7 +174,7 @@ def _sealed(content: CertificateContent, call: m.GetCertificates, one: ReadableC
     return seal(content, key, purpose)
 
 
-def _refused(call: m.GetCertificates, reason: str) -> m.Certificates:
+def _refuse_all(call: m.GetCertificates, reason: str) -> m.Certificates:
     wanted: Iterable[m.WantedCertificate] = call.wanted[: m.CERTIFICATES_PER_CALL]
     return m.Certificates(problems={one.sha256: _text(one.reference, reason) for one in wanted})
 

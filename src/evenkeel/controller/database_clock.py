@@ -46,13 +46,13 @@ class DatabaseClockMonitor:
         offset = _Offset(database_seconds - now, database_seconds - asked_at_seconds)
         if self._offset is not None:
             if not offset.agrees(self._offset, self._tolerance_seconds):
-                self._hold("the database's clock jumped", now, offset.earliest - self._offset.latest)
+                self._pause_detection("the database's clock jumped", now, offset.earliest - self._offset.latest)
             # A jump as long as the gap cannot be told from it, and agents had no chance to renew their sessions either.
             elif now - self._seen_at > self._hold_seconds:
-                self._hold("the database was unavailable", now, now - self._seen_at)
+                self._pause_detection("the database was unavailable", now, now - self._seen_at)
         self._offset, self._seen_at = offset, now
 
-    def _hold(self, reason: str, now: float, seconds: float) -> None:
+    def _pause_detection(self, reason: str, now: float, seconds: float) -> None:
         log.warning(
             f"{reason}; expiry of sessions and deadlines is suspended",
             seconds=round(seconds, 1),

@@ -81,10 +81,10 @@ class DefinitionReader:
                 lacking: Problems = dict.fromkeys(found.needs.ports, NO_PORTS)
                 if not lacking:
                     return found.page
-            elif not (needs := _unqueried(found.needs, asked)):
+            elif not (needs := _needs_not_queried(found.needs, asked)):
                 return found.page
             else:
-                lacking = await self._meet(self._network, call.shard_id, needs, until)
+                lacking = await self._query_network(self._network, call.shard_id, needs, until)
             problems |= lacking
         found = await self._page(call, limit, problems)
         # Ports that are still missing were changed concurrently: their load balancers get that as the reason.
@@ -107,7 +107,7 @@ class DefinitionReader:
             self._tell(change)
         return found
 
-    async def _meet(self, network: Network, shard_id: ShardId, needs: Needs, until: float) -> Problems:
+    async def _query_network(self, network: Network, shard_id: ShardId, needs: Needs, until: float) -> Problems:
         """Query the network service until ``until`` (time of the event loop).
 
         Returns the load balancers for which it has no answer, with the reason.
@@ -222,7 +222,7 @@ def _first_reasons(wanted: Mapping[LoadBalancerId, Sequence[T]], reasons: Mappin
     return {id_: each[0] for id_, each in found.items() if each}
 
 
-def _unqueried(needs: Needs, asked: set[object]) -> Needs:
+def _needs_not_queried(needs: Needs, asked: set[object]) -> Needs:
     """The needs that this call has not queried yet; they are added to ``asked``."""
     subnets = {id_: ids - asked for id_, ids in needs.subnets.items() if ids - asked}
     members = needs.members - asked

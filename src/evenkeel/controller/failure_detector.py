@@ -128,7 +128,7 @@ class FailureDetector:
             return
         self._sessions = await self._scheduling.sessions()
         self._read_at = self._clock.monotonic() + READ_SECONDS
-        due = self._due()
+        due = self._due_sessions()
         # The marks of before the poll: a change during it makes the next poll read again.
         self._quiet_marks = None if indicator is None or due else indicator.marks
         answers = await self._probe(due)
@@ -161,7 +161,7 @@ class FailureDetector:
             return None
         return await self._scheduler.recent_change_indicator(max_age_seconds=self._settings.suspicion_interval_seconds)
 
-    def _due(self) -> Sequence[SessionRef]:
+    def _due_sessions(self) -> Sequence[SessionRef]:
         now = self._clock.monotonic()
         if not self._bus.delivers_wills:
             return self._sessions

@@ -66,17 +66,17 @@ class KeepaliveRounds:
             self._collecting = False
 
     async def _renew(self, taken: Sequence[_Waiting]) -> None:
-        states = await self._together([waiting.arrived() for waiting in taken])
+        states = await self._renew_together([waiting.arrived() for waiting in taken])
         for waiting, state in zip(taken, states, strict=True):
             if isinstance(state, Exception):
                 fail(waiting.answer, state)
             elif state is None:
                 # In a task of its own: this agent's row is locked, and the next round must not wait for it.
-                self._start(self._alone(waiting))
+                self._start(self._renew_alone(waiting))
             else:
                 give(waiting.answer, state)
 
-    async def _together(self, arrived: Sequence[ArrivedKeepalive]) -> Sequence[SessionState | Exception | None]:
+    async def _renew_together(self, arrived: Sequence[ArrivedKeepalive]) -> Sequence[SessionState | Exception | None]:
         """Renew sessions together; None in the result: the session must be renewed alone."""
         try:
             return await self._ownership.keepalives(arrived, ttl_seconds=self._ttl_seconds)
@@ -85,7 +85,7 @@ class KeepaliveRounds:
         except Exception:  # of one of them: a value that cannot be stored, for example
             return [None] * len(arrived)
 
-    async def _alone(self, waiting: _Waiting) -> None:
+    async def _renew_alone(self, waiting: _Waiting) -> None:
         renewal = self._ownership.keepalive(waiting.arrived(), ttl_seconds=self._ttl_seconds)
         await answer_with(waiting.answer, renewal)
 

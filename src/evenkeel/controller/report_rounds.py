@@ -47,11 +47,11 @@ class ReportRounds:
         try:
             while self._waiting:
                 # Not cancelled by the time-out: the round goes on, and the next one begins beside it.
-                await asyncio.wait({self._start(self._round(self._take()))}, timeout=PATIENCE_SECONDS)
+                await asyncio.wait({self._start(self._round(self._next_round()))}, timeout=PATIENCE_SECONDS)
         finally:
             self._running = False
 
-    def _take(self) -> list[_Waiting]:
+    def _next_round(self) -> list[_Waiting]:
         """The next round: one report of each shard, in order of arrival."""
         taken: dict[str, _Waiting] = {}
         left: list[_Waiting] = []
@@ -67,7 +67,7 @@ class ReportRounds:
 
     async def _round(self, taken: Sequence[_Waiting]) -> None:
         if len(taken) == 1:
-            await self._alone(taken[0])
+            await self._record_alone(taken[0])
             return
         try:
             receipts = await self._reports.record_all_applied([each.report for each in taken], tell=self._tell)
@@ -76,12 +76,12 @@ class ReportRounds:
                 fail(each.answer, error)
         except Exception:  # of one of them: a value that cannot be stored, for example
             for each in taken:
-                await self._alone(each)
+                await self._record_alone(each)
         else:
             for each, receipt in zip(taken, receipts, strict=True):
                 give(each.answer, receipt)
 
-    async def _alone(self, waiting: _Waiting) -> None:
+    async def _record_alone(self, waiting: _Waiting) -> None:
         await answer_with(waiting.answer, self._reports.record_applied(waiting.report, tell=self._tell))
 
     def _start(self, job: Coroutine[None, None, None]) -> asyncio.Task[None]:

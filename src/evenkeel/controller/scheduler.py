@@ -153,14 +153,14 @@ class Scheduler:
         self._calm_marks = None
         complete = asked_at >= self._homes_at
         # Only a scan that included the homes, with a trusted clock, proves that nothing is due.
-        if not await self._look() and complete and self.trusts_clock:
+        if not await self._do_due_work() and complete and self.trusts_clock:
             # The marks of before the scan: whatever changed during it makes the next tick scan.
             self._calm_marks = indicator.marks
             self._look_at = asked_at + self._settings.calm_look_seconds
             if self._settings.balance_interval_seconds:
                 self._look_at = min(self._look_at, self._balance_at)
 
-    async def _look(self) -> bool:
+    async def _do_due_work(self) -> bool:
         """Look for due work once; returns whether there was any."""
         due_work = await self._read_due_work()
         # Without a trusted clock no session counts as expired; new load balancers are placed nevertheless.

@@ -134,43 +134,43 @@ class Controller:
         settings = self._settings
         loops = [
             self._hints.run(),
-            self._every(self._until_next_tick, self._scheduler.tick, "scheduler"),
-            self._every(self._pause(lambda: settings.sweep_interval_seconds), self._sweep, "sweeper"),
-            self._every(self._pause(lambda: 2.0), self._consume_environments, "callback queues"),
+            self._repeat(self._until_next_tick, self._scheduler.tick, "scheduler"),
+            self._repeat(self._pause(lambda: settings.sweep_interval_seconds), self._sweep, "sweeper"),
+            self._repeat(self._pause(lambda: 2.0), self._consume_environments, "callback queues"),
         ]
         if settings.suspicion_interval_seconds > 0:
             detector = self._failure_detector
-            loops.append(self._every(lambda: detector.pause(self._jittered), detector.look, "failure detector"))
+            loops.append(self._repeat(lambda: detector.pause(self._jittered), detector.look, "failure detector"))
         loops.append(
-            self._every(self._pause(lambda: LEFTOVERS_SECONDS), self._release_leftovers, "leftovers in networks")
+            self._repeat(self._pause(lambda: LEFTOVERS_SECONDS), self._release_leftovers, "leftovers in networks")
         )
         loops.append(
-            self._every(self._pause(lambda: settings.hint_repeat_seconds), self._repeat_hints, "hints sent again")
+            self._repeat(self._pause(lambda: settings.hint_repeat_seconds), self._repeat_hints, "hints sent again")
         )
         for releases in self._releases:
             pause = self._pause(lambda: settings.release_interval_seconds)
-            loops.append(self._every(pause, releases.look, "ports to be given back"))
+            loops.append(self._repeat(pause, releases.look, "ports to be given back"))
         if self._bindings is not None:
             pause = self._pause(lambda: settings.release_interval_seconds)
-            loops.append(self._every(pause, self._bindings.look, "ports of devices' addresses"))
+            loops.append(self._repeat(pause, self._bindings.look, "ports of devices' addresses"))
         if self._facts is not None:
-            loops.append(self._every(self._until_facts_are_due, self._facts.look, "facts of networks"))
+            loops.append(self._repeat(self._until_facts_are_due, self._facts.look, "facts of networks"))
         if self._search is not None:
             pause = self._pause(lambda: settings.port_search_seconds / SEARCH_LOOKS)
-            loops.append(self._every(pause, self._search.look, "lost ports of VIPs"))
+            loops.append(self._repeat(pause, self._search.look, "lost ports of VIPs"))
         if self._renewals is not None:
             pause = self._pause(lambda: settings.renewal_interval_seconds)
-            loops.append(self._every(pause, self._renewals.look, "certificates read again"))
+            loops.append(self._repeat(pause, self._renewals.look, "certificates read again"))
         if self._own_certificates is not None:
             pause = self._pause(lambda: settings.own_certificates_seconds)
-            loops.append(self._every(pause, self._own_certificates.look, "own certificates"))
+            loops.append(self._repeat(pause, self._own_certificates.look, "own certificates"))
         if self._presence is not None:
             pause = self._pause(lambda: CONTROLLER_SEEN_SECONDS)
-            loops.append(self._every(pause, self._presence.look, "presence"))
+            loops.append(self._repeat(pause, self._presence.look, "presence"))
         if self._ports is not None:
-            loops.append(self._every(self._until_ports_are_due, self._ports.look, "VIPs' ports"))
+            loops.append(self._repeat(self._until_ports_are_due, self._ports.look, "VIPs' ports"))
         if settings.traffic.points:
-            loops.append(self._every(self._until_next_point, self.traffic.look, "traffic"))
+            loops.append(self._repeat(self._until_next_point, self.traffic.look, "traffic"))
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def _consume_environments(self) -> None:
@@ -229,7 +229,7 @@ class Controller:
         if self._scheduler.trusts_clock:
             await self._sweeper.sweep()
 
-    async def _every(
+    async def _repeat(
         self, pause: Callable[[], Awaitable[None]], work: Callable[[], Awaitable[None]], name: str
     ) -> None:
         """Run ``work`` and pause, repeatedly, whatever it raises."""

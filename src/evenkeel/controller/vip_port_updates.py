@@ -60,7 +60,7 @@ class VipPortUpdates:
                     return
                 continue
             try:
-                told = await self._set(port)
+                told = await self._set_options(port)
             except Conflict as error:
                 log.warning("VIP port not updated; trying again", load_balancer=load_balancer_id, reason=str(error))
                 return
@@ -94,7 +94,7 @@ class VipPortUpdates:
         log.info("VIP port recreated", load_balancer=id_, port=port_id, instead_of=port.port_id)
         return True
 
-    async def _set(self, port: DuePort) -> DuePort | None:
+    async def _set_options(self, port: DuePort) -> DuePort | None:
         """Update a port; returns the options that were set; None: no change is pending."""
         latest: DuePort | None = port
 

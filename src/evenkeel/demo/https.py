@@ -37,7 +37,7 @@ class HttpsWebsite:
     async def serve(self, load_balancer_id: str, project_id: str, name: str) -> None:
         """Keep a certificate, make the listener, begin the traffic. Raises what the SDK and the client raise."""
         self._project_id = project_id
-        reference = await self._keep(replace=False)
+        reference = await self._store_certificate(replace=False)
         self._say(f"a certificate for {SERVER_NAME} is in the key manager: {reference}")
         await asyncio.to_thread(
             self._tenant.add_https,
@@ -49,17 +49,17 @@ class HttpsWebsite:
         await asyncio.to_thread(self._tenant.wait_until_active, load_balancer_id)
         self.traffic.start()
         self._outcome.https = self.traffic.counts
-        await until(self._shown, "an answer over TLS")
+        await until(self._is_presented, "an answer over TLS")
         self._say(f"requests flow through {self._place.https_url} too")
 
     async def renew(self) -> None:
         """Replace the certificate and wait until clients see the new one. Raises
         :class:`~evenkeel.demo.waiting.StepFailed`."""
-        await self._keep(replace=True)
+        await self._store_certificate(replace=True)
         began = time.monotonic()
         self._say("the certificate is renewed in the key manager, under the same reference")
         await asyncio.to_thread(self._client.post, f"{API}/references/refresh", {"refresh": {}})
-        await until(self._shown, "the new certificate")
+        await until(self._is_presented, "the new certificate")
         seconds = time.monotonic() - began
         self._say(f"clients see the new certificate after {seconds:.2f} s, and no connection was cut")
         self._outcome.more.append(("seconds from renewing the certificate to its first use", f"{seconds:.2f}"))
@@ -70,7 +70,7 @@ class HttpsWebsite:
         if shown - issued:
             self._outcome.problems.append(f"{len(shown - issued)} certificates were shown that were never issued")
 
-    async def _keep(self, *, replace: bool) -> str:
+    async def _store_certificate(self, *, replace: bool) -> str:
         """Put a new certificate into the key manager, and return its reference."""
         issued = self._authority.issue(SERVER_NAME)
         reference = await asyncio.to_thread(
@@ -79,6 +79,6 @@ class HttpsWebsite:
         self._issued.append(issued)
         return reference
 
-    async def _shown(self) -> bool:
+    async def _is_presented(self) -> bool:
         """Whether some client was presented the newest certificate."""
         return self.traffic.counts.certificates[self._issued[-1].sha256] > 0

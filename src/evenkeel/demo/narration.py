@@ -61,17 +61,17 @@ class LiveNarrator(Narrator):
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
-        self._live = Live(self._drawn(), console=console, refresh_per_second=4, transient=True)
+        self._live = Live(self._render(), console=console, refresh_per_second=4, transient=True)
         self._live.start()
 
     def refresh(self) -> None:
-        self._live.update(self._drawn())
+        self._live.update(self._render())
 
     def close(self) -> None:
         """Remove the live view; the lines stay."""
         self._live.stop()
 
-    def _drawn(self) -> RenderableType:
+    def _render(self) -> RenderableType:
         return render_live_view(self.picture)
 
 

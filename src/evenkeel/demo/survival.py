@@ -23,7 +23,7 @@ async def outlive_daemon(
     proxies = await asyncio.to_thread(side.haproxy_pids)
     sent, failed = counts.sent, counts.failed
     side.kill_daemon()
-    say(f"kill -9 of the daemon beside HAProxy, whose process ids are {_listed(proxies)}")
+    say(f"kill -9 of the daemon beside HAProxy, whose process ids are {_pid_list(proxies)}")
     member = await asyncio.to_thread(tenant.set_weight, load_balancer_id, WEIGHT)
     say(f"a member's weight becomes {WEIGHT}, which no agent can bring to HAProxy: {member.provisioning_status}")
 
@@ -34,15 +34,19 @@ async def outlive_daemon(
     meanwhile, lost = counts.sent - sent, counts.failed - failed
     say(f"{meanwhile} requests without it, {lost} failed")
     await side.start()
-    say(f"the daemon is back and has found HAProxy, process ids {_listed(await asyncio.to_thread(side.haproxy_pids))}")
+    say(
+        f"the daemon is back and has found HAProxy, process ids {_pid_list(await asyncio.to_thread(side.haproxy_pids))}"
+    )
     await asyncio.to_thread(tenant.wait_for_member, load_balancer_id, member)
     say("the member is ACTIVE")
     after = await asyncio.to_thread(side.haproxy_pids)
     # workers of an earlier configuration may end meanwhile; a new process would mean a restart or a reload
     if not after or not set(after) <= set(proxies):
-        outcome.problems.append(f"HAProxy was {_listed(proxies)} and is {_listed(after)} after the daemon's restart")
+        outcome.problems.append(
+            f"HAProxy was {_pid_list(proxies)} and is {_pid_list(after)} after the daemon's restart"
+        )
     outcome.more.append(("requests while HAProxy's daemon was dead", f"{meanwhile}, failed {lost}"))
 
 
-def _listed(pids: list[int]) -> str:
+def _pid_list(pids: list[int]) -> str:
     return ", ".join(map(str, pids)) or "none"

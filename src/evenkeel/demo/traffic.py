@@ -74,7 +74,7 @@ class Traffic:
                     answer = await connection.get(keep=keep)
                 self.counts.answers[answer.strip()] += 1
             except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError, RequestFailed) as error:
-                self._failed(error)
+                self._count_failure(error)
                 if connection is not None:
                     connection.open_for_more = False
             if connection is not None and not connection.open_for_more:
@@ -93,7 +93,7 @@ class Traffic:
             self.counts.certificates[connection.certificate] += 1
         return connection
 
-    def _failed(self, error: Exception) -> None:
+    def _count_failure(self, error: Exception) -> None:
         self.counts.failed += 1
         # The TimeoutError that asyncio raises has no text.
         reason = f"no answer within {TIMEOUT_SECONDS:.0f} s" if isinstance(error, TimeoutError) else str(error)

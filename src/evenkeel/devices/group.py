@@ -156,7 +156,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         ]
         # A difference seen only once is most likely a write in progress.
         before, self._uneven = self._uneven, self._absences(done)
-        return self._merged(done, away, absent=self._uneven, uneven=before & self._uneven)
+        return self._merge_readings(done, away, absent=self._uneven, uneven=before & self._uneven)
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
         """Maximum of each metric over all devices that were reached."""
@@ -184,7 +184,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         """Objects that a device lacks and another device of the group has."""
 
     @abstractmethod
-    def _merged(
+    def _merge_readings(
         self,
         readings: Mapping[str, R],
         unreachable: Sequence[DeviceState],
@@ -251,10 +251,10 @@ async def _state(device: GroupDevice[Any]) -> DeviceState:
         return DeviceState(name=device.host, reachable=False, problem=str(error))
     except Exception as error:  # one unexpected answer of a device must not end the agent
         log.exception("device not checked because of an unexpected error", device=device.host)
-        return DeviceState(name=device.host, reachable=device.reach.doubt is None, problem=_unexpected(error))
+        return DeviceState(name=device.host, reachable=device.reach.doubt is None, problem=_unexpected_problem(error))
 
 
-def _unexpected(error: Exception) -> str:
+def _unexpected_problem(error: Exception) -> str:
     """The problem of a device whose check failed on an error that no driver raises; the log has the traceback."""
     return f"its check failed on an unexpected {type(error).__name__}: see the agent's log"
 

@@ -134,13 +134,13 @@ class HttpsTransport:
         requests. ``logged_path``: shown in logs instead of a ``path`` that contains a secret. Raises
         :class:`DeviceUnavailable` if there is no complete response.
         """
-        with tracer().span(method, attributes=self._traced(method, logged_path or path), remote=True) as span:
+        with tracer().span(method, attributes=self._span_attributes(method, logged_path or path), remote=True) as span:
             sent = {**tracer().headers(), **(headers or {})}
             answer = await self._exchange(method, path, body, timeout_seconds, sent, turns, logged_path or path)
             span.set("http.response.status_code", answer[0])
         return answer
 
-    def _traced(self, method: str, path: str) -> Attributes:
+    def _span_attributes(self, method: str, path: str) -> Attributes:
         """Attributes of the request's trace span, with the path but without the query."""
         if not tracer().on:
             return NO_ATTRIBUTES

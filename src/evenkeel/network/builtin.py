@@ -177,7 +177,7 @@ class BuiltinNetwork:
         QoS policies and security groups do not exist in the built-in network: each requested id or name is returned.
         """
         if kind in ("policies", "security_groups"):
-            return _echoed(filters, project_id)
+            return _requested_objects(filters, project_id)
         if kind not in ("subnets", "networks"):
             return ()
         # A subnet without a project is one of every project.
@@ -216,7 +216,9 @@ def _plan(subnet: Subnet, wanted: Address | None, port_id: str) -> VipPlan:
     )
 
 
-def _echoed(filters: Mapping[str, Sequence[str]], project_id: ProjectId | None) -> tuple[dict[str, Any], ...]:
+def _requested_objects(
+    filters: Mapping[str, Sequence[str]], project_id: ProjectId | None
+) -> tuple[dict[str, Any], ...]:
     """One object for each requested id or name: the OpenStack client looks an object up before using it."""
     given = [set(filters[name]) for name in ("id", "name") if name in filters]
     named = sorted(set.intersection(*given)) if given else []

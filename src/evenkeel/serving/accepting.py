@@ -96,11 +96,11 @@ class Acceptor:
                 # connections wait, the event loop calls again.
                 return
             except OSError as error:
-                self._failed(error)
+                self._on_accept_error(error)
                 return
-            self._take(accepted, address)
+            self._handle_accepted(accepted, address)
 
-    def _take(self, accepted: socket.socket, address: tuple[object, ...]) -> None:
+    def _handle_accepted(self, accepted: socket.socket, address: tuple[object, ...]) -> None:
         connection = self._connections.admit(str(address[0]))
         if connection is None:
             accepted.close()
@@ -110,7 +110,7 @@ class Acceptor:
         # until the protocol exists: cancelling the task ends the handshake and closes the socket
         connection.close = task.cancel
         self._opening.add(task)
-        task.add_done_callback(partial(self._opened, accepted, connection))
+        task.add_done_callback(partial(self._on_opened, accepted, connection))
 
     async def _open(self, accepted: socket.socket, connection: Connection) -> None:
         await asyncio.get_running_loop().connect_accepted_socket(
@@ -121,7 +121,7 @@ class Acceptor:
             ssl_shutdown_timeout=SHUTDOWN_SECONDS if self._tls else None,
         )
 
-    def _opened(self, accepted: socket.socket, connection: Connection, task: asyncio.Task[None]) -> None:
+    def _on_opened(self, accepted: socket.socket, connection: Connection, task: asyncio.Task[None]) -> None:
         self._opening.discard(task)
         # Reading the exception also keeps asyncio from logging a failed handshake as an exception that was never
         # retrieved.
@@ -130,7 +130,7 @@ class Acceptor:
         connection.release()
         accepted.close()  # a task cancelled before it began has not closed it
 
-    def _failed(self, error: OSError) -> None:
+    def _on_accept_error(self, error: OSError) -> None:
         """Handle a failed ``accept``: close a connection if file descriptors have run out, and try again soon."""
         loop = asyncio.get_running_loop()
         # the socket stays readable while a connection waits: without a pause the event loop would spin
@@ -138,13 +138,13 @@ class Acceptor:
         self._resume = loop.call_later(PAUSE_SECONDS, self._watch)
         out_of_files = error.errno in (errno.EMFILE, errno.ENFILE)
         if out_of_files:
-            self._shed()
+            self._close_one_of_each()
         if loop.time() >= self._log_at:
             self._log_at = loop.time() + LOG_EVERY_SECONDS
             reason = "out of file descriptors; connections are closed" if out_of_files else str(error)
             log.error("connections cannot be accepted", reason=reason, connections=len(self._connections))
 
-    def _shed(self) -> None:
+    def _close_one_of_each(self) -> None:
         """Close one open connection and one waiting connection, so that the waiting client gets an answer."""
         # The descriptor of an aborted connection is free only after the event loop has run again, so the spare one is
         # needed, too.

@@ -117,12 +117,12 @@ class LoginQueue:
         lane = self._lanes[peer in self._suspects]
         lane.add(one)
         self._attempts[digest] = one
-        one.right.add_done_callback(self._ended(digest))
+        one.right.add_done_callback(self._end_callback(digest))
         if lane.running is None:
             lane.running = loop.create_task(self._run(lane))
         return one
 
-    def _ended(self, digest: bytes) -> Callable[["asyncio.Future[bool]"], None]:
+    def _end_callback(self, digest: bytes) -> Callable[["asyncio.Future[bool]"], None]:
         def ended(right: "asyncio.Future[bool]") -> None:
             self._attempts.pop(digest, None)
             if not right.cancelled():

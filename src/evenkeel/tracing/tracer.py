@@ -97,7 +97,7 @@ class OpenDeferredSpan:
     def concerns(self, changes: Changes) -> None:
         """Start a span in the trace of each change that is kept."""
         self.known = True
-        kept = [(change_id, ids) for change_id in changes if (ids := first_ids(change_id)) and self._keeps(ids)]
+        kept = [(change_id, ids) for change_id in changes if (ids := first_ids(change_id)) and self._is_sampled(ids)]
         for change_id, ids in kept[:NAMED_MAX]:
             # The steps are in the trace of the first change only, so the spans in the other traces link to it.
             links = [Link(span.get_span_context()) for span in self._spans[:1]]
@@ -121,7 +121,7 @@ class OpenDeferredSpan:
                 self._add(step, inside)
         self._steps.clear()
 
-    def _keeps(self, ids: FirstIds) -> bool:
+    def _is_sampled(self, ids: FirstIds) -> bool:
         return self._share.keeps(ids.trace_id)
 
     def _add(self, step: _Step, inside: Context) -> None:
@@ -173,7 +173,7 @@ class OpenTelemetryTracer:
         linked = parse_traceparent(client) if client else None
         links = [] if linked is None else [Link(linked)]
         named = {REQUEST_ID: PREFIX + change_id, **attributes}
-        with self._inside(self._first(change_id, name, named, links)) as span:
+        with self._current_span(self._first(change_id, name, named, links)) as span:
             yield span
 
     def also(self, change_id: str) -> None:
@@ -187,7 +187,7 @@ class OpenTelemetryTracer:
     ) -> AbstractContextManager[Span]:
         kind = SpanKind.CLIENT if remote else SpanKind.INTERNAL
         if trace.get_current_span().is_recording():
-            return self._inside(self._tracer.start_span(name, kind=kind, attributes=attributes))
+            return self._current_span(self._tracer.start_span(name, kind=kind, attributes=attributes))
         work = _deferred.get()
         return NOTHING if work is None or work.known else work.step(name, kind, attributes)
 
@@ -215,13 +215,13 @@ class OpenTelemetryTracer:
     ) -> AbstractContextManager[Span]:
         if origin is None:
             return NOTHING
-        return self._inside(self._child(cast(SpanContext, origin), name, SpanKind.PRODUCER, attributes))
+        return self._current_span(self._child(cast(SpanContext, origin), name, SpanKind.PRODUCER, attributes))
 
     def received(
         self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
         sender = parse_traceparent(header) if header else None
-        return NOTHING if sender is None else self._inside(self._child(sender, name, SpanKind.SERVER, attributes))
+        return NOTHING if sender is None else self._current_span(self._child(sender, name, SpanKind.SERVER, attributes))
 
     def headers(self) -> Mapping[str, str]:
         current = trace.get_current_span()
@@ -240,7 +240,7 @@ class OpenTelemetryTracer:
         return self._tracer.start_span(name, inside, kind, attributes=attributes)
 
     @contextmanager
-    def _inside(self, span: trace.Span) -> Iterator[Span]:
+    def _current_span(self, span: trace.Span) -> Iterator[Span]:
         """Make ``span`` the current one until the block ends, then end it."""
         token = contexts.attach(trace.set_span_in_context(span))
         opened = OpenSpan(span)

@@ -6,7 +6,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.store.engine.for_rows import ForRows, Given, Run, _together, run_all
+from evenkeel.store.engine.for_rows import ForRows, Given, Run, _one_statement, run_all
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.conftest import statements_of
@@ -99,7 +99,7 @@ async def test_rows_are_found_by_index_in_tables_of_all_sizes(store: SqlStore, b
     if backend != "postgresql":
         return
     remove = ForRows(_event.c.load_balancer_id, {}, _remove_of)
-    both = _together((remove, ForRows(_event.c.load_balancer_id, {}, _forget)))
+    both = _one_statement((remove, ForRows(_event.c.load_balancer_id, {}, _forget)))
     compiled = both.compile(dialect=postgresql.asyncpg.dialect())
     given = {f"rows_{at}": '[{"id": "lb-1"}]' for at in range(2)} | {f"ids_{at}": ["lb-1"] for at in range(2)}
     names = compiled.positiontup or []

@@ -78,11 +78,11 @@ class Declared(Value):
     def operations(self) -> tuple[Operation, ...]:
         """The operations on objects of this kind, those to create and change them if declared."""
         return (
-            self._listing(),
-            self._showing(),
-            *(() if self.create is None else (self._creating(self.create),)),
-            *(() if self.change is None else (self._changing(self.change),)),
-            self._deleting(self.remove or Deletion(partial(self.api.remove, self.resource))),
+            self._list_operation(),
+            self._show_operation(),
+            *(() if self.create is None else (self._create_operation(self.create),)),
+            *(() if self.change is None else (self._change_operation(self.change),)),
+            self._delete_operation(self.remove or Deletion(partial(self.api.remove, self.resource))),
         )
 
     @property
@@ -102,7 +102,7 @@ class Declared(Value):
     def _called(self) -> str:
         return self.resource.called or self.resource.name
 
-    def _listing(self) -> Operation:
+    def _list_operation(self) -> Operation:
         resource, view = self.resource, self.view
         return self.routes.list(
             self.api.listing(resource),
@@ -113,7 +113,7 @@ class Declared(Value):
             filters=True,
         )
 
-    def _showing(self) -> Operation:
+    def _show_operation(self) -> Operation:
         resource = self.resource
 
         async def handle(services: Services, call: Call) -> Answer:
@@ -123,7 +123,7 @@ class Declared(Value):
 
         return self.routes.show_fields(handle, f"Show a {self._called}")
 
-    def _creating(self, request: Write) -> Operation:
+    def _create_operation(self, request: Write) -> Operation:
         resource, show = self.resource, request.show or self.resource.view
 
         async def handle(services: Services, call: Call, body: Any) -> Answer:
@@ -134,7 +134,7 @@ class Declared(Value):
         answer, summary = request.answer or self.routes.answer, request.summary or f"Create a {self._called}"
         return self.routes.create(handle, request.body, summary, answer=answer, errors=WRITE_ERRORS)
 
-    def _changing(self, request: Write) -> Operation:
+    def _change_operation(self, request: Write) -> Operation:
         resource = self.resource
 
         async def handle(services: Services, call: Call, body: Any) -> Answer:
@@ -144,7 +144,7 @@ class Declared(Value):
         summary = request.summary or f"Change a {self._called}"
         return self.routes.change(handle, request.body, summary, errors=WRITE_ERRORS)
 
-    def _deleting(self, request: Deletion) -> Operation:
+    def _delete_operation(self, request: Deletion) -> Operation:
         async def handle(services: Services, call: Call) -> Answer:
             await request.run(services, call, self.resource.id_in(call))
             return NO_CONTENT

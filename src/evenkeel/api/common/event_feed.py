@@ -169,9 +169,9 @@ class EventFeed:
         database as far as they are not in memory. A listener that joined before gets the later ones, so none is missed
         between the two.
         """
-        return self._missed(after, self._settled, self._ring_begins, tuple(self._ring))
+        return self._missed_frames(after, self._settled, self._ring_begins, tuple(self._ring))
 
-    async def _missed(
+    async def _missed_frames(
         self, after: int, settled: int, kept_from: int, kept: Sequence[tuple[int, bytes]]
     ) -> AsyncIterator[bytes]:
         """Yield frames for :meth:`missed`. ``settled``: the feed's settled id at the time of the call.

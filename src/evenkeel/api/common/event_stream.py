@@ -63,14 +63,14 @@ class EventStream(Answer):
                     yield frames
                     if listener.ended:
                         return  # newer events must not be sent before all missed ones
-            async for chunk in self._live(listener):
+            async for chunk in self._live_frames(listener):
                 yield chunk
         except Unavailable:
             return  # the missed events cannot be read from the database
         finally:
             self._feed.leave(listener)
 
-    async def _live(self, listener: EventListener) -> AsyncIterator[bytes]:
+    async def _live_frames(self, listener: EventListener) -> AsyncIterator[bytes]:
         deadline = time.monotonic() + STREAM_SECONDS
         while (left := deadline - time.monotonic()) > 0:
             taken = await listener.take(min(left, KEEPALIVE_SECONDS))

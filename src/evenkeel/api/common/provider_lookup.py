@@ -90,7 +90,7 @@ class ProviderLookup:
         # another project's object: the store raises the same error as for an unknown one
         if found is None or scope not in (None, found.project_id):
             found = await self._tenants.served_by(kind, object_id, project_id=scope)
-        self._keep((kind, object_id), found)
+        self._cache((kind, object_id), found)
         return ServedObject(found, self.capabilities_of(found.device_driver))
 
     def remember(self, root: LoadBalancer, device_driver: str) -> None:
@@ -104,9 +104,9 @@ class ProviderLookup:
             if root.vip is None or root.root_pool_id is not None
             else one_family(root.vip.address, (vip.address for vip in root.additional_vips)),
         )
-        self._keep((LoadBalancer, root.id), found)
+        self._cache((LoadBalancer, root.id), found)
 
-    def _keep(self, key: tuple[type[Any], str], found: ServedBy) -> None:
+    def _cache(self, key: tuple[type[Any], str], found: ServedBy) -> None:
         self._served[key] = found
         self._served.move_to_end(key)
         if len(self._served) > OBJECTS_REMEMBERED:

@@ -24,11 +24,11 @@ class Recent(Generic[T]):
         if self._kept is not None and self._now_seconds() < self._kept[0] + self._seconds:
             return self._kept[1]
         if self._running is None:
-            self._running = asyncio.create_task(self._computed(compute))
+            self._running = asyncio.create_task(self._compute_now(compute))
             self._running.add_done_callback(_retrieve_exception)
         return await asyncio.shield(self._running)
 
-    async def _computed(self, compute: Callable[[], Awaitable[T]]) -> T:
+    async def _compute_now(self, compute: Callable[[], Awaitable[T]]) -> T:
         # The age counts from before the computation: the value may have been read at its very beginning.
         begun = self._now_seconds()
         try:
@@ -51,11 +51,11 @@ class Coalesced(Generic[T]):
     async def get(self, compute: Callable[[], Awaitable[T]]) -> T:
         """Return a value computed after this call. Raises the exceptions of ``compute``."""
         if self._next is None:
-            self._next = asyncio.create_task(self._after(self._running, compute))
+            self._next = asyncio.create_task(self._compute_after(self._running, compute))
             self._next.add_done_callback(_retrieve_exception)
         return await asyncio.shield(self._next)
 
-    async def _after(self, before: "asyncio.Task[T] | None", compute: Callable[[], Awaitable[T]]) -> T:
+    async def _compute_after(self, before: "asyncio.Task[T] | None", compute: Callable[[], Awaitable[T]]) -> T:
         if before is not None:
             # wait() does not raise the error of the earlier computation, which concerns its own callers only.
             await asyncio.wait({before})

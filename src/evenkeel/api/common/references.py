@@ -68,13 +68,13 @@ class ReferenceReader:
         if not named and not lists:
             return ()
         if self._key_manager is None:
-            return _unread(named, table)
+            return _without_key_manager(named, table)
         if len(named) > NEW_REFERENCES_MAX:
             raise Invalid(
                 f"Validation failure: {len(named)} certificate references are new. Allowed in one request: "
                 f"{NEW_REFERENCES_MAX}."
             )
-        reads = [_reading(self._key_manager, each, project_id, self._now()) for each in named]
+        reads = [_read_action(self._key_manager, each, project_id, self._now()) for each in named]
         checks = [_checking(self._key_manager, each, project_id) for each in lists]
         # This variable keeps the semaphore alive for as long as the request runs: the dictionary does not.
         slots = self._of_project.setdefault(project_id, asyncio.Semaphore(READS_AT_ONCE))
@@ -144,13 +144,13 @@ def _lists_of(row: Listener | Pool) -> list[SignedRevocationList]:
     ]
 
 
-def _unread(named: Sequence[NamedCertificate], table: Capabilities) -> tuple[CheckedCertificate, ...]:
+def _without_key_manager(named: Sequence[NamedCertificate], table: Capabilities) -> tuple[CheckedCertificate, ...]:
     if table.carries_traffic and named:
         raise NoKeyManager(named[0].reference, field=named[0].field)
     return ()
 
 
-def _reading(
+def _read_action(
     key_manager: KeyManager, named: NamedCertificate, project_id: ProjectId, now: datetime
 ) -> Callable[[], Awaitable[CheckedCertificate]]:
     async def read() -> CheckedCertificate:

@@ -70,7 +70,7 @@ class KeystoneIdentity:
 
     def __init__(self, middleware: Callable[..., Any], *, now: Callable[[], float] = time) -> None:
         """Initialize the validation. ``middleware``: a WSGI filter factory, called with the application."""
-        self._filter = middleware(_accepting)
+        self._filter = middleware(_authenticated_application)
         self._now = now
         self._key = secrets.token_bytes(32)
         self._remembered: dict[bytes, CachedToken] = {}
@@ -211,7 +211,7 @@ def _seconds(expires_at: str) -> float:
         return 0.0
 
 
-def _accepting(environ: Environ, start_response: Callable[..., Any]) -> list[bytes]:
+def _authenticated_application(environ: Environ, start_response: Callable[..., Any]) -> list[bytes]:
     """The application behind the filter."""
     start_response("200 OK", [])
     return []

@@ -53,7 +53,7 @@ class NeutronReader(Generic[T]):
         except msgspec.ValidationError as error:
             raise self._refusal(error, raw) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise _malformed(error) from error
+            raise _malformed_body(error) from error
         except Invalid as error:
             raise bad_request(str(error), "MalformedRequestBody") from error
         if len(self._names) > 1:
@@ -72,16 +72,16 @@ class NeutronReader(Generic[T]):
         try:
             body = msgspec.json.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as broken:
-            return _malformed(broken)
+            return _malformed_body(broken)
         if not isinstance(body, dict):
             return bad_request("Resource body required")
         name = self._names[0]
         if not body.keys() & set(self._names):
-            return bad_request("Bulk operation not supported") if _plural(name) in body else _absent(name)
+            return bad_request("Bulk operation not supported") if _plural_of(name) in body else _absent(name)
         try:
             return _explain_refusal(str(error), body, self._kind)
         except (LookupError, TypeError, AttributeError):  # a duplicate name: the decoder used the other one
-            return _malformed(error)
+            return _malformed_body(error)
 
 
 def _explain_refusal(text: str, body: Any, kind: type[Any]) -> NeutronRefusal:
@@ -91,7 +91,7 @@ def _explain_refusal(text: str, body: Any, kind: type[Any]) -> NeutronRefusal:
     return _bad_value(at)
 
 
-def _malformed(error: Exception) -> NeutronRefusal:
+def _malformed_body(error: Exception) -> NeutronRefusal:
     return bad_request(f"Malformed request body: {error}.", "MalformedRequestBody")
 
 
@@ -99,7 +99,7 @@ def _absent(name: str) -> NeutronRefusal:
     return bad_request(f"Unable to find '{name}' in request body")
 
 
-def _plural(name: str) -> str:
+def _plural_of(name: str) -> str:
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 

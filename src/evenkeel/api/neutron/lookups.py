@@ -63,7 +63,7 @@ def _listing(path: str) -> Operation:
     return Operation(method="GET", path=path, handle=handle, summary=f"Look {plural} up", rule=RULE, hidden=True)
 
 
-def _showing(path: str) -> Operation:
+def _show_operation(path: str) -> Operation:
     plural, name = _KINDS[path]
 
     async def handle(services: Services, call: Call) -> Answer:
@@ -80,7 +80,7 @@ async def _no_projects(services: Services, call: Call) -> Answer:
     raise Refusal(403, "There is no identity service here; project names are their ids.")
 
 
-LOOKUPS = tuple(operation for path in _KINDS for operation in (_listing(path), _showing(path)))
+LOOKUPS = tuple(operation for path in _KINDS for operation in (_listing(path), _show_operation(path)))
 """Operations with Neutron's responses, at every base path that a client may use for Neutron."""
 
 LOOKUP_ROUTES = (

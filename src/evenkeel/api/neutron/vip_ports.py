@@ -34,7 +34,7 @@ async def vip_ports(services: Services, call: Call, filters: Mapping[str, Sequen
         wanted["id"] = tuple(set.intersection(*named))
     query = ListQuery(filters=wanted, project_id=call.caller.scope, limit=services.limits.page_items)
     page = await services.tenants.list(LoadBalancer, query)
-    return [_shown(row, row.vip) for row in page.items if row.vip is not None]
+    return [_port_view(row, row.vip) for row in page.items if row.vip is not None]
 
 
 def _named_by(prefix: str, values: Sequence[str]) -> set[str]:
@@ -42,7 +42,7 @@ def _named_by(prefix: str, values: Sequence[str]) -> set[str]:
     return {value.removeprefix(prefix) for value in values if value.startswith(prefix)}
 
 
-def _shown(row: LoadBalancer, vip: Vip) -> dict[str, Any]:
+def _port_view(row: LoadBalancer, vip: Vip) -> dict[str, Any]:
     addresses, marks = (vip, *row.additional_vips), octavia_port(row.id)
     return {
         "id": vip.port_id,

@@ -87,7 +87,7 @@ def viewer(view: Callable[..., V]) -> Callable[..., V]:
 
 def _view_type(annotation: Any) -> Any:
     node, may_be_none = shape_of(annotation)
-    kind = _of(_VIEW_TYPES, node)
+    kind = _value_for_type(_VIEW_TYPES, node)
     return kind | None if may_be_none else kind
 
 
@@ -101,7 +101,7 @@ _VIEW_TYPES: tuple[tuple[Any, Any], ...] = (
 )
 
 
-def _of(table: tuple[tuple[Any, Any], ...], node: inspect.Type) -> Any:
+def _value_for_type(table: tuple[tuple[Any, Any], ...], node: inspect.Type) -> Any:
     return next(value for types, value in table if isinstance(node, types))
 
 
@@ -143,6 +143,6 @@ def filters_of(
     for name, (node, may_be_none) in shapes.items():
         if isinstance(node, inspect.DictType | inspect.StructType) or (name in lists and name not in filtered_lists):
             continue
-        parse = as_moment if name in _MOMENTS else _of(_PARSERS, node)
+        parse = as_moment if name in _MOMENTS else _value_for_type(_PARSERS, node)
         parsers[name] = optional(parse) if may_be_none else parse
     return Filters(parsers=parsers | dict(given or {}), aliases=aliases, unordered=filtered_lists | unordered)

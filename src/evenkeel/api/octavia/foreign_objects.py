@@ -26,22 +26,22 @@ for these, it is never disclosed whether another project has them.
 
 def refusing_foreign_objects(operation: Operation) -> Operation:
     """Return the operation with a response 403 for objects of other projects."""
-    return replace(operation, handle=_refusing(operation.handle))
+    return replace(operation, handle=_refuse_foreign(operation.handle))
 
 
-def _refusing(handle: Handler) -> Handler:
+def _refuse_foreign(handle: Handler) -> Handler:
     async def handled(services: Services, call: Call, *body: Any) -> Answer:
         try:
             return await handle(services, call, *body)
         except NotFound as missing:
-            if missing.object_id in _about(call, *body) and await _is_anothers(services, call, missing):
+            if missing.object_id in _named_ids(call, *body) and await _is_anothers(services, call, missing):
                 raise Forbidden from missing
             raise
 
     return handled
 
 
-def _about(call: Call, *body: Any) -> Iterator[str]:
+def _named_ids(call: Call, *body: Any) -> Iterator[str]:
     """Yield the ids of the requested object and its parents."""
     yield from call.params.values()
     for root in body:

@@ -63,7 +63,7 @@ async def flavor_capabilities(services: Services, call: Call) -> Answer:
     """List the settings that flavor profiles may contain; empty if anything is allowed."""
     device_driver = await services.providers.device_driver_of(call.params["id"])
     known = services.providers.capabilities_of(device_driver).flavor_metadata
-    return _listed(call, "flavor_capabilities", known or {})
+    return _capabilities_answer(call, "flavor_capabilities", known or {})
 
 
 async def zone_capabilities(services: Services, call: Call) -> Answer:
@@ -72,7 +72,7 @@ async def zone_capabilities(services: Services, call: Call) -> Answer:
     """
     device_driver = await services.providers.device_driver_of(call.params["id"])
     known = zone_settings(services.providers.capabilities_of(device_driver))
-    return _listed(call, "availability_zone_capabilities", known)
+    return _capabilities_answer(call, "availability_zone_capabilities", known)
 
 
 def zone_settings(table: Capabilities) -> Mapping[str, str]:
@@ -80,7 +80,7 @@ def zone_settings(table: Capabilities) -> Mapping[str, str]:
     return {ZONE_GROUP: ZONE_GROUP_MEANING, **(table.availability_zone_metadata or {})}
 
 
-def _listed(call: Call, name: str, known: Mapping[str, str]) -> Answer:
+def _capabilities_answer(call: Call, name: str, known: Mapping[str, str]) -> Answer:
     fields = [value for key, value in call.query if key == "fields" and value]
     wanted = {value for key, value in call.query if key == "name"}
     rows = [CapabilityView(name=each, description=meaning) for each, meaning in known.items()]

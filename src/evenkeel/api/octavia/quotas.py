@@ -21,14 +21,14 @@ SPELLINGS = {"loadbalancer": "load_balancer", "healthmonitor": "health_monitor"}
 FILTERS = Filters(parsers={}, tagged=False)
 
 
-def _both(quotas: Quotas) -> dict[str, int]:
+def _both_spellings(quotas: Quotas) -> dict[str, int]:
     values: dict[str, int] = asdict(quotas)
     return values | {other: values[name] for name, other in SPELLINGS.items()}
 
 
 def quota_view(row: ProjectQuotas) -> ProjectQuotaView:
     """Show the limits of a project."""
-    return ProjectQuotaView(project_id=row.project_id, tenant_id=row.project_id, **_both(row.quotas))
+    return ProjectQuotaView(project_id=row.project_id, tenant_id=row.project_id, **_both_spellings(row.quotas))
 
 
 async def listing(services: Services, call: Call) -> Answer:
@@ -51,7 +51,7 @@ async def defaults(services: Services, call: Call) -> Answer:
     quotas = services.quotas.default_quotas()
     if "id" in call.params:
         return json_answer({"quota": quota_view(ProjectQuotas(project_id=project_of(call), quotas=quotas))})
-    return json_answer({"quota": QuotaView(**_both(quotas))})
+    return json_answer({"quota": QuotaView(**_both_spellings(quotas))})
 
 
 async def change(services: Services, call: Call, body: QuotaSetBody) -> Answer:

@@ -135,8 +135,8 @@ def _times(totals: ActivityTotals) -> TimeToActiveView:
     return TimeToActiveView(
         count=changes.count,
         mean_seconds=_mean(changes.seconds, changes.count),
-        median_seconds=_rounded(changes.quantile(0.5)),
-        p95_seconds=_rounded(changes.quantile(0.95)),
+        median_seconds=_round_or_none(changes.quantile(0.5)),
+        p95_seconds=_round_or_none(changes.quantile(0.95)),
     )
 
 
@@ -146,9 +146,9 @@ def _point(point: ActivityPoint) -> ActivityPointView:
         at=timestamp(point.at),
         requests=round(point.requests, DECIMALS),
         failed_requests=round(point.failed_requests, DECIMALS),
-        request_seconds=_rounded(point.request_seconds),
+        request_seconds=_round_or_none(point.request_seconds),
         changes=point.changes,
-        time_to_active_seconds=_rounded(point.time_to_active_seconds),
+        time_to_active_seconds=_round_or_none(point.time_to_active_seconds),
         load_balancers=0 if point.traffic is None else point.traffic.load_balancers,
         connections=None if traffic is None else round(traffic.connections, DECIMALS),
         active_connections=None if traffic is None else traffic.active_connections,
@@ -162,5 +162,5 @@ def _mean(total: float, count: int) -> float | None:
     return round(total / count, SECONDS_DECIMALS) if count else None
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_or_none(value: float | None) -> float | None:
     return None if value is None else round(value, SECONDS_DECIMALS)

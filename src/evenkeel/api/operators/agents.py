@@ -45,18 +45,18 @@ def _state(given: str) -> AgentState:
         ) from error
 
 
-def _one(row: Agent) -> Answer:
+def _agent_answer(row: Agent) -> Answer:
     return json_answer({"agent": agent_view(row)})
 
 
 async def agent(services: Services, call: Call) -> Answer:
     """Handle GET /agents/{id}."""
-    return _one(await services.operators.agent(AgentId(object_id(call, "Agent"))))
+    return _agent_answer(await services.operators.agent(AgentId(object_id(call, "Agent"))))
 
 
 async def change_agent(services: Services, call: Call, body: AgentChangeBody) -> Answer:
     """Handle PUT /agents/{id}: drain or undrain the agent."""
-    return _one(
+    return _agent_answer(
         await services.operators.set_agent_admin_state(AgentId(object_id(call, "Agent")), body.agent.admin_state_up)
     )
 
@@ -66,7 +66,7 @@ def set_admin_state(up: bool) -> Callable[[Services, Call], Awaitable[Answer]]:
 
     async def handle(services: Services, call: Call) -> Answer:
         options_of(call, ())
-        return _one(await services.operators.set_agent_admin_state(AgentId(object_id(call, "Agent")), up))
+        return _agent_answer(await services.operators.set_agent_admin_state(AgentId(object_id(call, "Agent")), up))
 
     return handle
 
@@ -74,13 +74,13 @@ def set_admin_state(up: bool) -> Callable[[Services, Call], Awaitable[Answer]]:
 async def failback(services: Services, call: Call) -> Answer:
     """Handle PUT /agents/{id}/failback: have the agent's shards handed back to it."""
     options_of(call, ())
-    return _one(await services.operators.request_failback(AgentId(object_id(call, "Agent"))))
+    return _agent_answer(await services.operators.request_failback(AgentId(object_id(call, "Agent"))))
 
 
 async def force_down(services: Services, call: Call, body: ForceDownBody) -> Answer:
     """Handle PUT /agents/{id}/force-down: declare the agent's host dead, or not."""
     options_of(call, ())
-    return _one(await services.operators.force_agent_down(AgentId(object_id(call, "Agent")), body.down))
+    return _agent_answer(await services.operators.force_agent_down(AgentId(object_id(call, "Agent")), body.down))
 
 
 async def rebind(services: Services, call: Call, body: RebindBody) -> Answer:

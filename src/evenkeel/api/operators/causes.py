@@ -77,9 +77,9 @@ class _Cause:
 def problems_of(found: SystemState) -> list[SystemProblem]:
     """Return the problems, causes first; empty if there are none. An outage itself is no part of them."""
     # during an outage agents are silent because of it: their silence is no cause of its own
-    causes = [] if found.outage else [*_halts(found), *_silence(found)]
+    causes = [] if found.outage else [*_halt_causes(found), *_silence(found)]
     explained = {group for cause in causes for group in cause.groups}
-    causes += list(_unusable(found, explained))
+    causes += list(_unreached_groups(found, explained))
     # each consequence counts for the first cause that explains it, and for the rest if none does
     rest: Counter[str] = Counter()
     for count in found.shards:
@@ -97,11 +97,11 @@ def problems_of(found: SystemState) -> list[SystemProblem]:
     return [
         *(cause.to_problem() for cause in causes),
         *_standby_devices(found),
-        *_unexplained(rest, examples, outage=bool(found.outage)),
+        *_unexplained_problems(rest, examples, outage=bool(found.outage)),
     ]
 
 
-def _halts(found: SystemState) -> Iterator[_Cause]:
+def _halt_causes(found: SystemState) -> Iterator[_Cause]:
     for row in found.halted:
         silent = [one for one in found.agents if one.silent and one.environment == row.name]
         resume = f"evenkeel environment resume {row.name}"
@@ -111,7 +111,7 @@ def _halts(found: SystemState) -> Iterator[_Cause]:
             + (f"; {_silent_hosts(silent)}" if silent else ""),
             remedy=f"bring the agents back: {start_agents(silent)}; if they are lost: {resume}" if silent else resume,
         )
-        yield _Cause(problem, **_dead(silent, found.agents), unserved=frozenset({row.name}))
+        yield _Cause(problem, **_places_without_agents(silent, found.agents), unserved=frozenset({row.name}))
 
 
 def _silence(found: SystemState) -> Iterator[_Cause]:
@@ -124,10 +124,10 @@ def _silence(found: SystemState) -> Iterator[_Cause]:
     remedy = f"start them: {start_agents(silent)}" + (f"; if a host is lost: {lost}" if lost else "")
     problem = SystemProblem("agents_silent", _silent_hosts(silent), remedy)
     unserved = frozenset(row.environment for row in silent)
-    yield _Cause(problem, **_dead(silent, found.agents), unserved=unserved)
+    yield _Cause(problem, **_places_without_agents(silent, found.agents), unserved=unserved)
 
 
-def _unusable(found: SystemState, explained: set[Place]) -> Iterator[_Cause]:
+def _unreached_groups(found: SystemState, explained: set[Place]) -> Iterator[_Cause]:
     """Yield device groups with tenants of which no device is reached. A group that is not observed because its agents
     are silent has that as its cause.
     """
@@ -153,7 +153,7 @@ def _standby_devices(found: SystemState) -> Iterator[SystemProblem]:
             yield SystemProblem("devices_out_of_reach", text, device_remedy(group, found.agents))
 
 
-def _unexplained(rest: Counter[str], examples: Sequence[str], *, outage: bool) -> Iterator[SystemProblem]:
+def _unexplained_problems(rest: Counter[str], examples: Sequence[str], *, outage: bool) -> Iterator[SystemProblem]:
     """Yield consequences without a known cause. An outage explains all of them except load balancers in ERROR."""
     if failed := rest["load balancers are in ERROR"]:
         text = f"{failed} load balancers are in ERROR"
@@ -176,7 +176,7 @@ class _Dead(TypedDict):
     unplaced: frozenset[str]
 
 
-def _dead(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> _Dead:
+def _places_without_agents(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> _Dead:
     """Return device groups, and environments, of silent agents without a live one."""
     alive = {(row.environment, row.group_number) for row in agents if row.alive}
     environments = {row.environment for row in silent} - {environment for environment, _ in alive}

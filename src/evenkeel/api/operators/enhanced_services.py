@@ -65,12 +65,12 @@ def _views(rows: Sequence[AgentEnhancedServices]) -> Iterable[EnhancedServiceVie
         agents = [row for row in rows if row.environment == environment]
         files = [(one.file, one) for agent in agents for one in agent.services if not one.name]
         for file in sorted({file for file, _ in files}):
-            yield _unread(environment, file, agents)
+            yield _unread_file_view(environment, file, agents)
         for name in sorted({one.name for agent in agents for one in agent.services if one.name}):
-            yield _one(environment, name, agents)
+            yield _service_view(environment, name, agents)
 
 
-def _one(environment: str, name: str, agents: Iterable[AgentEnhancedServices]) -> EnhancedServiceView:
+def _service_view(environment: str, name: str, agents: Iterable[AgentEnhancedServices]) -> EnhancedServiceView:
     absent = EnhancedService(name=name, problem=ABSENT)
     found = [(agent, next((one for one in agent.services if one.name == name), absent)) for agent in agents]
     said = {tuple(sorted(one.tags.items())) for _, one in found}
@@ -83,7 +83,7 @@ def _one(environment: str, name: str, agents: Iterable[AgentEnhancedServices]) -
     )
 
 
-def _unread(environment: str, file: str, agents: Iterable[AgentEnhancedServices]) -> EnhancedServiceView:
+def _unread_file_view(environment: str, file: str, agents: Iterable[AgentEnhancedServices]) -> EnhancedServiceView:
     shown = [
         _loaded_view(agent, one) for agent in agents for one in agent.services if not one.name and one.file == file
     ]

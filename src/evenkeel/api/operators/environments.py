@@ -23,7 +23,7 @@ def _name(call: Call) -> str:
     return given
 
 
-def _one(row: Environment, status: int = 200) -> Answer:
+def _environment_answer(row: Environment, status: int = 200) -> Answer:
     return json_answer({"environment": views.environment_view(row)}, status)
 
 
@@ -41,13 +41,13 @@ async def environment(services: Services, call: Call) -> Answer:
     name = _name(call)
     for row in await services.operators.environments():
         if row.name == name:
-            return _one(row)
+            return _environment_answer(row)
     raise NotFound("Environment", name)
 
 
 async def create_environment(services: Services, call: Call, body: EnvironmentNewBody) -> Answer:
     """Handle POST /environments; answers 201. Idempotent."""
-    return _one(await services.operators.add_environment(body.environment.to_environment()), 201)
+    return _environment_answer(await services.operators.add_environment(body.environment.to_environment()), 201)
 
 
 async def change_environment(services: Services, call: Call, body: EnvironmentChangeBody) -> Answer:
@@ -55,13 +55,13 @@ async def change_environment(services: Services, call: Call, body: EnvironmentCh
     changes = {name: value for name, value in structs.asdict(body.environment).items() if value is not UNSET}
     if "failback" in changes:
         changes["failback"] = FailbackMode(changes["failback"])
-    return _one(await services.operators.update_environment(_name(call), changes))
+    return _environment_answer(await services.operators.update_environment(_name(call), changes))
 
 
 async def resume_environment(services: Services, call: Call) -> Answer:
     """Handle PUT /environments/{name}/resume: close the environment's circuit breaker."""
     options_of(call, ())
-    return _one(await services.operators.resume_environment(_name(call)))
+    return _environment_answer(await services.operators.resume_environment(_name(call)))
 
 
 async def delete_environment(services: Services, call: Call) -> Answer:

@@ -102,7 +102,7 @@ def expiry_of(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
     verb = "has expired" if first.ends_at <= datetime.now(UTC) else "expires"
     until = timestamp(first.ends_at.timestamp())
     return CertificateTrouble(
-        f"{first.kind.words} {first.reference} {verb}: valid until {until}{_more(rows)}",
+        f"{first.kind.words} {first.reference} {verb}: valid until {until}{_more_text(rows)}",
         f"renew it in the key manager, then: {_refresh(first)}",
     )
 
@@ -111,13 +111,13 @@ def unreadable_of(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
     """Describe the certificates of one load balancer that the controllers cannot read; ``rows`` is not empty."""
     first = rows[0]
     return CertificateTrouble(
-        f"{first.kind.words} {first.reference} cannot be read from the key manager: {first.problem}{_more(rows)};"
+        f"{first.kind.words} {first.reference} cannot be read from the key manager: {first.problem}{_more_text(rows)};"
         " devices keep the last content read",
         f"mend the reason, or give the listener or pool another reference; then: {_refresh(first)}",
     )
 
 
-def _more(rows: Sequence[ReferencedCertificate]) -> str:
+def _more_text(rows: Sequence[ReferencedCertificate]) -> str:
     return f", and {len(rows) - 1} more" if len(rows) > 1 else ""
 
 

@@ -27,7 +27,7 @@ def replace_agents(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> 
     for row in silent[:NAMED_MAX]:
         others = (one for one in agents if one.alive and _place(one) == _place(row))
         if (other := next(others, None)) is not None:
-            commands.append(f"evenkeel agent delete {_known(row, agents)} --rebind-to {quote(other.host)}")
+            commands.append(f"evenkeel agent delete {_agent_argument(row, agents)} --rebind-to {quote(other.host)}")
     return "; ".join(commands)
 
 
@@ -47,7 +47,7 @@ def _check(device: str) -> str:
     return f"curl -kv --max-time {CONNECT_SECONDS} {quote(f'https://{device}/')}"
 
 
-def _known(row: AgentLife, agents: Sequence[AgentLife]) -> str:
+def _agent_argument(row: AgentLife, agents: Sequence[AgentLife]) -> str:
     """Return the argument by which commands find the agent: its host, or its id if several agents are on the host."""
     # Quoted, because operators copy the command into a shell, and agents name their hosts themselves.
     return quote(row.host if sum(one.host == row.host for one in agents) == 1 else row.id)

@@ -18,11 +18,11 @@ Net = IPv4Network | IPv6Network
 def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
     """Convert the request to the subnet to store. Raises :class:`Invalid` naming field and value."""
     network = _network(body.cidr)
-    gateway = _inside("gateway_ip", body.gateway_ip, network)
+    gateway = _address_within("gateway_ip", body.gateway_ip, network)
     first, last = _hosts(network)
     start, end = _range_beside(gateway, first, last)
-    start = _inside("allocation_start", body.allocation_start, network) or start
-    end = _inside("allocation_end", body.allocation_end, network) or end
+    start = _address_within("allocation_start", body.allocation_start, network) or start
+    end = _address_within("allocation_end", body.allocation_end, network) or end
     if int(start) > int(end):
         raise unknown_input("allocation_end", end, f"Value should not be below allocation_start, which is {start}.")
     for field, address in (("allocation_start", start), ("allocation_end", end)):
@@ -64,7 +64,7 @@ def _network(cidr: str) -> Net:
         raise unknown_input("cidr", cidr, "Value should be a network like 10.0.0.0/24, host bits zero.") from error
 
 
-def _inside(field: str, value: str | None, network: Net) -> Address | None:
+def _address_within(field: str, value: str | None, network: Net) -> Address | None:
     if value is None:
         return None
     try:

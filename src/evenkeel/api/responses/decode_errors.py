@@ -89,7 +89,7 @@ class DecodeFailure(NamedTuple):
     @property
     def rule(self) -> str:
         """The allowed values, in words."""
-        return " or ".join(_described(kind, self.value) for kind in self.allowed) or "Value should be null."
+        return " or ".join(_describe_allowed(kind, self.value) for kind in self.allowed) or "Value should be null."
 
 
 def decode_failure(text: str, body: Any, kind: type[Any]) -> DecodeFailure:
@@ -140,17 +140,17 @@ def _attributes_of(kind: type[Any], argument: str) -> list[str]:
                         return [inner.encode_name for inner in struct.fields]
             waiting += [field.type for field in node.fields]
         else:
-            waiting += _parts(node)
+            waiting += _inner_types(node)
     return []
 
 
 def _structs(node: inspect.Type) -> list[inspect.StructType]:
     if isinstance(node, inspect.StructType):
         return [node]
-    return [struct for part in _parts(node) for struct in _structs(part)]
+    return [struct for part in _inner_types(node) for struct in _structs(part)]
 
 
-def _parts(node: inspect.Type) -> list[inspect.Type]:
+def _inner_types(node: inspect.Type) -> list[inspect.Type]:
     if isinstance(node, inspect.UnionType):
         return list(node.types)
     if isinstance(node, inspect.ListType):
@@ -173,7 +173,7 @@ def _holds_secret(node: inspect.Type) -> bool:
     """Whether the type is, or contains, a :data:`SecretText`."""
     if isinstance(node, inspect.Metadata) and (node.extra_json_schema or {}).get("writeOnly"):
         return True
-    below = [field.type for field in node.fields] if isinstance(node, inspect.StructType) else _parts(node)
+    below = [field.type for field in node.fields] if isinstance(node, inspect.StructType) else _inner_types(node)
     return any(map(_holds_secret, below))
 
 
@@ -190,7 +190,7 @@ def _descend(node: inspect.Type, step: Step) -> inspect.Type:
 
 def _leaves(node: inspect.Type) -> list[inspect.Type]:
     if isinstance(node, inspect.UnionType | inspect.Metadata) and not _description(node):
-        return [leaf for part in _parts(node) for leaf in _leaves(part)]
+        return [leaf for part in _inner_types(node) for leaf in _leaves(part)]
     return [node]
 
 
@@ -200,7 +200,7 @@ def _description(node: inspect.Type) -> str:
     return str((node.extra_json_schema or {}).get("description", ""))
 
 
-def _described(node: inspect.Type, value: Any) -> str:
+def _describe_allowed(node: inspect.Type, value: Any) -> str:
     """Describe the allowed values at the place of ``value``: first the rule that it breaks, in Octavia's words if it
     has any.
     """

@@ -47,7 +47,7 @@ def create_values(body: Any, kind: type[Any], *besides: str) -> Attributes:
     """
     return {
         name: attribute.convert(value)
-        for name, attribute in _plain(type(body), kind).items()
+        for name, attribute in _common_attributes(type(body), kind).items()
         if name not in besides and not _is_null(name, value := getattr(body, name)) and value is not UNSET
     }
 
@@ -55,7 +55,7 @@ def create_values(body: Any, kind: type[Any], *besides: str) -> Attributes:
 def change_values(body: Any, kind: type[Any]) -> Attributes:
     """Return the attributes in a change request, null replaced by the default."""
     changes: Attributes = {}
-    for name, attribute in _plain(type(body), kind).items():
+    for name, attribute in _common_attributes(type(body), kind).items():
         value = getattr(body, name)
         if value is not UNSET and not (value is None and name == "tags" and kind not in _CLEARED):
             changes[name] = attribute.default if _is_null(name, value) else attribute.convert(value)
@@ -77,7 +77,7 @@ _known: dict[tuple[type[Any], type[Any]], dict[str, _Attribute]] = {}
 """Cache by request and value class."""
 
 
-def _plain(request: type[Any], kind: type[Any]) -> dict[str, _Attribute]:
+def _common_attributes(request: type[Any], kind: type[Any]) -> dict[str, _Attribute]:
     """Return the attributes that request and value class have in common, except attributes that identify the object."""
     found = _known.get((request, kind))
     if found is None:

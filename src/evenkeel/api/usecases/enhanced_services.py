@@ -55,7 +55,7 @@ class OfferedServices:
             if name not in self.names:
                 raise Invalid(
                     f"Validation failure: {field} '{prefix}{name}': provider '{self.provider}' has no enhanced service"
-                    f" of that name. Allowed: {_shown(self.names, prefix)}.",
+                    f" of that name. Allowed: {_name_list(self.names, prefix)}.",
                     code=UNKNOWN,
                 )
 
@@ -97,7 +97,7 @@ def check_rename(policy: L7Policy, changes: Mapping[str, Any], offered: Collecti
     if policy.enhanced_service:
         raise Invalid(
             f"Validation failure: name {name}: this L7 policy stands for the enhanced service {policy.name}."
-            f" Allowed: {_shown(offered, '')}."
+            f" Allowed: {_name_list(offered, '')}."
         )
     raise Invalid(
         f"Validation failure: name {name}: an enhanced service has this name. Allowed: any other; a new L7 policy"
@@ -113,7 +113,7 @@ def refuse_rules(policy_name: str) -> Invalid:
     )
 
 
-def _shown(names: Collection[str], prefix: str) -> str:
+def _name_list(names: Collection[str], prefix: str) -> str:
     first = sorted(names)[:_NAMED_MAX]
     more = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
     return (", ".join(f"{prefix}{name}" for name in first) or "none") + more

@@ -92,12 +92,12 @@ def partial_tree(body: Part, place: Place, listener_protocol: ListenerProtocol |
         case MirroredMember():
             return replace(tree, members=tuple(_members_of("", [body], place, monitored=False)))
         case MirroredMonitor():
-            return replace(tree, health_monitors=(monitor_row(body, place, pool_id="", new_id=_always(body.id)),))
+            return replace(tree, health_monitors=(monitor_row(body, place, pool_id="", new_id=_constant_id(body.id)),))
         case MirroredPolicy():
             rows = _policy(body, "", listener_protocol, place, None)
             return replace(tree, l7policies=(rows.policy,), l7rules=rows.rules)
         case MirroredRule():
-            return replace(tree, l7rules=(rule_row(body, place, policy_id="", new_id=_always(body.id)),))
+            return replace(tree, l7rules=(rule_row(body, place, policy_id="", new_id=_constant_id(body.id)),))
 
 
 def _vip(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> Vip | None:
@@ -145,19 +145,21 @@ def _members(body: MirroredPool, place: Place) -> list[Member]:
 
 
 def _members_of(pool_id: str, bodies: Iterable[MirroredMember], place: Place, *, monitored: bool) -> list[Member]:
-    rows = [member_row(item, place, pool_id=pool_id, new_id=_always(item.id), monitored=monitored) for item in bodies]
+    rows = [
+        member_row(item, place, pool_id=pool_id, new_id=_constant_id(item.id), monitored=monitored) for item in bodies
+    ]
     check_members(rows)
     return rows
 
 
-def _always(object_id: str) -> NewId:
+def _constant_id(object_id: str) -> NewId:
     return lambda: object_id
 
 
 def _monitor(body: MirroredPool, place: Place) -> Iterator[HealthMonitor]:
     if (wanted := body.healthmonitor) is not None:
         check_monitored(body.protocol, wanted.type)
-        yield monitor_row(wanted, place, pool_id=body.id, new_id=_always(wanted.id))
+        yield monitor_row(wanted, place, pool_id=body.id, new_id=_constant_id(wanted.id))
 
 
 def _listener(body: MirroredListener, place: Place, root: LoadBalancer, pools: Pools | None) -> Listener:

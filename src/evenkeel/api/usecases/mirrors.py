@@ -52,7 +52,7 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
         change = await services.mirrors.put(tree, _plan(services, tree.load_balancer), mark, certificates)
     if change is not None:
         await services.accepted(change)
-        return _written(change)
+        return _put_result(change)
     stored = was or await services.mirrors.find(load_balancer_id)
     if stored is None:
         raise NotFound("Load Balancer", load_balancer_id)
@@ -85,7 +85,7 @@ def _refusals() -> Iterator[None]:
         raise Invalid(str(error), code=error.code) from error
 
 
-def _written(change: Change) -> PutResult:
+def _put_result(change: Change) -> PutResult:
     root = next(row for row in change.resources if isinstance(row, LoadBalancer))
     return PutResult(change.revision, root.provisioning_status)
 
@@ -96,10 +96,10 @@ def _plan(services: Services, root: LoadBalancer) -> VipPlan:
         raise Invalid("vip_address: a mirrored load balancer needs a VIP")
 
     claim = borrowed_port(root.id, root.vip.port_id) if services.network.has_ports else None
-    return replace(_planned(root.vip), claim=claim, additional=tuple(map(_planned, root.additional_vips)))
+    return replace(_vip_plan(root.vip), claim=claim, additional=tuple(map(_vip_plan, root.additional_vips)))
 
 
-def _planned(vip: Vip) -> VipPlan:
+def _vip_plan(vip: Vip) -> VipPlan:
     return VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=vip.address)
 
 

@@ -43,7 +43,7 @@ async def chosen_place(services: Services, wanted: LoadBalancerNew) -> ProviderC
     """
     flavor = zone = None
     if wanted.flavor_id is not None:
-        flavor = _enabled("flavor", wanted.flavor_id, await services.catalogue.offer(Flavor, wanted.flavor_id))
+        flavor = _enabled_offer("flavor", wanted.flavor_id, await services.catalogue.offer(Flavor, wanted.flavor_id))
     provider = wanted.provider or (flavor.provider_name if flavor is not None else services.default_provider)
     if not provider:
         raise unknown_input("provider", None, "Mandatory field missing: there is no default provider.")
@@ -58,7 +58,7 @@ async def chosen_place(services: Services, wanted: LoadBalancerNew) -> ProviderC
     if wanted.availability_zone is None:
         return choice
     name = wanted.availability_zone
-    zone = _enabled("availability_zone", name, await services.catalogue.offer(AvailabilityZone, name))
+    zone = _enabled_offer("availability_zone", name, await services.catalogue.offer(AvailabilityZone, name))
     if zone.provider_name != provider:
         raise Invalid(f"Availability zone '{name}' is not compatible with provider '{provider}'")
     group_number = zone_group_of(metadata("availability_zone_data", zone.data))
@@ -72,7 +72,7 @@ def _vnic_type(flavor: Offer | None) -> VnicType:
     return "direct" if metadata("flavor_data", flavor.data).get("sriov_vip") is True else "normal"
 
 
-def _enabled(option: str, value: str, offer: Offer | None) -> Offer:
+def _enabled_offer(option: str, value: str, offer: Offer | None) -> Offer:
     if offer is None:
         called = "flavor_id" if option == "flavor" else "availability zone"
         raise Invalid(f"Validation failure: Invalid {called}. Value: '{value}'.", code=f"{option}_unknown")

@@ -45,7 +45,9 @@ async def plan_vip(
             port_id=wanted.vip_port_id,
             address=None if address is None else wanted_vip("vip_address", address, services.addresses),
             marked=marked,
-            additional=[_wanted(each, wanted.vip_port_id, services.addresses) for each in wanted.additional_vips or ()],
+            additional=[
+                _wanted_vip(each, wanted.vip_port_id, services.addresses) for each in wanted.additional_vips or ()
+            ],
             options=options,
             any_address=any_address,
             any_subnet=any_subnet,
@@ -74,7 +76,7 @@ def _invalid(error: NotFound) -> Invalid:
     return Invalid(str(error), code=f"{error.kind.lower().replace(' ', '_')}_not_found")
 
 
-def _wanted(each: AdditionalVip, vip_port_id: str | None, addresses: AddressRules) -> WantedVip:
+def _wanted_vip(each: AdditionalVip, vip_port_id: str | None, addresses: AddressRules) -> WantedVip:
     """Convert an additional VIP. Raises :class:`Invalid` for a separate port: like in Octavia all addresses are on one
     port.
     """

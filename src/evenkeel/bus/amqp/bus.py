@@ -94,7 +94,7 @@ class AmqpBus:
             name=self._name,
             complaints=self._complaints,
             open_session=self._open,
-            on_down=self._down,
+            on_down=self._on_connection_lost,
         )
         link.start()
         try:
@@ -195,7 +195,7 @@ class AmqpBus:
         return self._connections
 
     async def present(self, name: str) -> bool | None:
-        publisher = self._current()
+        publisher = self._current_publisher()
         # A blocked broker reads no probes, so nothing can be learned from one.
         if publisher is None or self._watch.blocked:
             return None
@@ -205,7 +205,7 @@ class AmqpBus:
         return answer
 
     def problem(self) -> str:
-        if self._current() is not None:
+        if self._current_publisher() is not None:
             return self._watch.problem()
         return self._complaints.latest() or "not connected yet"
 
@@ -225,7 +225,7 @@ class AmqpBus:
     async def _open(self, connection: AbstractConnection) -> Publisher:
         user = self._access.user if isinstance(self._access, AgentAccess) else None
         self._connections += 1
-        publisher = await Publisher.open(connection, self._replied, user)
+        publisher = await Publisher.open(connection, self._on_reply, user)
         # an agent's own user may not write to the default exchange; its keepalives are answered all the time
         probe = publisher.probes.answered if user is None else None
         self._following = asyncio.get_running_loop().create_task(self._watch.follow(connection, probe))
@@ -236,7 +236,7 @@ class AmqpBus:
         if self._link is not None:
             await self._link.is_up()
 
-    def _down(self) -> None:
+    def _on_connection_lost(self) -> None:
         following, self._following = self._following, None
         if following is not None:
             following.cancel()
@@ -248,7 +248,7 @@ class AmqpBus:
         for announcement in self._announcements:
             announcement.verify()
 
-    def _replied(self, raw: bytes) -> None:
+    def _on_reply(self, raw: bytes) -> None:
         # A reply proves that the broker forwards messages, even if it cannot be decoded.
         self._watch.answered()
         try:
@@ -256,7 +256,7 @@ class AmqpBus:
         except MessageRejected as error:
             log.error("reply dropped", reason=str(error))
 
-    def _current(self) -> Publisher | None:
+    def _current_publisher(self) -> Publisher | None:
         return self._link.current if self._link is not None else None
 
     def _drop(self, publisher: Publisher) -> None:

@@ -116,7 +116,7 @@ class AmqpSubscription:
         if self._is_transient:  # by the lower layer of the client library, whose messages cost less
             begun = await underlay.basic_consume(queue.name, self._received_transient, no_ack=True)
             return _Consumer(channel, queue, str(begun.consumer_tag))
-        return _Consumer(channel, queue, await queue.consume(self._received))
+        return _Consumer(channel, queue, await queue.consume(self._on_message))
 
     async def _set_limit(self, channel: AbstractChannel) -> None:
         await channel.set_qos(prefetch_count=self._concurrency)
@@ -150,7 +150,7 @@ class AmqpSubscription:
             for reply in outcome.replies:
                 await self._reply(address, reply)
 
-    async def _received(self, message: AbstractIncomingMessage) -> None:
+    async def _on_message(self, message: AbstractIncomingMessage) -> None:
         # in an own task: the library cancels its tasks when the connection is lost
         self._workers.start(self._work(message))
 

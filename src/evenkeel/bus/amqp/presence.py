@@ -153,7 +153,7 @@ class AmqpAnnouncement:
         underlay = await channel.get_underlay_channel()
         underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart(connection))
         # Without a consumer the queue would store the probes until they expire.
-        await queue.consume(_dropped, no_ack=True, exclusive=True)
+        await queue.consume(_discard_probe, no_ack=True, exclusive=True)
         return _Announced(connection, channel, queue)
 
     async def _declare(self, connection: AbstractConnection) -> tuple[AbstractChannel, AbstractQueue]:
@@ -178,5 +178,5 @@ class AmqpAnnouncement:
             self._link.drop(session)
 
 
-async def _dropped(message: AbstractIncomingMessage) -> None:
+async def _discard_probe(message: AbstractIncomingMessage) -> None:
     """Discard a probe: its delivery was the answer."""

@@ -101,8 +101,8 @@ class PublishingWatch:
         probing: asyncio.Task[None] | None = None
         try:
             while True:
-                await self._look(connection)
-                if probe is not None and (probing is None or probing.done()) and self._idle():
+                await self._check_connection(connection)
+                if probe is not None and (probing is None or probing.done()) and self._is_idle():
                     # In a task of its own, because a probe to a hanging broker does not return, and the watch goes on.
                     probing = asyncio.ensure_future(self._probe(probe))
                 await asyncio.sleep(LOOK_SECONDS)
@@ -116,10 +116,10 @@ class PublishingWatch:
             if not await probe():
                 raise BusUnavailable("the broker did not answer a probe")
 
-    def _idle(self) -> bool:
+    def _is_idle(self) -> bool:
         return not self._blocked and self._now_seconds() - self._answered_at >= IDLE_SECONDS
 
-    async def _look(self, connection: AbstractConnection) -> None:
+    async def _check_connection(self, connection: AbstractConnection) -> None:
         # the client library has no other public sign of connection.blocked than that this waits
         if connection.transport is None:
             return

@@ -56,13 +56,13 @@ class WillQueue:
         self._held = self._channel = None
         channel = await connection.channel(publisher_confirms=False)
         try:
-            await self._leave(channel, on_lost)
+            await self._hand_over(channel, on_lost)
         except ChannelAccessRefused as error:
             log.warning(
                 "the broker refuses a will; see evenkeel-rabbitmq agent-user", queue=self._name, reason=str(error)
             )
 
-    async def _leave(self, channel: AbstractChannel, on_lost: Callable[[], None]) -> None:
+    async def _hand_over(self, channel: AbstractChannel, on_lost: Callable[[], None]) -> None:
         def ended(*_: object) -> None:
             # Callbacks of a channel that was revoked or replaced come too late to matter.
             if channel is self._channel:
@@ -76,7 +76,7 @@ class WillQueue:
         await queue.bind(exchange)
         # Consumed before the first will is published: with a time to live of 0 it would expire at once, and announce a
         # death.
-        await queue.consume(self._received, exclusive=True)
+        await queue.consume(self._on_will, exclusive=True)
         self._channel, self._queue = channel, queue
         await self._publish()
 
@@ -103,7 +103,7 @@ class WillQueue:
         await exchange.publish(message, "", mandatory=False)
         self._renew_later()
 
-    async def _received(self, message: AbstractIncomingMessage) -> None:
+    async def _on_will(self, message: AbstractIncomingMessage) -> None:
         """Hold the received will, and acknowledge the previous one."""
         # The new will is held before the old one is acknowledged, so that there is one at every moment.
         before, self._held = self._held, message

@@ -55,7 +55,7 @@ class EmbeddedBus:
             await self._file.stop()
             raise BusUnavailable(f"no socket beside the queue file {self._path}: {error.strerror}") from error
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._fetch()), loop.create_task(self._keep())]
+        self._tasks = [loop.create_task(self._fetch()), loop.create_task(self._poll())]
 
     async def send(self, queue: str, message: Hint) -> None:
         raw = encode(message, message_id=uuid.uuid4().hex, max_bytes=self._max_bytes)
@@ -254,7 +254,7 @@ class EmbeddedBus:
 
     # housekeeping
 
-    async def _keep(self) -> None:
+    async def _poll(self) -> None:
         polls = 0
         renewed_at = now()
         while True:
@@ -268,7 +268,7 @@ class EmbeddedBus:
                     await self._renew()
                 await self._release_dead_peers(await self._file.run(partial(queries.claim_holders, peer=self._peer)))
                 if polls % TRIM_EVERY_POLLS == 0:
-                    await self._tidy()
+                    await self._clean_up()
                 await self._stay_present()
             except (BusUnavailable, OSError) as error:
                 log.warning("embedded bus housekeeping failed; trying again", reason=str(error))
@@ -294,7 +294,7 @@ class EmbeddedBus:
                 log.info("a process of the embedded bus died; its messages are free", peer=peer)
                 self._wake(sockets)
 
-    async def _tidy(self) -> None:
+    async def _clean_up(self) -> None:
         await self._file.run(queries.trim)
         sweep(self._directory)
         await self._release_dead_peers(await self._file.run(partial(queries.peers, peer=self._peer)))

@@ -85,7 +85,7 @@ def _write(folder: Path, files: dict[str, str], *, replace: bool) -> None:
     with ExitStack() as ending:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            written = {name: _written(folder / f".{name}.new", text, ending) for name, text in files.items()}
+            written = {name: _write_new_file(folder / f".{name}.new", text, ending) for name, text in files.items()}
             for name, new in written.items():
                 new.replace(folder / name)
                 placed.append(name)
@@ -94,7 +94,7 @@ def _write(folder: Path, files: dict[str, str], *, replace: bool) -> None:
             raise UsageError(f"{folder}: {error.strerror}{rest}") from None
 
 
-def _written(new: Path, text: str, ending: ExitStack) -> Path:
+def _write_new_file(new: Path, text: str, ending: ExitStack) -> Path:
     """Write a new file, which ``ending`` removes if it still exists. Raises :class:`OSError`."""
     new.unlink(missing_ok=True)
     # O_EXCL refuses a file or link that another user has put there meanwhile.

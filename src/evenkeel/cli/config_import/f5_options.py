@@ -43,7 +43,7 @@ ATTACHMENT = (
 """Options for attaching devices to networks, which have the same names here."""
 
 
-def _dropped(remark: str, *harmless: str) -> F5Option:
+def _dropped_option(remark: str, *harmless: str) -> F5Option:
     return F5Option("dropped", remark, harmless or None)
 
 
@@ -51,29 +51,33 @@ OPTIONS: dict[str, F5Option] = {
     "debug": F5Option("kept", "debug"),
     "periodic_interval": F5Option("replaced", "keepalive_interval, report_interval and status_interval"),
     "service_resync_interval": F5Option("kept", "service_resync_interval"),
-    "start_agent_admin_state_up": _dropped("an agent is in service unless drained: evenkeel agent drain", "true"),
+    "start_agent_admin_state_up": _dropped_option(
+        "an agent is in service unless drained: evenkeel agent drain", "true"
+    ),
     "environment_prefix": F5Option("kept", "environment_prefix; the environment, and the provider of tenants"),
     "environment_specific_plugin": F5Option("replaced", "every environment has queues of its own"),
     "environment_group_number": F5Option("kept", "environment_group_number"),
     "capacity_policy": F5Option("kept", "capacity_policy"),
     "agent_id": F5Option("replaced", "agent_id, which is derived from environment, group and host"),
-    "static_agent_configuration_data": _dropped("nothing reads it; evenkeel agent show has the agent's settings"),
-    "f5_device_type": _dropped("devices are set up by their operator, as with external", "external"),
+    "static_agent_configuration_data": _dropped_option(
+        "nothing reads it; evenkeel agent show has the agent's settings"
+    ),
+    "f5_device_type": _dropped_option("devices are set up by their operator, as with external", "external"),
     "f5_ha_type": F5Option("kept", "f5_ha_type"),
     "f5_sync_mode": F5Option("replaced", "sync_mode: replicate, the default, or sync for config-sync"),
     **dict.fromkeys(ATTACHMENT, F5Option("kept", _ATTACHED)),
-    "vlan_binding_driver": _dropped(_NO_NETWORKS, "none"),
-    "interface_port_static_mappings": _dropped(_NO_NETWORKS, "none"),
+    "vlan_binding_driver": _dropped_option(_NO_NETWORKS, "none"),
+    "interface_port_static_mappings": _dropped_option(_NO_NETWORKS, "none"),
     "f5_populate_static_arp": F5Option("replaced", "members on tunnels always have static ARP entries"),
     "l2_population": F5Option("replaced", "facts_interval of the controllers, and [neutron_agent] of the agents"),
-    "f5_network_segment_physical_network": _dropped(_NO_NETWORKS, "none", ""),
-    "f5_network_segment_polling_interval": _dropped(_NOT_READ),
-    "f5_network_segment_gross_timeout": _dropped(_NOT_READ),
+    "f5_network_segment_physical_network": _dropped_option(_NO_NETWORKS, "none", ""),
+    "f5_network_segment_polling_interval": _dropped_option(_NOT_READ),
+    "f5_network_segment_gross_timeout": _dropped_option(_NOT_READ),
     "f5_pending_services_timeout": F5Option("replaced", "pending_deadline of the controllers"),
-    "f5_errored_services_timeout": _dropped(_NOT_READ),
+    "f5_errored_services_timeout": _dropped_option(_NOT_READ),
     "f5_global_routed_mode": F5Option("kept", "f5_global_routed_mode"),
-    "l3_binding_driver": _dropped(_NO_NETWORKS, "none"),
-    "l3_binding_static_mappings": _dropped(_NO_NETWORKS, "none"),
+    "l3_binding_driver": _dropped_option(_NO_NETWORKS, "none"),
+    "l3_binding_static_mappings": _dropped_option(_NO_NETWORKS, "none"),
     "f5_bigip_lbaas_device_driver": F5Option("replaced", "device_driver = bigip"),
     "icontrol_hostname": F5Option("kept", "icontrol_hostname"),
     "icontrol_vcmp_hostname": F5Option("kept", "icontrol_vcmp_hostname"),
@@ -81,7 +85,7 @@ OPTIONS: dict[str, F5Option] = {
     "icontrol_password": F5Option("kept", "icontrol_password_file, a file with mode 0600"),
     "icontrol_connection_timeout": F5Option("replaced", "connect_timeout; F5's agent does not read it"),
     "icontrol_connection_retry_interval": F5Option("replaced", "retry_time; F5's agent does not read it"),
-    "icontrol_config_mode": _dropped("objects are the only mode", "objects"),
+    "icontrol_config_mode": _dropped_option("objects are the only mode", "objects"),
     "cert_manager": F5Option("replaced", "[certificates] key_manager of the controllers"),
     "auth_version": F5Option("replaced", "Keystone v3 is spoken"),
     "os_auth_url": F5Option("kept", f"auth_url in {_LOGIN}"),
@@ -91,13 +95,13 @@ OPTIONS: dict[str, F5Option] = {
     "os_tenant_name": F5Option("replaced", "each read is logged in for the project of the load balancer"),
     "os_project_name": F5Option("replaced", "each read is logged in for the project of the load balancer"),
     "os_project_domain_name": F5Option("replaced", "each read is logged in for the project of the load balancer"),
-    "os_project_id": _dropped(_NOT_READ),
+    "os_project_id": _dropped_option(_NOT_READ),
     "f5_parent_ssl_profile": F5Option("kept", "f5_parent_ssl_profile, as a full path"),
-    "https_transparent": _dropped("listeners of HTTPS pass TLS through", "false"),
+    "https_transparent": _dropped_option("listeners of HTTPS pass TLS through", "false"),
     "trace_service_requests": F5Option("replaced", "debug, and evenkeel plan"),
     "report_esd_names_in_agent": F5Option("replaced", "evenkeel esd list; esd_dir names the directory"),
-    "unlegacy_setting_placeholder": _dropped("no vendor's SDN is spoken to", "none", ""),
-    "f5_http_rps_throttle": _dropped("of LBaaS v1's agent only"),
+    "unlegacy_setting_placeholder": _dropped_option("no vendor's SDN is spoken to", "none", ""),
+    "f5_http_rps_throttle": _dropped_option("of LBaaS v1's agent only"),
     **dict.fromkeys(
         (
             "bigiq_hostname",
@@ -109,7 +113,7 @@ OPTIONS: dict[str, F5Option] = {
             "openstack_admin_username",
             "openstack_admin_password",
         ),
-        _dropped(_BIGIQ),
+        _dropped_option(_BIGIQ),
     ),
 }
 DEFAULTS = {"f5_ha_type": "pair", "environment_prefix": "Project", "environment_group_number": "1"}

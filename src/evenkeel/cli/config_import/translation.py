@@ -79,7 +79,7 @@ class Importer:
         return Imported(
             controller=controller,
             agent=agent,
-            password=_resolved(self._f5("icontrol_password")),
+            password=_interpolated(self._f5("icontrol_password")),
             findings=(*self._of_f5(), *self._of_neutron()),
             problems=problems,
         )
@@ -89,7 +89,7 @@ class Importer:
     def _f5(self, name: str) -> str:
         return self._agent.get(name, [DEFAULTS.get(name, "")])[-1]
 
-    def _of(self, section: str, option: str) -> str:
+    def _neutron_value(self, section: str, option: str) -> str:
         """Value of an option of Neutron, which is recorded as used."""
         values = self._neutron.get(section, {}).get(option)
         if values is None:
@@ -112,7 +112,7 @@ class Importer:
     # -- our files
 
     def _common_lines(self) -> Iterator[Line]:
-        url = self._of(DEFAULT, "transport_url")
+        url = self._neutron_value(DEFAULT, "transport_url")
         remark = "Neutron's message broker; a virtual host of its own (…/evenkeel) is better"
         yield Line(
             DEFAULT,
@@ -133,11 +133,11 @@ class Importer:
         yield from self._identity_lines()
         yield from self._barbican_lines()
         for theirs, ours in QUOTAS.items():
-            if value := self._of("quotas", theirs):
+            if value := self._neutron_value("quotas", theirs):
                 yield Line("quotas", ours, value, f"{theirs} of Neutron")
 
     def _identity_lines(self) -> Iterator[Line]:
-        found = {name: value for name in TOKEN_OPTIONS if (value := self._of("keystone_authtoken", name))}
+        found = {name: value for name in TOKEN_OPTIONS if (value := self._neutron_value("keystone_authtoken", name))}
         if not found:
             yield Line("identity", "kind", None, "who may call: see how-to/authentication.md")
             return
@@ -167,7 +167,7 @@ class Importer:
 
     def _agent_lines(self) -> Iterator[Line]:
         yield from self._common_lines()
-        host = self._of(DEFAULT, "host")
+        host = self._neutron_value(DEFAULT, "host")
         yield Line(DEFAULT, "host", host or None, "another one on each host of the group")
         yield Line(DEFAULT, "environment_prefix", self._environment, "begins the names on the devices: never change it")
         yield Line(DEFAULT, "environment_group_number", self._f5("environment_group_number"), "")
@@ -176,7 +176,9 @@ class Importer:
             if name in self._agent:
                 yield Line(DEFAULT, name, self._f5(name).strip("{}"), "")
         # oslo.config takes both spellings for the same section.
-        if interval := self._of("agent", "report_interval") or self._of("AGENT", "report_interval"):
+        if interval := self._neutron_value("agent", "report_interval") or self._neutron_value(
+            "AGENT", "report_interval"
+        ):
             yield Line(DEFAULT, "report_interval", interval, "report_interval of Neutron's agents")
         for name in ("icontrol_hostname", "icontrol_username"):
             yield Line("bigip", name, self._f5(name) or None, "")
@@ -246,7 +248,7 @@ def _full_path(profile: str) -> str:
     return profile if profile.startswith("/") else f"/Common/{profile}"
 
 
-def _resolved(value: str) -> str:
+def _interpolated(value: str) -> str:
     """The value as the agent gets it from oslo.config, unless it refers to other options."""
     return value.replace("$$", "$").replace("\\$", "$")
 

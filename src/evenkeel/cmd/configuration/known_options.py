@@ -31,7 +31,7 @@ def known_options(groups: Groups, files: Sequence[IniFile]) -> Known:
 
     ``groups``: options by section of this process and of device drivers; None instead of options allows any.
     """
-    written = _written(files)
+    written = _effective_values(files)
     known: dict[str, set[str]] = {DEFAULT: {"config_source"}}
     # oslo.config reads more options from the sources that these sections name
     anything = {section_key(name.strip()) for name in written.get(DEFAULT, {}).get("config_source", "").split(",")}
@@ -53,7 +53,7 @@ def _add(known: dict[str, set[str]], group: str, options: Iterable[cfg.Opt]) -> 
             known.setdefault(section_key(former.group or group), set()).add(former.name or option.dest)
 
 
-def _written(files: Sequence[IniFile]) -> Written:
+def _effective_values(files: Sequence[IniFile]) -> Written:
     """Effective values in the files, by section and option."""
     found: dict[str, dict[str, str]] = {}
     for file in files:
@@ -65,13 +65,13 @@ def _written(files: Sequence[IniFile]) -> Written:
 def _of_libraries(written: Written) -> Iterator[Groups]:
     """Options of libraries for the sections in the files; None: the options are unknown."""
     for section in OF_LIBRARIES.keys() & written.keys():
-        yield {section: _listed(section)}
+        yield {section: _options_of_library(section)}
     for section in LOGINS:
         if section in written:
             yield _of_login(section, written)
 
 
-def _listed(section: str) -> Sequence[cfg.Opt] | None:
+def _options_of_library(section: str) -> Sequence[cfg.Opt] | None:
     for entry in entry_points(group="oslo.config.opts", name=OF_LIBRARIES[section]):
         try:
             listed = entry.load()()

@@ -106,7 +106,7 @@ def _wrong_value(section: str, option: cfg.Opt, error: Exception, files: Sequenc
     file = file_of(files, section, option.dest)
     place = f"{file.place(section, option.dest)}: " if file else ""
     what = "a value that is not allowed"
-    written = _written(file, section, option) if file else ""
+    written = _written_text(file, section, option) if file else ""
     if file and not option.secret:
         what = repr(written)
     elif not option.secret:
@@ -118,6 +118,6 @@ def _wrong_value(section: str, option: cfg.Opt, error: Exception, files: Sequenc
     return f"{place}[{section}] {option.name}: {what}: {rule_of(option)}. {option.help}"
 
 
-def _written(file: IniFile, section: str, option: cfg.Opt) -> str:
+def _written_text(file: IniFile, section: str, option: cfg.Opt) -> str:
     texts = next(texts for name, texts in file.sections.items() if section_key(name) == section_key(section))
     return texts[option.dest][-1]

@@ -35,14 +35,14 @@ def relation_problems(conf: cfg.ConfigOpts, files: Sequence[IniFile]) -> Iterato
             yield add_location(problem, files, [DEFAULT])
 
 
-def _parts(name: str) -> tuple[str, str]:
+def _section_and_option(name: str) -> tuple[str, str]:
     section, _, option = name.rpartition(".")
     return section or DEFAULT, option
 
 
 def _value(conf: cfg.ConfigOpts, name: str) -> float | None:
     """Value of the option; None if this process does not read it."""
-    section, option = _parts(name)
+    section, option = _section_and_option(name)
     if section != DEFAULT and section not in conf:
         return None
     values = conf if section == DEFAULT else conf[section]

@@ -58,11 +58,13 @@ class ShownCertificates:
             # Set before the connections are made, so that servers that fail are not tried more often.
             self._due_at = now + LOOK_SECONDS
             looks = (end_of_server(peer.host, peer.port, request=peer.request) for peer in self._peers)
-            self._of_peers = _known(zip((peer.name for peer in self._peers), await asyncio.gather(*looks), strict=True))
-        return (*_known((name, end_of_file(path)) for name, path in self._files if path), *self._of_peers)
+            self._of_peers = _with_known_end(
+                zip((peer.name for peer in self._peers), await asyncio.gather(*looks), strict=True)
+            )
+        return (*_with_known_end((name, end_of_file(path)) for name, path in self._files if path), *self._of_peers)
 
 
-def _known(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, ...]:
+def _with_known_end(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, ...]:
     return tuple(OwnCertificate(name=name, ends_at=end) for name, end in found if end is not None)
 
 

@@ -32,15 +32,15 @@ def read_directory(path: Path, known: Fingerprint | None) -> Snapshot | None:
         files = sorted(each for each in path.iterdir() if each.suffix == ".json" and not each.name.startswith("."))
         fingerprint = _fingerprint(files[: FILES_MAX + 1])
     except OSError as error:
-        return _unreadable(path, error.strerror or "unreadable", known)
+        return _unreadable_snapshot(path, error.strerror or "unreadable", known)
     if len(files) > FILES_MAX:
-        return _unreadable(path, f"{len(files)} files; at most {FILES_MAX} are allowed", known)
+        return _unreadable_snapshot(path, f"{len(files)} files; at most {FILES_MAX} are allowed", known)
     if fingerprint == known:
         return None
     return Snapshot(fingerprint=fingerprint, contents={file.name: _content(file) for file in files})
 
 
-def _unreadable(path: Path, reason: str, known: Fingerprint | None) -> Snapshot | None:
+def _unreadable_snapshot(path: Path, reason: str, known: Fingerprint | None) -> Snapshot | None:
     fingerprint: Fingerprint = ((reason, 0, 0, 0),)
     return None if fingerprint == known else Snapshot(fingerprint=fingerprint, problem=f"{path}: {reason}")
 

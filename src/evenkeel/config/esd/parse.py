@@ -72,12 +72,14 @@ def _by_name(found: Iterable[Definition]) -> dict[str, Definition]:
     for one in ordered:
         files.setdefault(one.name, []).append(one.file)
     return {
-        one.name: one if len(files[one.name]) == 1 else replace(one, tags={}, problem=_twice(one.name, files[one.name]))
+        one.name: one
+        if len(files[one.name]) == 1
+        else replace(one, tags={}, problem=_duplicate_text(one.name, files[one.name]))
         for one in ordered
     }
 
 
-def _twice(name: str, files: list[str]) -> str:
+def _duplicate_text(name: str, files: list[str]) -> str:
     places = " and ".join(f"{times} times in {file}" if times > 1 else file for file, times in Counter(files).items())
     return f"{places}: enhanced service {name!r} is defined more than once; once is allowed"
 
@@ -106,7 +108,7 @@ def _document(content: bytes | str) -> Any:
 
 
 def _definition(file: str, name: str, value: Any) -> Definition:
-    where = f"{file}: enhanced service {_shown(name)}"
+    where = f"{file}: enhanced service {_json_excerpt(name)}"
     try:
         if not is_name(name):
             raise _Wrong(f"a name of {NAME_WORDS} is allowed")
@@ -117,12 +119,12 @@ def _definition(file: str, name: str, value: Any) -> Definition:
 
 def _tags(value: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, _Pairs):
-        raise _Wrong(f"{_shown(value)}: an object of tags is allowed")
+        raise _Wrong(f"{_json_excerpt(value)}: an object of tags is allowed")
     found: dict[str, tuple[str, ...]] = {}
     for given, content in value:
         tag = OTHER_NAMES.get(given, given)
         if tag not in TAGS:
-            raise _Wrong(f"{_shown(given)}: no such tag; allowed are {', '.join((*TAGS, *OTHER_NAMES))}")
+            raise _Wrong(f"{_json_excerpt(given)}: no such tag; allowed are {', '.join((*TAGS, *OTHER_NAMES))}")
         if tag in found:
             raise _Wrong(f"{given}: given twice; once is allowed")
         found[tag] = _paths(given, tag, content)
@@ -135,12 +137,12 @@ def _paths(given: str, tag: str, content: Any) -> tuple[str, ...]:
     if known.many:
         # _Pairs, the form of a JSON object, is a list, too.
         if not isinstance(content, list) or isinstance(content, _Pairs):
-            raise _Wrong(f"{given}: {_shown(content)}: a list of names is allowed")
+            raise _Wrong(f"{given}: {_json_excerpt(content)}: a list of names is allowed")
         if len(content) > LIST_MAX:
             raise _Wrong(f"{given}: {len(content)} names; at most {LIST_MAX} are allowed")
         paths = tuple(_path(given, one) for one in content)
         if len(set(paths)) != len(paths):
-            raise _Wrong(f"{given}: {_shown(content)}: an object is named twice; once is allowed")
+            raise _Wrong(f"{given}: {_json_excerpt(content)}: an object is named twice; once is allowed")
         return paths
     if content == "" and known.removable:
         return ()
@@ -149,14 +151,14 @@ def _paths(given: str, tag: str, content: Any) -> tuple[str, ...]:
 
 def _path(given: str, content: Any) -> str:
     if not isinstance(content, str):
-        raise _Wrong(f"{given}: {_shown(content)}: {_PATH_WORDS}")
+        raise _Wrong(f"{given}: {_json_excerpt(content)}: {_PATH_WORDS}")
     path = content if content.startswith("/") else f"{_FOLDER}{content}"
     if not _PATH.fullmatch(path) or any(part in (".", "..") for part in path.split("/")):
-        raise _Wrong(f"{given}: {_shown(content)}: {_PATH_WORDS}")
+        raise _Wrong(f"{given}: {_json_excerpt(content)}: {_PATH_WORDS}")
     return path
 
 
-def _shown(value: Any) -> str:
+def _json_excerpt(value: Any) -> str:
     """A value for messages, as JSON, shortened."""
     plain = dict(value) if isinstance(value, _Pairs) else value
     text = repr(plain) if isinstance(plain, str) else json.dumps(plain, default=dict)

@@ -174,7 +174,7 @@ def metadata_problems(field: str, known: Mapping[str, str] | None, data: Attribu
 def load_balancer_problems(table: Capabilities, more: Collection[Vip]) -> Iterator[str]:
     """Yield unsupported attributes of a load balancer, without its children. ``more``: additional VIPs."""
     if more and ADDITIONAL_VIPS not in table.options:
-        yield f"additional_vips {_shown(tuple(vip.address or vip.subnet_id for vip in more))}. Allowed: none."
+        yield f"additional_vips {_value_text(tuple(vip.address or vip.subnet_id for vip in more))}. Allowed: none."
 
 
 def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
@@ -186,7 +186,7 @@ def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[s
     for name in table.fixed_attributes.get(protocol, ()):
         default = LISTENER_DEFAULTS[name]
         if (value := attributes.get(name, default)) != default:
-            yield f"{name} {_shown(value)} of protocol {protocol}. Allowed: {_shown(default)}."
+            yield f"{name} {_value_text(value)} of protocol {protocol}. Allowed: {_value_text(default)}."
     yield from _tls_version_problems(table, attributes.get("tls_versions") or ())
 
 
@@ -348,7 +348,7 @@ def _not_among(name: str, value: str | None, allowed: Collection[str]) -> Iterat
 def _pattern_problems(limits: PatternLimits, value: str) -> Iterator[str]:
     try:
         for problem in limit_problems(value, limits):
-            yield f"value {_shown(value)} of compare type REGEX. Allowed: other expressions; {problem}."
+            yield f"value {_value_text(value)} of compare type REGEX. Allowed: other expressions; {problem}."
     except PatternRefused:
         return  # refused for every device type
 
@@ -366,7 +366,7 @@ def _tls_version_problems(table: Capabilities, versions: Collection[str]) -> Ite
     for version in versions:
         yield from _not_among("tls_versions", version, table.tls_versions)
     if version_gap(versions) and not table.tls_version_gaps:
-        yield f"tls_versions {_shown(tuple(versions))}. Allowed: versions that follow one another."
+        yield f"tls_versions {_value_text(tuple(versions))}. Allowed: versions that follow one another."
 
 
 def version_gap(versions: Collection[str]) -> bool:
@@ -386,19 +386,19 @@ def _option_problems(
             continue
         option = f"{kind}.{name}"
         if option not in table.options:
-            yield f"{name} {_shown(value)}. Allowed: {_shown(default)}."
+            yield f"{name} {_value_text(value)}. Allowed: {_value_text(default)}."
         elif value in table.refused_values.get(option, ()):
-            yield f"{name} {_shown(value)}. Allowed: any other value; {_shown(default)} is the default."
+            yield f"{name} {_value_text(value)}. Allowed: any other value; {_value_text(default)} is the default."
 
 
 def _problem(name: str, value: object, allowed: Collection[str]) -> str:
-    return f"{name} {_shown(value)}. Allowed: {', '.join(allowed) or 'none'}."
+    return f"{name} {_value_text(value)}. Allowed: {', '.join(allowed) or 'none'}."
 
 
 SHOWN_CHARACTERS = 200
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     """Return a value as human-readable text, short enough for a response."""
     parts = value if isinstance(value, tuple) else ("null" if value is None else value,)
     text = ", ".join(map(str, parts)) or "none"

@@ -128,7 +128,7 @@ def _member_problem(rules: AddressRules, text: str) -> str:
     if problem := _vip_problem(rules, text):
         return problem
     address = parsed_address(text)
-    for each in (address, *_embedded(address)):
+    for each in (address, *_embedded_ipv4(address)):
         for network in rules.denied_networks:
             if each in network:
                 return f"it is in {network}, which the operator has closed to members"
@@ -146,9 +146,9 @@ def _vip_problem(rules: AddressRules, text: str) -> str:
         return "it is an IPv4 address in IPv6's form; write the IPv4 address"
     if kind := _kind(address):
         return "" if rules.allow_loopback and address.is_loopback else f"it is {kind}"
-    if rules.own_addresses & {address, *_embedded(address)}:
+    if rules.own_addresses & {address, *_embedded_ipv4(address)}:
         return "it is the device's own"
-    for inner in _embedded(address):
+    for inner in _embedded_ipv4(address):
         if kind := _kind(inner):
             return f"it holds {inner}, which is {kind}"
     return ""
@@ -180,7 +180,7 @@ def _reserved6(address: IPv6Address) -> str:
     return "" if any(address in network for network in (*_UNICAST6, *_NAT64)) else "reserved"
 
 
-def _embedded(address: Address) -> Iterator[IPv4Address]:
+def _embedded_ipv4(address: Address) -> Iterator[IPv4Address]:
     """Yield the IPv4 addresses that a translator (NAT64) or tunnel would derive from an address."""
     if isinstance(address, IPv4Address):
         return

@@ -51,7 +51,7 @@ class Loads:
         """
         barred = {id_ for id_, agent in self.fit.items() if silent and back_first(agent, silent)} | {other_than}
         chosen = next((id_ for id_ in preferred if id_ in self.fit and id_ not in barred), None)
-        return chosen or self._least(barred)
+        return chosen or self._least_loaded(barred)
 
     def give(self, agent_id: AgentId) -> None:
         """Count one more shard for the agent."""
@@ -59,7 +59,7 @@ class Loads:
         if agent_id in self._load:
             self._load[agent_id] += 1
 
-    def _least(self, barred: Collection[AgentId | None]) -> AgentId | None:
+    def _least_loaded(self, barred: Collection[AgentId | None]) -> AgentId | None:
         loads = {id_: shards for id_, shards in self._load.items() if id_ not in barred}
         if not loads:
             return None

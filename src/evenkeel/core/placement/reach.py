@@ -53,7 +53,7 @@ def judge(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
     """Compute the reachability of a group from its agents' rows at ``now``, the database's time."""
     acting = [agent for agent in agents if agent.acts]
     if not acting:
-        return _unwatched(known, agents, now)
+        return _unwatched_reach(known, agents, now)
     reporting = [agent for agent in acting if agent.reachable_devices is not None]
     if not reporting:
         return known
@@ -79,7 +79,7 @@ def _may_reach(agent: AgentSnapshot, now: float) -> bool:
     return not agent.forced_down and agent.reachable_devices != 0 and now - agent.live_until <= UNWATCHED_SECONDS
 
 
-def _unwatched(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
+def _unwatched_reach(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
     """Return the reachability of a group without live agents: the last agent may have reported the devices unreachable
     before it stopped; then that state stays.
     """

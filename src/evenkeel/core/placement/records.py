@@ -41,7 +41,7 @@ def agent_view(record: AgentRecord, *, now: float, settle_seconds: float) -> Age
     gets its shards back.
     """
     live = is_live(record, now)
-    reachable_since = _past(record.reachable_since, now)
+    reachable_since = _past_or_zero(record.reachable_since, now)
     eligible = live and record.admin_state_up and not record.forced_down
     return AgentSnapshot(
         id=record.id,
@@ -73,7 +73,7 @@ def is_live(record: AgentRecord, now: float) -> bool:
     return now < expires_at <= now + SESSIONS_AHEAD_MAX * record.session_ttl_seconds
 
 
-def _past(at: float | None, now: float) -> float:
+def _past_or_zero(at: float | None, now: float) -> float:
     """Return a past time unchanged; 0, which is long ago, for None and for times in the future."""
     return at if at is not None and at <= now else 0.0
 

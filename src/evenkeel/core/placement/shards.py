@@ -41,7 +41,7 @@ class Rule:
 
     def assignee(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
         """Return the agent to take a shard that no agent serves, or that its owner does not release."""
-        acting = self._acting(shard)
+        acting = self._acting_agent(shard)
         home = self.agents.get(shard.home)
         if acting is not None and acting.acts:
             movable = shard.overdue and self.fixed() is None
@@ -58,7 +58,7 @@ class Rule:
         """Return the agent to which a live agent that should not serve (drained, or reaching fewer devices than
         another) has to release the shard.
         """
-        acting = self._acting(shard)
+        acting = self._acting_agent(shard)
         if acting is None or not acting.acts or shard.handover_to is not None or acting.id in self.loads.fit:
             return None
         return self.fixed() or self.loads.choose(shard.home, other_than=acting.id) or PlacementBlocker.NO_SUCCESSOR
@@ -73,7 +73,7 @@ class Rule:
 
     # -- parts of these decisions
 
-    def _acting(self, shard: ShardSnapshot) -> AgentSnapshot | None:
+    def _acting_agent(self, shard: ShardSnapshot) -> AgentSnapshot | None:
         return None if shard.acting is None else self.agents.get(shard.acting)
 
     def fixed(self) -> PlacementBlocker | None:

@@ -94,13 +94,13 @@ def at_limit(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float
     more = reserved or {}
     used = {name: each.value + more.get(name, 0.0) for name, each in figures.items()}
     return tuple(
-        f"{name} {_plain(used[name])} of {_plain(each.limit)}"
+        f"{name} {_number_text(used[name])} of {_number_text(each.limit)}"
         for name, each in sorted(figures.items())
         if used[name] >= each.limit
     )
 
 
-def _plain(number: float) -> str:
+def _number_text(number: float) -> str:
     return str(int(number)) if number == int(number) else f"{number:.1f}"
 
 

@@ -119,7 +119,7 @@ def tree_changes(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> TreeChan
     changed = sorted(name for name in CHANGEABLE[LoadBalancer] if getattr(before, name) != getattr(after, name))
     return TreeChanges(
         load_balancer={name: getattr(after, name) for name in changed},
-        steps=tuple(_steps(_compared(stored, wanted), wanted)),
+        steps=tuple(_steps(_compare_children(stored, wanted), wanted)),
     )
 
 
@@ -152,7 +152,7 @@ class _Compared(Value):
         return (*self.gone, *self.new, *self.changed)
 
 
-def _compared(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> dict[ChildKind, _Compared]:
+def _compare_children(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> dict[ChildKind, _Compared]:
     found: dict[ChildKind, _Compared] = {}
     before = children_of(stored)
     for kind, rows in children_of(wanted).items():
@@ -171,17 +171,21 @@ def _compared_kind(
     by_id = {row.id: row for row in wanted}
     kept = [(known[id_], row) for id_, row in by_id.items() if id_ in known]
     moved = frozenset(
-        row.id for was, row in kept if not was.deleted and (row.id in orphaned or _differs(_PLACES[kind], was, row))
+        row.id
+        for was, row in kept
+        if not was.deleted and (row.id in orphaned or _has_difference(_PLACES[kind], was, row))
     )
     return _Compared(
         gone=tuple(row for id_, row in known.items() if id_ not in by_id and not row.deleted),
         new=tuple(row for id_, row in by_id.items() if id_ not in known),
-        changed=tuple(row for was, row in kept if row.id in moved or was.deleted or _differs(CONTENT[kind], was, row)),
+        changed=tuple(
+            row for was, row in kept if row.id in moved or was.deleted or _has_difference(CONTENT[kind], was, row)
+        ),
         moved=moved,
     )
 
 
-def _differs(names: Iterable[str], one: Child, other: Child) -> bool:
+def _has_difference(names: Iterable[str], one: Child, other: Child) -> bool:
     return any(getattr(one, name) != getattr(other, name) for name in names)
 
 
@@ -197,7 +201,7 @@ def _steps(compared: Mapping[ChildKind, _Compared], wanted: LoadBalancerTree) ->
             yield Overwrite(kind=kind, rows=rows)
     # Last, because listeners and policies sent to these pools until they were overwritten.
     yield from _removal(Pool, (row.id for row in compared[Pool].gone))
-    yield from _touches(compared, wanted)
+    yield from _touched_parents(compared, wanted)
 
 
 def _removal(kind: ChildKind, ids: Iterable[str]) -> Iterator[Step]:
@@ -205,7 +209,7 @@ def _removal(kind: ChildKind, ids: Iterable[str]) -> Iterator[Step]:
         yield Remove(kind=kind, ids=found)
 
 
-def _touches(compared: Mapping[ChildKind, _Compared], wanted: LoadBalancerTree) -> Iterator[Step]:
+def _touched_parents(compared: Mapping[ChildKind, _Compared], wanted: LoadBalancerTree) -> Iterator[Step]:
     """Yield the parents of changed objects that do not change themselves."""
     written = {row.id for each in compared.values() for row in (*each.new, *each.changed)}
     pools = {row.pool_id for kind in (Member, HealthMonitor) for row in compared[kind].differing}  # type: ignore[union-attr]

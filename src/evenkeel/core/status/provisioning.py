@@ -69,7 +69,7 @@ def apply_report(was: LoadBalancerState, outcome: Applied, *, carries_traffic: b
     if not _is_of_this_history(was, outcome):
         return None
     if outcome.error:
-        return _waiting(was, outcome) if outcome.waiting else _failed(was, outcome)
+        return _waiting(was, outcome) if outcome.waiting else _failure_change(was, outcome)
     return _confirmed(was, outcome.revision, carries_traffic)
 
 
@@ -87,7 +87,7 @@ def _waiting(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
     return None if now == was else StatusChange(was=was, now=now)
 
 
-def _failed(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
+def _failure_change(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
     if outcome.revision < was.revision:
         return None  # a newer revision is pending and may succeed
     now = _in_error(was, outcome.error)
@@ -112,7 +112,7 @@ def _confirmed(was: LoadBalancerState, revision: int, carries_traffic: bool) -> 
     if vip_left:
         now = replace(now, vip_leaving_revision=None)
     if revision < was.revision:
-        now = replace(now, provisioning_status=_behind(was.provisioning_status))
+        now = replace(now, provisioning_status=_status_behind(was.provisioning_status))
     elif was.deleted:
         # The row is deleted with its children, so no other column is written.
         return StatusChange(was=was, now=was, removed=True)
@@ -121,7 +121,7 @@ def _confirmed(was: LoadBalancerState, revision: int, carries_traffic: bool) -> 
     return None if now == was else StatusChange(was=was, now=now, confirmed_revision=revision, vip_left=vip_left)
 
 
-def _behind(status: ProvisioningStatus) -> ProvisioningStatus:
+def _status_behind(status: ProvisioningStatus) -> ProvisioningStatus:
     """Return the status of a load balancer that is on the device and has a newer revision pending."""
     return ProvisioningStatus.PENDING_UPDATE if status is ProvisioningStatus.PENDING_CREATE else status
 

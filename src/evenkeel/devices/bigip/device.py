@@ -136,7 +136,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
         owner = epoch, session_id
         self._missed.begin(self._names.partition(project_id), owner)
-        async with self._alone(project_id) as partition:
+        async with self._locked_partition(project_id) as partition:
             await self._move_guard(project_id, partition, guard_of(*owner))
             self._missed.end(partition, owner)
 
@@ -161,11 +161,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`GuardLost`, :class:`DeviceUnavailable`.
         """
         mine = guard_of(batch.epoch, batch.session_id)
-        async with self._alone(batch.project_id) as partition:
+        async with self._locked_partition(batch.project_id) as partition:
             move = partial(self._move_guard, batch.project_id, partition, mine)
             await self._missed.make_up(self.host, partition, batch, move)
             folder = self._names.folder(batch.project_id)
-            rendered = await self._with_vlans(await self._attached(rendered), folder)
+            rendered = await self._with_vlans(await self._with_attachments(rendered), folder)
             # With no cached state, everything is read first, guards included.
             view = self._views[partition] = self._view_of(partition, mine) or PartitionView(mine, new=False)
             # Read before the pass, because only the comparison shows which VLANs it removed.
@@ -197,7 +197,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         folder, attachment = self._names.folder(batch.project_id), self._options.attachment
         async with self.reached():
-            rendered = await self._attached(rendered)
+            rendered = await self._with_attachments(rendered)
             observed, _, subnets = await read_partition(
                 self.icontrol, self._names, batch.project_id, adjacent=attachment.adjacent
             )
@@ -216,7 +216,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
         Raises :class:`DeviceRejected` if it belongs to another owner; :class:`DeviceUnavailable`.
         """
-        async with self._alone(project_id) as partition:
+        async with self._locked_partition(project_id) as partition:
             adjacent = self._options.attachment.adjacent
             await guard.adopt_partition(self.icontrol, partition, self._names, adjacent=adjacent)
 
@@ -241,7 +241,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         Raises :class:`DeviceUnavailable`.
         """
         mine = guard_of(epoch, session_id)
-        async with self._alone(project_id) as partition:
+        async with self._locked_partition(project_id) as partition:
             view = self._view_of(partition, mine)
             if view is None:
                 guards = await read_guards(self.icontrol, partition)
@@ -265,7 +265,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         False: the partition is not empty, or its guard is not this owner's.
         """
         mine = guard_of(epoch, session_id)
-        async with self._alone(project_id) as partition:
+        async with self._locked_partition(project_id) as partition:
             view = self._view_of(partition, mine)
             return (
                 view is not None
@@ -275,7 +275,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def is_guarded(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
         """Whether the partition has a guard, or its sentinel. Raises :class:`DeviceUnavailable`."""
-        async with self._alone(project_id) as partition:
+        async with self._locked_partition(project_id) as partition:
             if self._view_of(partition, guard_of(epoch, session_id)) is not None:
                 return True
             guards = await read_guards(self.icontrol, partition)
@@ -394,7 +394,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     # -- networks
 
-    async def _attached(self, rendered: tuple[RenderedObjects, ...]) -> tuple[RenderedObjects, ...]:
+    async def _with_attachments(self, rendered: tuple[RenderedObjects, ...]) -> tuple[RenderedObjects, ...]:
         """The load balancers with the objects that attach this device to their networks, or with a problem."""
         if not any(one.service.networks for one in rendered):
             return rendered
@@ -432,7 +432,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     # -- implementation
 
     @asynccontextmanager
-    async def _alone(self, project_id: ProjectId) -> AsyncIterator[str]:
+    async def _locked_partition(self, project_id: ProjectId) -> AsyncIterator[str]:
         """Context with the partition's name, locked for one pass. Any error during the pass discards its cached
         state.
         """

@@ -108,7 +108,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """Remove the empty partition, in sync mode from all devices of a unit or from none."""
         self._refuse_unfit()
         if self._options.sync_mode is SyncMode.SYNC:
-            return await self._retired(
+            return await self._retire_batch(
                 PartitionBatch(project_id=project_id, epoch=epoch, session_id=session_id, services=())
             )
         done, lost = await on_all(self._devices, lambda device: device.retire(project_id, epoch, session_id))
@@ -154,7 +154,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         self._refuse_unfit()
         rendered = await self._render(batch)
         if self._options.sync_mode is SyncMode.SYNC:
-            done, lagging = await self._synchronised(batch, rendered)
+            done, lagging = await self._apply_and_synchronise(batch, rendered)
         else:
             done, lagging = await self._on_each(batch, rendered)
         return PartitionOutcome(
@@ -238,9 +238,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         for unit in self._units.values():
             for device in unit.devices:
                 texts.setdefault(device.host, []).extend(filter(None, (unit.problem,)))
-        return tuple(self._with(state, texts.get(state.name, [])) for state in states)
+        return tuple(self._with_problems(state, texts.get(state.name, [])) for state in states)
 
-    def _with(self, state: DeviceState, problems: Sequence[str]) -> DeviceState:
+    def _with_problems(self, state: DeviceState, problems: Sequence[str]) -> DeviceState:
         if not state.reachable:
             return state
         return replace(state, problem="; ".join(filter(None, (state.problem, self._undiscovered, *problems))))
@@ -273,7 +273,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             unit.unknown = tuple(host for host in by_host if host not in clusters)
         return list(self._units.values())
 
-    async def _synchronised(
+    async def _apply_and_synchronise(
         self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]
     ) -> tuple[dict[str, PassOutcome], list[str]]:
         """Apply the batch to one device of each unit, and have it synchronised.
@@ -296,7 +296,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         _raise_unless_done(failures, len(results))
         return done, lagging
 
-    async def _retired(self, batch: PartitionBatch) -> Retirement:
+    async def _retire_batch(self, batch: PartitionBatch) -> Retirement:
         found = await self._sync_units()
         results = await asyncio.gather(*(unit.retire(batch) for unit in found), return_exceptions=True)
         known = {device.host for unit in found for device in unit.devices}
@@ -373,7 +373,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     def _absences(self, readings: Mapping[str, observation.BigIpReading]) -> frozenset[Absence]:
         return observation.absences(readings, self._names)
 
-    def _merged(
+    def _merge_readings(
         self,
         readings: Mapping[str, observation.BigIpReading],
         unreachable: Sequence[DeviceState],

@@ -48,24 +48,24 @@ def describe(
 def _operations(
     held: wire.LoadBalancerConfig | None, wanted: wire.LoadBalancerConfig | None, running: wire.PartitionStatus
 ) -> Iterator[PlannedOperation]:
-    before, after = _parts(held), _parts(wanted)
+    before, after = _parts_of(held), _parts_of(wanted)
     yield from (PlannedOperation(verb="delete", type=key[0], name=key[1]) for key in before if key not in after)
     seen = _servers(running) if held is not None else {}
     for key, attributes in after.items():
         if key not in before:
             given = {name: value for name, value in attributes.items() if value not in (None, "", (), [])}
             yield PlannedOperation(
-                verb="create", type=key[0], name=key[1], attributes=attribute_changes(_shown(given), {})
+                verb="create", type=key[0], name=key[1], attributes=attribute_changes(_without_name(given), {})
             )
             continue
         present = {**before[key], **seen.get(key, {})}
         changed = {name: value for name, value in attributes.items() if value != present[name]}
         if changed:
-            shown = attribute_changes(_shown(changed), _shown(present))
+            shown = attribute_changes(_without_name(changed), _without_name(present))
             yield PlannedOperation(verb="modify", type=key[0], name=key[1], attributes=shown)
 
 
-def _parts(config: wire.LoadBalancerConfig | None) -> Parts:
+def _parts_of(config: wire.LoadBalancerConfig | None) -> Parts:
     """All parts of a load balancer, each with all its attributes."""
     if config is None:
         return {}
@@ -97,6 +97,6 @@ def _servers(running: wire.PartitionStatus) -> Parts:
     }
 
 
-def _shown(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+def _without_name(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     """The attributes without the name, which is shown beside them."""
     return {name: value for name, value in attributes.items() if name != "name"}

@@ -110,7 +110,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
     def _absences(self, readings: Mapping[str, observation.HaproxyReading]) -> frozenset[Absence]:
         return observation.absences(readings, self._names)
 
-    def _merged(
+    def _merge_readings(
         self,
         readings: Mapping[str, observation.HaproxyReading],
         unreachable: Sequence[DeviceState],
@@ -128,7 +128,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         retried with the next batch.
         """
         receipts = {host: one.receipt for host, one in done.items() if one.receipt is not None}
-        wanted = {host: _others(receipts, host) for host, one in receipts.items() if one.peer is not None}
+        wanted = {host: _peers_of(receipts, host) for host, one in receipts.items() if one.peer is not None}
         unintroduced = [
             device
             for device in self._devices
@@ -146,7 +146,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
             log.warning("stick tables are not shared", partition=partition, reason=str(problem))
 
 
-def _others(receipts: Mapping[str, wire.Receipt], host: str) -> tuple[wire.HaproxyPeer, ...]:
+def _peers_of(receipts: Mapping[str, wire.Receipt], host: str) -> tuple[wire.HaproxyPeer, ...]:
     """The peers of ``host``; HAProxys that report no certificate (daemons of an older version) are left out."""
     peers = (one.peer for other, one in receipts.items() if other != host and one.peer is not None)
     return tuple(peer for peer in peers if peer.certificate)

@@ -41,7 +41,7 @@ def open_group(options: Mapping[str, Any], *, environment: str, group_number: in
     return NoopGroup(NoopMemory(), alone=True)
 
 
-def _unusable(service: ServiceDefinition) -> str:
+def _definition_problem(service: ServiceDefinition) -> str:
     """A problem of the definition, in the same words as the other drivers' problems; empty if there is none."""
     try:
         ipaddress.ip_address(service.vip.address)
@@ -86,12 +86,12 @@ class NoopGroup:
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move the partition's guard."""
-        self._reached().take_over(project_id, epoch, session_id)
+        self._reachable_memory().take_over(project_id, epoch, session_id)
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Store the batch's definitions, if the batch has the current guard. Networks that projects share are held in
         the common shard's partition, before and after the load balancers that use them."""
-        partition = self._reached().guarded(batch.project_id, batch.epoch, batch.session_id)
+        partition = self._reachable_memory().guarded(batch.project_id, batch.epoch, batch.session_id)
         before = dict(partition.holds)
         # Deletions first: they free addresses.
         ordered = sorted(batch.services, key=lambda service: not service.deleted)
@@ -130,9 +130,14 @@ class NoopGroup:
             return service.problem or (f"subnets {', '.join(sorted(used))} are in use" if used else "")
         if service.deleted:
             return ""
-        return service.problem or _unusable(service) or self._taken(service) or self._memory.lacking_network(service)
+        return (
+            service.problem
+            or _definition_problem(service)
+            or self._conflict_text(service)
+            or self._memory.lacking_network(service)
+        )
 
-    def _taken(self, service: ServiceDefinition) -> str:
+    def _conflict_text(self, service: ServiceDefinition) -> str:
         """Text about the conflict if another load balancer has one of the addresses; else empty."""
         for vip in (service.vip, *service.additional_vips):
             if (holder := self._memory.holder(vip)) not in (None, service.load_balancer_id):
@@ -148,16 +153,16 @@ class NoopGroup:
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
         """Remove the empty partition."""
-        return Retirement(left=() if self._reached().retire(project_id, epoch, session_id) else (NAME,))
+        return Retirement(left=() if self._reachable_memory().retire(project_id, epoch, session_id) else (NAME,))
 
     async def observe(self) -> Observation:
         """State of the device, and digests of its load balancers; no statuses."""
-        memory = self._reached()
+        memory = self._reachable_memory()
         return Observation(devices=await self.check(), configurations=None if self._alone else memory.digests())
 
     async def tenants(self) -> frozenset[ProjectId]:
         """Projects whose partition has a guard."""
-        partitions = self._reached().tenants()
+        partitions = self._reachable_memory().tenants()
         return frozenset(project_id for project_id, one in partitions if one.epoch is not None)
 
     async def changed(self) -> None:
@@ -166,7 +171,7 @@ class NoopGroup:
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
         """Tenants with load balancers, member addresses, and values set by a test."""
-        used = self._reached().used()
+        used = self._reachable_memory().used()
         return {name: used[name] for name in metrics if name in used}
 
     async def enhanced_services(self) -> None:
@@ -178,7 +183,7 @@ class NoopGroup:
     async def close(self) -> None:
         """No effect: nothing is open."""
 
-    def _reached(self) -> NoopMemory:
+    def _reachable_memory(self) -> NoopMemory:
         if not self._memory.reachable:
             raise DeviceUnavailable(NAME, "out of reach")
         return self._memory

@@ -37,7 +37,7 @@ class DaemonRefused(Exception):
 
 def refusal_of(error: Exception) -> wire.DaemonRefusal:
     """The refusal for an error. An unexpected error is logged, and answered without details."""
-    refusal = _foreseen(error)
+    refusal = _known_refusal(error)
     if refusal is None:
         log.error("request failed", exc_info=error)
         return wire.DaemonRefusal(code="failed", reason="the daemon failed; its log has the reason")
@@ -46,11 +46,11 @@ def refusal_of(error: Exception) -> wire.DaemonRefusal:
 
 def code_of(error: BaseException) -> wire.RefusalCode:
     """Error code of a refusal, without its text."""
-    refusal = _foreseen(error)
+    refusal = _known_refusal(error)
     return refusal.code if refusal else "failed"
 
 
-def _foreseen(error: BaseException) -> wire.DaemonRefusal | None:
+def _known_refusal(error: BaseException) -> wire.DaemonRefusal | None:
     match error:
         case DaemonRefused():
             return error.refusal

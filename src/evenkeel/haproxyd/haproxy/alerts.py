@@ -14,12 +14,12 @@ _EMPTY = ("Error(s) found in configuration file", "Fatal errors found in configu
 
 def alerts(output: str) -> str:
     """HAProxy's reasons for a refusal, from its output; empty if it gave none."""
-    texts = [found[1] for line in _joined(output).splitlines() if (found := _ALERT.match(line.strip()))]
+    texts = [found[1] for line in _join_continuations(output).splitlines() if (found := _ALERT.match(line.strip()))]
     useful = [without_paths(text) for text in texts if not text.startswith(_EMPTY)]
     return "; ".join(dict.fromkeys(useful))[:WORDS_CHARS_MAX]
 
 
-def _joined(output: str) -> str:
+def _join_continuations(output: str) -> str:
     """The output with each message on one line: from 3.0 on HAProxy indents continuation lines."""
     return output.replace(": \n  ", ": ").replace("\n  ", "; ")
 

@@ -108,7 +108,7 @@ class OldWorkers:
         """
         ended = 0
         for one in emptiest_first(await asyncio.gather(*map(self._with_connections, self.alive())))[:count]:
-            if await asyncio.to_thread(_terminated, one):
+            if await asyncio.to_thread(_terminate_and_wait, one):
                 ended += 1
                 OLD_WORKERS_ENDED.labels(limit).inc()
                 self._report(one, reason)
@@ -143,7 +143,7 @@ async def limit_memory(partitions: Sequence[OldWorkers], limit_bytes: int) -> No
     OLD_WORKERS_MEMORY.set(sum(used.values()))
 
 
-def _terminated(one: OldWorker) -> bool:
+def _terminate_and_wait(one: OldWorker) -> bool:
     """Terminate a worker, and wait until it has ended, because its memory counts until then.
 
     The master continues: it expects that old workers end. False: the worker had ended before, or does not end.

@@ -142,13 +142,13 @@ class HaproxyProcess:
         """Start a master, and return when its worker serves. Raises :class:`HaproxyRefused`, :class:`HaproxyDown`."""
         self._starting = True
         try:
-            with self._transition():
+            with self._counted_transition():
                 await self._start(arguments)
         finally:
             self._starting = False
 
     @contextlib.contextmanager
-    def _transition(self) -> Iterator[None]:
+    def _counted_transition(self) -> Iterator[None]:
         self._transitions += 1
         try:
             yield
@@ -221,7 +221,7 @@ class HaproxyProcess:
         await self.old_workers.end_beyond(self._settings.worker_max_reloads - 1)
         # commands of others would be answered by the old worker, or get no answer while the master re-executes itself
         async with self.cli.exclusive():
-            with self._transition():
+            with self._counted_transition():
                 before = await self.cli.processes()
                 answer = ""
                 with contextlib.suppress(HaproxyDown):  # before 2.7 the connection just closes

@@ -16,11 +16,11 @@ async def terminate(pidfd: int) -> None:
             signal.pidfd_send_signal(pidfd, number)
         except ProcessLookupError:
             return
-        if await _exits(pidfd):
+        if await _exits_in_time(pidfd):
             return
 
 
-async def _exits(pidfd: int) -> bool:
+async def _exits_in_time(pidfd: int) -> bool:
     """Whether the process ends within :data:`STOP_TIMEOUT_SECONDS`."""
     loop = asyncio.get_running_loop()
     exited = asyncio.Event()

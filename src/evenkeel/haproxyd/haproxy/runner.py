@@ -320,9 +320,11 @@ class HaproxyRunner:
             # nothing certain is known after a change from outside that no command can undo
             self._state.known = False
             await self._reloader.reload(running)
-            return "reload", _repaired([*files, *_texts(findings), (reason.load_balancer_id, str(reason))])
+            return "reload", _repairs_by_load_balancer(
+                [*files, *_texts(findings), (reason.load_balancer_id, str(reason))]
+            )
         how: wire.How = "runtime" if files or findings else "nothing"
-        return how, _repaired([*files, *_texts(findings)])
+        return how, _repairs_by_load_balancer([*files, *_texts(findings)])
 
     async def _repair_files(self) -> list[tuple[str, str]]:
         """Write files again that were changed from outside. Returns findings by load balancer id.
@@ -342,7 +344,7 @@ def _texts(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
     return ((finding.load_balancer_id, finding.text) for finding in findings)
 
 
-def _repaired(found: Iterable[tuple[str, str]]) -> Repaired:
+def _repairs_by_load_balancer(found: Iterable[tuple[str, str]]) -> Repaired:
     """Texts of repairs by load balancer id. Repairs that belong to no load balancer are only logged."""
     repaired: dict[str, tuple[str, ...]] = {}
     for load_balancer_id, text in found:

@@ -67,7 +67,7 @@ class WorkerUsers:
         if self._fixed or not uid or uid not in self._ids:
             return self._fixed
         # If two partitions have the same id on disk, the first one that is read keeps it.
-        return _own(uid) if self._partitions.setdefault(uid, partition) == partition else None
+        return _user_with_own_group(uid) if self._partitions.setdefault(uid, partition) == partition else None
 
     def assign(self, partition: str) -> WorkerUser | None:
         """Assign a user id of its own to a partition, or the shared one; None: the daemon's user.
@@ -78,20 +78,20 @@ class WorkerUsers:
             return self._fixed
         # An id that could not be written to disk is still assigned to the partition, and is used again.
         has = (uid for uid, holder in self._partitions.items() if holder == partition)
-        uid = next(has, 0) or next(self._free(), 0)
+        uid = next(has, 0) or next(self._free_uids(), 0)
         if not uid:
             raise PartitionFailed(
                 f"partition {partition}: no user id is left for its workers; worker_uid_count allows {len(self._ids)}"
             )
         self._partitions[uid] = partition
-        return _own(uid)
+        return _user_with_own_group(uid)
 
     def release(self, partition: str, uid: int) -> None:
         """Make the partition's user id available again."""
         if self._partitions.get(uid) == partition:
             del self._partitions[uid]
 
-    def _free(self) -> Iterator[int]:
+    def _free_uids(self) -> Iterator[int]:
         return (uid for uid in self._ids if uid not in self._partitions)
 
 
@@ -157,7 +157,7 @@ def missing_privileges(privileges: Privileges) -> str:
     return f"without {', '.join(lacking)}" if lacking else ""
 
 
-def _own(uid: int) -> WorkerUser:
+def _user_with_own_group(uid: int) -> WorkerUser:
     return WorkerUser(uid=uid, gid=uid)
 
 

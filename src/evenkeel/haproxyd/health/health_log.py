@@ -122,9 +122,9 @@ class HealthLogListener:
                 datagram, ancillary, _, _ = bound.recvmsg(DATAGRAM_BYTES_MAX + 1, ANCILLARY_BYTES)
             except OSError:  # no more datagrams
                 return
-            self._received(datagram, sender_pid(ancillary))
+            self._on_datagram(datagram, sender_pid(ancillary))
 
-    def _received(self, datagram: bytes, pid: int) -> None:
+    def _on_datagram(self, datagram: bytes, pid: int) -> None:
         line = parse_health_line(datagram)
         if line is None:
             return

@@ -132,7 +132,7 @@ class PingChecks:
         pinged = {target.key for target in wanted}
         self._with_result &= pinged
         # no command of a check may follow that of a lift
-        self._lift(self._set_down - pinged - set(self._ending.values()))
+        self._set_servers_up(self._set_down - pinged - set(self._ending.values()))
         # A list, because the loop removes from the mapping.
         for target in [target for target, task in self._checks.items() if task.done()]:
             self._log_failed(target, self._checks.pop(target))
@@ -168,7 +168,7 @@ class PingChecks:
         # HAProxy assumes that a server that leaves maintenance is up, whatever its health was before
         return {(name, *server): (pid, state.up) for server, state in states.items() if state.admin_up}
 
-    def _lift(self, keys: Collection[ServerOf]) -> None:
+    def _set_servers_up(self, keys: Collection[ServerOf]) -> None:
         """Set servers up that are no longer pinged; if HAProxy does not answer, this is retried."""
         for key in keys:
             if key not in self._lifting:

@@ -48,7 +48,7 @@ class ForbiddenAddresses:
 
     def served_at(self, host: str, port: int) -> None:
         """Add the address of the daemon's API."""
-        self._api_host, self._api_port = _normal(host), port
+        self._api_host, self._api_port = _normal_address(host), port
 
     def check(self) -> None:
         """Raises :class:`ValueError` if this host's addresses cannot be determined."""
@@ -66,35 +66,37 @@ class ForbiddenAddresses:
         Raises :class:`OSError`.
         """
         peers = tuple(peers)
-        return next(filter(None, (*self._listening(one, peers), *self._sending(one, peers))), "")
+        return next(filter(None, (*self._listening(one, peers), *self._problems_of_destinations(one, peers))), "")
 
     def _listening(self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]) -> Iterator[str]:
         for frontend in one.frontends:
             for bind in frontend.binds:
-                address = _normal(bind.address)
-                if taken := self._taken(address, bind.port, peers):
+                address = _normal_address(bind.address)
+                if taken := self._user_of_address(address, bind.port, peers):
                     yield f"frontend {frontend.name}: bind: address is {address!r}, {taken}; a VIP is allowed"
 
-    def _sending(self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]) -> Iterator[str]:
-        found = [(what, _normal(address), port) for what, address, port in destinations(one)]
-        own = self._own(address for _, address, _ in found)
+    def _problems_of_destinations(
+        self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]
+    ) -> Iterator[str]:
+        found = [(what, _normal_address(address), port) for what, address, port in destinations(one)]
+        own = self._own_addresses_of(address for _, address, _ in found)
         for what, address, port in found:
-            kind = self._taken(address, port, peers) or ("" if self._loopback(address) else own[address])
+            kind = self._user_of_address(address, port, peers) or ("" if self._loopback(address) else own[address])
             if kind:
                 yield f"{what}: address is {address!r}, {kind}; the address of another host is allowed"
 
-    def _taken(self, address: str, port: int, peers: tuple[wire.HaproxyPeer, ...]) -> str:
+    def _user_of_address(self, address: str, port: int, peers: tuple[wire.HaproxyPeer, ...]) -> str:
         """The user of the address; of loopback addresses, where they are allowed, only ports in use count."""
         here = self._loopback(address)
         if port == self._api_port and (here or address == self._api_host):
             return "where this daemon's API is"
-        if not here and address in (self._api_host, *map(_normal, self._settings.management_addresses)):
+        if not here and address in (self._api_host, *map(_normal_address, self._settings.management_addresses)):
             return "where this daemon is managed"
         first, last = self._settings.peers_port_first, self._settings.peers_port_last
-        if address == _normal(self._settings.peers_address) and (not here or first <= port <= last):
+        if address == _normal_address(self._settings.peers_address) and (not here or first <= port <= last):
             return "where this host's HAProxys are reached by their peers"
         for peer in peers:
-            if address == _normal(peer.address) and (not here or port == peer.port):
+            if address == _normal_address(peer.address) and (not here or port == peer.port):
                 return f"where peer {peer.name} is"
         return ""
 
@@ -102,7 +104,7 @@ class ForbiddenAddresses:
         """Whether the address is a loopback address that tenants may use, as in a demonstration."""
         return self._settings.addresses.allow_loopback and ipaddress.ip_address(address).is_loopback
 
-    def _own(self, addresses: Iterable[str]) -> dict[str, str]:
+    def _own_addresses_of(self, addresses: Iterable[str]) -> dict[str, str]:
         now = self._monotonic()
         wanted = set(addresses)
         fresh = {address: known for address in wanted if (known := self._known.get(address)) and _is_fresh(known, now)}
@@ -118,7 +120,7 @@ def _is_fresh(known: _Known, now_seconds: float) -> bool:
     return now_seconds - known.at_seconds < KEPT_SECONDS
 
 
-def _normal(address: str) -> str:
+def _normal_address(address: str) -> str:
     try:
         found = str(ipaddress.ip_address(address))
     except ValueError:

@@ -27,12 +27,12 @@ def listening_addresses(worker_socket: Path, timeout_seconds: float) -> frozense
             worker.settimeout(timeout_seconds)
             worker.connect(str(worker_socket))
             worker.sendall(b"_getsocks\n")
-            return frozenset(_received(worker))
+            return frozenset(_listening_addresses(worker))
     except OSError as error:
         raise HaproxyDown(f"HAProxy does not hand over its sockets: {error.strerror or error}") from error
 
 
-def _received(worker: socket.socket) -> Iterator[BindAddress]:
+def _listening_addresses(worker: socket.socket) -> Iterator[BindAddress]:
     """Raises :class:`HaproxyDown`, :class:`OSError`."""
     head, missing = b"", -1
     while missing:

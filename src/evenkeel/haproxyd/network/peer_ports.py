@@ -23,7 +23,7 @@ class PeerPorts:
         """The partition's port, or a free one; 0 if peers are not configured, or no port is left."""
         # A port that could not be written to disk is still assigned to the partition, and is used again.
         has = (port for port, holder in self._partitions.items() if holder == partition)
-        port = next(has, 0) or next(self._free(), 0)
+        port = next(has, 0) or next(self._free_ports(), 0)
         if port:
             self._partitions[port] = partition
         return port
@@ -33,7 +33,7 @@ class PeerPorts:
         if self._partitions.get(port) == partition:
             del self._partitions[port]
 
-    def _free(self) -> Iterator[int]:
+    def _free_ports(self) -> Iterator[int]:
         address = self._settings.peers_address
         if address:
             for port in range(self._settings.peers_port_first, self._settings.peers_port_last + 1):

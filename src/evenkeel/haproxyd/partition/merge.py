@@ -57,7 +57,7 @@ class MergedChanges:
     def merge(self) -> None:
         """Merge all queued changes in order; later changes override earlier ones."""
         for queued in self.changes:
-            wanted = self._after(queued)
+            wanted = self._wanted_after(queued)
             if len(wanted) > self._settings.load_balancers_max:
                 most = self._settings.load_balancers_max
                 queued.fail(InvalidChange(f"load_balancers: the partition would hold {len(wanted)}; at most {most}"))
@@ -75,7 +75,7 @@ class MergedChanges:
         good = {name: one for name, one in self.wanted.items() if name not in self.errors}
         return good | {name: one for name, one in held.items() if name in self.errors}
 
-    def _after(self, queued: QueuedChange) -> dict[str, wire.LoadBalancerConfig]:
+    def _wanted_after(self, queued: QueuedChange) -> dict[str, wire.LoadBalancerConfig]:
         change = queued.change
         wanted = {} if queued.complete else {k: v for k, v in self.wanted.items() if k not in change.removed}
         # Contents may come from an earlier change of the same pass, not only from what is held.
@@ -86,7 +86,9 @@ class MergedChanges:
         self.lacking = {name: lacked for name in self.named if (lacked := lacking(self.wanted.get(name)))}
         # A load balancer equal to the held one may still lack contents that were lost with the host's memory.
         changed = [one for name, one in self.wanted.items() if name in self.lacking or self._before.get(name) != one]
-        self.moved = not (self._before.keys() <= self.wanted.keys() and all(map(self._stays, changed)))
+        self.moved = not (
+            self._before.keys() <= self.wanted.keys() and all(map(self._keeps_names_and_addresses, changed))
+        )
         # a reverted load balancer gets its old names and addresses back, which another change may want: check the rest
         # again
         while changed:
@@ -100,7 +102,7 @@ class MergedChanges:
         peers = self._peers_before if self.peers is None else (*self._peers_before, *self.peers)
         return problem_of(one, self._settings) or self._forbidden_addresses.problem_of(one, peers)
 
-    def _stays(self, one: wire.LoadBalancerConfig) -> bool:
+    def _keeps_names_and_addresses(self, one: wire.LoadBalancerConfig) -> bool:
         """Whether the load balancer already holds the names and addresses that it is to have."""
         before = self._before.get(one.id)
         return before is not None and _names(before) == _names(one) and bind_addresses(before) == bind_addresses(one)

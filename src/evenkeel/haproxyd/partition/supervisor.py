@@ -294,14 +294,14 @@ class PartitionSupervisor:
                 await self._pass(changes)
             # Whatever a pass raises must reach the clients that wait, and must not end the partition's task.
             except Exception as error:
-                failure = error if isinstance(error, PartitionFailed) else self._failed(error)
+                failure = error if isinstance(error, PartitionFailed) else self._on_failure(error)
                 for queued in changes:
                     queued.fail(failure)
         # No await lies between the loop's last check and the task's end: a change queued later finds the task done and
         # begins another.
         self._schedule_next_pass()
 
-    def _failed(self, error: Exception) -> PartitionFailed:
+    def _on_failure(self, error: Exception) -> PartitionFailed:
         if not isinstance(error, (EvenKeelError, OSError)):
             self._log.exception("applying changes failed")
         text = str(error) if isinstance(error, EvenKeelError) else type(error).__name__

@@ -76,7 +76,7 @@ class SecretReader:
             )
             with answer:
                 _check_status(answer.status_code, shown)
-                return _limited(answer)
+                return _read_limited(answer)
         except (auth_errors.ClientException, requests.RequestException) as error:
             _check_status(getattr(error, "http_status", None) or 0, shown)
             name = type(error).__name__
@@ -100,7 +100,7 @@ def _place(reference: str, kind: str, shown: str) -> BarbicanReference:
     return place
 
 
-def _limited(answer: requests.Response) -> bytes:
+def _read_limited(answer: requests.Response) -> bytes:
     content = bytearray()
     for chunk in answer.iter_content(_CHUNK_BYTES):
         content += chunk

@@ -95,7 +95,7 @@ class DirectoryKeyManager:
         def work() -> KeptCertificate:
             content = _checked(new, place.reference)
             self._files.write(place, msgspec.json.encode(content), replace=replace)
-            return self._shown(place, content)
+            return self._kept_certificate(place, content)
 
         return await self._run(place, work)
 
@@ -112,7 +112,7 @@ class DirectoryKeyManager:
             places = list(islice(self._files.places(project_id), LISTED_MAX + 1))
             if len(places) > LISTED_MAX:
                 raise Invalid(f"There are more than {LISTED_MAX} certificates: name a project_id.")
-            rows = map(self._found, places)
+            rows = map(self._find_certificate, places)
             # A file may be deleted while the list is read.
             return tuple(row for row in rows if row is not None)
 
@@ -121,7 +121,7 @@ class DirectoryKeyManager:
     async def show(self, project_id: str, name: str) -> KeptCertificate:
         """Read what operators may see of one certificate. Raises :class:`NotFound`."""
         place = checked_place(SCHEME, project_id, name)
-        found = await self._run(place, lambda: self._found(place))
+        found = await self._run(place, lambda: self._find_certificate(place))
         if found is None:
             raise NotFound("Certificate", place.reference)
         return found
@@ -151,11 +151,11 @@ class DirectoryKeyManager:
         found = self._files.read(place)
         return None if found is None else msgspec.json.decode(found, type=SealedContent)
 
-    def _found(self, place: CertificatePlace) -> KeptCertificate | None:
+    def _find_certificate(self, place: CertificatePlace) -> KeptCertificate | None:
         content = self._content(place)
-        return None if content is None else self._shown(place, content)
+        return None if content is None else self._kept_certificate(place, content)
 
-    def _shown(self, place: CertificatePlace, content: SealedContent) -> KeptCertificate:
+    def _kept_certificate(self, place: CertificatePlace, content: SealedContent) -> KeptCertificate:
         return KeptCertificate(
             reference=place.reference,
             project_id=ProjectId(place.project_id),

@@ -22,9 +22,9 @@ def split_pem(content: bytes) -> PemFile:
     """The relevant blocks; text between blocks and other blocks (such as EC PARAMETERS) are ignored."""
     blocks = list(_blocks(content))
     return PemFile(
-        certificates=_of(blocks, b"CERTIFICATE", b"X509 CERTIFICATE"),
+        certificates=_blocks_labelled(blocks, b"CERTIFICATE", b"X509 CERTIFICATE"),
         private_keys=tuple(block for label, block in blocks if label.endswith(b"PRIVATE KEY")),
-        revocation_lists=_of(blocks, b"X509 CRL"),
+        revocation_lists=_blocks_labelled(blocks, b"X509 CRL"),
     )
 
 
@@ -34,7 +34,7 @@ def check_size(content: bytes, limit_bytes: int, reference: str) -> None:
         raise CertificateTooLarge(reference, f"There may be {limit_bytes} bytes, and there are {len(content)}.")
 
 
-def _of(blocks: list[tuple[bytes, bytes]], *labels: bytes) -> tuple[bytes, ...]:
+def _blocks_labelled(blocks: list[tuple[bytes, bytes]], *labels: bytes) -> tuple[bytes, ...]:
     return tuple(block for label, block in blocks if label in labels)
 
 

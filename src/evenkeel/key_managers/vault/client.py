@@ -47,7 +47,7 @@ class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
         # hvac would put the texts of the response into its exceptions, and read a body of any size.
         answer = super().request(method, url, headers, raise_exception=False, stream=True, **kwargs)
         with answer:
-            status, content = answer.status_code, _limited(answer)
+            status, content = answer.status_code, _read_limited(answer)
         if status == 404 and _is_explained(content):
             raise exceptions.UnexpectedError("there is no such secrets engine")
         if status >= 300:
@@ -79,7 +79,7 @@ def _is_explained(content: bytes) -> bool:
         return True
 
 
-def _limited(answer: requests.Response) -> bytes:
+def _read_limited(answer: requests.Response) -> bytes:
     content = bytearray()
     for chunk in answer.iter_content(_CHUNK_BYTES):
         content += chunk

@@ -69,7 +69,7 @@ class LoggedIn:
             return work(self._client)
         except exceptions.Forbidden:
             # after a login of another thread meanwhile, this answer was to the old token or to none
-            if self._is_accepted() and self._current() == number:
+            if self._is_accepted() and self._current_login() == number:
                 raise
         self._log_in_after(number)
         return work(self._client)
@@ -85,7 +85,7 @@ class LoggedIn:
                 self._logins += 1
             return self._logins
 
-    def _current(self) -> int:
+    def _current_login(self) -> int:
         """Number of the current login, after waiting for one that is in progress."""
         with self._lock:
             return self._logins

@@ -89,7 +89,7 @@ class NeutronClient:
 
     def subnet(self, subnet_id: str) -> Subnet | None:
         """Look up a subnet by id; None if Neutron does not have it."""
-        row = _found(self._sdk.get_subnet, subnet_id)
+        row = _get_or_none(self._sdk.get_subnet, subnet_id)
         return None if row is None else _subnet(row)
 
     def subnets_of(self, network_id: str) -> list[Subnet]:
@@ -100,7 +100,7 @@ class NeutronClient:
 
     def network(self, network_id: str) -> NeutronNetworkInfo | None:
         """Look up a network by id; None if Neutron does not have it."""
-        row = _found(self._sdk.get_network, network_id)
+        row = _get_or_none(self._sdk.get_network, network_id)
         return (
             None
             if row is None
@@ -122,7 +122,7 @@ class NeutronClient:
 
     def port(self, port_id: str) -> NeutronPort | None:
         """Look up a port by id; None if Neutron does not have it."""
-        row = _found(self._sdk.get_port, port_id)
+        row = _get_or_none(self._sdk.get_port, port_id)
         return None if row is None else _port(row)
 
     def create_port(self, plan: VipPlan, mark: VipPort, project_id: ProjectId, options: PortOptions) -> NeutronPort:
@@ -165,7 +165,7 @@ class NeutronClient:
 
     def port_state(self, port_id: str) -> PortState | None:
         """Read a port's mutable attributes and revision; None if the port does not exist."""
-        row = _found(self._sdk.get_port, port_id)
+        row = _get_or_none(self._sdk.get_port, port_id)
         return (
             None
             if row is None
@@ -280,7 +280,7 @@ class NeutronClient:
         return items[:limit]
 
 
-def _found(get: Callable[[str], Any], object_id: str) -> Any:
+def _get_or_none(get: Callable[[str], Any], object_id: str) -> Any:
     """The object, or None if it does not exist.
 
     Ids come from tenants and become part of a path, so ``.`` and ``..`` are refused.

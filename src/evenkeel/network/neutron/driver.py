@@ -125,7 +125,7 @@ class NeutronNetwork:
             raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
         user = None if any_subnet else project_id
         subnets = await self._read(lambda: self._subnets(user, subnet_id, network_id, wanted))
-        others = [await self._more(project_id, each) for each in additional]
+        others = [await self._additional_subnet(project_id, each) for each in additional]
         check_subnets([subnets[0], *(other for other, _ in others)])
         more = tuple(plan_more(*other) for other in others)
         plans = [
@@ -133,9 +133,11 @@ class NeutronNetwork:
             for subnet in without_others(subnets, (other for other, _ in others))
         ]
         mark = marked or octavia_port(load_balancer_id)
-        return await first_with_room(plans, lambda plan: self._take(plan, mark, project_id, load_balancer_id, options))
+        return await first_with_room(
+            plans, lambda plan: self._create_port(plan, mark, project_id, load_balancer_id, options)
+        )
 
-    async def _more(self, project_id: ProjectId, each: WantedVip) -> tuple[Subnet, Address | None]:
+    async def _additional_subnet(self, project_id: ProjectId, each: WantedVip) -> tuple[Subnet, Address | None]:
         wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
         return (await self._read(lambda: self._subnets(project_id, each.subnet_id, None, wanted)))[0], wanted
 
@@ -167,11 +169,11 @@ class NeutronNetwork:
         for _ in range(SET_ATTEMPTS):
             port = await self._read(lambda: self._client.port_state(port_id))
             options = None if port is None else await read()
-            if port is None or options is None or await self._set(port, options):
+            if port is None or options is None or await self._update_port(port, options):
                 return
         raise NetworkUnavailable("the VIP's port is changed concurrently again and again")
 
-    async def _set(self, port: PortState, options: PortOptions) -> bool:
+    async def _update_port(self, port: PortState, options: PortOptions) -> bool:
         try:
             return await self._calls.run(lambda: self._client.update_port(port, options))
         except NeutronRefused as error:
@@ -256,7 +258,7 @@ class NeutronNetwork:
             return self._client.make_port(wanted.network_id, wanted.subnet_id, mark, wanted.binding_host)
 
         try:
-            port = await self._claimed(self._device_ports, claim, make)
+            port = await self._create_claimed_port(self._device_ports, claim, make)
         except NeutronRefused as error:
             if error.kind == "IpAddressGenerationFailure":
                 raise Conflict(f"subnet {wanted.subnet_id} has no free address for devices") from error
@@ -340,18 +342,18 @@ class NeutronNetwork:
         """The named subnet, or the network's subnets in the order in which they are tried. Raises :class:`NotFound`."""
         if subnet_id:
             subnet = self._client.subnet(subnet_id)
-            if subnet is None or not self._usable(project_id, subnet.network_id, subnet.project_id):
+            if subnet is None or not self._may_use_network(project_id, subnet.network_id, subnet.project_id):
                 raise NotFound("Subnet", subnet_id)
             check_on_network(subnet, network_id)
             return [subnet]
         if network_id is None:
             raise ValueError("neither a subnet nor a network is named")
         network = self._client.network(network_id)
-        if network is None or not self._usable(project_id, network_id, network.project_id):
+        if network is None or not self._may_use_network(project_id, network_id, network.project_id):
             raise NotFound("Network", network_id)
         return subnets_of_network(network, self._client.subnets_of(network_id), wanted)
 
-    def _usable(self, project_id: ProjectId | None, network_id: str, owner_id: str | None) -> bool:
+    def _may_use_network(self, project_id: ProjectId | None, network_id: str, owner_id: str | None) -> bool:
         """Whether the project may use the network: it owns the network or subnet, or the network is shared with it.
 
         ``project_id`` None: any project.
@@ -381,7 +383,7 @@ class NeutronNetwork:
 
     # taking
 
-    async def _take(
+    async def _create_port(
         self,
         plan: VipPlan,
         mark: VipPort,
@@ -391,7 +393,7 @@ class NeutronNetwork:
     ) -> VipPlan:
         claim = PortClaim(claim_id=load_balancer_id, device_owner=mark.device_owner, device_id=mark.device_id)
         try:
-            port = await self._claimed(
+            port = await self._create_claimed_port(
                 self._claims, claim, lambda: self._client.create_port(plan, mark, project_id, options)
             )
         except NeutronRefused as error:
@@ -400,7 +402,9 @@ class NeutronNetwork:
         more = tuple(replace(each, address=addresses[each.subnet_id]) for each in plan.additional)
         return replace(plan, port_id=port.id, address=addresses[plan.subnet_id], claim=claim, additional=more)
 
-    async def _claimed(self, claims: Claims, claim: PortClaim, make: Callable[[], NeutronPort]) -> NeutronPort:
+    async def _create_claimed_port(
+        self, claims: Claims, claim: PortClaim, make: Callable[[], NeutronPort]
+    ) -> NeutronPort:
         """Create a port by ``make`` after its claim was stored.
 
         Raises :class:`NeutronRefused`, :class:`NetworkUnavailable`; a port that was created nevertheless is deleted

@@ -35,7 +35,7 @@ def read_facts(client: NeutronClient, subnet_ids: Collection[str]) -> NetworkFac
             # The network was deleted between the two requests.
             if row is None:
                 continue
-            if reason := _unusable(row):
+            if reason := _unusable_reason(row):
                 refused[subnet.id] = reason
             else:
                 known = replace(subnet, name=subnet.id, allocation_start="", allocation_end="", project_id=None)
@@ -43,7 +43,7 @@ def read_facts(client: NeutronClient, subnet_ids: Collection[str]) -> NetworkFac
     return NetworkFacts(subnets=tuple(found), refused=refused)
 
 
-def _unusable(row: Mapping[str, Any]) -> str:
+def _unusable_reason(row: Mapping[str, Any]) -> str:
     kind = row.get("provider:network_type")
     if row.get("segments"):
         return f"network {row['id']} has several segments"
@@ -79,11 +79,11 @@ def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str
         for row in client.ports_of(network_id, some):
             place = str(row["mac_address"]), str(row.get("binding:host_id") or "")
             # Tenants may write an IPv6 address in another form than Neutron.
-            ports |= {_short(fixed["ip_address"]): place for fixed in row["fixed_ips"]}
+            ports |= {_canonical_text(fixed["ip_address"]): place for fixed in row["fixed_ips"]}
     vteps = _vteps(client, {host for _, host in ports.values() if host})
     found = {}
     for address in addresses:
-        mac_address, host = ports.get(_short(address), ("", ""))
+        mac_address, host = ports.get(_canonical_text(address), ("", ""))
         found[address] = MemberHost(address=address, mac_address=mac_address, vtep=vteps.get(host, ""))
     return found
 
@@ -98,7 +98,7 @@ def former_ports(client: NeutronClient, network_id: str, addresses: Collection[s
         for row in client.ports_of(network_id, some):
             if row.get("device_owner") == FORMER_OWNER and len(row["fixed_ips"]) == 1:
                 (fixed,) = row["fixed_ips"]
-                found[str(row["name"]), str(fixed["subnet_id"]), _short(fixed["ip_address"])] = str(row["id"])
+                found[str(row["name"]), str(fixed["subnet_id"]), _canonical_text(fixed["ip_address"])] = str(row["id"])
     return found
 
 
@@ -114,7 +114,7 @@ def find_ports(client: NeutronClient, port_ids: Collection[str]) -> set[str]:
     return found
 
 
-def _short(address: str) -> str:
+def _canonical_text(address: str) -> str:
     return str(parsed_address(address))
 
 

@@ -192,7 +192,7 @@ class _Line:
     def run(self, op: Op[T]) -> T:
         """Run ``op`` in a transaction of its own. Raises :class:`StoreUnavailable`."""
         try:
-            connection = self._opened()
+            connection = self._open_connection()
             with connection.begin():
                 if self._begin:
                     # bypasses SQLAlchemy's events, which cost time at every statement
@@ -204,7 +204,7 @@ class _Line:
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             raise StoreUnavailable("the database is busy, out of reach or refused the operation") from error
 
-    def _opened(self) -> Connection:
+    def _open_connection(self) -> Connection:
         if self._connection is None:
             if self._file and (opened := make_private(self._file)):
                 log.warning("database files were accessible to other users; their mode was set to 0600", files=opened)

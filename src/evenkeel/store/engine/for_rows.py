@@ -85,7 +85,7 @@ def run_all(connection: Connection, runs: Sequence[Run]) -> None:
     for at, each in enumerate(runs):
         given[_parameter(at)] = json_text(each.rows)
         given[_ids(at)] = [row["id"] for row in each.rows]
-    connection.execute(_together(tuple(each.statement for each in runs)), given)
+    connection.execute(_one_statement(tuple(each.statement for each in runs)), given)
 
 
 def _bound_name(name: str) -> str:
@@ -101,7 +101,7 @@ def _ids(at: int) -> str:
 
 
 @cache
-def _together(statements: tuple[ForRows, ...]) -> Select[Any]:
+def _one_statement(statements: tuple[ForRows, ...]) -> Select[Any]:
     """One statement of all parts. Every part of a WITH that writes is executed, whether or not the statement reads it.
 
     The last part is executed first.

@@ -117,9 +117,9 @@ class MariadbDatabase(ServerDatabase):
     def sync_engines(self) -> tuple[Engine, ...]:
         return (self._write_engine.sync_engine, self._read_engine.sync_engine)
 
-    async def _once(self, engine: AsyncEngine, op: Op[T]) -> T:
+    async def _run_once(self, engine: AsyncEngine, op: Op[T]) -> T:
         async with _limited():
-            return await super()._once(engine, op)
+            return await super()._run_once(engine, op)
 
     async def _once_bare(self, engine: AsyncEngine, op: Op[T]) -> T:
         async with _limited():

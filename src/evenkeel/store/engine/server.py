@@ -103,7 +103,7 @@ class ServerDatabase(Database):
         failures = 0
         while True:
             try:
-                result = await (self._once_bare(engine, op) if bare else self._once(engine, op))
+                result = await (self._once_bare(engine, op) if bare else self._run_once(engine, op))
                 if _cancellations() > asked_to_stop:
                     raise asyncio.CancelledError  # a driver's asyncio.wait_for may lose it before Python 3.12
                 return result
@@ -132,7 +132,7 @@ class ServerDatabase(Database):
             failures += 1
             await asyncio.sleep(RETRY.delay_seconds(failures, random.uniform))
 
-    async def _once(self, engine: AsyncEngine, op: Op[T]) -> T:
+    async def _run_once(self, engine: AsyncEngine, op: Op[T]) -> T:
         left: list[Connection] = []
 
         def run() -> T:

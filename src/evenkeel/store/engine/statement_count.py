@@ -14,12 +14,12 @@ def count_statements(database: Database, *, enabled: bool) -> None:
     """Start or stop counting: the hook takes time at every statement."""
     for engine in database.sync_engines():
         # The log level may be changed while the process runs, and this is called each time.
-        hooked = event.contains(engine, HOOK, _note)
+        hooked = event.contains(engine, HOOK, _count_statement)
         if enabled and not hooked:
-            event.listen(engine, HOOK, _note)
+            event.listen(engine, HOOK, _count_statement)
         elif hooked and not enabled:
-            event.remove(engine, HOOK, _note)
+            event.remove(engine, HOOK, _count_statement)
 
 
-def _note(*_: Any) -> None:
+def _count_statement(*_: Any) -> None:
     note_statement()

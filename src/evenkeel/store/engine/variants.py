@@ -22,7 +22,7 @@ class _Variant(FunctionElement[Any]):
 
 
 @compiles(_Variant)
-def _general(element: _Variant, compiler: Any, **kw: Any) -> str:
+def _compile_first(element: _Variant, compiler: Any, **kw: Any) -> str:
     return str(compiler.process(next(iter(element.clauses)), **kw))
 
 

@@ -50,12 +50,12 @@ class WriteWatch:
             yield
         except StoreUnavailable as error:
             if reason := self._reason_of(error.__cause__):
-                self._refused(reason.partition("\n")[0][:REASON_MAX])
+                self._record_refusal(reason.partition("\n")[0][:REASON_MAX])
             raise
         finally:
             del self._running[token]
 
-    def _refused(self, reason: str) -> None:
+    def _record_refusal(self, reason: str) -> None:
         # Logged once: a standby refuses every write.
         if not self.problem():
             log.error("database takes no writes", reason=reason)

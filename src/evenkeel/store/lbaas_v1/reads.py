@@ -29,7 +29,7 @@ VIP_FILTERS = ("vip_address", "vip_subnet_id", "vip_port_id")
 
 def list_vips(query: ListQuery) -> Op[Page]:
     """A page of vips, with their load balancers and pools."""
-    own, of_root = _divided(query, VIP_FILTERS)
+    own, of_root = _split_query(query, VIP_FILTERS)
     conditions = [_listener.c.default_pool_id.is_not(None)]
     if of_root.filters:
         roots = select(_root.c.id).where(*filter_conditions(LOAD_BALANCER, of_root))
@@ -51,7 +51,7 @@ def list_vips(query: ListQuery) -> Op[Page]:
 
 def list_rooted_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
     """A page of pools, with their load balancers and monitors; of one agent, if it is given."""
-    own, of_vip = _divided(query, ("vip_id",))
+    own, of_vip = _split_query(query, ("vip_id",))
     conditions: list[ColumnElement[bool]] = []
     if vip_ids := of_vip.filters.get("vip_id"):
         sent_to = select(_listener.c.default_pool_id).where(in_list(_listener.c.id, vip_ids))
@@ -103,12 +103,12 @@ def read_providers_of_monitor(connection: Connection, monitor_id: str) -> tuple[
 def list_shared_monitors(connection: Connection, query: ListQuery) -> Page:
     """A page of health monitors, shared ones and monitors created in a pool."""
     page = list_page(connection, _MONITORS, query)
-    uses = _uses(connection, [row.id for row in page.items if not row.in_pool])
+    uses = _monitor_uses(connection, [row.id for row in page.items if not row.in_pool])
     items = tuple(row if row.in_pool else replace(row, uses=tuple(uses.get(row.id, ()))) for row in page.items)
     return replace(page, items=items)
 
 
-def _divided(query: ListQuery, names: Sequence[str]) -> tuple[ListQuery, ListQuery]:
+def _split_query(query: ListQuery, names: Sequence[str]) -> tuple[ListQuery, ListQuery]:
     """The query without filters of these names, and a query with only these filters."""
     others = {name: values for name, values in query.filters.items() if name in names}
     own = {name: values for name, values in query.filters.items() if name not in names}
@@ -134,7 +134,7 @@ def _monitors_of(connection: Connection, pools: Sequence[Pool]) -> dict[str, Hea
     return {row.pool_id: row for row in map(health_monitor_of, connection.execute(statement))}
 
 
-def _uses(connection: Connection, monitor_ids: Sequence[str]) -> dict[str, list[MonitorUse]]:
+def _monitor_uses(connection: Connection, monitor_ids: Sequence[str]) -> dict[str, list[MonitorUse]]:
     if not monitor_ids:
         return {}
     statement = (

@@ -48,7 +48,7 @@ def _apply(connection: Connection, step: Step, before: Mapping[str, Child], lock
             rows: list[Any] = [row_of(as_new(row, locked)) for row in step.rows]  # type: ignore[type-var]
             insert_all(connection, kind.table, rows)
         case Overwrite():
-            rows = [_overwriting(row, before[row.id], locked) for row in step.rows]
+            rows = [_overwriting_values(row, before[row.id], locked) for row in step.rows]
             connection.execute(_overwrite(kind), rows)
         case Touch():
             touched = update(kind.table).where(in_list(kind.table.c.id, step.ids), kind.table.c.deleted == false())
@@ -68,7 +68,7 @@ def _overwrite(kind: Kind) -> Update:
     return update(table).where(table.c.id == bindparam("wanted_id")).values(given)
 
 
-def _overwriting(row: Child, was: Child, locked: Locked) -> dict[str, Any]:
+def _overwriting_values(row: Child, was: Child, locked: Locked) -> dict[str, Any]:
     new = was.provisioning_status is ProvisioningStatus.PENDING_CREATE
     values = row_of(row) | {
         "provisioning_status": PENDING_CREATE if new else PENDING_UPDATE,

@@ -50,11 +50,11 @@ class SqlMirrors:
             return await write_with_vip(self._db, op, normal, _refusal)
         except Conflict as error:
             wanted = [each.address for each in (normal, *normal.additional) if each.address is not None]
-            if error.code == ADDRESS_TAKEN and await self._leaving(normal.network_id, wanted):
+            if error.code == ADDRESS_TAKEN and await self._is_address_leaving(normal.network_id, wanted):
                 raise MirrorConflict(f"{error} Its load balancer is being deleted.", code=BEING_DELETED) from error
             raise
 
-    async def _leaving(self, network_id: str, addresses: Sequence[str]) -> bool:
+    async def _is_address_leaving(self, network_id: str, addresses: Sequence[str]) -> bool:
         """Whether a load balancer that is being deleted still has one of the addresses, so that it becomes free."""
         parameters = {"network_id": network_id, "some": addresses}
         return bool(await self._db.query(lambda connection: connection.scalar(LEAVING, parameters)))

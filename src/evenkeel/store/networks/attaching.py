@@ -65,10 +65,10 @@ def read_known(connection: Connection, subnet_ids: Collection[str]) -> dict[str,
         .join(_network, _network.c.id == _subnet.c.network_id, isouter=True)
         .where(in_list(_subnet.c.id, subnet_ids))
     )
-    return {row[0]: _known(row, columns) for row in connection.execute(statement)}
+    return {row[0]: _known_subnet(row, columns) for row in connection.execute(statement)}
 
 
-def _known(row: Sequence[object], columns: int) -> KnownSubnet:
+def _known_subnet(row: Sequence[object], columns: int) -> KnownSubnet:
     network = None if row[columns] is None else network_of(row[columns:])
     return KnownSubnet(subnet=subnet_of(row[:columns]), network=network)
 

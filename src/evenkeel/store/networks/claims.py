@@ -28,13 +28,13 @@ AT_ONCE = 0.0
 _vip_claim = schema.vip_claim
 
 
-def _unheld(table: Table) -> ColumnElement[bool]:
+def _is_unheld(table: Table) -> ColumnElement[bool]:
     return table.c.held_by.is_(None)
 
 
 def _is_due(table: Table) -> tuple[ColumnElement[bool], ...]:
     # a database that may be the wrong one deletes no ports
-    return (_unheld(table), is_past(table.c.due_at), not_(is_halted()))
+    return (_is_unheld(table), is_past(table.c.due_at), not_(is_halted()))
 
 
 class SqlClaims:
@@ -55,14 +55,14 @@ class SqlClaims:
             await self._db.write(lambda connection: _abandon(connection, self._table, claim))
 
     async def forget_vip(self, claim_id: str) -> None:
-        statement = delete(self._table).where(key_of(self._table) == claim_id, _unheld(self._table))
+        statement = delete(self._table).where(key_of(self._table) == claim_id, _is_unheld(self._table))
         await self._db.write(lambda connection: connection.execute(statement))
 
     async def take_due_claims(self, *, limit: int, backoff: Backoff) -> tuple[DueClaim, ...]:
-        due = await self._db.query(lambda connection: connection.execute(_due(self._table, limit)).fetchall())
+        due = await self._db.query(lambda connection: connection.execute(_due_claims(self._table, limit)).fetchall())
         if not due:
             return ()
-        unheld = _unheld(self._table)
+        unheld = _is_unheld(self._table)
         taken = await self._db.write(lambda connection: take_due(connection, self._table, due, backoff, unheld))
         return tuple(_due_claim(row, self._table) for row in taken)
 
@@ -83,14 +83,14 @@ def _write_down(connection: Connection, table: Table, claim: PortClaim, grace_se
 
 def _abandon(connection: Connection, table: Table, claim: PortClaim) -> None:
     is_it = key_of(table) == claim.claim_id
-    if connection.execute(update(table).where(is_it, _unheld(table)).values(due_at=AT_ONCE)).rowcount:
+    if connection.execute(update(table).where(is_it, _is_unheld(table)).values(due_at=AT_ONCE)).rowcount:
         return
     # The claim was deleted meanwhile, though its port may still be created by a late request.
     if connection.scalar(select(key_of(table)).where(is_it)) is None:
         _write_down(connection, table, claim, 0.0)
 
 
-def _due(table: Table, limit: int) -> Any:
+def _due_claims(table: Table, limit: int) -> Any:
     age = (db_now() - table.c.made_at).label("age_seconds")
     return select(table, age).where(*_is_due(table)).order_by(table.c.due_at).limit(limit)
 
@@ -142,7 +142,7 @@ def hold(
     statement = (
         update(table)
         # An attempt means that some controller may be deleting the port right now.
-        .where(key_of(table) == claim.claim_id, _unheld(table), table.c.attempts == 0)
+        .where(key_of(table) == claim.claim_id, _is_unheld(table), table.c.attempts == 0)
         # due as soon as it is released, also within the grace period
         .values(held_by=by or claim.claim_id, port_id=port_id, due_at=AT_ONCE)
     )

@@ -124,8 +124,8 @@ def attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSub
         theirs = [each for each in subnets if each.subnet.network_id == network_id]
         changed = _join(connection, place, shard_id, network_id, theirs)
         # Called in any case: "or" in the other order would skip it.
-        changed = _stay(connection, shard_id, theirs) or changed
-        for each, lacking in _lacking(connection, place, shard_id, theirs):
+        changed = _unmark_leaving(connection, shard_id, theirs) or changed
+        for each, lacking in _subnets_lacking_addresses(connection, place, shard_id, theirs):
             if each.from_service:
                 yield from (device_port(place, each, *one, common=True) for one in lacking)
             else:
@@ -175,14 +175,14 @@ def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence
     check_no_overlap(new, list(connection.scalars(others)))
 
 
-def _stay(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> bool:
+def _unmark_leaving(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> bool:
     """Keep addresses of these subnets that were marked as leaving; returns whether there were any."""
     ids = [each.subnet.id for each in subnets]
     left = _address.c.shard_id == shard_id, in_list(_address.c.subnet_id, ids), _address.c.leaving_revision.is_not(None)
     return connection.execute(update(_address).where(*left).values(leaving_revision=None)).rowcount > 0
 
 
-def _lacking(
+def _subnets_lacking_addresses(
     connection: Connection, place: ShardPlace, shard_id: ShardId, subnets: Sequence[KnownSubnet]
 ) -> Iterator[tuple[KnownSubnet, list[WantedAddress]]]:
     ids = [each.subnet.id for each in subnets]
@@ -259,7 +259,9 @@ def give_up_unused(connection: Connection, networks: Collection[SharedNetwork]) 
     for shard_id, network_id in networks:
         here = _address.c.shard_id == shard_id, _address.c.network_id == network_id
         staying = *here, _address.c.leaving_revision.is_(None)
-        subnets = list(connection.scalars(select(_address.c.subnet_id).where(*staying, ~_used(_address)).distinct()))
+        subnets = list(
+            connection.scalars(select(_address.c.subnet_id).where(*staying, ~_is_subnet_used(_address)).distinct())
+        )
         is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
         if not subnets:  # perhaps its ports were never made
             # A network without addresses and users gets a last revision, whose confirmation removes its row.
@@ -274,7 +276,7 @@ def give_up_unused(connection: Connection, networks: Collection[SharedNetwork]) 
         log.info("common network given up", shard=shard_id, network=network_id, subnets=subnets)
 
 
-def _used(addresses: FromClause) -> ColumnElement[bool]:
+def _is_subnet_used(addresses: FromClause) -> ColumnElement[bool]:
     """Condition: a load balancer of the group, even one being deleted, uses the subnet of an address of the common
     shard.
     """
@@ -318,7 +320,7 @@ def leftovers(connection: Connection, limit: int) -> tuple[SharedNetwork, ...]:
         .distinct()
         .subquery()
     )
-    unused = select(there.c.shard_id, there.c.network_id).where(~_used(there)).distinct().limit(limit)
+    unused = select(there.c.shard_id, there.c.network_id).where(~_is_subnet_used(there)).distinct().limit(limit)
     return tuple((row.shard_id, row.network_id) for row in connection.execute(unused))
 
 

@@ -92,7 +92,7 @@ def read_agent(connection: Connection, agent_id: AgentId) -> Agent:
     place = connection.execute(
         select(_agent.c.environment, _agent.c.group_number).where(_agent.c.id == agent_id)
     ).first()
-    for agent in read_agents(connection, _bound(connection, agent_id), *place) if place is not None else ():
+    for agent in read_agents(connection, _home_counts(connection, agent_id), *place) if place is not None else ():
         if agent.id == agent_id:
             return agent
     raise NotFound("Agent", agent_id)
@@ -148,12 +148,12 @@ def _agent_rows(connection: Connection, environment: str | None, group_number: i
         .select_from(
             _agent.outerjoin(_environment, _environment.c.name == _agent.c.environment).outerjoin(_group, group)
         )
-        .where(*_within(_agent, environment, group_number))
+        .where(*_place_conditions(_agent, environment, group_number))
         .order_by(_agent.c.environment, _agent.c.group_number, _agent.c.host, _agent.c.id)
     ).fetchall()
 
 
-def _within(table: Table, environment: str | None, group_number: int | None) -> list[ColumnElement[bool]]:
+def _place_conditions(table: Table, environment: str | None, group_number: int | None) -> list[ColumnElement[bool]]:
     wanted = {"environment": environment, "group_number": group_number}
     return [table.c[name] == value for name, value in wanted.items() if value is not None]
 
@@ -167,7 +167,7 @@ def _alike_shards(connection: Connection, environment: str | None, group_number:
         _shard.c.acting_agent_id,
         _shard.c.handover_to,
     )
-    within = _within(_shard, environment, group_number)
+    within = _place_conditions(_shard, environment, group_number)
     return connection.execute(select(*kind, func.count().label("shards")).where(*within).group_by(*kind)).fetchall()
 
 
@@ -240,7 +240,7 @@ def _loads(shards: Iterable[Any]) -> dict[str, Counter[str]]:
     return loads
 
 
-def _bound(connection: Connection, agent_id: AgentId) -> dict[str, int]:
+def _home_counts(connection: Connection, agent_id: AgentId) -> dict[str, int]:
     """The number of load balancers that an agent is home to, by its id."""
     statement = (
         select(func.count())

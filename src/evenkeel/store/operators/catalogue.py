@@ -135,7 +135,7 @@ def _is_used(connection: Connection, reference: Column[Any], key: str) -> bool:
 
 
 @cache
-def _offer(kind: Any) -> Select[Any]:
+def _offer_query(kind: Any) -> Select[Any]:
     stored, profiled = KINDS[kind], _PROFILES[kind]
     return (
         select(stored.table.c.enabled, profiled.profile.c.provider_name, profiled.data)
@@ -194,5 +194,5 @@ class SqlCatalogue:
 
     async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
         parameters = {"key": storable(key)}
-        row = await self._db.query(lambda connection: connection.execute(_offer(kind), parameters).first())
+        row = await self._db.query(lambda connection: connection.execute(_offer_query(kind), parameters).first())
         return None if row is None else Offer(enabled=row[0], provider_name=row[1], data=row[2])

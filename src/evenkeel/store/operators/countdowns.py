@@ -20,7 +20,7 @@ _removed = schema.removed_load_balancer
 
 def read_countdowns(connection: Connection, events_kept: int) -> Countdowns:
     """Numbers of objects to be removed, with the time of the first removal of each kind."""
-    ports = union_all(*map(_unheld, (schema.vip_claim, schema.device_port))).subquery()
+    ports = union_all(*map(_unheld_ports, (schema.vip_claim, schema.device_port))).subquery()
     first = select(ports.c.device_id).order_by(ports.c.due_at, ports.c.device_id).limit(1).scalar_subquery()
     oldest = select(_event.c.at).order_by(_event.c.id).limit(1).scalar_subquery()
     forgets_at = _removed.c.removed_at + REMOVED_KEPT_SECONDS
@@ -50,7 +50,7 @@ def read_countdowns(connection: Connection, events_kept: int) -> Countdowns:
     )
 
 
-def _unheld(claim: Table) -> Any:
+def _unheld_ports(claim: Table) -> Any:
     """Query of ports that nothing holds, with the time at which each is deleted."""
     old = or_(claim.c.attempts > 0, claim.c.made_at < db_now() - REQUEST_SECONDS, claim.c.port_id.is_not(None))
     return select(claim.c.device_id, claim.c.due_at).where(claim.c.held_by.is_(None), old)

@@ -63,11 +63,11 @@ def read_counts(connection: Connection) -> LoadBalancerCounts:
         by_operating_status={status: int(count) for status, count in connection.execute(_BY_OPERATING_STATUS)},
         by_home=by_home,
         oldest_pending_seconds=max((_age(row.oldest_seconds) for row in pending), default=0.0),
-        stuck=tuple(_stuck(failed, pending)),
+        stuck=tuple(_stuck_load_balancers(failed, pending)),
     )
 
 
-def _stuck(failed: Mapping[Place, int], pending: Sequence[Any]) -> Iterator[StuckLoadBalancers]:
+def _stuck_load_balancers(failed: Mapping[Place, int], pending: Sequence[Any]) -> Iterator[StuckLoadBalancers]:
     waits = {(row.environment, row.group_number): row for row in pending}
     # None cannot be compared with a number; load balancers without a group come first.
     for place in sorted({*failed, *waits}, key=lambda place: (place[0], -1 if place[1] is None else place[1])):

@@ -33,7 +33,7 @@ def _find(connection: Connection, name: str, *, lock: bool = False) -> Environme
     return None if row is None else environment_of(row)
 
 
-def _one(connection: Connection, name: str) -> Environment:
+def _locked_environment(connection: Connection, name: str) -> Environment:
     """Read an environment and lock it, so that two changes do not mix. Raises :class:`NotFound`."""
     found = _find(connection, name, lock=True)
     if found is None:
@@ -46,8 +46,8 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
     # Every controller adds its configured environments at each start, so an equal one is the usual case.
     stored = _find(connection, wanted.name)
     if stored is not None:
-        return _same(stored, wanted)
-    values = {field: _plain(getattr(wanted, field)) for field in _STATED}
+        return _check_same(stored, wanted)
+    values = {field: _enumeration_value(getattr(wanted, field)) for field in _STATED}
     connection.execute(_environment.insert().values(name=wanted.name, **values, created_at=db_now()))
     record_act(
         connection,
@@ -56,17 +56,15 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
         details=f" for device driver {wanted.device_driver}",
         environment=wanted.name,
     )
-    return _one(connection, wanted.name)
+    return _locked_environment(connection, wanted.name)
 
 
-def _same(stored: Environment, wanted: Environment) -> Environment:
+def _check_same(stored: Environment, wanted: Environment) -> Environment:
     """Return ``stored``. Raises :class:`Conflict` naming the difference to ``wanted``."""
     differing = [field for field in _STATED if getattr(stored, field) != getattr(wanted, field)]
     if differing:
-        told = ", ".join(
-            f"{field} {_plain(getattr(stored, field))!r} and not {_plain(getattr(wanted, field))!r}"
-            for field in differing
-        )
+        values = {field: [_enumeration_value(getattr(row, field)) for row in (stored, wanted)] for field in differing}
+        told = ", ".join(f"{field} {there!r} and not {asked!r}" for field, (there, asked) in values.items())
         raise Conflict(f"Environment {stored.name} exists with {told}.")
     return stored
 
@@ -76,13 +74,19 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
     for field in changes:
         if field not in CHANGEABLE:
             raise Invalid(f"{field} of an environment cannot be changed. Allowed: {', '.join(CHANGEABLE)}.")
-    before = _one(connection, name)
+    before = _locked_environment(connection, name)
     wanted = _checked(before, changes)
-    differing = {field: _plain(getattr(wanted, field)) for field in changes if changes[field] != getattr(before, field)}
+    differing = {
+        field: _enumeration_value(getattr(wanted, field))
+        for field in changes
+        if changes[field] != getattr(before, field)
+    }
     if not differing:
         return before
     connection.execute(update(_environment).where(_environment.c.name == name).values(**differing))
-    told = ", ".join(f"{field} from {_plain(getattr(before, field))!r} to {to!r}" for field, to in differing.items())
+    told = ", ".join(
+        f"{field} from {_enumeration_value(getattr(before, field))!r} to {to!r}" for field, to in differing.items()
+    )
     record_act(
         connection,
         kind="environment_changed",
@@ -108,7 +112,7 @@ def _checked(before: Environment, changes: Mapping[str, Any]) -> Environment:
 
 def resume_environment(connection: Connection, name: str) -> Environment:
     """Close the circuit breaker. Raises :class:`NotFound`."""
-    before = _one(connection, name)
+    before = _locked_environment(connection, name)
     if before.halted_at is None:
         return before
     connection.execute(
@@ -124,18 +128,18 @@ def resume_environment(connection: Connection, name: str) -> Environment:
         details="; shards of silent agents move again",
         environment=name,
     )
-    return _one(connection, name)
+    return _locked_environment(connection, name)
 
 
 def delete_environment(connection: Connection, name: str) -> None:
     """Delete an environment. Raises :class:`NotFound`, :class:`Conflict` while it has agents or load balancers."""
-    _one(connection, name)  # locked: registrations are serialized on this row
+    _locked_environment(connection, name)  # locked: registrations are serialized on this row
     agents = connection.scalar(select(func.count()).where(_agent.c.environment == name)) or 0
     roots = connection.scalar(select(func.count()).where(_root.c.provider == name)) or 0
     if agents or roots:
         raise Conflict(
-            f"Environment {name} has {_counted(agents, 'agent')} and {_counted(roots, 'load balancer')}, those being"
-            " deleted included: delete them first."
+            f"Environment {name} has {_count_text(agents, 'agent')} and {_count_text(roots, 'load balancer')},"
+            " those being deleted included: delete them first."
         )
     # its shards are empty; if the environment is added again, owners raise their epochs above the devices' guards
     for table in (schema.shard, schema.device_group):
@@ -149,10 +153,10 @@ def delete_environment(connection: Connection, name: str) -> None:
     )
 
 
-def _counted(count: int, what: str) -> str:
+def _count_text(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _plain(value: Any) -> Any:
+def _enumeration_value(value: Any) -> Any:
     """The value of an enumeration's member; anything else unchanged."""
     return getattr(value, "value", value)

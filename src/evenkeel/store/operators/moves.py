@@ -70,7 +70,7 @@ def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
         record_act(
             connection,
             kind="agent_rebound",
-            done=f"{_shards(moved)} of {agent.title} {_were(moved)} rebound to {successor.title}",
+            done=f"{_shards(moved)} of {agent.title} {_was_or_were(moved)} rebound to {successor.title}",
             environment=agent.environment,
             agent_id=agent_id,
         )
@@ -117,7 +117,7 @@ def _shards(count: int) -> str:
     return f"{count} shard{'' if count == 1 else 's'}"
 
 
-def _were(count: int) -> str:
+def _was_or_were(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
@@ -141,7 +141,7 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     # its empty shards stay even without a successor: their epochs must keep growing, because the devices' guards hold
     # them
     moved = _move_home(connection, agent, successor.id) if successor is not None else 0
-    _free(connection, agent)
+    _free_shards(connection, agent)
     # Before the row goes, because it holds the count.
     keep_keepalive_count(connection, agent_id)
     # a keepalive may revive the session meanwhile; then this transaction is rolled back
@@ -150,7 +150,7 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     )
     if not deleted.rowcount:
         raise _alive(agent_id)
-    rebound = f"; {_shards(moved)} {_were(moved)} rebound to {successor.title}" if moved and successor else ""
+    rebound = f"; {_shards(moved)} {_was_or_were(moved)} rebound to {successor.title}" if moved and successor else ""
     record_act(
         connection,
         kind="agent_deleted",
@@ -180,7 +180,7 @@ def _any_successor(connection: Connection, agent: Agent) -> Agent | None:
     return next(iter(others), None)
 
 
-def _free(connection: Connection, agent: Agent) -> None:
+def _free_shards(connection: Connection, agent: Agent) -> None:
     """Free the shards it acted for. Owners that were to hand over shards to it keep them, and get a hint."""
     connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent.id).values(**FREED))
     givers = connection.scalars(

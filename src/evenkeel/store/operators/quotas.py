@@ -46,7 +46,7 @@ class SqlQuotas:
 
     async def set_quotas(self, project_id: ProjectId, limits: Limits) -> ProjectQuotas:
         if limits:
-            await self._db.write(lambda connection: _set(connection, project_id, limits))
+            await self._db.write(lambda connection: _set_limits(connection, project_id, limits))
         return await self.quotas_of(project_id)
 
     def _build(self, row: Sequence[Any]) -> ProjectQuotas:
@@ -55,7 +55,7 @@ class SqlQuotas:
         return ProjectQuotas(project_id=row[0], quotas=self._options.default_quotas.with_own(own))
 
 
-def _set(connection: Connection, project_id: ProjectId, limits: Limits) -> None:
+def _set_limits(connection: Connection, project_id: ProjectId, limits: Limits) -> None:
     insert_if_absent(connection, _quota, {"project_id": project_id, "checks": 0})
     connection.execute(update(_quota).where(_quota.c.project_id == project_id).values(dict(limits)))
     told = ", ".join(f"{name} {'default' if limit is None else limit}" for name, limit in sorted(limits.items()))

@@ -40,7 +40,7 @@ def read_references(connection: Connection, query: ReferenceQuery, limit: int) -
     # databases differ in where they put NULL
     order = (_certificate.c.not_after.is_(None), _certificate.c.not_after, _certificate.c.project_id)
     rows = connection.execute(statement.order_by(*order, _certificate.c.reference, _certificate.c.kind).limit(limit))
-    return tuple(map(_referenced, rows))
+    return tuple(map(_certificate_of_row, rows))
 
 
 def refresh(connection: Connection, reference: str | None) -> int:
@@ -59,7 +59,7 @@ def refresh(connection: Connection, reference: str | None) -> int:
     return count
 
 
-def _referenced(row: Any) -> ReferencedCertificate:
+def _certificate_of_row(row: Any) -> ReferencedCertificate:
     return ReferencedCertificate(
         project_id=ProjectId(row.project_id),
         reference=row.reference,

@@ -73,7 +73,7 @@ def adopt_networks(
         return TakenNetworks(route_domain=call.route_domain, addresses=addresses)
     if number != call.route_domain:
         _move(connection, place, number, call.route_domain, holder)
-    _give(connection, place, known, addresses, ports)
+    _store_adopted(connection, place, known, addresses, ports)
     text = f"route domain {call.route_domain} and {len(addresses)} addresses were taken over from another program"
     record_event(connection, kind="networks_adopted", text=text, environment=place.environment, shard_id=place.shard_id)
     log.warning("networks adopted", shard=place.shard_id, route_domain=call.route_domain, addresses=len(addresses))
@@ -222,7 +222,7 @@ def _is_for_devices(address: str, subnet: Subnet) -> bool:
     return any(parsed_range(text).holds(found) for text in subnet.device_addresses)
 
 
-def _give(
+def _store_adopted(
     connection: Connection,
     place: ShardPlace,
     known: Mapping[str, KnownSubnet],

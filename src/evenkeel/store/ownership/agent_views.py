@@ -70,7 +70,7 @@ def read_agents(
         statement = statement.where(_agent.c.environment == environment)
     if group_number is not None:
         statement = statement.where(_agent.c.group_number == group_number)
-    return [_seen(row, settle_seconds) for row in connection.execute(statement)]
+    return [_seen_agent(row, settle_seconds) for row in connection.execute(statement)]
 
 
 def by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentSnapshot]]:
@@ -100,7 +100,7 @@ def _count_of(column: ColumnElement[Any]) -> ScalarSelect[int]:
     return select(func.count()).select_from(_shard).where(column == _agent.c.id).scalar_subquery()
 
 
-def _seen(row: Any, settle_seconds: float) -> SeenAgent:
+def _seen_agent(row: Any, settle_seconds: float) -> SeenAgent:
     return SeenAgent(
         view=view_of(row, settle_seconds=settle_seconds, acting_shards=row.acting_shards, home_shards=row.home_shards),
         environment=row.environment,

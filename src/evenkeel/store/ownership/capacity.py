@@ -107,10 +107,10 @@ def group_capacity(text: str) -> GroupCapacity:
 
 def is_limited(environment: Any, number: Any) -> ColumnElement[bool]:
     """SQL condition: the group has a policy."""
-    return exists().where(*_is(environment, number), _group.c.capacity != UNLIMITED)
+    return exists().where(*_is_group(environment, number), _group.c.capacity != UNLIMITED)
 
 
-def _is(environment: Any, number: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _is_group(environment: Any, number: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return _group.c.environment == environment, _group.c.number == number
 
 
@@ -124,7 +124,7 @@ def reserve(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any
     """
     text = connection.scalar(
         select(_group.c.capacity)
-        .where(*_is(shard.environment, shard.group_number), _group.c.capacity != UNLIMITED)
+        .where(*_is_group(shard.environment, shard.group_number), _group.c.capacity != UNLIMITED)
         .with_for_update()
     )
     # Without a policy no row was locked: such groups are placed on concurrently.
@@ -179,7 +179,7 @@ def note_first_figures(connection: Connection, call: Register) -> None:
     known = GroupCapacity(figures=call.capacity)
     connection.execute(
         update(_group)
-        .where(*_is(call.environment, call.group_number), _group.c.capacity == UNLIMITED)
+        .where(*_is_group(call.environment, call.group_number), _group.c.capacity == UNLIMITED)
         .values(capacity=json_text(known), capacity_score=known.score)
     )
 
@@ -192,15 +192,15 @@ def note_figures(connection: Connection, environment: str, number: int, report: 
     if report.capacity_unknown:
         return
     if report.capacity:
-        _keep(connection, environment, number, report)
+        _store_capacity(connection, environment, number, report)
     else:
         _note_none(connection, environment, number)
 
 
-def _keep(connection: Connection, environment: str, number: int, report: ReportState) -> None:
+def _store_capacity(connection: Connection, environment: str, number: int, report: ReportState) -> None:
     here = (_reservation.c.environment == environment, _reservation.c.group_number == number)
     group = connection.execute(
-        select(_group.c.capacity, db_now().label("now")).where(*_is(environment, number)).with_for_update()
+        select(_group.c.capacity, db_now().label("now")).where(*_is_group(environment, number)).with_for_update()
     ).first()
     if group is None:
         return
@@ -252,7 +252,7 @@ def _note_none(connection: Connection, environment: str, number: int) -> None:
     changed = connection.execute(
         update(_group)
         .where(
-            *_is(environment, number),
+            *_is_group(environment, number),
             # While agents are restarted with a new policy, those that have one decide.
             ~exists().where(living, _agent.c.capacity != UNLIMITED),
             or_(_group.c.capacity_score != fullest, _group.c.capacity != UNLIMITED),
@@ -267,5 +267,7 @@ def _note_none(connection: Connection, environment: str, number: int) -> None:
 
 def _write(connection: Connection, environment: str, number: int, known: GroupCapacity) -> None:
     connection.execute(
-        update(_group).where(*_is(environment, number)).values(capacity=json_text(known), capacity_score=known.score)
+        update(_group)
+        .where(*_is_group(environment, number))
+        .values(capacity=json_text(known), capacity_score=known.score)
     )

@@ -170,7 +170,7 @@ def check_all_seen(connection: Connection, asked: Sequence[KeepaliveToCheck]) ->
     """
     # Also for states of another history, which are not compared below.
     note_unknown(connection, asked)
-    told = [each.seen for each in asked if each.seen is not None and _comparable(each)]
+    told = [each.seen for each in asked if each.seen is not None and _is_comparable(each)]
     roots = _roots(connection, [seen.confirmed.load_balancer_id for seen in told if seen.confirmed is not None])
     gone = [seen for seen in told if seen.confirmed is not None and seen.confirmed.load_balancer_id not in roots]
     named = [seen.left for seen in told if seen.left is not None]
@@ -179,7 +179,7 @@ def check_all_seen(connection: Connection, asked: Sequence[KeepaliveToCheck]) ->
     return [_check_confirmed_state(each, roots, shards) for each in asked]
 
 
-def _comparable(asked: KeepaliveToCheck) -> bool:
+def _is_comparable(asked: KeepaliveToCheck) -> bool:
     """Whether the state was confirmed in the present history."""
     return asked.seen is not None and bool(asked.history) and asked.seen.history == asked.history
 
@@ -206,7 +206,7 @@ def _check_confirmed_state(
     asked: KeepaliveToCheck, roots: Mapping[str, Any], shards: Mapping[str, Any]
 ) -> ConfirmedStateCheck:
     seen = asked.seen
-    if seen is None or not _comparable(asked):
+    if seen is None or not _is_comparable(asked):
         return ConfirmedStateCheck()
     # The database has counted fewer keepalives than it confirmed, so commits are missing.
     if asked.keepalives < seen.keepalives:
@@ -223,14 +223,14 @@ def _check_confirmed_state(
     # A confirmed load balancer may have been deleted since; only its shard gets a complete pass.
     if row is None:
         return ConfirmedStateCheck(
-            unknown_in=seen.confirmed_in if _owns(asked.agent_id, seen.confirmed_in, shards) else None
+            unknown_in=seen.confirmed_in if _owns_shard(asked.agent_id, seen.confirmed_in, shards) else None
         )
     if not contradicts(outcome, revision=row.revision, change_id=row.change_id):
         return ConfirmedStateCheck()
     return ConfirmedStateCheck(contradiction(outcome.load_balancer_id, outcome.revision, row.revision))
 
 
-def _owns(agent_id: AgentId, shard: ShardEpoch | None, shards: Mapping[str, Any]) -> bool:
+def _owns_shard(agent_id: AgentId, shard: ShardEpoch | None, shards: Mapping[str, Any]) -> bool:
     """Whether the agent still owns the shard, at the same epoch."""
     row = None if shard is None else shards.get(shard.shard_id)
     return shard is not None and row is not None and (row.epoch, row.acting_agent_id) == (shard.epoch, agent_id)

@@ -88,7 +88,7 @@ def read_services(
         return Definitions(page, place, {}, Needs())
     missing: tuple[LoadBalancerId, ...] = ()
     if load_balancer_ids is None:
-        ids = _following(connection, shard_id, after_id, size + 1)
+        ids = _following_ids(connection, shard_id, after_id, size + 1)
     else:
         found = _those_of(connection, shard_id, load_balancer_ids)
         missing = tuple(sorted(set(load_balancer_ids) - found))
@@ -122,7 +122,7 @@ def _select_owned_place() -> Select[tuple[str, str, str, int, str, str]]:
 _OWNED = _select_owned_place()
 
 
-def _following(connection: Connection, shard_id: ShardId, after_id: str, limit: int) -> list[LoadBalancerId]:
+def _following_ids(connection: Connection, shard_id: ShardId, after_id: str, limit: int) -> list[LoadBalancerId]:
     page = {"b_shard": shard_id, "b_after": after_id, "b_limit": limit}
     return list(connection.scalars(_FOLLOWING, page))
 
@@ -159,7 +159,7 @@ def _page(
     """
     shown = ids[:size]
     # Halved until few members are left; a single load balancer is sent however large it is.
-    while len(shown) > 1 and _crowded(connection, shown):
+    while len(shown) > 1 and _exceeds_page(connection, shown):
         shown = shown[: len(shown) // 2]
     trees = load_trees(connection, shown)
     certificates = _certificates_of(connection, [id_ for id_, tree in trees.items() if refers_to_certificates(tree)])
@@ -267,7 +267,7 @@ _REFERRED = (
 )
 
 
-def _crowded(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> bool:
+def _exceeds_page(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> bool:
     """Whether the load balancers have more members than one page reads; stops counting there."""
     asked = {"b_ids": list(load_balancer_ids), "b_limit": MEMBERS_PER_PAGE + 1}
     return (connection.scalar(_MEMBERS, asked) or 0) > MEMBERS_PER_PAGE

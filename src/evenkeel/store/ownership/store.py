@@ -118,7 +118,7 @@ class SqlOwnership:
         after_id: str = "",
         limit: int | None = None,
     ) -> Assignments:
-        looked_at = not served or await self._restored(agent_id, session_id, served)
+        looked_at = not served or await self._restore_lost(agent_id, session_id, served)
         page = shards.ShardPage(after_id=after_id, limit=limit)
         # After the restoring transaction, so that the page contains the restored shards.
         found = await self._db.read(
@@ -126,7 +126,7 @@ class SqlOwnership:
         )
         return found if looked_at else replace(found, served_ignored=True)
 
-    async def _restored(self, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]) -> bool:
+    async def _restore_lost(self, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]) -> bool:
         """Restore lost shards. False: the agent must name them again."""
         try:
             return await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))

@@ -213,15 +213,15 @@ def _beyond_marker(
     if row is None:
         text = f"Supplied pagination marker '{query.marker}' is not valid: there is no such {kind.title}."
         raise Invalid(text, code="marker_unknown")
-    return _beyond(keys, row, reverse=query.page_reverse)
+    return _is_beyond(keys, row, reverse=query.page_reverse)
 
 
-def _beyond(keys: Sequence[SortKey], values: Sequence[Any], *, reverse: bool) -> ColumnElement[bool]:
+def _is_beyond(keys: Sequence[SortKey], values: Sequence[Any], *, reverse: bool) -> ColumnElement[bool]:
     """Condition: the row comes after ``values``, equal in the first keys and beyond in the next."""
     alternatives: list[ColumnElement[bool]] = []
     equal: list[ColumnElement[bool]] = []
     for key, value in zip(keys, values, strict=True):
-        alternatives.append(and_(true(), *equal, _after(key, value, reverse=reverse)))
+        alternatives.append(and_(true(), *equal, _is_after(key, value, reverse=reverse)))
         equal.append(key.column.is_(None) if value is None else key.column == literal(value, key.column.type))
     first = keys[0].column
     if first.nullable:
@@ -231,7 +231,7 @@ def _beyond(keys: Sequence[SortKey], values: Sequence[Any], *, reverse: bool) ->
     return and_(first <= bound if keys[0].descending != reverse else first >= bound, or_(*alternatives))
 
 
-def _after(key: SortKey, value: Any, *, reverse: bool) -> ColumnElement[bool]:
+def _is_after(key: SortKey, value: Any, *, reverse: bool) -> ColumnElement[bool]:
     column = key.column
     if key.descending != reverse:
         return column.is_not(None) if value is None else column < literal(value, column.type)

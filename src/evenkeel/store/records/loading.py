@@ -81,13 +81,13 @@ def _children(
 def _children_of(kind: Kind, brief: bool) -> Select[Any]:
     table = kind.table
     owned = in_bound_list(table.c.load_balancer_id, "wanted")
-    return select(*_shown(kind, brief)).where(owned).order_by(table.c.created_at, table.c.id)
+    return select(*_selected_columns(kind, brief)).where(owned).order_by(table.c.created_at, table.c.id)
 
 
 _LEFT_OUT = {"tags": "'[]'", "description": "''"}
 
 
-def _shown(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
+def _selected_columns(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
     """Columns of a kind, in their order; with ``brief`` without tags and descriptions."""
     return [
         literal_column(_LEFT_OUT[column.name]).label(column.name) if brief and column.name in _LEFT_OUT else column
@@ -114,9 +114,9 @@ _POLICY_COLUMNS = len(L7POLICY.columns)
 @cache
 def _policies_with_rules(brief: bool) -> Select[Any]:
     policies, rules = L7POLICY.table, L7RULE.table
-    of_rules = (column.label(f"rule_{column.name}") for column in _shown(L7RULE, brief))
+    of_rules = (column.label(f"rule_{column.name}") for column in _selected_columns(L7RULE, brief))
     return (
-        select(*_shown(L7POLICY, brief), *of_rules)
+        select(*_selected_columns(L7POLICY, brief), *of_rules)
         .select_from(policies.outerjoin(rules, rules.c.l7policy_id == policies.c.id))
         .where(in_bound_list(policies.c.load_balancer_id, "wanted"))
         .order_by(policies.c.position, policies.c.created_at, policies.c.id, rules.c.created_at, rules.c.id)

@@ -224,10 +224,10 @@ _FIELDS: dict[type[Any], tuple[str, ...]] = {
 
 def columns_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Attribute values as column values, by the attribute names of the value classes."""
-    return {name: _encoded(name, value) for name, value in attributes.items()}
+    return {name: _encode_value(name, value) for name, value in attributes.items()}
 
 
-def _encoded(name: str, value: Any) -> Any:
+def _encode_value(name: str, value: Any) -> Any:
     if name not in JSON_FIELDS:
         return value
     if value is None:
@@ -237,7 +237,7 @@ def _encoded(name: str, value: Any) -> Any:
 
 def row_of(value: Resource) -> dict[str, Any]:
     """The whole row of a tenant object."""
-    row = {name: _encoded(name, getattr(value, name)) for name in _FIELDS[type(value)]}
+    row = {name: _encode_value(name, getattr(value, name)) for name in _FIELDS[type(value)]}
     if isinstance(value, LoadBalancer):
         row.update(vip_columns(value.id, value.vip))
     row["provisioning_status"] = value.provisioning_status.value

@@ -80,7 +80,7 @@ class SharedCount(Generic[T]):
             row = await self._db.query(lambda connection: _read(connection, self._name))
             if row is None:
                 return await self._count_again(known=False)
-            if (found := self._counted(row)) is None:
+            if (found := self._decode_row(row)) is None:
                 # Another version's format cannot be used, and counting again replaces it.
                 return await self._count_again(known=True)
             if 0.0 <= row.age_seconds < row.kept_seconds:
@@ -93,7 +93,7 @@ class SharedCount(Generic[T]):
                 raise StoreUnavailable(f"{self._name}: another controller has been counting for {WAIT_SECONDS:g} s")
             await asyncio.sleep(LOOK_SECONDS)
 
-    def _counted(self, row: Row[Any]) -> Counted[T] | None:
+    def _decode_row(self, row: Row[Any]) -> Counted[T] | None:
         """Decode the row; None if a controller of another version wrote another format."""
         try:
             return Counted(msgspec.json.decode(row.content, type=self._kind), row.age_seconds)

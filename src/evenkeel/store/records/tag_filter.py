@@ -48,13 +48,13 @@ def tag_conditions(column: Column[Any], wanted: TagFilter) -> list[ColumnElement
     """Conditions on the column of tags. Raises :class:`Invalid` for a text that no database can store."""
     conditions: list[ColumnElement[bool]] = []
     if wanted.every:
-        conditions.append(and_(true(), *_each(column, wanted.every)))
+        conditions.append(and_(true(), *_has_each_tag(column, wanted.every)))
     if wanted.some:
-        conditions.append(or_(false(), *_each(column, wanted.some)))
+        conditions.append(or_(false(), *_has_each_tag(column, wanted.some)))
     if wanted.not_every:
-        conditions.append(not_(and_(true(), *_each(column, wanted.not_every))))
+        conditions.append(not_(and_(true(), *_has_each_tag(column, wanted.not_every))))
     if wanted.none:
-        conditions.append(not_(or_(false(), *_each(column, wanted.none))))
+        conditions.append(not_(or_(false(), *_has_each_tag(column, wanted.none))))
     return conditions
 
 
@@ -81,14 +81,16 @@ def list_condition(column: Column[Any], values: Iterable[str]) -> ColumnElement[
 
     Raises :class:`Invalid` like :func:`tag_conditions`.
     """
-    return or_(false(), *(column == literal(EMPTY, Text()) if value == "" else _has(column, value) for value in values))
+    return or_(
+        false(), *(column == literal(EMPTY, Text()) if value == "" else _has_tag(column, value) for value in values)
+    )
 
 
-def _each(column: Column[Any], tags: Iterable[str]) -> list[ColumnElement[bool]]:
-    return [_has(column, tag) for tag in tags]
+def _has_each_tag(column: Column[Any], tags: Iterable[str]) -> list[ColumnElement[bool]]:
+    return [_has_tag(column, tag) for tag in tags]
 
 
-def _has(column: Column[Any], tag: str) -> ColumnElement[bool]:
+def _has_tag(column: Column[Any], tag: str) -> ColumnElement[bool]:
     try:
         encoded = msgspec.json.encode(tag).decode()
     except UnicodeEncodeError as error:
@@ -106,12 +108,12 @@ class _Position(FunctionElement[int]):
 
 
 @compiles(_Position)
-def _instr(element: _Position, compiler: Any, **kw: Any) -> str:
+def _compile_instr(element: _Position, compiler: Any, **kw: Any) -> str:
     column, text = (str(compiler.process(each, **kw)) for each in element.clauses)
     return f"instr({column}, {text})"
 
 
 @compiles(_Position, "postgresql")
-def _strpos(element: _Position, compiler: Any, **kw: Any) -> str:
+def _compile_strpos(element: _Position, compiler: Any, **kw: Any) -> str:
     column, text = (str(compiler.process(each, **kw)) for each in element.clauses)
     return f"strpos({column}, {text})"

@@ -23,7 +23,7 @@ def ends_within(days: int) -> ColumnElement[bool]:
     return and_(ends_soon, or_(not_(is_list), _certificate.c.not_after <= db_now()))
 
 
-def _unrecorded(days: int) -> ColumnElement[bool]:
+def _is_unrecorded(days: int) -> ColumnElement[bool]:
     """Condition: the certificate expires within ``days``, without an event of that stage or of a later one."""
     told = _certificate.c.expiry_told_days
     return and_(ends_within(days), or_(told.is_(None), told > days))
@@ -34,7 +34,7 @@ def read_expiring(connection: Connection, limit: int) -> Sequence[Any]:
     columns = (_certificate.c.id, _certificate.c.project_id, _certificate.c.reference, _certificate.c.kind)
     statement = (
         select(*columns, _certificate.c.not_after, _certificate.c.expiry_told_days, db_now().label("now"))
-        .where(or_(*map(_unrecorded, EXPIRY_DAYS)), in_use())
+        .where(or_(*map(_is_unrecorded, EXPIRY_DAYS)), in_use())
         .order_by(_certificate.c.not_after)
         .limit(limit)
     )

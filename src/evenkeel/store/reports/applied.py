@@ -129,7 +129,7 @@ def record_applied(connection: Connection, sent: Sequence[ReportApplied]) -> lis
     """Write the new statuses of reports of different shards; the number of statements does not depend on their
     number.
     """
-    answers, taken = _received(connection, sent)
+    answers, taken = _lock_reported_shards(connection, sent)
     # An agent may report one load balancer twice; the newest outcome counts, whatever the order.
     outcomes = [_Outcome(each, one) for each in taken.values() for one in newest_outcomes(each.report.outcomes)]
     # In order of ids, over all reports of the round: so do all transactions that lock load balancers.
@@ -140,7 +140,9 @@ def record_applied(connection: Connection, sent: Sequence[ReportApplied]) -> lis
     return [answers[at] if at in answers else taken[at].recorded() for at in range(len(sent))]
 
 
-def _received(connection: Connection, sent: Sequence[ReportApplied]) -> tuple[dict[int, Recorded], dict[int, _Taken]]:
+def _lock_reported_shards(
+    connection: Connection, sent: Sequence[ReportApplied]
+) -> tuple[dict[int, Recorded], dict[int, _Taken]]:
     """Lock all shards of the reports, and return, by place, final answers and the reports that must be recorded."""
     rows = connection.execute(_SHARDS, {"b_ids": [report.shard_id for report in sent]})
     shards = {row.id: row for row in rows}

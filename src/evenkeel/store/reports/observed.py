@@ -65,7 +65,7 @@ def record_observed(connection: Connection, report: ReportStatus) -> ReportRecei
     for kind, statement in _SET_STATUS.items():
         rows = _status_rows(report.statuses, kind)
         if rows:
-            connection.execute(statement, [{**row, **_bound(group)} for row in rows])
+            connection.execute(statement, [{**row, **_bound_values(group)} for row in rows])
     for batch in batches(report.statistics):
         _store_statistics(connection, group, batch)
     return ReportReceipt(reached_count=group.reached_count)
@@ -143,7 +143,7 @@ def _status_rows(statuses: Sequence[ObservedStatus], kind: str) -> list[dict[str
     ]
 
 
-def _bound(group: Any) -> dict[str, Any]:
+def _bound_values(group: Any) -> dict[str, Any]:
     return {"b_environment": group.environment, "b_group": group.group_number}
 
 
@@ -188,7 +188,7 @@ def _store_statistics(connection: Connection, group: Any, batch: Sequence[Observ
         .where(in_list(listener.c.id, latest), _of_group(listener))
         .order_by(listener.c.id)
         .with_for_update(read=True, key_share=True),
-        _bound(group),
+        _bound_values(group),
     ).all()
     if not known:
         return

@@ -74,7 +74,7 @@ def _count(connection: Connection) -> int:
     return connection.scalar(select(func.count()).select_from(each)) or 0
 
 
-def _chosen() -> Subquery:
+def _oldest_totals() -> Subquery:
     """Load balancers with totals, the oldest first, by the index of that order.
 
     The scan ends when there are enough. With an EXISTS or a join a server may sort all load balancers.
@@ -91,7 +91,7 @@ def _chosen() -> Subquery:
 
 @cache
 def _sums() -> Select[Any]:
-    chosen = _chosen()
+    chosen = _oldest_totals()
     names = (chosen.c.id, chosen.c.created_at, _shard.c.environment, _shard.c.group_number)
     return (
         select(*names, *(func.sum(_statistics.c[name]) for name in _COUNTERS))

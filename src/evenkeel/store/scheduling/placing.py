@@ -206,7 +206,7 @@ _JOINED = (
 # -- moving
 
 
-def _seen(connection: Connection, shard_id: ShardId, seen_epoch: int) -> Any:
+def _locked_shard(connection: Connection, shard_id: ShardId, seen_epoch: int) -> Any:
     """The shard's row, locked; None if its epoch is not ``seen_epoch``."""
     return connection.execute(
         select(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == seen_epoch).with_for_update()
@@ -238,9 +238,9 @@ def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOw
         return ()
     hosts = hosts_locked(connection, {id_ for step, shard in seen for id_ in (step.agent_id, shard.acting_agent_id)})
     # Read after the locks: a keepalive that was in progress has ended, and its result is visible.
-    takers = _takers(connection, {step.agent_id for step, _ in seen})
+    takers = _acting_agents(connection, {step.agent_id for step, _ in seen})
     # By the database's clock after the locks: an owner that was revived meanwhile keeps its shards.
-    free = _unserved(connection, [shard.id for _, shard in seen])
+    free = _unserved_shards(connection, [shard.id for _, shard in seen])
     taken = [
         (step, shard)
         for step, shard in seen
@@ -249,7 +249,7 @@ def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOw
     ]
     if not taken:
         return ()
-    connection.execute(_TAKE, [_taking(step, shard) for step, shard in taken])
+    connection.execute(_TAKE, [_taking_values(step, shard) for step, shard in taken])
     for step, shard in taken:
         if step.rebind:
             bind_shard(connection, shard.id)
@@ -273,12 +273,12 @@ _TAKE = (
 )
 
 
-def _taking(step: Assign, shard: Any) -> dict[str, Any]:
+def _taking_values(step: Assign, shard: Any) -> dict[str, Any]:
     home = step.agent_id if step.rebind else shard.home_agent_id
     return {"b_id": shard.id, "b_epoch": shard.epoch, "b_agent": step.agent_id, "b_home": home}
 
 
-def _takers(connection: Connection, agent_ids: Iterable[AgentId]) -> dict[str, Any]:
+def _acting_agents(connection: Connection, agent_ids: Iterable[AgentId]) -> dict[str, Any]:
     """The agents that act now, and whether they may take shards of other homes."""
     columns = (_agent.c.id, _agent.c.environment, _agent.c.group_number, eligible().label("eligible"))
     return {row.id: row for row in connection.execute(select(*columns).where(in_list(_agent.c.id, agent_ids), acts()))}
@@ -298,7 +298,7 @@ class _Unserved(NamedTuple):
     """Shards of environments with an open circuit breaker, which may have opened since the decision."""
 
 
-def _unserved(connection: Connection, shard_ids: Iterable[ShardId]) -> _Unserved:
+def _unserved_shards(connection: Connection, shard_ids: Iterable[ShardId]) -> _Unserved:
     """The shards that no agent serves, or whose handover is overdue."""
     acting = _shard.c.acting_agent_id
     unserved = or_(acting.is_(None), acting.not_in(acting_ids()), handover_overdue())
@@ -336,7 +336,7 @@ def start_handover(
     """Start a handover of the shard to ``agent_id``; returns the acting agent, which gets a hint, None if nothing
     changed.
     """
-    shard = _seen(connection, shard_id, seen_epoch)
+    shard = _locked_shard(connection, shard_id, seen_epoch)
     if shard is None or shard.acting_agent_id is None or shard.acting_agent_id == agent_id:
         return None
     hosts = hosts_locked(connection, [shard.acting_agent_id, agent_id])

@@ -88,7 +88,7 @@ def _take_back(connection: Connection, shard_ids: Sequence[ShardId], said: str) 
     connection.execute(
         update(_root)
         .where(in_list(_root.c.shard_id, shard_ids), _root.c.operating_reason == said)
-        .ordered_values(*_becomes(case(*_cases(WATCHED_AGAIN), else_=status), ""))
+        .ordered_values(*_status_values(case(*_cases(WATCHED_AGAIN), else_=status), ""))
     )
 
 
@@ -97,11 +97,11 @@ def _become_unwatched(connection: Connection, shard_ids: Sequence[ShardId], reas
     connection.execute(
         update(_root)
         .where(in_list(_root.c.shard_id, shard_ids), _root.c.operating_status.in_(affected))
-        .ordered_values(*_becomes(case(*_cases(UNWATCHED)), reason))
+        .ordered_values(*_status_values(case(*_cases(UNWATCHED)), reason))
     )
 
 
-def _becomes(status: ColumnElement[str], reason: str) -> tuple[tuple[ColumnElement[Any], Any], ...]:
+def _status_values(status: ColumnElement[str], reason: str) -> tuple[tuple[ColumnElement[Any], Any], ...]:
     return (
         (_root.c.updated_at, changed_at(_root, status)),
         (_root.c.operating_status, status),

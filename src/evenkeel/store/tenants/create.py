@@ -86,7 +86,7 @@ def _create(
     shard_id = None if shard is None else shard.shard_id
     if not mirrored:
         check_quota(connection, root.project_id, wanted, defaults=options.default_quotas, has_quota=around.has_quota)
-    vips = [_taken(connection, each, plans[0], some, around.held, random) for each in plans]
+    vips = [_allocate_vip(connection, each, plans[0], some, around.held, random) for each in plans]
     stored = _as_new(tree, vips, shard_id, now)
     row = row_of(stored.load_balancer) | {
         "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds,
@@ -94,7 +94,7 @@ def _create(
     }
     about = (Rows(_root, [row]), tag_rows(root.id, root.tags), revision_rows(root.id, now), address_rows(root.id, vips))
     # The unique constraint on addresses decides here; whoever loses tries another address in a new transaction.
-    insert_together(connection, [*about, *_below(stored)])
+    insert_together(connection, [*about, *_child_rows(stored)])
     # After the rows, because a claim's foreign key names the load balancer.
     tell_network = False if plan is None else _hold_port(connection, stored.load_balancer, plan)
     locked = Locked(root.id, root.project_id, 1, shard_id is not None, now)
@@ -112,7 +112,7 @@ def _create(
     )
 
 
-def _below(stored: LoadBalancerTree) -> Iterator[Rows]:
+def _child_rows(stored: LoadBalancerTree) -> Iterator[Rows]:
     children: tuple[tuple[Child, ...], ...] = (stored.listeners, stored.pools, stored.members, stored.health_monitors)
     for values in (*children, stored.l7policies, stored.l7rules):
         if values:
@@ -169,7 +169,7 @@ def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan | Non
     return _Around(row.now, shard_in(row), frozenset((row.held or "").split(",")), row.has_quota)
 
 
-def _taken(
+def _allocate_vip(
     connection: Connection,
     each: VipPlan,
     plan: VipPlan,

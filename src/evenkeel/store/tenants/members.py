@@ -52,7 +52,7 @@ def replace_members(
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         touch_pool(connection, pool_id, locked)
-        plan = plan_members(_live(connection, pool_id), members, locked, additive_only=additive_only)
+        plan = plan_members(_live_members(connection, pool_id), members, locked, additive_only=additive_only)
         # the batch counts as a whole: removed members make room
         writes.check_growth(connection, locked, {"member": len(plan.added) - len(plan.removed)})
         _apply(connection, plan, locked)
@@ -97,7 +97,7 @@ def _with_pending_status(before: Member, wanted: Member, locked: Locked) -> Memb
     )
 
 
-def _live(connection: Connection, pool_id: str) -> list[Member]:
+def _live_members(connection: Connection, pool_id: str) -> list[Member]:
     rows = connection.execute(select(*MEMBER.columns).where(_table.c.pool_id == pool_id, _table.c.deleted == false()))
     return [member_of(row) for row in rows]
 

@@ -40,7 +40,7 @@ _OURS = (_root.c.deleted == false(), _root.c.mirrored == false())
 """Conditions of load balancers whose ports are made again: the port of a mirrored one is the other system's."""
 
 
-def _take(connection: Connection, found: Any, limit: int) -> tuple[VipPortId, ...]:
+def _next_ports(connection: Connection, found: Any, limit: int) -> tuple[VipPortId, ...]:
     rows = connection.execute(
         select(_claim.c.held_by, _claim.c.port_id)
         .join(_root, _root.c.id == _claim.c.held_by)
@@ -65,7 +65,7 @@ def _take(connection: Connection, found: Any, limit: int) -> tuple[VipPortId, ..
 # -- lost ports
 
 
-def _note(connection: Connection, ports: Iterable[VipPortId]) -> tuple[LoadBalancerId, ...]:
+def _note_lost(connection: Connection, ports: Iterable[VipPortId]) -> tuple[LoadBalancerId, ...]:
     lost = {port.load_balancer_id: port.port_id for port in ports}
     rows = connection.execute(
         select(_root.c.id, _root.c.name, _root.c.revision, _root.c.vip_port_id, _root.c.provider, _claim.c.device_owner)
@@ -203,10 +203,10 @@ class SqlLostPorts:
             return ()
         if not found.due:
             return ()
-        return await self._db.write(lambda connection: _take(connection, found, limit))
+        return await self._db.write(lambda connection: _next_ports(connection, found, limit))
 
     async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
-        return await self._db.write(lambda connection: _note(connection, ports)) if ports else ()
+        return await self._db.write(lambda connection: _note_lost(connection, ports)) if ports else ()
 
     begin_making = writing(_begin)
 

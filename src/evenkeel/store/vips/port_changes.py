@@ -97,7 +97,7 @@ class SqlPortChanges:
         if row.lost_port_id is None or row.lost_port_id != row.vip_port_id:
             return found
         rows = await self._db.query(lambda connection: connection.execute(_LOST, here).fetchall())
-        return replace(found, lost=_lost(row, rows)) if rows else None
+        return replace(found, lost=_lost_port(row, rows)) if rows else None
 
     async def port_set(self, port: DuePort) -> bool:
         same = _change.c.load_balancer_id == port.load_balancer_id, _change.c.revision == port.revision
@@ -128,7 +128,7 @@ def _due_port(load_balancer_id: LoadBalancerId, row: Any) -> DuePort:
     return DuePort(load_balancer_id=load_balancer_id, revision=row.revision, port_id=row.vip_port_id, options=options)
 
 
-def _lost(row: Any, addresses: Sequence[Any]) -> LostPort:
+def _lost_port(row: Any, addresses: Sequence[Any]) -> LostPort:
     first = addresses[0]
     return LostPort(
         project_id=row.project_id,

@@ -77,7 +77,9 @@ def any_free(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
     found = _range(plan)
     addresses = (ip_address(text) for text in taken)
     held = {int(address) - found.first for address in addresses if address.version == found.version}
-    closed = _apart([*((offset, offset) for offset in held if 0 <= offset < found.size), *_reserved_spans(plan, found)])
+    closed = _merge_spans(
+        [*((offset, offset) for offset in held if 0 <= offset < found.size), *_reserved_spans(plan, found)]
+    )
     free = found.size - sum(last - first + 1 for first, last in closed)
     if free == 0:
         return None
@@ -104,7 +106,7 @@ def _reserved_spans(plan: VipPlan, found: _Range) -> list[_Span]:
     return spans
 
 
-def _apart(spans: Iterable[_Span]) -> list[_Span]:
+def _merge_spans(spans: Iterable[_Span]) -> list[_Span]:
     """Merge overlapping spans and sort them."""
     joined: list[_Span] = []
     for first, last in sorted(spans):
@@ -118,7 +120,7 @@ def _apart(spans: Iterable[_Span]) -> list[_Span]:
 def _range(plan: VipPlan) -> _Range:
     """The plan's range of addresses. Raises :class:`Invalid` if it is empty."""
     try:
-        found = _between(plan.allocation_start, plan.allocation_end)
+        found = _range_between(plan.allocation_start, plan.allocation_end)
     except ValueError:
         found = None
     if found is None:
@@ -127,7 +129,7 @@ def _range(plan: VipPlan) -> _Range:
 
 
 @lru_cache(maxsize=1024)
-def _between(start: str, end: str) -> _Range | None:
+def _range_between(start: str, end: str) -> _Range | None:
     """The range between two addresses; None if it is empty. Raises :class:`ValueError`."""
     first, last = ip_address(start), ip_address(end)
     size = int(last) - int(first) + 1

@@ -48,7 +48,7 @@ def add_uses(
     """
     if not checked:
         return
-    ids = _keep(connection, options, locked, checked)
+    ids = _store_checked(connection, options, locked, checked)
     uses = {(row.id, id_) for row in rows for id_ in _certificate_ids(row, locked.project_id) if id_ in ids}
     _insert(connection, options, locked, uses)
 
@@ -63,7 +63,7 @@ def change_uses(
     """Update the uses of a changed listener or pool: ``checked`` references, and stored ones. Raises
     :class:`LimitMet`.
     """
-    _keep(connection, options, locked, checked)
+    _store_checked(connection, options, locked, checked)
     wanted = _certificate_ids(row, locked.project_id)
     there = set(connection.scalars(select(_use.c.certificate_id).where(_use.c.owner_id == row.id)))
     if there - wanted:
@@ -94,7 +94,7 @@ def _certificate_ids(row: User, project_id: ProjectId) -> set[str]:
 _READ = ("sha256", "facts", "not_after", "problem", "checked_at", "next_check_at")
 
 
-def _keep(
+def _store_checked(
     connection: Connection, options: StoreOptions, locked: Locked, checked: Sequence[CheckedCertificate]
 ) -> set[str]:
     """Store checked references; returns the ids of their rows.

@@ -152,7 +152,7 @@ def check_tree(tree: LoadBalancerTree) -> None:
     for pool_id in parents:
         if pool_id not in pools:
             raise NotFound("Pool", pool_id)
-    if _repeated(monitor.pool_id for monitor in tree.health_monitors):
+    if _repeated_keys(monitor.pool_id for monitor in tree.health_monitors):
         raise duplicate_monitor()
     _check_policies(tree)
 
@@ -186,10 +186,10 @@ def check_ports(listeners: Iterable[Listener]) -> None:
 
 def check_members(members: Iterable[Member]) -> None:
     """Check that members of a pool have different addresses and ports. Raises :class:`Conflict`."""
-    if repeated := _repeated((member.pool_id, member.address, member.protocol_port) for member in members):
+    if repeated := _repeated_keys((member.pool_id, member.address, member.protocol_port) for member in members):
         _, address, port = repeated[0]
         raise duplicate_member(address, port)
 
 
-def _repeated(keys: Iterable[K]) -> list[K]:
+def _repeated_keys(keys: Iterable[K]) -> list[K]:
     return [key for key, count in Counter(keys).items() if count > 1]

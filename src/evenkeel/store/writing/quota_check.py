@@ -91,7 +91,7 @@ def check_quota(
     quotas = Quotas()
     names: tuple[str, ...] = ()
     if asked and (has_quota or asked & defaults.limited_kinds()):
-        quotas = defaults.with_own(_locked(connection, project_id))
+        quotas = defaults.with_own(_lock_limits(connection, project_id))
         # In the order of COUNTED, so that few different statements are built and cached.
         names = tuple(name for name in COUNTED if name in asked & quotas.limited_kinds())
     below = growing(wanted) if holder is not None else ()
@@ -106,7 +106,7 @@ def check_quota(
         check_limits(holder.load_balancer_id, holder.limits, held, wanted)
 
 
-def _locked(connection: Connection, project_id: ProjectId) -> dict[str, int | None]:
+def _lock_limits(connection: Connection, project_id: ProjectId) -> dict[str, int | None]:
     """The project's own limits; locks the row until the transaction ends."""
     parameters = {"quota_project_id": project_id}
     row = _LOCK.first(connection, parameters)

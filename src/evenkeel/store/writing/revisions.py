@@ -128,7 +128,7 @@ def outcomes(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> Run:
 _BROUGHT = ("problem", "agent_id", "host", "epoch")
 
 
-def _outcome(given: Given) -> Update:
+def _outcome_update(given: Given) -> Update:
     return (
         update(_revision)
         .where(
@@ -152,5 +152,5 @@ _OUTCOME = ForRows(
         "applied": Boolean(),
         **{name: _revision.c[name].type for name in _BROUGHT},
     },
-    _outcome,
+    _outcome_update,
 )

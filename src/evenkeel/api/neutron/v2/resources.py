@@ -20,17 +20,17 @@ from evenkeel.api.responses.answers import Answer, json_answer
 T = TypeVar("T")
 
 
-def _of(resource: TenantResource, view: Callable[[Any], Any]) -> TenantResource:
+def _with_view(resource: TenantResource, view: Callable[[Any], Any]) -> TenantResource:
     return replace(resource, view=view, filters=replace(resource.filters, tagged=False))
 
 
-LOAD_BALANCERS = _of(octavia.LOAD_BALANCERS, showing.load_balancer_view)
-LISTENERS = _of(octavia.LISTENERS, showing.listener_view)
-POOLS = _of(octavia.POOLS, showing.pool_view)
-MEMBERS = _of(octavia.MEMBERS, showing.member_view)
-HEALTH_MONITORS = _of(octavia.HEALTH_MONITORS, showing.health_monitor_view)
-L7POLICIES = _of(octavia.L7POLICIES, showing.l7policy_view)
-L7RULES = _of(octavia.L7RULES, showing.l7rule_view)
+LOAD_BALANCERS = _with_view(octavia.LOAD_BALANCERS, showing.load_balancer_view)
+LISTENERS = _with_view(octavia.LISTENERS, showing.listener_view)
+POOLS = _with_view(octavia.POOLS, showing.pool_view)
+MEMBERS = _with_view(octavia.MEMBERS, showing.member_view)
+HEALTH_MONITORS = _with_view(octavia.HEALTH_MONITORS, showing.health_monitor_view)
+L7POLICIES = _with_view(octavia.L7POLICIES, showing.l7policy_view)
+L7RULES = _with_view(octavia.L7RULES, showing.l7rule_view)
 
 
 def body_as(kind: Callable[..., T], body: Any, **others: Any) -> T:

@@ -168,7 +168,7 @@ class _Tree:
             provisioning_status=row.provisioning_status,
             rules=[part.view for part in rules],
         )
-        return _Shown(view, _provisioned(row) and all(part.good for part in rules))
+        return _Shown(view, _is_provisioned(row) and all(part.good for part in rules))
 
 
 def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
@@ -202,7 +202,7 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     yield CLOSED + b"}}"
 
 
-def _provisioned(row: Any) -> bool:
+def _is_provisioned(row: Any) -> bool:
     return bool(row.provisioning_status != ProvisioningStatus.ERROR)
 
 
@@ -221,7 +221,7 @@ def _statuses(
         "operating_status": status,
         "provisioning_status": str(row.provisioning_status),
     }
-    return shown, status == DISABLED or (status in _GOOD and _provisioned(row))
+    return shown, status == DISABLED or (status in _GOOD and _is_provisioned(row))
 
 
 def _member_statuses(row: Member, disabled: bool) -> tuple[dict[str, str], bool]:
@@ -237,9 +237,9 @@ def _monitor(row: HealthMonitor | None) -> _Shown:
     if row is None:
         return _Shown(V2MonitorStatus(), True)
     view = V2MonitorStatus(id=row.id, name=row.name, type=row.type, provisioning_status=row.provisioning_status)
-    return _Shown(view, _provisioned(row))
+    return _Shown(view, _is_provisioned(row))
 
 
 def _rule(row: L7Rule) -> _Shown:
     view = V2L7RuleStatus(id=row.id, type=row.type, provisioning_status=row.provisioning_status)
-    return _Shown(view, _provisioned(row))
+    return _Shown(view, _is_provisioned(row))

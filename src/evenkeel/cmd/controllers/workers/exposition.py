@@ -49,12 +49,12 @@ def merge_expositions(texts: Iterable[bytes]) -> bytes:
             text, end = text[: -len(END)], END
         for family in _FAMILY.split(text):
             if family:
-                head, samples = _parts(family)
+                head, samples = _comments_and_samples(family)
                 families.setdefault(head, []).append(samples)
     return b"".join(head + b"".join(samples) for head, samples in families.items()) + end
 
 
-def _parts(family: bytes) -> tuple[bytes, bytes]:
+def _comments_and_samples(family: bytes) -> tuple[bytes, bytes]:
     """The comments (``HELP``, ``TYPE``, ``UNIT``), which come first, and the samples."""
     at = 0
     while family.startswith(b"# ", at):

@@ -91,7 +91,7 @@ def _question(number: int, accept: str) -> bytes:
     return f"{number} {' '.join(accept[:ACCEPT_MAX].split())}\n".encode("ascii", "replace")
 
 
-async def _nothing() -> None:
+async def _do_nothing() -> None:
     """Default of ``before``: there is nothing to read first."""
 
 
@@ -103,7 +103,7 @@ class ParentLine:
         self._number = number
         self._before: Before | None = None
 
-    def expose(self, before: Before = _nothing) -> None:
+    def expose(self, before: Before = _do_nothing) -> None:
         """Start to answer requests with metrics. ``before`` is awaited before each exposition."""
         self._before = before
 

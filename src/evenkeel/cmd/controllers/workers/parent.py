@@ -76,7 +76,7 @@ async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -
     parent = Parent(name, arguments, listening, conf.workers, beat_seconds=systemd.watchdog_seconds or BEAT_SECONDS)
     stop = asyncio.Event()
     on_stop_signal(stop.set)
-    reloading = _reloading(name, arguments, conf, metrics)
+    reloading = _reload_actions(name, arguments, conf, metrics)
 
     def reload() -> None:
         if reloading.reload():
@@ -114,7 +114,7 @@ def _exit_code(running: asyncio.Task[None]) -> int:
     return error.code if error.code > 0 else 1
 
 
-def _reloading(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metrics: MetricsEndpoint) -> Reloading:
+def _reload_actions(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metrics: MetricsEndpoint) -> Reloading:
     """Actions of a SIGHUP in the parent; they run before it is forwarded to the workers."""
 
     def check_certificate(changed: cfg.ConfigOpts) -> None:
@@ -166,7 +166,9 @@ class Parent:
 
         Raises :class:`CannotStart` if the first worker does not start.
         """
-        tasks = [asyncio.create_task(work) for work in (self._keep(1), self._keep_others(), self._look())]
+        tasks = [
+            asyncio.create_task(work) for work in (self._keep_running(1), self._keep_others(), self._kill_hanging())
+        ]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
             for task in done:
@@ -178,9 +180,9 @@ class Parent:
 
     async def _keep_others(self) -> None:
         await self.serves.wait()
-        await asyncio.gather(*(self._keep(number) for number in self._numbers[1:]))
+        await asyncio.gather(*(self._keep_running(number) for number in self._numbers[1:]))
 
-    async def _keep(self, number: int) -> None:
+    async def _keep_running(self, number: int) -> None:
         failures = 0
         while True:
             end = await self._run(number)
@@ -230,7 +232,7 @@ class Parent:
             number, words, self._listening, beat_seconds=self._beat_seconds, on_serving=on_serving
         )
 
-    async def _look(self) -> None:
+    async def _kill_hanging(self) -> None:
         """Kill workers that hang."""
         looked_at = time.monotonic()
         while True:

@@ -174,7 +174,7 @@ class _Ways:
             rest = items[index + 1 :]
             done = items[:index]
             near = Before(_last_of_row(done, before.last), chosen=before.chosen or ways > 1)
-            ways *= self.of(item, near, _following(rest, after))
+            ways *= self.of(item, near, _follow_sets(rest, after))
             # Cut, because the exact product of many repetitions has thousands of digits.
             ways = min(ways, self._enough)
         return ways
@@ -216,7 +216,7 @@ class _Ways:
         return min(ways, self._enough)
 
 
-def _following(rest: tuple[Node, ...], after: After) -> After:
+def _follow_sets(rest: tuple[Node, ...], after: After) -> After:
     first = _first_of_row(rest)
     at_end = (after.may_end or after.at_end) and all(item == _THE_END for item in rest)
     if not all(map(nullable, rest)):

@@ -73,7 +73,7 @@ class _Parser:
     def _peek(self, ahead: int = 1) -> str:
         return self._text[self._at : self._at + ahead]
 
-    def _take(self, what: str) -> bool:
+    def _skip_if_next(self, what: str) -> bool:
         """Skip ``what`` if it is next. Returns whether it was."""
         if not self._text.startswith(what, self._at):
             return False
@@ -85,28 +85,28 @@ class _Parser:
         if depth > DEPTH_MAX:
             raise PatternRefused(f"groups are nested deeper than {DEPTH_MAX}")
         branches = [self._sequence(depth)]
-        while self._take("|"):
+        while self._skip_if_next("|"):
             branches.append(self._sequence(depth))
         return branches[0] if len(branches) == 1 else Alternation(branches=tuple(branches))
 
     def _sequence(self, depth: int) -> Node:
         items: list[Node] = []
         while not self.ended and self._peek() not in "|)":
-            items.append(self._repeated(self._atom(depth)))
+            items.append(self._parse_repetitions(self._atom(depth)))
         return Sequence(items=tuple(items))
 
     def _atom(self, depth: int) -> Node:
-        if self._take("("):
+        if self._skip_if_next("("):
             return self._group(depth)
-        if self._take("["):
+        if self._skip_if_next("["):
             return CharacterClass(mask=self._class())
-        if self._take("\\"):
+        if self._skip_if_next("\\"):
             return self._escape()
-        if self._take("^"):
+        if self._skip_if_next("^"):
             return Assertion()
-        if self._take("$"):
+        if self._skip_if_next("$"):
             return Assertion(mask=END)
-        if self._take("."):
+        if self._skip_if_next("."):
             return CharacterClass(mask=ANY)
         if self._peek() in "*+?{":
             sign = self._peek()
@@ -116,12 +116,12 @@ class _Parser:
         return CharacterClass(mask=both_cases_mask(character))
 
     def _group(self, depth: int) -> Node:
-        ahead = self._take("?=") or self._take("?!")
+        ahead = self._skip_if_next("?=") or self._skip_if_next("?!")
         # PCRE takes (* for the beginning of a verb, such as (*ACCEPT).
-        if not ahead and not self._take("?:") and self._peek() in ("?", "*"):
+        if not ahead and not self._skip_if_next("?:") and self._peek() in ("?", "*"):
             raise PatternRefused(f"'({self._peek(3)}' is not allowed; (…), (?:…), (?=…) and (?!…) are")
         body = self.choice(depth + 1)
-        if not self._take(")"):
+        if not self._skip_if_next(")"):
             raise PatternRefused("a '(' has no ')' after it")
         return Lookahead(body=body) if ahead else body
 
@@ -134,11 +134,11 @@ class _Parser:
             return CharacterClass(mask=_CLASSES[character])
         return CharacterClass(mask=_escaped(character))
 
-    def _repeated(self, body: Node) -> Node:
+    def _parse_repetitions(self, body: Node) -> Node:
         counts = self._counts()
         if counts is None:
             return body
-        self._take("?")  # a lazy quantifier changes the order of matches, not their set
+        self._skip_if_next("?")  # a lazy quantifier changes the order of matches, not their set
         if isinstance(body, (Assertion, Lookahead)):
             raise PatternRefused("what takes no character is repeated")
         minimum, maximum = counts
@@ -167,10 +167,10 @@ class _Parser:
         return minimum, maximum
 
     def _class(self) -> int:
-        negated = self._take("^")
+        negated = self._skip_if_next("^")
         mask = 0
         first = True
-        while first or not self._take("]"):
+        while first or not self._skip_if_next("]"):
             # A ] directly behind the [ is an ordinary character for PCRE, and the end of the class for others.
             if self.ended or self._peek() in ("[", "]"):
                 raise PatternRefused("a class is empty, has no ']', or holds '[' or ']' without a backslash")

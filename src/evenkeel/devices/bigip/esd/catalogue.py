@@ -79,7 +79,7 @@ class Catalogue:
         if named and not self._loaded:
             await self.refresh()
         return {
-            name: self.definitions.get(name) or Definition(name=name, file="", problem=self._missing(name))
+            name: self.definitions.get(name) or Definition(name=name, file="", problem=self._missing_text(name))
             for name in sorted(named)
         }
 
@@ -91,18 +91,18 @@ class Catalogue:
             if names & changed:
                 due.setdefault(project_id, []).append(load_balancer_id)
         return EnhancedServices(
-            services=tuple(self._reported()), due={project: tuple(sorted(ids)) for project, ids in due.items()}
+            services=tuple(self._reported_services()), due={project: tuple(sorted(ids)) for project, ids in due.items()}
         )
 
     # -- implementation
 
-    def _missing(self, name: str) -> str:
+    def _missing_text(self, name: str) -> str:
         if self._directory is None:
             return f"enhanced service {name!r}: the agent has none; its option esd_dir is not set"
         unread = "; ".join(filter(None, (self._directory_problem, *self._parsed.problems.values())))
         return f"enhanced service {name!r} is in no file of {self._directory}" + (f" ({unread})" if unread else "")
 
-    def _reported(self) -> Iterable[EnhancedService]:
+    def _reported_services(self) -> Iterable[EnhancedService]:
         if self._directory_problem:
             yield EnhancedService(name="", file=str(self._directory), problem=self._directory_problem)
         for file, problem in self._parsed.problems.items():

@@ -43,13 +43,13 @@ def verify_definition(definition: Definition, devices: Mapping[str, Common]) -> 
                     continue  # not read since a definition names objects of this type
                 here = next((kind for kind in TAGS[tag].types if path in common.get(kind, ())), "")
                 if not here:
-                    return replace(definition, problem=_missing(definition, tag, path, host))
+                    return replace(definition, problem=_missing_object_text(definition, tag, path, host))
                 if types.setdefault(tag, here) != here:
-                    return replace(definition, problem=_differs(definition, tag, path))
+                    return replace(definition, problem=_difference_text(definition, tag, path))
     return replace(definition, types=types)
 
 
-def _missing(definition: Definition, tag: str, path: str, host: str) -> str:
+def _missing_object_text(definition: Definition, tag: str, path: str, host: str) -> str:
     allowed = TAGS[tag].types
     lacks = f"no {allowed[0]}" if len(allowed) == 1 else f"none of {', '.join(allowed)}"
     return (
@@ -58,7 +58,7 @@ def _missing(definition: Definition, tag: str, path: str, host: str) -> str:
     )
 
 
-def _differs(definition: Definition, tag: str, path: str) -> str:
+def _difference_text(definition: Definition, tag: str, path: str) -> str:
     return (
         f"{definition.file}: enhanced service {definition.name!r}: {tag}: {path!r}: has another type on each device; "
         "one type is allowed"

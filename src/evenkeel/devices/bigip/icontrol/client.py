@@ -82,7 +82,7 @@ class IControl:
 
     async def get(self, path: str, **query: str) -> dict[str, Any]:
         """Read one document; retries while the device is busy or the connection breaks."""
-        return await self._patiently(lambda: self.send("GET", path, query=query), _read_again)
+        return await self._with_retries(lambda: self.send("GET", path, query=query), _read_again)
 
     async def collection(self, path: str, *, partition: str = "", expand: bool = False, **query: str) -> list[Any]:
         """The items of a collection, of all its pages. A partition that does not exist in the configuration has
@@ -121,7 +121,7 @@ class IControl:
     ) -> dict[str, Any]:
         """Send one write. It is repeated only while the device reports that it is busy and has done nothing."""
         headers = {"X-F5-REST-Coordination-Id": transaction} if transaction else {}
-        return await self._patiently(
+        return await self._with_retries(
             lambda: self.send(method, path, body=body, headers=headers, timeout_seconds=timeout_seconds), _write_again
         )
 
@@ -138,7 +138,7 @@ class IControl:
                 "Content-Range": f"{start}-{start + len(part) - 1}/{len(content)}",
             }
             send = functools.partial(self.send, "POST", path, content=part, headers=headers)
-            await self._patiently(send, _write_again)
+            await self._with_retries(send, _write_again)
 
     async def send(
         self,
@@ -214,7 +214,9 @@ class IControl:
 
     # -- implementation
 
-    async def _patiently(self, work: Callable[[], Awaitable[T]], again: Callable[[DeviceUnavailable, int], bool]) -> T:
+    async def _with_retries(
+        self, work: Callable[[], Awaitable[T]], again: Callable[[DeviceUnavailable, int], bool]
+    ) -> T:
         """Run ``work``, and repeat it with growing pauses while ``again(error, attempts so far)`` and the deadline
         allow.
         """

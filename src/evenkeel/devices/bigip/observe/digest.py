@@ -91,30 +91,31 @@ def _member_place(partition: str, key: Key) -> Place:
 
 
 def _address_text(item: Item) -> str:
-    return _plain(item, _ADDRESS)
+    return _attributes_text(item, _ADDRESS)
 
 
 def _virtual_text(item: Item) -> str:
-    return _plain(item, _VIRTUAL) + _formed(item, _VIRTUAL_FORMS)
+    return _attributes_text(item, _VIRTUAL) + _formatted_text(item, _VIRTUAL_FORMS)
 
 
 def _pool_text(item: Item) -> str:
     members = sorted(
-        _plain(member, _MEMBER) + _formed(member, _MEMBER_FORMS) for member in subcollection(item, "members")
+        _attributes_text(member, _MEMBER) + _formatted_text(member, _MEMBER_FORMS)
+        for member in subcollection(item, "members")
     )
-    return "\n".join((_plain(item, _POOL), *members))
+    return "\n".join((_attributes_text(item, _POOL), *members))
 
 
-def _plain(item: Item, attributes: Iterable[str]) -> str:
+def _attributes_text(item: Item, attributes: Iterable[str]) -> str:
     # The separator is a character that no attribute contains.
     return "\0".join(map(canonical.scalar, map(item.get, attributes)))
 
 
-def _formed(item: Item, attributes: Iterable[tuple[str, Form]]) -> str:
-    return "\0".join([str(_sorted(form(item.get(name)))) for name, form in attributes])
+def _formatted_text(item: Item, attributes: Iterable[tuple[str, Form]]) -> str:
+    return "\0".join([str(_sorted_if_set(form(item.get(name)))) for name, form in attributes])
 
 
-def _sorted(value: object) -> object:
+def _sorted_if_set(value: object) -> object:
     """A set as a sorted list, because the iteration order of sets differs between processes."""
     return sorted(value) if isinstance(value, frozenset) else value
 

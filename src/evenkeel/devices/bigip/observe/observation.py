@@ -103,7 +103,7 @@ def configurations(readings: Iterable[BigIpReading], names: BigIpNames) -> dict[
 
 def absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozenset[Absence]:
     """Objects that a device lacks and another device has."""
-    held = {host: frozenset(_held(reading, names)) for host, reading in readings.items()}
+    held = {host: frozenset(_held_objects(reading, names)) for host, reading in readings.items()}
     everything = frozenset().union(*held.values())
     return frozenset(
         Absence(device=host, load_balancer_id=load_balancer_id, kind=kind, object_id=object_id)
@@ -112,7 +112,7 @@ def absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozens
     )
 
 
-def _held(reading: BigIpReading, names: BigIpNames) -> Iterator[tuple[LoadBalancerId, str, str]]:
+def _held_objects(reading: BigIpReading, names: BigIpNames) -> Iterator[tuple[LoadBalancerId, str, str]]:
     """Load balancer, kind and id of each object, for marks of any version."""
     members = (member for pool in reading.pools for member in subcollection(pool, "members"))
     for item in (*reading.addresses, *reading.virtuals, *reading.pools, *members):
@@ -134,12 +134,12 @@ def with_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absen
 
 def statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, ...]:
     """Operating statuses of members, pools, listeners and load balancers."""
-    live = {scalar(item.get("pool")) for item in reading.virtuals if _own(item, "listener", names)}
-    counted = _counted(reading, names)
+    live = {scalar(item.get("pool")) for item in reading.virtuals if _own_mark(item, "listener", names)}
+    counted = _listener_counters(reading, names)
     found: list[ObservedStatus] = []
     below: dict[str, list[OperatingStatus]] = {}
     for pool in reading.pools:
-        if mark := _own(pool, "pool", names):
+        if mark := _own_mark(pool, "pool", names):
             members = _members(pool, names)
             status = health.pool_status([one.status for one in members], in_use=scalar(pool.get("fullPath")) in live)
             below.setdefault(mark.load_balancer_id, []).append(status)
@@ -156,7 +156,7 @@ def statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, 
     return tuple(found)
 
 
-def _own(item: Item, kind: str, names: BigIpNames) -> Any:
+def _own_mark(item: Item, kind: str, names: BigIpNames) -> Any:
     mark = names.own(item.get("description"))
     return mark if mark and mark.implements == kind else None
 
@@ -165,7 +165,7 @@ def _by_object(items: Iterable[Item], kind: str, names: BigIpNames) -> dict[str,
     """Our objects of a kind by the id of the LBaaS object that they implement together, such as one at each VIP."""
     found: dict[str, list[Item]] = {}
     for item in items:
-        if mark := _own(item, kind, names):
+        if mark := _own_mark(item, kind, names):
             found.setdefault(mark.object_id, []).append(item)
     return found
 
@@ -179,7 +179,7 @@ def _members(pool: Item, names: BigIpNames) -> list[ObservedStatus]:
     return [
         ObservedStatus(kind="member", id=mark.object_id, status=_member(member, monitored))
         for member in subcollection(pool, "members")
-        if (mark := _own(member, "member", names))
+        if (mark := _own_mark(member, "member", names))
     ]
 
 
@@ -212,7 +212,7 @@ def _listener(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> OperatingS
 
 def connections(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerStatistics]:
     """This device's totals by listener id, summed over its VIPs."""
-    counted = _counted(reading, names)
+    counted = _listener_counters(reading, names)
     return {
         listener_id: reduce(
             ListenerStatistics.plus,
@@ -223,9 +223,9 @@ def connections(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerS
     }
 
 
-def _counted(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerStatistics]:
+def _listener_counters(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerStatistics]:
     """The counters of our virtual servers by path."""
-    ours = {scalar(item.get("fullPath")) for item in reading.virtuals if _own(item, "listener", names)}
+    ours = {scalar(item.get("fullPath")) for item in reading.virtuals if _own_mark(item, "listener", names)}
     found = {}
     for address, values in statistics_entries({"entries": reading.statistics}):
         if (path := _path(address, values)) in ours:

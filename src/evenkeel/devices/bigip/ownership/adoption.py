@@ -96,7 +96,7 @@ def _addresses(
     ]
     for subnet_id in sorted(subnet_ids):
         for key, text in theirs:
-            address = _plain(text)
+            address = _bare_address(text)
             if key.type == SELF_IP and f5_agent.is_self_ip_of(key.name, subnet_id):
                 found = AddressUse.SELF, host, 0
             elif key.type == SNAT_ADDRESS and (index := f5_agent.snat_index(key.name, subnet_id)) is not None:
@@ -110,7 +110,7 @@ def _addresses(
                 )
 
 
-def _plain(text: str) -> str:
+def _bare_address(text: str) -> str:
     """Address without route domain and prefix length, of a text like ``10.0.0.1%7/24``; empty: it has no address."""
     try:
         return str(ip_address(text.partition("/")[0].partition("%")[0]))

@@ -64,11 +64,11 @@ class MinimumEpoch:
         Raises :class:`StaleOwner` if ``mine`` is not above the floor, :class:`DeviceUnavailable`.
         """
         found = await self._read()
-        newest = _newest(found)
+        newest = _newest_guard(found)
         if newest != NONE and mine.epoch <= newest.epoch and mine != newest:
             self._found = None  # it is read again before the next attempt
             raise StaleOwner(partition, newest.epoch)
-        return self._keep(found)
+        return self._keep_newest(found)
 
     async def raising(self, mine: Guard) -> list[Command]:
         """Commands that raise the floor to the guard ``mine``, which the same transaction removes.
@@ -77,16 +77,16 @@ class MinimumEpoch:
         :class:`DeviceUnavailable`.
         """
         found = await self._read()
-        newest = _newest(found)
+        newest = _newest_guard(found)
         if mine.epoch <= newest.epoch:
-            return self._keep(found)
+            return self._keep_newest(found)
         # Whether the transaction is committed is not known here, so the floor is read again.
         self._found = None
         first = [] if self._sentinel else [self._create(self._names.floor_sentinel)]
         return [*first, *(self._delete(old) for old in found), self._create(self._names.floor(mine))]
 
-    def _keep(self, found: tuple[Guard, ...]) -> list[Command]:
-        newest = _newest(found)
+    def _keep_newest(self, found: tuple[Guard, ...]) -> list[Command]:
+        newest = _newest_guard(found)
         if newest in found:
             return [self._touch(newest)]
         self._found = None  # read again: it exists after this
@@ -123,5 +123,5 @@ class MinimumEpoch:
         return f"/mgmt/tm/{DATA_GROUP}/{segment(COMMON, self._names.floor(guard))}"
 
 
-def _newest(found: tuple[Guard, ...]) -> Guard:
+def _newest_guard(found: tuple[Guard, ...]) -> Guard:
     return max((guard for guard in found if plausible(guard.epoch)), key=lambda guard: guard.epoch, default=NONE)

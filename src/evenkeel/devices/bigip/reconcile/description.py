@@ -69,7 +69,7 @@ def _operation(
         verb=_WORDS[step.verb],
         type=step.key.type,
         name=_path(step.key, partition),
-        attributes=attribute_changes(_wanted(step), _present(step, observed)),
+        attributes=attribute_changes(_wanted_attributes(step), _observed_attributes(step, observed)),
     )
 
 
@@ -87,14 +87,14 @@ def _path(key: Key, partition: str) -> str:
     return f"/{partition}/{key.pool}/{key.name}" if key.pool else f"/{partition}/{key.name}"
 
 
-def _wanted(step: ConfigOperation) -> Mapping[str, Any]:
+def _wanted_attributes(step: ConfigOperation) -> Mapping[str, Any]:
     if step.verb is Verb.DELETE or step.key.type in FILES:
         return {}
     shown_apart = ("members",) if step.key.type == POOL else ()
     return {name: value for name, value in step.body.items() if name not in (*_IMPLIED, *shown_apart)}
 
 
-def _present(step: ConfigOperation, observed: Observed) -> Mapping[str, Any]:
+def _observed_attributes(step: ConfigOperation, observed: Observed) -> Mapping[str, Any]:
     if step.verb is not Verb.MODIFY:
         return {}
     if step.key.type != MEMBER:

@@ -49,22 +49,22 @@ def findings(steps: Sequence[ConfigOperation], wanted: int) -> list[str]:
     made = {step.key for step in steps if step.verb is Verb.CREATE}
     if wanted and len(steps) == len(made) == sum(key.type != MEMBER for key in made) == wanted:
         return [ALL_GONE]
-    return [text for step in steps if (text := _finding(step, step.key in removed and step.key in made))]
+    return [text for step in steps if (text := _finding_text(step, step.key in removed and step.key in made))]
 
 
-def _finding(step: ConfigOperation, replaced: bool) -> str:
-    thing = _thing(step)
+def _finding_text(step: ConfigOperation, replaced: bool) -> str:
+    thing = _object_text(step)
     if step.verb is Verb.MODIFY:
-        return f"{thing} was changed ({_listed(step.body)}); repaired"
+        return f"{thing} was changed ({_name_list(step.body)}); repaired"
     if replaced:
         return f"{thing} was another one; repaired" if step.verb is Verb.CREATE else ""
     return f"{thing} was missing; put back" if step.verb is Verb.CREATE else f"{thing} did not belong there; removed"
 
 
-def _thing(step: ConfigOperation) -> str:
+def _object_text(step: ConfigOperation) -> str:
     word = f"{_WORDS.get(step.key.type, step.key.type.rpartition('/')[2])} {step.key.name}"
     return f"{word} of pool {step.key.pool}" if step.key.pool else word
 
 
-def _listed(names: Iterable[str]) -> str:
+def _name_list(names: Iterable[str]) -> str:
     return ", ".join("mark" if name == "description" else name for name in sorted(names))

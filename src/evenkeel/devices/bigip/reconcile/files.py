@@ -103,17 +103,17 @@ def _texts(need: CertificateNeed, content: CertificateContent) -> dict[str, Secr
     if content.kind is not need.kind or content.sha256 != need.sha256:
         raise WrongContent(f"what came for a {need.kind.value.replace('_', ' ')} is something else")
     if need.kind is CertificateKind.REVOCATION_LIST:
-        return {REVOCATION: _joined((content.revocation_list,))}
+        return {REVOCATION: _concatenate((content.revocation_list,))}
     if need.kind is CertificateKind.AUTHORITY:
-        return {AUTHORITY: _joined(content.certificates)}
+        return {AUTHORITY: _concatenate(content.certificates)}
     if content.private_key is None or not content.certificates:
         raise WrongContent("a certificate came without its key")
     first, *more = content.certificates
-    found = {CERTIFICATE: _joined((first,)), KEY: Secret(content.private_key.reveal())}
-    return {**found, CHAIN: _joined(more)} if more else found
+    found = {CERTIFICATE: _concatenate((first,)), KEY: Secret(content.private_key.reveal())}
+    return {**found, CHAIN: _concatenate(more)} if more else found
 
 
-def _joined(texts: Iterable[str]) -> Secret:
+def _concatenate(texts: Iterable[str]) -> Secret:
     """PEM texts concatenated. They are not secret, but are kept out of logs and messages all the same."""
     return Secret("".join(f"{text.strip()}\n" for text in texts).encode())
 

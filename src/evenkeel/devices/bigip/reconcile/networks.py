@@ -59,12 +59,12 @@ def merge_network_objects(wanted: Iterable[WantedObject]) -> dict[Key, WantedObj
         if before is None:
             found[item.key] = item
         elif name is not None:
-            joined = _joined(before.attributes[name], item.attributes[name])
+            joined = _union_of_lists(before.attributes[name], item.attributes[name])
             found[item.key] = replace(before, attributes={**before.attributes, name: joined})
     return found
 
 
-def _joined(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+def _union_of_lists(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
     """Both lists without duplicates; records are joined by name, and records for all hosts by their end points."""
     found: dict[str, Any] = {_name_of(item): item for item in one}
     for item in other:
@@ -85,12 +85,12 @@ def beside_others(item: WantedObject, seen: ObservedObject) -> WantedObject:
     """The wanted object, with the list items that other load balancers have in it."""
     name = _JOINED.get(item.key.type)
     if name is not None:
-        there = [_plain(one) for one in seen.attributes.get(name) or ()]
-        return replace(item, attributes={**item.attributes, name: _joined(there, item.attributes[name])})
+        there = [_written_form(one) for one in seen.attributes.get(name) or ()]
+        return replace(item, attributes={**item.attributes, name: _union_of_lists(there, item.attributes[name])})
     return item
 
 
-def _plain(item: Any) -> Any:
+def _written_form(item: Any) -> Any:
     """A record in the form in which it is written; paths are kept."""
     if not isinstance(item, Mapping):
         return item
@@ -127,7 +127,7 @@ def default_routes(
         subnet = _own_subnet(key, attributes, names)
         for place in _place(attributes) if subnet is not None else ():
             is_common = place[0] == COMMON_ROUTE_DOMAIN
-            if subnet is not None and (external if is_common else any(_in(place, *vip) for vip in vips)):
+            if subnet is not None and (external if is_common else any(_is_in_place(place, *vip) for vip in vips)):
                 destination = "default-inet6" if ":" in subnet.gateway else "default"
                 subnets.setdefault((place[0], destination), {})[subnet.id] = subnet
     return [_default_route(*which, _leading_out(found), observed, names) for which, found in sorted(subnets.items())]
@@ -173,7 +173,11 @@ def spare_addresses(
         subnet = name.rpartition("_")[0]
         cidrs = [cidr for subnet_id, cidr in shared.subnets.items() if subnet.endswith(f"-{subnet_id}")]
         places = [place for cidr in cidrs for place in _place({"address": cidr})]
-        if folder == COMMON and places and not any(_in(place, *each) for place in places for each in addresses):
+        if (
+            folder == COMMON
+            and places
+            and not any(_is_in_place(place, *each) for place in places for each in addresses)
+        ):
             found.add(path)
     return frozenset(found)
 
@@ -190,7 +194,7 @@ def needless(
     if not ours:
         return []
     addresses = list(_addresses(left))
-    kept = {key for key in ours if key.type in _OF_SUBNETS and _serves(key, left, marked, addresses)}
+    kept = {key for key in ours if key.type in _OF_SUBNETS and _is_subnet_used(key, left, marked, addresses)}
     # Each step keeps what the kept objects refer to; objects of others count too, because they may use our links.
     links = {str(left[key].get("vlan")) for key in left if key.type == SELF_IP and (key in kept or key not in ours)}
     paths = {f"/{partition}/{key.name}": key for key in ours}
@@ -248,12 +252,14 @@ def _split(text: str) -> tuple[str, int]:
     return host.partition("/")[0], int(number) if number.isdigit() else 0
 
 
-def _serves(key: Key, left: Mapping[Key, Attributes], marked: Observed, addresses: Iterable[tuple[int, str]]) -> bool:
+def _is_subnet_used(
+    key: Key, left: Mapping[Key, Attributes], marked: Observed, addresses: Iterable[tuple[int, str]]
+) -> bool:
     """Whether an address of the object's subnet is in use."""
     if key.type in NEIGHBOURS:
         return _domain_and_host(str(left[key].get("ipAddress", ""))) in addresses
     places = _places(key, left, marked)
-    return any(_in(place, number, host) for place in places for number, host in addresses)
+    return any(_is_in_place(place, number, host) for place in places for number, host in addresses)
 
 
 def _places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -> list[Place]:
@@ -280,7 +286,7 @@ def _place(attributes: Attributes) -> Iterator[Place]:
         return
 
 
-def _in(place: Place, number: int, host: str) -> bool:
+def _is_in_place(place: Place, number: int, host: str) -> bool:
     try:
         return number == place[0] and ip_address(host) in place[1]
     except ValueError:
@@ -320,10 +326,10 @@ def shorter_tables(
     for key, attributes in left.items():
         if key.type != FORWARDING_TABLE or Key(type=TUNNEL, name=key.name) in gone or key not in observed:
             continue
-        records = list(map(_plain, attributes.get("records") or ()))
+        records = list(map(_written_form, attributes.get("records") or ()))
         kept = [one for one in records if str(one["name"]).lower() not in vanished]
-        named = _endpoints(map(_plain, observed[key].attributes.get("records") or ())) - _endpoints(kept)
-        kept = [one for each in kept if (one := _without(each, named)) is not None]
+        named = _endpoints(map(_written_form, observed[key].attributes.get("records") or ())) - _endpoints(kept)
+        kept = [one for each in kept if (one := _without_endpoints(each, named)) is not None]
         if kept != records:
             yield key, {"records": kept}
 
@@ -337,7 +343,7 @@ def _endpoints(records: Iterable[Attributes]) -> set[str]:
     return {str(one["endpoint"]) for one in records if one.get("endpoint")}
 
 
-def _without(record: dict[str, Any], endpoints: Collection[str]) -> dict[str, Any] | None:
+def _without_endpoints(record: dict[str, Any], endpoints: Collection[str]) -> dict[str, Any] | None:
     """The record without these end points, if it is the one for all hosts; None: no end point is left."""
     if record["name"] != EVERYWHERE_RECORD or "endpoints" not in record:
         return record

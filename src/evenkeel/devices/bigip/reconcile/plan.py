@@ -127,7 +127,9 @@ def plan(
     services = tuple(under_their_names(rendered, observed, names, partition))
     problems = {one.service.load_balancer_id: one.problem for one in services if one.problem}
     for one in services:
-        if not one.problem and (problem := _foreign((*one.objects, *one.networks), observed, partition, names)):
+        if not one.problem and (
+            problem := _foreign_object_problem((*one.objects, *one.networks), observed, partition, names)
+        ):
             problems[one.service.load_balancer_id] = problem
     sound = [one for one in services if one.service.load_balancer_id not in problems]
     # Files are planned apart (`_missing_files`), because load balancers share them.
@@ -139,9 +141,9 @@ def plan(
     }
     together = merge_network_objects(item for owner in sorted(needs) for item in needs[owner])
 
-    operations = [step for item in wanted.values() for step in _bring(item, observed.get(item.key), partition)]
+    operations = [step for item in wanted.values() for step in _operations_for(item, observed.get(item.key), partition)]
     for seen in observed.values():
-        owner = _own(seen, names)
+        owner = _own_load_balancer_id(seen, names)
         if (
             owner
             and seen.key not in wanted
@@ -187,7 +189,7 @@ def _attach(needs: Mapping[Key, WantedObject], observed: Observed, partition: st
             if item.attributes["records"]:
                 yield _modify(item, item.attributes)
         else:
-            yield from _bring(item if seen is None else beside_others(item, seen), seen, partition)
+            yield from _operations_for(item if seen is None else beside_others(item, seen), seen, partition)
 
 
 def _detach(
@@ -202,12 +204,12 @@ def _detach(
     if not any(key.type in NETWORK_TYPES for key in (*observed, *wanted)):
         return
     kept = {key: beside_others(item, observed[key]) if key in observed else item for key, item in wanted.items()}
-    left = _left(observed, kept, gone)
+    left = _remaining_attributes(observed, kept, gone)
     routes = {item.key: item for item in default_routes(left, observed, names, external=shared.external_gateway)}
     for item in routes.values():
         # A route of an operator to the same destination stays in the place of ours.
-        if not _foreign((item,), observed, partition, names) and not has_route(item, observed):
-            yield from _bring(item, observed.get(item.key), partition)
+        if not _foreign_object_problem((item,), observed, partition, names) and not has_route(item, observed):
+            yield from _operations_for(item, observed.get(item.key), partition)
     stay = wanted.keys() | routes.keys()
     spare = spare_addresses(left, wanted, shared)
     unused = [key for key in needless(left, observed, names, partition, spare) if key not in stay]
@@ -218,8 +220,8 @@ def _detach(
     stays = {key: attributes for key, attributes in left.items() if key.type == SELF_IP and key not in unused}
     forward = {item.key: item for item in forwarders(stays, partition, names)}
     for item in forward.values():
-        if not _foreign((item,), observed, partition, names):
-            yield from _bring(item, observed.get(item.key), partition)
+        if not _foreign_object_problem((item,), observed, partition, names):
+            yield from _operations_for(item, observed.get(item.key), partition)
     yield from (_remove(key, SHARED) for key in forwarding(observed, names) if key not in forward)
     shown = {key: attributes for key, attributes in left.items() if key in observed}
     removed = {*gone, *unused}
@@ -230,7 +232,7 @@ def _detach(
         yield ConfigOperation(verb=Verb.MODIFY, key=key, owner=SHARED, body=body, rank=_SHORTENED)
 
 
-def _left(
+def _remaining_attributes(
     observed: Observed, wanted: Mapping[Key, WantedObject], gone: Collection[Key]
 ) -> dict[Key, Mapping[str, Any]]:
     """Attributes of all objects that will exist, including the nodes of pool members."""
@@ -252,7 +254,9 @@ def _modify(item: WantedObject, body: Mapping[str, Any]) -> ConfigOperation:
     return ConfigOperation(verb=Verb.MODIFY, key=item.key, owner=item.owner, body=body, rank=_MAKE[item.key.type])
 
 
-def _foreign(objects: Iterable[WantedObject], observed: Observed, partition: str, names: BigIpNames) -> str:
+def _foreign_object_problem(
+    objects: Iterable[WantedObject], observed: Observed, partition: str, names: BigIpNames
+) -> str:
     for item in objects:
         seen = observed.get(item.key)
         if seen and seen.mark and not names.owns(seen.mark):
@@ -263,13 +267,13 @@ def _foreign(objects: Iterable[WantedObject], observed: Observed, partition: str
     return ""
 
 
-def _own(seen: ObservedObject, names: BigIpNames) -> str:
+def _own_load_balancer_id(seen: ObservedObject, names: BigIpNames) -> str:
     """Id of the load balancer that one of our objects belongs to; empty if the object is not ours."""
     mark = seen.mark
     return mark.load_balancer_id if mark and names.owns(mark) else ""
 
 
-def _bring(item: WantedObject, seen: ObservedObject | None, partition: str) -> Iterator[ConfigOperation]:
+def _operations_for(item: WantedObject, seen: ObservedObject | None, partition: str) -> Iterator[ConfigOperation]:
     """Operations that bring one object, and its members, to the wanted state."""
     if seen is None:
         yield _create(item, partition)
@@ -288,7 +292,7 @@ def _bring(item: WantedObject, seen: ObservedObject | None, partition: str) -> I
 def _members(item: WantedObject, seen: ObservedObject, partition: str) -> Iterator[ConfigOperation]:
     wanted = {member.key.name: member for member in item.members}
     for name, member in wanted.items():
-        yield from _bring(member, seen.members.get(name), partition)
+        yield from _operations_for(member, seen.members.get(name), partition)
     for name, extra in seen.members.items():
         if name not in wanted:
             yield _remove(extra.key, item.owner)

@@ -49,7 +49,10 @@ def under_their_names(
     """The load balancers with the names that their network objects have on the device, and with differing
     attributes.
     """
-    services = [replace(one, objects=tuple(_everywhere(item, observed) for item in one.objects)) for one in rendered]
+    services = [
+        replace(one, objects=tuple(_without_vlan_restriction(item, observed) for item in one.objects))
+        for one in rendered
+    ]
     if not any(one.networks for one in services):
         return services
     found = {
@@ -58,12 +61,14 @@ def under_their_names(
         if (attribute := _SAME.get(key.type)) is not None
     }
     return [
-        replace(one, networks=_renamed(one.networks, found, observed, names, partition)) if one.networks else one
+        replace(one, networks=_with_found_names(one.networks, found, observed, names, partition))
+        if one.networks
+        else one
         for one in services
     ]
 
 
-def _everywhere(item: WantedObject, observed: Observed) -> WantedObject:
+def _without_vlan_restriction(item: WantedObject, observed: Observed) -> WantedObject:
     """The virtual server without a restriction to VLANs, if F5's agent restricted it.
 
     F5's agent had virtual servers listen on the VLAN of their VIP only, which so could not be removed before them; ours
@@ -75,10 +80,14 @@ def _everywhere(item: WantedObject, observed: Observed) -> WantedObject:
     return replace(item, attributes={**item.attributes, "vlansDisabled": True, "vlans": []})
 
 
-def _renamed(
+def _with_found_names(
     networks: Sequence[WantedObject], found: Found, observed: Observed, names: BigIpNames, partition: str
 ) -> tuple[WantedObject, ...]:
-    there = {item.key: key for item in networks if (key := _there(item, found, observed, names, partition)) is not None}
+    there = {
+        item.key: key
+        for item in networks
+        if (key := _key_on_device(item, found, observed, names, partition)) is not None
+    }
     profiles = {
         item.key: profile for item in networks if (profile := _profile(item, observed.get(item.key), names)) is not None
     }
@@ -87,7 +96,9 @@ def _renamed(
     paths = {f"/{partition}/{old.name}": f"/{partition}/{new.name}" for old, new in there.items()}
     made = []
     for item in networks:
-        attributes = {name: _with(value, paths) if name in _PATHS else value for name, value in item.attributes.items()}
+        attributes = {
+            name: _with_paths(value, paths) if name in _PATHS else value for name, value in item.attributes.items()
+        }
         if item.key in profiles:
             attributes["profile"] = profiles[item.key]
         made.append(replace(item, key=there.get(item.key, item.key), attributes=attributes))
@@ -100,13 +111,15 @@ def _path(key: Key, partition: str) -> str:
     return f"/{partition}/{key.name}"
 
 
-def _with(value: Any, paths: Mapping[str, str]) -> Any:
+def _with_paths(value: Any, paths: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return paths.get(value, value)
     return sorted(paths.get(each, each) for each in value)
 
 
-def _there(item: WantedObject, found: Found, observed: Observed, names: BigIpNames, partition: str) -> Key | None:
+def _key_on_device(
+    item: WantedObject, found: Found, observed: Observed, names: BigIpNames, partition: str
+) -> Key | None:
     """Key under which the device has, or is to get, the wanted object; None: its own.
 
     If another address still has the own name, the result is a name beside it.

@@ -1,7 +1,7 @@
 """The iRule of a listener, for what profiles cannot do. Pure.
 
 It is assembled from the parts (:class:`~evenkeel.devices.bigip.render.rule_parts.RulePart`) of the modules listed in
-:func:`_parts`. Its code never contains text from a tenant. The mark is its first line, because an iRule has no
+:func:`_rule_parts`. Its code never contains text from a tenant. The mark is its first line, because an iRule has no
 description.
 """
 
@@ -26,7 +26,7 @@ def listener_rules(
     :class:`Unrenderable`.
     """
     listener = routes.listener
-    lines = list(code_lines((*_parts(service, routes, names), *routing_parts)))
+    lines = list(code_lines((*_rule_parts(service, routes, names), *routing_parts)))
     if not lines:
         return []
     mark = names.mark("rule", service.load_balancer_id, listener.id)
@@ -39,7 +39,7 @@ def listener_rules(
     ]
 
 
-def _parts(service: ServiceDefinition, routes: Routing, names: BigIpNames) -> Iterator[RulePart]:
+def _rule_parts(service: ServiceDefinition, routes: Routing, names: BigIpNames) -> Iterator[RulePart]:
     # of several pools, all have the same persistence and PROXY protocol, or the L7 policies set it for each request
     listener, pool = routes.listener, next(iter(routes.named), None)
     yield from admission_parts(service, listener, names)

@@ -23,20 +23,27 @@ _VERSIONS = (0x0304, 0x0303, 0x0302, 0x0301)
 def client_hello() -> bytes:
     """The record, always the same (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2)."""
     extensions = b"".join(
-        _sized(number.to_bytes(2), content, 2)
+        _with_size(number.to_bytes(2), content, 2)
         for number, content in (
-            (10, _sized(b"", _words(_GROUPS), 2)),  # supported_groups
+            (10, _with_size(b"", _words(_GROUPS), 2)),  # supported_groups
             (11, b"\x01\x00"),  # ec_point_formats: uncompressed
-            (13, _sized(b"", _words(_SIGNATURES), 2)),  # signature_algorithms
-            (43, _sized(b"", _words(_VERSIONS), 1)),  # supported_versions
+            (13, _with_size(b"", _words(_SIGNATURES), 2)),  # signature_algorithms
+            (43, _with_size(b"", _words(_VERSIONS), 1)),  # supported_versions
             (51, b"\x00\x00"),  # key_share: none, so that a TLS 1.3 server requests one
         )
     )
-    body = b"\x03\x03" + _RANDOM + b"\x00" + _sized(b"", _words(_CIPHERS), 2) + b"\x01\x00" + _sized(b"", extensions, 2)
-    return _sized(b"\x16\x03\x01", _sized(b"\x01", body, 3), 2)
+    body = (
+        b"\x03\x03"
+        + _RANDOM
+        + b"\x00"
+        + _with_size(b"", _words(_CIPHERS), 2)
+        + b"\x01\x00"
+        + _with_size(b"", extensions, 2)
+    )
+    return _with_size(b"\x16\x03\x01", _with_size(b"\x01", body, 3), 2)
 
 
-def _sized(before: bytes, content: bytes, size_bytes: int) -> bytes:
+def _with_size(before: bytes, content: bytes, size_bytes: int) -> bytes:
     return before + len(content).to_bytes(size_bytes) + content
 
 

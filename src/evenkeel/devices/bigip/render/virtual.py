@@ -71,10 +71,10 @@ def _profile_list(
     partition, listener = names.partition(service.project_id), routes.listener
     paths = {item.key.type: f"/{partition}/{item.key.name}" for item in own}
     over_http = listener.protocol in L7_PROTOCOLS
-    found = [_everywhere(paths.get("ltm/profile/http", "/Common/http"))] if over_http else []
+    found = [_on_all_vlans(paths.get("ltm/profile/http", "/Common/http"))] if over_http else []
     found.extend(transport_entries(service, listener, pool, names))
     if over_http and shares_connections(routes):
-        found.append(_everywhere("/Common/oneconnect"))
+        found.append(_on_all_vlans("/Common/oneconnect"))
     clients = [f"/{partition}/{item.key.name}" for item in own if item.key.type == CLIENT_SSL]
     if speaks_http2(listener):
         clients.append(paths.get(HTTP2_PROFILE, HTTP2))
@@ -85,5 +85,5 @@ def _profile_list(
     return found
 
 
-def _everywhere(path: str) -> dict[str, str]:
+def _on_all_vlans(path: str) -> dict[str, str]:
     return {"name": path, "context": "all"}

@@ -68,7 +68,7 @@ class SyncUnit:
         The device from which the others are synchronised is last, so that its configuration is the newest.
         """
         try:
-            writer = await self._ready()
+            writer = await self._writable_device()
         except DeviceUnavailable as error:  # the guard is moved all the same, and not recorded as a change of ours
             log.warning("takeover without config-sync", reason=str(error))
             await on_all(self.devices, work)
@@ -96,17 +96,17 @@ class SyncUnit:
 
         Raises as :meth:`BigIpDevice.apply`.
         """
-        writer = await self._ready()
+        writer = await self._writable_device()
         outcome = await writer.watched(writer.apply(batch, rendered))
         if not self._membership(writer).group or not (outcome.writes or self.pending):
             return outcome, []
-        return outcome, list(await self._spread(writer, batch))
+        return outcome, list(await self._push_configuration(writer, batch))
 
     async def retire(self, batch: PartitionBatch) -> Retirement:
         """Remove the partition of an empty batch, and its guard, from all devices of the group. The floor is raised on
         each of them first, so that none is without guard and floor. Raises :class:`StaleOwner`,
         :class:`DeviceUnavailable`."""
-        writer = await self._ready()
+        writer = await self._writable_device()
         owner = (batch.project_id, batch.epoch, batch.session_id)
         everyone = tuple(device.host for device in self.devices)
         if not self._membership(writer).group:
@@ -116,14 +116,14 @@ class SyncUnit:
             # the floor must be on all devices before the guard goes from any of them
             if not await writer.raise_minimum_epoch(*owner):
                 return Retirement(left=everyone)
-            if missing := await self._spread(writer, batch):
+            if missing := await self._push_configuration(writer, batch):
                 log.info("empty partition kept: not in sync", project=batch.project_id, missing=missing)
                 return Retirement(left=everyone)
         if not await writer.retire(*owner):
             return Retirement(left=everyone)
-        return Retirement(lagging=await self._spread(writer, batch) if guarded or self.pending else ())
+        return Retirement(lagging=await self._push_configuration(writer, batch) if guarded or self.pending else ())
 
-    async def _spread(self, writer: BigIpDevice, batch: PartitionBatch) -> tuple[str, ...]:
+    async def _push_configuration(self, writer: BigIpDevice, batch: PartitionBatch) -> tuple[str, ...]:
         """Push the written configuration, unless it would replace newer changes. Returns the devices that did not get
         it.
         """
@@ -133,11 +133,11 @@ class SyncUnit:
                 await self._check_peer(writer, peer, batch)
         # a push cannot be taken back, so every device that may receive it is checked first
         await self._check_unknown(writer)
-        return await self._pushed(writer)
+        return await self._wait_for_push(writer)
 
     # -- before a write
 
-    async def _ready(self) -> BigIpDevice:
+    async def _writable_device(self) -> BigIpDevice:
         """The device to write. Raises :class:`DeviceUnavailable` if there is none, or the group must not be written."""
         async with self._turn:
             writer = self._writer
@@ -151,7 +151,7 @@ class SyncUnit:
                 unsynced = await writer.journal.read()
             state = self._state(writer, status)
             self.pending = self.pending or unsynced.any
-            if state in UNEXPLAINED and not (self.pending or await self._explained(writer)):
+            if state in UNEXPLAINED and not (self.pending or await self._is_explained_by_journal(writer)):
                 self._refuse_unless_forced(writer, state, status)
             elif not self.pending:
                 self.problem = ""
@@ -190,7 +190,7 @@ class SyncUnit:
         writer.forget_everything()  # it may have been changed by config-sync since it was written last
         return writer
 
-    async def _explained(self, writer: BigIpDevice) -> bool:
+    async def _is_explained_by_journal(self, writer: BigIpDevice) -> bool:
         """Whether a journal of another device explains the pending changes."""
         for device in self.devices:
             if device is not writer and device.reach.doubt is None:
@@ -255,7 +255,7 @@ class SyncUnit:
             reason = f"not reached yet: if it is one of {', '.join(sorted(others))}, {UNVERIFIED}"
             raise PartitionUnavailable(self.unknown[0], reason)
 
-    async def _pushed(self, writer: BigIpDevice) -> tuple[str, ...]:
+    async def _wait_for_push(self, writer: BigIpDevice) -> tuple[str, ...]:
         """Wait for a push that begins now or later; concurrent callers share it. Returns the devices that did not get
         it.
         """

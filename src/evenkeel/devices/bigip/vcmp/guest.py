@@ -120,11 +120,11 @@ class VcmpGuest:
     async def _provide(self, wanted: HostVlan) -> str:
         """Have the host assign the VLAN. Returns the reason if it cannot; empty if the guest has it."""
         try:
-            host, guest = await self._found()
+            host, guest = await self._find_host()
             await self._assign(host, guest, wanted)
         except (DeviceUnavailable, DeviceRejected) as error:
             return f"VLAN {wanted.tag} cannot be assigned to device {self._device.host} by its vCMP host: {error}"
-        published = await self._appeared(wanted.tag)
+        published = await self._find_vlan(wanted.tag)
         if published is None:
             return (
                 f"VLAN {wanted.tag} has not appeared on device {self._device.host} yet; its vCMP host {host.name} has"
@@ -148,7 +148,7 @@ class VcmpGuest:
             raise DeviceRejected(host.name, text)
         await host.assign(guest, wanted, interface.name)
 
-    async def _appeared(self, tag: int) -> FoundVlan | None:
+    async def _find_vlan(self, tag: int) -> FoundVlan | None:
         until = self._now() + APPEAR_SECONDS
         while True:
             found = next((each for each in await read_vlans(self._device) if each.tag == tag), None)
@@ -162,14 +162,14 @@ class VcmpGuest:
         gone = tags - {each.tag for each in vlans if each.is_used}
         if not gone:
             return
-        host, guest = await self._found()
+        host, guest = await self._find_host()
         await host.withdraw(guest, gone)
         for each in vlans:
             if each.tag in gone:  # it appeared, and was never used
                 await delete_vlan(self._device, each.path)
 
     async def _reconcile(self) -> None:
-        host, guest = await self._found()
+        host, guest = await self._find_host()
         used = {each.tag for each in await read_vlans(self._device) if each.is_used}
         at_host = await host.vlans()
         guests = await host.guests()
@@ -189,13 +189,13 @@ class VcmpGuest:
         if due:
             await self._withdraw(due)
 
-    async def _found(self) -> tuple[VcmpHost, str]:
+    async def _find_host(self) -> tuple[VcmpHost, str]:
         if self._place is None:
             self._place = await self._find()
         return self._place
 
     async def _find(self) -> tuple[VcmpHost, str]:
-        addresses, hostname = await self._own()
+        addresses, hostname = await self._own_names()
         unreachable = ""
         for host in self._hosts:
             try:
@@ -209,7 +209,7 @@ class VcmpGuest:
         text = f"no vCMP host has a guest with management address {' or '.join(sorted(addresses))} (queried: {names})"
         raise DeviceRejected(self._device.host, text + unreachable)
 
-    async def _own(self) -> tuple[set[str], str]:
+    async def _own_names(self) -> tuple[set[str], str]:
         """The device's management addresses, and its host name."""
         devices = await self._device.collection("cm/device")
         own: Mapping[str, object] = next(

@@ -95,7 +95,7 @@ class VcmpHost:
             if there is not None and not there.ours:
                 text = f"VLAN {path} with tag {wanted.tag} is another program's and is not assigned to guest {guest}"
                 raise DeviceRejected(self.name, text)
-            await self._set(guest, (*found.vlans, path))
+            await self._set_vlans(guest, (*found.vlans, path))
             log.info("VLAN assigned to vCMP guest", vcmp_host=self.name, guest=guest, vlan=path)
 
     async def withdraw(self, guest: str, tags: Iterable[int]) -> None:
@@ -105,7 +105,7 @@ class VcmpHost:
             found = await self._guest(guest)
             kept = tuple(path for path in found.vlans if path not in these)
             if kept != found.vlans:
-                await self._set(guest, kept)
+                await self._set_vlans(guest, kept)
                 log.info("VLANs withdrawn from vCMP guest", vcmp_host=self.name, guest=guest, vlans=sorted(these))
             # Read again, because guests of other device groups may have got these VLANs meanwhile.
             used = {path for each in await self.guests() for path in each.vlans}
@@ -133,7 +133,7 @@ class VcmpHost:
     async def _guest(self, name: str) -> FoundGuest:
         return _guest(await self.icontrol.get(f"/mgmt/tm/{GUESTS}/{name}"))
 
-    async def _set(self, guest: str, vlans: tuple[str, ...]) -> None:
+    async def _set_vlans(self, guest: str, vlans: tuple[str, ...]) -> None:
         await self.icontrol.write("PATCH", f"/mgmt/tm/{GUESTS}/{guest}", {"vlans": list(vlans)})
 
     async def _delete(self, path: str) -> None:

@@ -46,7 +46,7 @@ def merge(
     worst: dict[Key, ObservedStatus] = {}
     for status in (each for host, one in readings.items() for each in _statuses(host, one.seen, names)):
         key = (status.kind, status.id)
-        worst[key] = _worse(worst[key], status) if key in worst else status
+        worst[key] = _worse_status(worst[key], status) if key in worst else status
     for status in _not_running(readings, names, {key for key in worst if key[0] == "loadbalancer"}):
         worst[status.kind, status.id] = status
     for status in out_of_step(uneven):
@@ -59,11 +59,11 @@ def merge(
         statistics=tuple(_statistics(readings.values(), names)),
         devices=(*(one.state for one in readings.values()), *unreachable),
         configurations=_configurations(readings.values(), names),
-        lacking=_lacking(readings, names),
+        lacking=_lacking_devices(readings, names),
     )
 
 
-def _worse(one: ObservedStatus, other: ObservedStatus) -> ObservedStatus:
+def _worse_status(one: ObservedStatus, other: ObservedStatus) -> ObservedStatus:
     return min(one, other, key=lambda each: _WORST_FIRST.index(each.status))
 
 
@@ -89,7 +89,7 @@ def _statuses(host: str, seen: wire.DaemonObservation, names: HaproxyNames) -> I
 def _of_partition(host: str, partition: wire.PartitionStatus) -> Iterator[ObservedStatus]:
     notes = {LoadBalancerId(each): unpack(partition.notes.get(each, "")) for each in partition.load_balancer_ids}
     below: dict[LoadBalancerId, list[OperatingStatus]] = {each: [] for each in notes}
-    for owner, status in _parts(partition, notes):
+    for owner, status in _part_statuses(partition, notes):
         # Members count through their pools.
         if status.kind != "member":
             below.setdefault(owner, []).append(status.status)
@@ -102,7 +102,7 @@ def _of_partition(host: str, partition: wire.PartitionStatus) -> Iterator[Observ
             yield ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=whole)
 
 
-def _parts(
+def _part_statuses(
     partition: wire.PartitionStatus, notes: Mapping[LoadBalancerId, Note]
 ) -> Iterator[tuple[LoadBalancerId, ObservedStatus]]:
     """Members, pools and listeners, each with its load balancer."""
@@ -163,7 +163,7 @@ def _not_running(
 
 def absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> frozenset[Absence]:
     """Load balancers that a device lacks, in whole or part, and another device holds."""
-    held = {host: _held(reading.seen, names) for host, reading in readings.items()}
+    held = {host: _held_parts(reading.seen, names) for host, reading in readings.items()}
     everything: dict[LoadBalancerId, set[Key]] = {}
     for of_device in held.values():
         for load_balancer_id, things in of_device.items():
@@ -172,11 +172,12 @@ def absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> fro
         Absence(device=host, load_balancer_id=load_balancer_id)
         for host, of_device in held.items()
         for load_balancer_id, things in everything.items()
-        if of_device.get(load_balancer_id, set()) != things and load_balancer_id not in _silent(readings[host], names)
+        if of_device.get(load_balancer_id, set()) != things
+        and load_balancer_id not in _without_status(readings[host], names)
     )
 
 
-def _held(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadBalancerId, set[Key]]:
+def _held_parts(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadBalancerId, set[Key]]:
     found: dict[LoadBalancerId, set[Key]] = {}
     for partition in filter(runs, own_partitions(seen, names)):
         for each in partition.load_balancer_ids:
@@ -191,7 +192,7 @@ def _held(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadBalance
     return found
 
 
-def _silent(reading: HaproxyReading, names: HaproxyNames) -> set[str]:
+def _without_status(reading: HaproxyReading, names: HaproxyNames) -> set[str]:
     """Load balancers without a status from the device, because their HAProxy does not run."""
     gone = (partition for partition in own_partitions(reading.seen, names) if not runs(partition))
     return {each for partition in gone for each in partition.load_balancer_ids}
@@ -215,7 +216,7 @@ def _of_all(words: Collection[str]) -> str:
     return hashlib.sha256(" ".join(sorted(words)).encode()).hexdigest()[:32]
 
 
-def _lacking(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> dict[LoadBalancerId, str]:
+def _lacking_devices(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> dict[LoadBalancerId, str]:
     """Names of the devices that lack a load balancer, by id of load balancers that only some of the reached devices
     hold.
     """
@@ -243,11 +244,11 @@ def _statistics(readings: Iterable[HaproxyReading], names: HaproxyNames) -> Iter
         for partition in own_partitions(reading.seen, names):
             for frontend in partition.frontends:
                 before = totals.get(frontend.name, ListenerStatistics())
-                totals[frontend.name] = before.plus(_counted(frontend))
+                totals[frontend.name] = before.plus(_listener_counters(frontend))
     return (ObservedStatistics(listener_id=key, statistics=value) for key, value in totals.items())
 
 
-def _counted(frontend: wire.FrontendStatus) -> ListenerStatistics:
+def _listener_counters(frontend: wire.FrontendStatus) -> ListenerStatistics:
     return ListenerStatistics(
         bytes_in=frontend.bytes_in,
         bytes_out=frontend.bytes_out,

@@ -38,11 +38,11 @@ async def _wait_for_notification(device: HaproxyDevice, names: HaproxyNames) -> 
         except (DeviceUnavailable, DeviceRejected):
             after, tries = None, tries + 1
             continue
-        if after is None or _concerns(news, after, names):
+        if after is None or _concern_environment(news, after, names):
             return
         after = news.newest
 
 
-def _concerns(news: wire.DaemonEvents, after: int, names: HaproxyNames) -> bool:
+def _concern_environment(news: wire.DaemonEvents, after: int, names: HaproxyNames) -> bool:
     """Whether the events may concern this environment; a number below ``after`` comes from a restarted daemon."""
     return news.missed or news.newest < after or any(names.owns(event.partition) for event in news.events)

@@ -43,13 +43,13 @@ def inserted_headers(listeners: Iterable[ServiceListener]) -> frozenset[str]:
 def cleaning_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[str]:
     """Lines that delete forged headers before any other rule reads the request."""
     names = [_ANY_CLIENT_HEADER] if inserted & CLIENT_VALUES.keys() else []
-    names += [_misspelled(name) for name in INSERT_HEADERS if name in inserted]
+    names += [_underscore_spellings(name) for name in INSERT_HEADERS if name in inserted]
     if mode_of(listener) != "http" or not names:
         return []
     return [quote_line("http-request", "del-header", f"^({'|'.join(names)})$", "-m", "reg")]
 
 
-def _misspelled(name: str) -> str:
+def _underscore_spellings(name: str) -> str:
     """Every spelling with an underscore of a name in three parts."""
     first, second, third = name.lower().split("-")
     return f"{first}_{second}[-_]{third}|{first}-{second}_{third}"

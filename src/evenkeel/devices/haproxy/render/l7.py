@@ -67,7 +67,7 @@ def redirect_pools(listener: ServiceListener) -> frozenset[str]:
 def pools_in_use(listener: ServiceListener) -> frozenset[str]:
     """Ids of the pools that enabled policies redirect to."""
     return frozenset(
-        policy.redirect_pool_id for policy in listener.l7policies if policy.redirect_pool_id and _up(policy)
+        policy.redirect_pool_id for policy in listener.l7policies if policy.redirect_pool_id and _is_enabled(policy)
     )
 
 
@@ -75,7 +75,7 @@ def policy_lines(listener: ServiceListener, backends: Mapping[str, str]) -> Poli
     """All policies of a listener. ``backends``: backend name by id of each enabled pool."""
     if listener.l7policies and mode_of(listener) != "http":
         raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
-    found = [policy for policy in listener.l7policies if _up(policy) and _leads_somewhere(policy, backends)]
+    found = [policy for policy in listener.l7policies if _is_enabled(policy) and _leads_somewhere(policy, backends)]
     chooses = any(policy.action == "REDIRECT_TO_POOL" for policy in found)
     judging = [f"acl {CHOSEN} var(txn.pool) -m found"] if chooses else []
     for place, policy in enumerate(found, start=1):
@@ -84,7 +84,7 @@ def policy_lines(listener: ServiceListener, backends: Mapping[str, str]) -> Poli
     return PolicyLines(judging=tuple(judging), sending=sending)
 
 
-def _up(policy: ServiceL7Policy) -> bool:
+def _is_enabled(policy: ServiceL7Policy) -> bool:
     return policy.admin_state_up and any(rule.admin_state_up for rule in policy.rules)
 
 

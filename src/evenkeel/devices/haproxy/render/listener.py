@@ -44,7 +44,7 @@ def frontend(
         lines=(
             quote_line("mode", mode_of(listener)),
             quote_line("timeout", "client", duration(listener, "timeout_client_data")),
-            *_allowed(listener),
+            *_allowed_cidr_lines(listener),
             *_inspection(listener),
             *hsts_lines(listener),
             *cleaning_lines(listener, inserted),
@@ -65,7 +65,7 @@ def duration(listener: ServiceListener, field: str) -> str:
     return f"{milliseconds or MILLISECONDS_MAX}ms"
 
 
-def _allowed(listener: ServiceListener) -> list[str]:
+def _allowed_cidr_lines(listener: ServiceListener) -> list[str]:
     """Lines that refuse clients outside the allowed CIDRs before reading any data."""
     if not listener.allowed_cidrs:
         return []

@@ -109,7 +109,7 @@ def _load_balancer(service: ServiceDefinition, certificates: ReferencedFiles) ->
         backends=rendered_pools,
         # Last, because rendering collects the files that it refers to.
         files=(*lists, *certificates.files),
-        note=pack(_note(service, listening)),
+        note=pack(_note_of(service, listening)),
     )
 
 
@@ -132,7 +132,7 @@ def _senders(listeners: Iterable[ServiceListener], pool: ServicePool) -> tuple[S
     )
 
 
-def _note(service: ServiceDefinition, listening: tuple[ServiceListener, ...]) -> Note:
+def _note_of(service: ServiceDefinition, listening: tuple[ServiceListener, ...]) -> Note:
     used = {listener.default_pool_id for listener in listening}.union(*map(pools_in_use, listening))
     return Note(
         admin_state_up=service.admin_state_up,

@@ -138,7 +138,7 @@ def _checked_at(member: ServiceMember) -> tuple[str, ...]:
     """Address and port of health checks, where they differ from the traffic's."""
     address, port = member.monitor_address, member.monitor_port
     return (
-        *(("addr", _bracketed(_address(member, "monitor_address", address))) if address is not None else ()),
+        *(("addr", _in_brackets(_address(member, "monitor_address", address))) if address is not None else ()),
         *(("port", str(_port(member, "monitor_port", port))) if port is not None else ()),
     )
 
@@ -157,7 +157,7 @@ def _address(member: ServiceMember, field: str, text: str) -> str:
         raise Unrenderable(f"member {member.id}: {field} {text!r} is no IP address") from error
 
 
-def _bracketed(address: str) -> str:
+def _in_brackets(address: str) -> str:
     """An IPv6 address in brackets; without them HAProxy takes its last group for a port."""
     return f"[{address}]" if ":" in address else address
 

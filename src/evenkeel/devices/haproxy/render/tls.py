@@ -29,7 +29,7 @@ def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tu
     """Arguments of a ``bind`` or ``server`` line. ``what``: the object, for error messages. Raises
     :class:`Unrenderable`."""
     old, new = _split_ciphers(what, ciphers)
-    spoken = _spoken(what, versions, only_newest=bool(new) and not old)
+    spoken = _version_words(what, versions, only_newest=bool(new) and not old)
     if old and _OLD & set(spoken) and not any(name.startswith("@SECLEVEL") for name in old):
         old = [*old, "@SECLEVEL=0"]
     return (
@@ -66,7 +66,7 @@ def _split_ciphers(what: str, text: str | None) -> tuple[list[str], list[str]]:
     return old, newest
 
 
-def _spoken(what: str, versions: Sequence[str], *, only_newest: bool) -> list[str]:
+def _version_words(what: str, versions: Sequence[str], *, only_newest: bool) -> list[str]:
     for version in versions:
         if version not in VERSIONS:
             raise Unrenderable(f"{what}: tls_versions {version}: {', '.join(VERSIONS)} are possible")

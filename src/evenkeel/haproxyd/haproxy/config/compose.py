@@ -172,7 +172,9 @@ def _peers(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> s
     It exists with the local peer alone, too: through it a worker passes its stick tables to the next one.
     """
     lines = (
-        _with_peers(config.peer, config.peers, layout, settings) if config.peer else _alone(config, layout, settings)
+        _with_peers(config.peer, config.peers, layout, settings)
+        if config.peer
+        else _socket_access_lines(config, layout, settings)
     )
     return _section(f"\npeers {wire.PEERS_SECTION}", lines)
 
@@ -183,16 +185,16 @@ def _with_peers(
     identity, trusted = layout.files_dir / PEER_KEY, layout.files_dir / TRUSTED_PEERS
     tls = f"ssl crt {identity} ca-file {trusted} verify required ssl-min-ver TLSv1.3"
     # connections that send no request must not use up those that tenants' clients need
-    yield f"bind {_bracketed(local.address)}:{local.port} maxconn {PEER_CONNECTIONS_MAX} {tls}"
+    yield f"bind {_in_brackets(local.address)}:{local.port} maxconn {PEER_CONNECTIONS_MAX} {tls}"
     yield f"default-server {tls}"
     yield f"server {settings.name}"
     for peer in sorted(peers, key=lambda peer: peer.name):
         # A peer without a certificate cannot be verified.
         if peer.name != settings.name and peer.certificate:
-            yield f"server {peer.name} {_bracketed(peer.address)}:{peer.port}"
+            yield f"server {peer.name} {_in_brackets(peer.address)}:{peer.port}"
 
 
-def _alone(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> Iterable[str]:
+def _socket_access_lines(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> Iterable[str]:
     """Makes the socket accessible to a worker that runs as another user than the daemon."""
     owner = f" uid {config.user.uid} gid {config.user.gid}" if config.user else ""
     yield f"bind unix@{layout.peer_socket} mode 600{owner}"
@@ -253,7 +255,7 @@ def fragment(one: wire.LoadBalancerConfig, traffic_log: str = "") -> str:
 
 def _frontend(frontend: wire.Frontend, traffic_log: str) -> str:
     arguments = " ".join(("transparent", *frontend.bind_arguments))
-    lines = [f"bind {_bracketed(bind.address)}:{bind.port} {arguments}" for bind in frontend.binds]
+    lines = [f"bind {_in_brackets(bind.address)}:{bind.port} {arguments}" for bind in frontend.binds]
     if frontend.maxconn is not None:
         lines.append(f"maxconn {frontend.maxconn}")
     if "mode tcp" not in frontend.lines:
@@ -296,7 +298,7 @@ def _connections_are_personal(backend: wire.Backend) -> bool:
 
 
 def _server(server: wire.BackendServer, number: int) -> str:
-    words = ["server", server.name, f"{_bracketed(server.address)}:{server.port}", *server_words(server, number)]
+    words = ["server", server.name, f"{_in_brackets(server.address)}:{server.port}", *server_words(server, number)]
     if not server.admin_up:
         words.append("disabled")
     return " ".join(words)
@@ -325,10 +327,10 @@ def server_ids(names: tuple[str, ...]) -> dict[str, int]:
 
 
 @functools.lru_cache(maxsize=8192)
-def _bracketed(address: str) -> str:
+def _in_brackets(address: str) -> str:
     return f"[{address}]" if ipaddress.ip_address(address).version == 6 else address
 
 
 def address_of(server: wire.BackendServer) -> str:
     """Address and port in the syntax of the runtime API."""
-    return f"{_bracketed(server.address)}:{server.port}"
+    return f"{_in_brackets(server.address)}:{server.port}"

@@ -128,7 +128,7 @@ class PartitionCounters:
         """
         with contextlib.ExitStack() as kept:
             # before the reload: afterwards the new worker listens on this socket
-            held = await self._hold(worker_socket)
+            held = await self._open_worker(worker_socket)
             if held:
                 kept.callback(held.close)
             await self._read_before_reload(cli)
@@ -138,7 +138,7 @@ class PartitionCounters:
         if held:
             await self._follow(held)
 
-    async def _hold(self, worker_socket: Path) -> HeldWorker | None:
+    async def _open_worker(self, worker_socket: Path) -> HeldWorker | None:
         try:
             return await HeldWorker.open(worker_socket)
         except HaproxyDown as error:

@@ -96,9 +96,9 @@ class _Step:
                 if old.ping is not None and server.admin_up and not is_judged(new, server):
                     yield set_up(new.name, server)  # the daemon's last ping may have set it down
             else:
-                yield from self._added(new, server)
+                yield from self._add_commands(new, server)
 
-    def _added(self, backend: wire.Backend, server: wire.BackendServer) -> Iterator[RuntimeCommand]:
+    def _add_commands(self, backend: wire.Backend, server: wire.BackendServer) -> Iterator[RuntimeCommand]:
         # The id is the one that the file gives the server, so that hashing places it as after a reload.
         words = server_words(server, server_ids(tuple(one.name for one in backend.servers))[server.name])
         if not backend.dynamic or not all(WORD.fullmatch(word) for argument in words for word in argument.split(" ")):

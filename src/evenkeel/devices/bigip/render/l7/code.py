@@ -29,7 +29,7 @@ from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 def program_parts(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> Iterator[RulePart]:
     """Parts of the iRule that implement the L7 policies."""
     group = f"/{names.partition(service.project_id)}/{group_name(routing, names)}"
-    text = "".join((*_judging(routing), *_acting(routing)))
+    text = "".join((*_compare_code(routing), *_action_code(routing)))
     text = text.replace("@GROUP@", group).replace("@COUNT@", str(len(routing.policies)))
     yield RulePart(event="HTTP_REQUEST", order=Order.ROUTING, lines=_lines(text))
 
@@ -38,7 +38,7 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(f"    {line}" for line in text.splitlines() if line)
 
 
-def _judging(routing: Routing) -> Iterator[str]:
+def _compare_code(routing: Routing) -> Iterator[str]:
     """Code that compares the request with each policy in turn; ``$l7_policy`` is the first that matches, or 0."""
     wanted = [comparison(rule) for each in routing.policies for rule in each.rules]
     operands = {each.operand for each in wanted}
@@ -47,18 +47,18 @@ def _judging(routing: Routing) -> Iterator[str]:
         operands -= _OF_TLS
     yield _TARGET
     yield _EACH_RULE
-    yield from _chosen(_OPERANDS, operands)
+    yield from _selected_blocks(_OPERANDS, operands)
     yield _OTHER_OPERANDS
     if operands & _OF_HEADERS:
         yield _HEADER_VALUES
-        yield from _chosen(_HEADER_TEXTS, operands)
+        yield from _selected_blocks(_HEADER_TEXTS, operands)
         yield _HEADER_VALUES_END
     yield _EACH_TEXT
-    yield from _chosen(_COMPARISONS, {each.how for each in wanted})
+    yield from _selected_blocks(_COMPARISONS, {each.how for each in wanted})
     yield _EACH_RULE_END
 
 
-def _acting(routing: Routing) -> Iterator[str]:
+def _action_code(routing: Routing) -> Iterator[str]:
     yield _ACTION
     yield "" if shares_connections(routing) else _DETACH
     yield _TLS if routing.uses_tls else ""
@@ -66,7 +66,7 @@ def _acting(routing: Routing) -> Iterator[str]:
     yield _ANSWERS
 
 
-def _chosen(blocks: dict[str, str], wanted: Collection[str]) -> Iterator[str]:
+def _selected_blocks(blocks: dict[str, str], wanted: Collection[str]) -> Iterator[str]:
     return (text for name, text in blocks.items() if name in wanted)
 
 

@@ -47,7 +47,7 @@ def expressible_as_policy(routing: Routing) -> bool:
 
 
 def _expressible_as_policy(each: EffectivePolicy) -> bool:
-    if not all(_comparable(comparison(rule)) for rule in each.rules):
+    if not all(_is_comparable(comparison(rule)) for rule in each.rules):
         return False
     if each.policy.action == "REDIRECT_TO_URL":
         # Not all supported releases have other codes, and other characters may be special to tmsh or Tcl.
@@ -55,7 +55,7 @@ def _expressible_as_policy(each: EffectivePolicy) -> bool:
     return each.policy.action == "REDIRECT_TO_POOL"
 
 
-def _comparable(wanted: Comparison) -> bool:
+def _is_comparable(wanted: Comparison) -> bool:
     if wanted.operand not in _OPERANDS or wanted.how not in _OPERATORS or not _PLAIN.fullmatch(wanted.value):
         return False
     # What `not` means for a request without a Host header is not documented.

@@ -74,7 +74,7 @@ class _Parser:
         while True:
             branches.append(self._branch(depth))
             atoms += self.atoms
-            if not self._took("|"):
+            if not self._skip_if_next("|"):
                 break
         self.atoms = atoms
         return "|".join(branches)
@@ -97,32 +97,32 @@ class _Parser:
     def _atom(self, depth: int) -> tuple[str, bool]:
         """One atom, and whether it is an anchor."""
         self.atoms = 1
-        if self._took("("):
+        if self._skip_if_next("("):
             return self._group(depth), False
-        if self._took("["):
+        if self._skip_if_next("["):
             return self._brackets(), False
-        if self._took("\\"):
+        if self._skip_if_next("\\"):
             return self._escape()
-        char = self._next()
+        char = self._take_character()
         if char in "*+?":
             raise NotPossible(f"nothing to repeat before {char}")
         # At the place of an atom these are plain characters in PCRE, and escaped in Tcl, too.
         return ("\\" + char if char in "{}]" else char), char in "^$"
 
     def _group(self, depth: int) -> str:
-        self._took("?:")
+        self._skip_if_next("?:")
         if self.rest.startswith(("?", "*")):
             raise NotPossible(
                 f"a group that begins with ({self.rest[:2]}: only ( and (?: are possible, and (?i) in front"
             )
         inner = self.alternatives(depth + 1)
-        if not self._took(")"):
+        if not self._skip_if_next(")"):
             raise NotPossible("a ')' is missing")
         # Groups do not capture, because only whether there is a match counts.
         return f"(?:{inner})"
 
     def _escape(self) -> tuple[str, bool]:
-        char = self._next()
+        char = self._take_character()
         if char in _ANCHORS:
             return _ANCHORS[char], True
         if char in _SAME_ESCAPES:
@@ -143,11 +143,11 @@ class _Parser:
         return char
 
     def _repetition(self) -> str:
-        found = self._count() or (self._next() if self.rest[:1] in tuple("*+?") else "")
+        found = self._count() or (self._take_character() if self.rest[:1] in tuple("*+?") else "")
         if found:
-            if self._took("+"):
+            if self._skip_if_next("+"):
                 raise NotPossible("possessive repetition is not possible")
-            self._took("?")  # a lazy one matches the same texts
+            self._skip_if_next("?")  # a lazy one matches the same texts
             if self.rest[:1] in ("*", "+", "?") or _COUNT.match(self.rest):
                 raise NotPossible("a repetition cannot be repeated")
         return found
@@ -167,10 +167,10 @@ class _Parser:
         return f"{{{least}{',' + (str(most) if count[3] else '') if count[2] else ''}}}"
 
     def _brackets(self) -> str:
-        negated = "^" if self._took("^") else ""
+        negated = "^" if self._skip_if_next("^") else ""
         items: list[str] = []
         # A `]` at the beginning of brackets is a character.
-        while not (items and self._took("]")):
+        while not (items and self._skip_if_next("]")):
             items.append(self._item())
         return f"[{negated}{''.join(items)}]"
 
@@ -182,35 +182,35 @@ class _Parser:
         if self.rest.startswith(("[:", "[.", "[=")):
             raise NotPossible(f"{self.rest[:2]} inside brackets names no class of characters")
         if self.rest[:2] in (r"\d", r"\w", r"\s"):
-            return self._next() + self._next()
-        first = self._bracketed()
+            return self._take_character() + self._take_character()
+        first = self._parse_brackets()
         # A `-` at the end of brackets is a character.
         if self.rest.startswith("-") and self.rest[1:2] not in ("]", ""):
-            self._next()
+            self._take_character()
             if self.rest[:2] in (r"\d", r"\w", r"\s") or self.rest.startswith("["):
                 raise NotPossible("a range inside brackets must end in a character")
-            last = self._bracketed()
+            last = self._parse_brackets()
             if last < first:
                 raise NotPossible("a range inside brackets is in the wrong order")
             return f"{_in_brackets(first)}-{_in_brackets(last)}"
         return _in_brackets(first)
 
-    def _bracketed(self) -> str:
-        char = self._next()
+    def _parse_brackets(self) -> str:
+        char = self._take_character()
         if char != "\\":
             return char
-        char = self._next()
+        char = self._take_character()
         if char in "tnrfv":
             return {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v"}[char]
         return self._escaped_character(char)
 
-    def _next(self) -> str:
+    def _take_character(self) -> str:
         if not self.rest:
             raise NotPossible("it ends too early")
         self._at += 1
         return self._text[self._at - 1]
 
-    def _took(self, text: str) -> bool:
+    def _skip_if_next(self, text: str) -> bool:
         found = self.rest.startswith(text)
         self._at += len(text) if found else 0
         return found
