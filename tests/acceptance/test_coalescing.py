@@ -39,7 +39,7 @@ async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
 async def quiet(cluster: Cluster) -> bool:
     """The agent has looked at the devices, for its first report and for their statuses: it does not do so again."""
     (agent,) = (await cluster.ask("/agents"))["agents"]
-    if not agent["devices"] or not await asyncio.to_thread(cluster.emulator.looks):
+    if not agent["devices"] or not await asyncio.to_thread(cluster.emulator.observation_count):
         return False
     before = await asyncio.to_thread(cluster.emulator.requests)
     await asyncio.sleep(1.0)

@@ -168,7 +168,7 @@ async def test_an_agent_that_stops_hands_its_shards_over_at_once(cluster: Cluste
 
 async def test_a_second_process_of_the_same_host_is_refused(cluster: Cluster) -> None:
     """While the first lives, the twin waits for a dead predecessor's session, then gives way with exit code 3."""
-    twin = cluster.twin("host-1")
+    twin = cluster.duplicate_agent("host-1")
     twin.start()
     assert await asyncio.to_thread(twin.wait, LIMIT_SECONDS), twin.tail()
     assert "duplicate" in twin.tail()

@@ -247,7 +247,7 @@ async def test_slow_key_manager_delays_no_other_pass() -> None:
     bench.controllers.certificates = slow  # type: ignore[method-assign]
     async with running(bench):
         await asked.wait()
-        async with asyncio.timeout(60), bench.worker._pass_limit.of("another"):  # one pass at a time is allowed
+        async with asyncio.timeout(60), bench.worker._pass_limit.slot_for("another"):  # one pass at a time is allowed
             answered.set()
         await applied(bench, "lb-1")
 

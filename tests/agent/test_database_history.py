@@ -34,14 +34,14 @@ def remembering(history: str = "h1", keepalives: int = 5) -> tuple[DatabaseHisto
 
 
 def test_nothing_was_confirmed_before_anything_was_heard() -> None:
-    assert DatabaseHistory(Clock()).seen() is None
+    assert DatabaseHistory(Clock()).state_to_confirm() is None
 
 
 def test_the_highest_number_counts_in_whatever_order_answers_come() -> None:
     memory, clock = remembering()
     memory.record_history("h1", asked_at=clock.now, keepalives=9)
     memory.record_history("h1", asked_at=clock.now - 1, keepalives=7)
-    assert memory.seen() == ConfirmedState(history="h1", keepalives=9)
+    assert memory.state_to_confirm() == ConfirmedState(history="h1", keepalives=9)
 
 
 def test_a_new_history_takes_the_place_of_all_that_was_confirmed_before() -> None:
@@ -49,7 +49,7 @@ def test_a_new_history_takes_the_place_of_all_that_was_confirmed_before() -> Non
     memory.confirm("h1", (OUTCOME,))
     clock.now += 1
     assert memory.record_history("h2", asked_at=clock.now, keepalives=4)
-    assert memory.seen() == ConfirmedState(history="h2", keepalives=4)
+    assert memory.state_to_confirm() == ConfirmedState(history="h2", keepalives=4)
     assert not memory.record_history("h1", asked_at=clock.now - 1, keepalives=10), "asked before, and answered late"
     assert memory.history == "h2"
 
@@ -64,11 +64,11 @@ def test_a_confirmed_change_is_named_for_a_while_in_the_history_that_it_is_of() 
     memory, clock = remembering()
     memory.confirm("h0", (OUTCOME,))
     memory.confirm("h1", (Applied(load_balancer_id="lb", revision=2),))  # of a controller of the version before
-    assert memory.seen() == ConfirmedState(history="h1", keepalives=5)
+    assert memory.state_to_confirm() == ConfirmedState(history="h1", keepalives=5)
     memory.confirm("h1", (OUTCOME,))
-    assert memory.seen() == ConfirmedState(history="h1", keepalives=5, confirmed=OUTCOME)
+    assert memory.state_to_confirm() == ConfirmedState(history="h1", keepalives=5, confirmed=OUTCOME)
     clock.now += CONFIRMED_FOR_SECONDS
-    assert memory.seen() == ConfirmedState(history="h1", keepalives=5)
+    assert memory.state_to_confirm() == ConfirmedState(history="h1", keepalives=5)
 
 
 def test_where_a_confirmed_change_is_served_is_told_until_its_load_balancer_is_to_be_gone() -> None:
@@ -76,51 +76,51 @@ def test_where_a_confirmed_change_is_served_is_told_until_its_load_balancer_is_t
     shard = ShardEpoch(shard_id="s", epoch=4)
     memory.confirm("h1", (OUTCOME,), shard)
     served = ConfirmedState(history="h1", keepalives=5, confirmed=OUTCOME, confirmed_in=shard)
-    assert memory.seen() == served
-    memory.removing({"another"})
-    assert memory.seen() == served
+    assert memory.state_to_confirm() == served
+    memory.record_removals({"another"})
+    assert memory.state_to_confirm() == served
     memory.note_complete_pass(ShardEpoch(shard_id="s", epoch=5))
-    assert memory.seen() == served
+    assert memory.state_to_confirm() == served
     memory.note_complete_pass(shard)
-    assert memory.seen() == replace(served, confirmed_in=None)
+    assert memory.state_to_confirm() == replace(served, confirmed_in=None)
     memory.confirm("h1", (OUTCOME,), shard)
-    memory.removing({"lb"})  # and whether that was confirmed may stay unknown
-    assert memory.seen() == replace(served, confirmed_in=None)
+    memory.record_removals({"lb"})  # and whether that was confirmed may stay unknown
+    assert memory.state_to_confirm() == replace(served, confirmed_in=None)
     memory.confirm("h1", (OUTCOME,), shard, removed={"lb"})
-    assert memory.seen() == replace(served, confirmed_in=None)
+    assert memory.state_to_confirm() == replace(served, confirmed_in=None)
 
 
 def test_the_shard_that_was_left_last_is_told_for_a_while() -> None:
     memory, clock = remembering()
-    memory.left("a", 1, "s1")
-    memory.left("b", 1, "s2")
-    memory.left("", 1, "common")
-    assert memory.seen() == ConfirmedState(history="h1", keepalives=5, left="s2")
+    memory.record_left_shard("a", 1, "s1")
+    memory.record_left_shard("b", 1, "s2")
+    memory.record_left_shard("", 1, "common")
+    assert memory.state_to_confirm() == ConfirmedState(history="h1", keepalives=5, left="s2")
     clock.now += CONFIRMED_FOR_SECONDS
-    assert memory.seen() == ConfirmedState(history="h1", keepalives=5)
-    memory.left("b", 1, "s2")
+    assert memory.state_to_confirm() == ConfirmedState(history="h1", keepalives=5)
+    memory.record_left_shard("b", 1, "s2")
     memory.record_history("h2", asked_at=clock.now + 1)
-    assert memory.seen() == ConfirmedState(history="h2")
+    assert memory.state_to_confirm() == ConfirmedState(history="h2")
 
 
 def test_shards_served_shortly_before_a_new_history_count_as_lost() -> None:
     memory, clock = remembering()
-    memory.left("long ago", 1, "s1")
+    memory.record_left_shard("long ago", 1, "s1")
     clock.now += SERVED_LATELY_SECONDS + 1
-    memory.left("", 1, "s2")
-    memory.left("a", 4, "s3")
-    memory.left("a", 5, "s3")
-    assert memory.lost() == (), "an agent gives shards away every day"
+    memory.record_left_shard("", 1, "s2")
+    memory.record_left_shard("a", 4, "s3")
+    memory.record_left_shard("a", 5, "s3")
+    assert memory.lost_shards() == (), "an agent gives shards away every day"
     clock.now += 1
     memory.record_history("h2", asked_at=clock.now)
-    memory.left("b", 2, "s4")
-    lost = memory.lost()
+    memory.record_left_shard("b", 2, "s4")
+    lost = memory.lost_shards()
     assert lost == (FormerShard(project_id="a", epoch=5), FormerShard(project_id="b", epoch=2))
-    memory.left("b", 3, "s4")
-    memory.recovered(lost)
-    assert memory.lost() == (FormerShard(project_id="b", epoch=3),)
+    memory.record_left_shard("b", 3, "s4")
+    memory.forget_recovered(lost)
+    assert memory.lost_shards() == (FormerShard(project_id="b", epoch=3),)
     clock.now += SERVED_LATELY_SECONDS + 1
-    memory.left("later", 1, "s5")
-    assert memory.lost() == (FormerShard(project_id="b", epoch=3),)
+    memory.record_left_shard("later", 1, "s5")
+    assert memory.lost_shards() == (FormerShard(project_id="b", epoch=3),)
     clock.now += NAMED_FOR_SECONDS
-    assert memory.lost() == (), "a database that never looks at them is not asked for ever"
+    assert memory.lost_shards() == (), "a database that never looks at them is not asked for ever"

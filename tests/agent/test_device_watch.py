@@ -90,7 +90,7 @@ async def test_device_that_falls_silent_is_unreachable_without_a_check_and_whate
     await eventually(lambda: told)
     # settled: changes are told after the states are set
     assert [one.reachable for one in watched.states] == [False, False]
-    (state,) = watched.current((FIT,))
+    (state,) = watched.current_states((FIT,))
     assert not state.reachable and state.problem == "device a: silent for 3 s"
     devices.away = {}
     await eventually(lambda: watched.states[0].reachable)

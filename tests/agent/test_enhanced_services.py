@@ -47,9 +47,9 @@ async def test_a_report_says_it_once_a_session() -> None:
     session: Any = "one"
     assert rig.watch.to_report(session) == (WEB,)
     assert rig.watch.to_report(session) == (WEB,)  # the report was not accepted
-    rig.watch.reported(session, (WEB,))
+    rig.watch.record_reported(session, (WEB,))
     assert rig.watch.to_report(session) is None
-    rig.watch.reported(session, None)
+    rig.watch.record_reported(session, None)
     assert rig.watch.to_report(session) is None
     other: Any = "two"
     assert rig.watch.to_report(other) == (WEB,)

@@ -47,7 +47,7 @@ class Looks:
 def test_a_device_that_was_restored_before_the_first_look_is_renewed() -> None:
     """The observer before may have gone at the same time; what this process knew of the device tells."""
     known = Incarnations()
-    known.renewed([device(incarnation="1")])
+    known.record_and_compare([device(incarnation="1")])
     inventory = Inventory(known)
     inventory.observe(Observation(configurations={}, devices=(device(incarnation="2"),)), 1000.0)
     assert inventory.findings().renewed == ("a",)
@@ -214,14 +214,14 @@ def test_unexpected_load_balancer_is_remembered_since_it_was_found() -> None:
     looks.look({"lb-1": "x", "orphan": "y"})
     first = looks.now
     looks.look({"lb-1": "x", "orphan": "y", "new": "z"}, seconds=REQUEST_SECONDS)
-    assert looks.inventory.unexpected(looks.now) == {"orphan": looks.now - first, "new": 0.0}
+    assert looks.inventory.unexpected_load_balancers(looks.now) == {"orphan": looks.now - first, "new": 0.0}
     looks.expected.add("new")
     looks.look({"lb-1": "x", "new": "z"}, seconds=REQUEST_SECONDS)
-    assert looks.inventory.unexpected(looks.now) == {}
+    assert looks.inventory.unexpected_load_balancers(looks.now) == {}
 
 
 def test_nothing_is_unexpected_while_nobody_says_what_is_expected() -> None:
     inventory = Inventory()
     inventory.observe(Observation(configurations={"lb-1": "x"}, devices=(device(),)), 1000.0)
     inventory.set_expected(None, (), 1000.0)
-    assert inventory.unexpected(1000.0) == {}
+    assert inventory.unexpected_load_balancers(1000.0) == {}

@@ -145,10 +145,10 @@ class Bench:
         """One round, in so many pages."""
         assigned = AssignmentRound()
         for page in pages:
-            assert assigned.take(page)
+            assert assigned.add_page(page)
             self.ownership.apply(page.shards)
         assert assigned.complete
-        self.ownership.keep(assigned)
+        self.ownership.end_unassigned(assigned)
 
     @property
     def serving(self) -> list[tuple[str, int]]:
@@ -204,7 +204,7 @@ async def test_worker_of_an_unassigned_shard_ends_and_the_shard_is_remembered_as
     await settled(lambda: MADE[0].cancelled and bench.serving == [("b", 1)])
     bench.clock.now += 1.0
     bench.history.record_history("h2", asked_at=bench.clock.now)
-    assert bench.history.lost() == (m.FormerShard(project_id="tenant-a", epoch=3),)
+    assert bench.history.lost_shards() == (m.FormerShard(project_id="tenant-a", epoch=3),)
     await bench.ownership.end(graceful=False)
 
 

@@ -56,7 +56,7 @@ def test_definition_of_a_queued_load_balancer_is_not_taken() -> None:
 def test_a_change_or_a_doubt_drops_it() -> None:
     kept = of_first_worker()
     kept.offer(carried("lb-1"), queued=())
-    kept.drop(["lb-1", "lb-9"])
+    kept.discard(["lb-1", "lb-9"])
     assert kept.take(("lb-1",), "h") == ()
 
 

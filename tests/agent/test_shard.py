@@ -154,7 +154,7 @@ async def test_a_revision_given_again_to_another_change_is_written(bench: Bench)
 
 async def test_last_confirmed_change_names_its_shard_until_it_is_to_be_removed(bench: Bench) -> None:
     await all_applied(bench)
-    seen = bench.session.database_history.seen
+    seen = bench.session.database_history.state_to_confirm
     told = seen()
     assert told is not None and told.confirmed is not None and told.confirmed.load_balancer_id == "lb-2"
     assert told.confirmed_in == ShardEpoch(shard_id=bench.worker.shard_id, epoch=3)
@@ -469,7 +469,7 @@ async def test_a_guard_lost_is_moved_again_at_once_the_first_time_and_after_grow
     bench.controllers.revisions.update({"lb-1": 2, "lb-2": 6})
     await eventually(lambda: len(bench.device.failures) == 1)
     assert bench.device.takeovers == [3, 3]  # settled: the guard is moved before the write that fails
-    await eventually(lambda: bench.worker._work.retries.waiting("*", now))
+    await eventually(lambda: bench.worker._work.retries.is_waiting("*", now))
     assert len(bench.device.failures) == 1  # settled: the retry is due in an hour
 
     bench.worker._work.retries = Retries(
@@ -499,8 +499,8 @@ async def test_a_doubt_comes_before_the_retry_of_a_complete_pass_and_not_before_
     task = asyncio.create_task(bench.worker.run())
     await all_applied(bench)
     now = bench.worker._clock.monotonic() + 3600.0
-    bench.worker._work.retries.failed("*", now)
-    bench.worker._work.retries.failed("lb-1", now)
+    bench.worker._work.retries.record_failure("*", now)
+    bench.worker._work.retries.record_failure("lb-1", now)
     bench.worker.invalidate(("lb-1",), complete=False)
     await eventually(lambda: len(bench.device.forgotten) == 0 and not bench.worker._work.has_work)
     assert len(bench.device.batches) == 1  # settled: the pass takes nothing, and waits nowhere

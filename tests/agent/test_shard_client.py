@@ -48,7 +48,7 @@ class Session:
         self.confirmations: list[tuple[str, int]] = []
         self.database_history = self
 
-    def removing(self, load_balancer_ids: frozenset[str]) -> None:
+    def record_removals(self, load_balancer_ids: frozenset[str]) -> None:
         """They are about to be reported as removed."""
 
     def confirm(

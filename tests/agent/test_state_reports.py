@@ -16,7 +16,7 @@ REPORT = ReportState(agent_id="a", session_id="s", devices=(DeviceState(name="d"
 def after(report: ReportState) -> StateReports:
     reports = StateReports()
     assert not reports.is_unchanged(report)
-    reports.taken(report)
+    reports.record_accepted(report)
     return reports
 
 
@@ -54,7 +54,7 @@ def test_now_and_then_it_is_sent_in_any_case() -> None:
         assert reports.is_unchanged(REPORT)
         reports.confirmed()
     assert not reports.is_unchanged(REPORT)
-    reports.taken(REPORT)
+    reports.record_accepted(REPORT)
     assert reports.is_unchanged(REPORT)
 
 

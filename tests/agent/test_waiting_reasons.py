@@ -4,10 +4,12 @@ from tests.agent.test_work_list import A, B, definition
 
 def test_reason_is_reported_once_for_each_change_and_reason() -> None:
     reasons, both = WaitingReasons(), (definition(A), definition(B))
-    assert reasons.unreported(both, "no device answers", {A}) == (definition(A),), "B waits for nothing"
-    reasons.reported([definition(A)], "no device answers")
-    assert reasons.unreported(both, "no device answers", {A}) == ()
-    assert reasons.unreported(both, "the device refuses", {A}) == (definition(A),)
-    assert reasons.unreported([definition(A, revision=2)], "no device answers", {A}) == (definition(A, revision=2),)
+    assert reasons.not_yet_reported(both, "no device answers", {A}) == (definition(A),), "B waits for nothing"
+    reasons.record_reported([definition(A)], "no device answers")
+    assert reasons.not_yet_reported(both, "no device answers", {A}) == ()
+    assert reasons.not_yet_reported(both, "the device refuses", {A}) == (definition(A),)
+    assert reasons.not_yet_reported([definition(A, revision=2)], "no device answers", {A}) == (
+        definition(A, revision=2),
+    )
     reasons.forget([A])
-    assert reasons.unreported(both, "no device answers", {A}) == (definition(A),)
+    assert reasons.not_yet_reported(both, "no device answers", {A}) == (definition(A),)

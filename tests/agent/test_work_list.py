@@ -32,7 +32,7 @@ def work_list(*work: LoadBalancerId, batch_max: int = 10) -> WorkList:
 def after_the_first_pass(*work: LoadBalancerId, batch_max: int = 10) -> WorkList:
     made = work_list(batch_max=batch_max)
     made.take()
-    made.hinted(work, 0.0)
+    made.hint_received(work, 0.0)
     return made
 
 
@@ -69,18 +69,18 @@ def test_pass_takes_a_sorted_batch_and_leaves_the_rest_queued() -> None:
 
 def test_definition_is_applied_until_anything_casts_doubt_on_it() -> None:
     doubts: list[Callable[[WorkList], None]] = [
-        lambda work: work.invalidated((A,), 1.0, complete=False),
+        lambda work: work.devices_differ((A,), 1.0, complete=False),
         lambda work: work.rendering_changed((A,), 1.0),
         lambda work: work.not_applied([definition(A)]),
         lambda work: work.nothing_applied(),
         lambda work: work.pass_failed(TakenWork(load_balancer_ids=(B,)), 1.0),
-        lambda work: work.settled(applied(A, error="refused"), 1.0),
+        lambda work: work.outcome_known(applied(A, error="refused"), 1.0),
         make_complete_pass,
     ]
     for cast_doubt in doubts:
         work = after_the_first_pass(A)
         work.take()
-        work.settled(applied(A), 0.0)
+        work.outcome_known(applied(A), 0.0)
         assert work.is_applied(definition(A)) and not work.is_applied(definition(A, revision=2))
         cast_doubt(work)
         assert not work.is_applied(definition(A))
@@ -89,11 +89,11 @@ def test_definition_is_applied_until_anything_casts_doubt_on_it() -> None:
 def test_write_of_a_pass_does_not_end_a_doubt_that_arose_during_it() -> None:
     work = after_the_first_pass(A)
     work.take()
-    work.invalidated((A,), 1.0, complete=False)
-    work.settled(applied(A), 1.0)
+    work.devices_differ((A,), 1.0, complete=False)
+    work.outcome_known(applied(A), 1.0)
     assert not work.is_applied(definition(A))
     work.take()
-    work.settled(applied(A), 2.0)
+    work.outcome_known(applied(A), 2.0)
     assert work.is_applied(definition(A))
 
 
@@ -102,13 +102,13 @@ def test_found_work_waits_for_the_retry_of_a_failure_and_a_hint_does_not() -> No
     work.pass_failed(work.take(), 0.0)
     work.found_work((A,), 0.5)
     assert not work.has_work and work.next_due == 1.0
-    work.hinted((A,), 0.5)
+    work.hint_received((A,), 0.5)
     assert work.take() == TakenWork(load_balancer_ids=(A,))
 
 
 def test_driver_forgets_its_state_once_after_an_invalidation() -> None:
     work = after_the_first_pass()
-    work.invalidated((), 0.0, complete=False)
+    work.devices_differ((), 0.0, complete=False)
     assert [work.take_forget(), work.take_forget()] == [True, False]
 
 
@@ -131,18 +131,18 @@ def test_load_balancer_without_a_definition_is_confirmed_and_never_retried() -> 
 
     work.resync_requested()
     taken = work.take()
-    work.hinted((C,), 0.0)
+    work.hint_received((C,), 0.0)
     assert work.definitions_found(taken, set()) == {B}
     assert work.unconfirmed == {C}, "the change of C came after the pass had read the definitions"
 
 
 def test_partition_can_be_removed_after_its_last_load_balancer() -> None:
     work = after_the_first_pass()
-    assert not work.written([definition(A), definition(B)], complete=True)
+    assert not work.pass_written([definition(A), definition(B)], complete=True)
     assert work.served == {A, B}
-    assert not work.written([removal(A, ProjectId("p"))], complete=False)
-    assert work.written([removal(B, ProjectId("p"))], complete=False)
-    assert not work.written([], complete=True), "an empty partition stays as it is"
+    assert not work.pass_written([removal(A, ProjectId("p"))], complete=False)
+    assert work.pass_written([removal(B, ProjectId("p"))], complete=False)
+    assert not work.pass_written([], complete=True), "an empty partition stays as it is"
 
 
 IDS = st.sets(st.sampled_from((A, B, C)), max_size=3).map(tuple)
@@ -173,7 +173,7 @@ class World:
             case "found":
                 self.work.found_work(ids, self.now)
             case "hinted":
-                self.work.hinted(ids, self.now)
+                self.work.hint_received(ids, self.now)
             case "rendering":
                 for one in ids:
                     self.on_devices.pop(one, None)
@@ -181,7 +181,7 @@ class World:
             case "invalidated":
                 for one in ids:
                     self.on_devices.pop(one, None)
-                self.work.invalidated(ids, self.now, complete=len(ids) == 3)
+                self.work.devices_differ(ids, self.now, complete=len(ids) == 3)
             case "resync":
                 self.work.resync_requested()
             case "time":
@@ -207,7 +207,7 @@ class World:
         self.on_devices.update({one.load_balancer_id: one.revision for one in to_write})
         for kind, some in meanwhile:
             self.event(kind, some)
-        self.work.written(to_write, complete=taken.complete)
+        self.work.pass_written(to_write, complete=taken.complete)
         later = to_write[:1] if end == "certificates later" else []
         for one in later:
             self.on_devices.pop(one.load_balancer_id, None)
@@ -218,7 +218,7 @@ class World:
             if refused:
                 self.on_devices.pop(one.load_balancer_id, None)
             outcome = applied(one.load_balancer_id, one.revision, error="no" if refused else "")
-            self.work.settled(outcome, self.now)
+            self.work.outcome_known(outcome, self.now)
         if end == "report lost":
             self.work.pass_failed(taken, self.now)
 
@@ -239,7 +239,7 @@ def test_no_order_of_events_and_failures_leaves_a_change_neither_applied_nor_to_
         for kind, ids in before:
             world.event(kind, ids)
         world.make_pass(end, meanwhile)
-        retried = {key for key in (*world.revisions, COMPLETE) if world.work.retries.waiting(key, world.now)}
+        retried = {key for key in (*world.revisions, COMPLETE) if world.work.retries.is_waiting(key, world.now)}
         assert all(
             one in world.work.queued or one in retried or COMPLETE in retried or world.work.has_work
             for one in world.behind

@@ -6,7 +6,7 @@ import pytest
 import structlog
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, encode
-from evenkeel.bus.deliveries import MAX_DELIVERIES, RETRY, DeliveryOutcome, PendingCalls, Workers, work
+from evenkeel.bus.deliveries import MAX_DELIVERIES, RETRY, DeliveryOutcome, PendingCalls, Workers, handle_delivery
 from evenkeel.core.kit.errors import BusUnavailable, MessageRejected
 from evenkeel.core.protocol.messages import AnyMessage, AnyReply, Done, Keepalive
 
@@ -15,7 +15,7 @@ RAW = encode(CALL, message_id="m", reply_to="r")
 
 
 async def _work(handler: object, *, deliveries: int = 1, raw: bytes = RAW) -> DeliveryOutcome:
-    return await work(raw, handler, queue="q", deliveries=deliveries, max_reply_bytes=MAX_MESSAGE_BYTES)  # type: ignore[arg-type]
+    return await handle_delivery(raw, handler, queue="q", deliveries=deliveries, max_reply_bytes=MAX_MESSAGE_BYTES)  # type: ignore[arg-type]
 
 
 async def _done(message: AnyMessage) -> AnyReply:

@@ -9,7 +9,7 @@ from pathlib import Path
 import aio_pika
 
 from evenkeel.bus.amqp.topology import DEAD_QUEUE, declare_queue
-from evenkeel.bus.embedded.schema import now
+from evenkeel.bus.embedded.schema import monotonic_seconds
 from evenkeel.bus.factory import open_bus
 from evenkeel.bus.memory import shared_hub
 from evenkeel.core.ports import Bus
@@ -107,7 +107,7 @@ class Embedded(Transport):
     async def waiting(self) -> int:
         statement = "SELECT COUNT(*) FROM message WHERE queue = ? AND (expires_at IS NULL OR expires_at > ?)"
         with contextlib.closing(sqlite3.connect(self.path, timeout=FILE_SECONDS)) as file:
-            return int(file.execute(statement, (self.queue, now())).fetchone()[0])
+            return int(file.execute(statement, (self.queue, monotonic_seconds())).fetchone()[0])
 
 
 class Amqp(Transport):

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from evenkeel.cli.series import short, trend
+from evenkeel.cli.series import short_number, trend_bars
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub
 
@@ -43,12 +43,12 @@ def test_without_points_it_says_why(stub: Stub, evenkeel: Run) -> None:
 
 
 def test_a_trend_has_the_mean_of_each_place() -> None:
-    assert trend([2.0, 6.0, 8.0, 0.0], [0, 0, 1, 3]) == "▅█ ▁"
-    assert trend([0.0], [0]) == "▁"
+    assert trend_bars([2.0, 6.0, 8.0, 0.0], [0, 0, 1, 3]) == "▅█ ▁"
+    assert trend_bars([0.0], [0]) == "▁"
 
 
 def test_numbers_are_short() -> None:
-    assert [short(value) for value in (0.0, 0.1234, 999.0, 1234.0, 5.6e6, 7.89e9)] == [
+    assert [short_number(value) for value in (0.0, 0.1234, 999.0, 1234.0, 5.6e6, 7.89e9)] == [
         "0",
         "0.123",
         "999",

@@ -9,11 +9,11 @@ def fail(text: str) -> int:
 
 def test_all_problems_are_raised_together_and_each_once() -> None:
     with pytest.raises(ConfigurationRefused) as refusal, Problems() as problems:
-        assert problems.of(lambda: 7) == 7
-        problems.of(lambda: fail("a: 1"))
+        assert problems.collect_from(lambda: 7) == 7
+        problems.collect_from(lambda: fail("a: 1"))
         with pytest.raises(ConfigurationRefused) as inner, Problems() as nested:
-            nested.of(lambda: fail("b: 2"))
-            nested.of(lambda: fail("a: 1"))
+            nested.collect_from(lambda: fail("b: 2"))
+            nested.collect_from(lambda: fail("a: 1"))
         problems.found += problems_of(inner.value)
     assert refusal.value.problems == ("a: 1", "b: 2")
     assert str(refusal.value) == "a: 1; b: 2"
@@ -21,11 +21,11 @@ def test_all_problems_are_raised_together_and_each_once() -> None:
 
 def test_another_error_is_not_hidden() -> None:
     with pytest.raises(KeyError), Problems() as problems:
-        problems.of(lambda: fail("a: 1"))
+        problems.collect_from(lambda: fail("a: 1"))
         raise KeyError("x")
 
 
 def test_nothing_found_is_nothing_raised() -> None:
     with Problems() as problems:
-        assert problems.of(lambda: "x") == "x"
+        assert problems.collect_from(lambda: "x") == "x"
     assert problems_of(ValueError("plain")) == ("plain",)

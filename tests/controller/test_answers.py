@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from evenkeel.controller.answers import answer_with, fail, give
+from evenkeel.controller.answers import answer_with, deliver_error, deliver_result
 
 
 async def raising() -> str:
@@ -24,6 +24,6 @@ async def test_results_and_errors_reach_the_caller() -> None:
 async def test_a_caller_that_has_given_up_gets_none() -> None:
     answer = asyncio.get_running_loop().create_future()
     answer.cancel()
-    give(answer, "late")
-    fail(answer, ValueError("late"))
+    deliver_result(answer, "late")
+    deliver_error(answer, ValueError("late"))
     assert answer.cancelled()

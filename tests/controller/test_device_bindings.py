@@ -48,7 +48,7 @@ class Ports:
 
 
 async def look(store: Store, ports: Ports) -> None:
-    await DeviceBindings(store, ports).look()  # type: ignore[arg-type]
+    await DeviceBindings(store, ports).bind_due()  # type: ignore[arg-type]
 
 
 async def test_ports_are_bound_to_the_newest_host() -> None:

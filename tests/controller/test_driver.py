@@ -38,7 +38,7 @@ class Neighbours:
         definition = () if definition is None else (definition.service.revision,)
         self.asked.append(("work", owner.host, load_balancer_id, *definition))
 
-    def changed(self, load_balancer_id: str) -> None:
+    def update_soon(self, load_balancer_id: str) -> None:
         self.asked.append(("port", load_balancer_id))
 
 

@@ -79,11 +79,11 @@ def suspicion(store: Any, bus: Any, woken: list[str], clock: HandClock | None = 
 async def test_a_process_that_is_gone_in_two_looks_loses_its_session() -> None:
     store, bus, woken = Sessions(), Presences(), list[str]()
     looks = suspicion(store, bus, woken)
-    await looks.look()
+    await looks.probe_due()
     bus.says[presence_name("s1")] = False
-    await looks.look()
+    await looks.probe_due()
     assert (store.suspected, woken) == ([], [])
-    await looks.look()
+    await looks.probe_due()
     assert (store.suspected, woken) == (["a1"], ["now"])
 
 
@@ -92,7 +92,7 @@ async def test_a_process_that_is_back_or_cannot_be_seen_is_not_suspected() -> No
     looks = suspicion(store, bus, woken)
     for answer in (False, True, False, None, False, None, None):
         bus.says[presence_name("s1")] = answer
-        await looks.look()
+        await looks.probe_due()
     assert (store.suspected, woken) == ([], [])
 
 
@@ -102,18 +102,18 @@ async def test_a_session_that_lives_on_unseen_is_suspected_once_until_its_proces
     name = presence_name("s1")
     for answer in (True, False, False, False, None, False, False):
         bus.says[name] = answer
-        await looks.look()
+        await looks.probe_due()
     assert (store.suspected, woken) == (["a1"], ["now"])
     for answer in (True, False, False):
         bus.says[name] = answer
-        await looks.look()
+        await looks.probe_due()
     assert store.suspected == ["a1", "a1"]
 
 
 async def test_with_many_agents_each_is_looked_at_less_often() -> None:
     few, many = suspicion(Sessions(2), Presences(), []), suspicion(Sessions(1000), Presences(), [])
-    await few.look()
-    await many.look()
+    await few.probe_due()
+    await many.probe_due()
     assert few.interval_seconds() == ControllerSettings().suspicion_interval_seconds
     assert many.interval_seconds() == 1000 / PROBES_PER_SECOND
 
@@ -123,24 +123,24 @@ async def test_where_wills_are_delivered_only_sessions_with_a_reason_are_probed(
     detector = suspicion(store, bus, [], clock)
     names = [presence_name(session.session_id) for session in store.refs]
     bus.says[names[3]] = None  # not seen yet
-    await detector.look()
+    await detector.probe_due()
     assert bus.probed() == set(names)
-    await detector.look()
+    await detector.probe_due()
     assert bus.probed() == {names[3]}
     store.refs[0] = replace(store.refs[0], late=True)
     detector.note_departure(Departure(agent_id="a1", session_id="s1"))
-    await detector.look()
+    await detector.probe_due()
     assert bus.probed() == {names[0], names[1], names[3]}
     clock.now += DEPARTED_SECONDS
-    await detector.look()
+    await detector.probe_due()
     assert bus.probed() == {names[0], names[3]}
     clock.now += ALL_SECONDS
-    await detector.look()
+    await detector.probe_due()
     assert bus.probed() == set(names)
     bus.connection_number += 1  # none counts as seen any more
-    await detector.look()
+    await detector.probe_due()
     assert bus.probed() == set(names)
-    await detector.look()
+    await detector.probe_due()
     assert bus.probed() == {names[0], names[3]}
 
 
@@ -151,7 +151,7 @@ async def test_while_no_session_has_a_reason_they_are_read_now_and_then_only() -
     async def reads(looks: int = 3) -> int:
         before = store.reads
         for _ in range(looks):
-            await detector.look()
+            await detector.probe_due()
         return store.reads - before
 
     assert await reads() == 2  # all were probed; then none had a reason
@@ -175,14 +175,14 @@ async def test_while_no_session_has_a_reason_they_are_read_now_and_then_only() -
 async def test_a_notice_ends_the_pause_and_the_second_probe_follows_soon() -> None:
     store, bus, woken, clock = Sessions(), Presences(delivers_wills=True), list[str](), HandClock()
     detector = suspicion(store, bus, woken, clock)
-    await detector.look()
+    await detector.probe_due()
     bus.says[presence_name("s1")] = False
     detector.note_departure(Departure(agent_id="a1", session_id="s1"))
     began = clock.now
-    await detector.look()
+    await detector.probe_due()
     assert store.suspected == []
     await detector.pause(lambda seconds: seconds)
-    await detector.look()
+    await detector.probe_due()
     assert (store.suspected, woken) == (["a1"], ["now"])
     assert clock.now - began < ControllerSettings().suspicion_interval_seconds
 
@@ -191,14 +191,14 @@ async def test_after_a_notice_a_process_is_probed_until_the_bus_has_forgotten_it
     """The broker sends a will before it deletes the queue whose name is the process."""
     store, bus, woken, clock = Sessions(), Presences(delivers_wills=True), list[str](), HandClock()
     detector = suspicion(store, bus, woken, clock)
-    await detector.look()
+    await detector.probe_due()
     began = clock.now
     detector.note_departure(Departure(agent_id="a1", session_id="s1"))
     for answer in (True, True, False, False):
         await detector.pause(lambda seconds: seconds)
         bus.says[presence_name("s1")] = answer
         assert store.suspected == []
-        await detector.look()
+        await detector.probe_due()
     assert (store.suspected, woken) == (["a1"], ["now"])
     assert clock.now - began < 2 * ControllerSettings().suspicion_interval_seconds
 
@@ -206,24 +206,24 @@ async def test_after_a_notice_a_process_is_probed_until_the_bus_has_forgotten_it
 async def test_after_a_notice_a_process_that_is_there_is_probed_for_a_while_only() -> None:
     store, bus, clock = Sessions(), Presences(delivers_wills=True), HandClock()
     detector = suspicion(store, bus, [], clock)
-    await detector.look()
+    await detector.probe_due()
     bus.probed()
     detector.note_departure(Departure(agent_id="a1", session_id="s1"))
     detector.note_departure(Departure(agent_id="a7", session_id="ended before"))
-    await detector.look()
+    await detector.probe_due()
     assert bus.probed() == {presence_name("s1")}
     clock.now += DEPARTED_SECONDS
-    await detector.look()
+    await detector.probe_due()
     assert bus.probed() == set()
 
 
 async def test_a_notice_of_a_process_that_is_back_ends_no_session() -> None:
     store, bus = Sessions(), Presences(delivers_wills=True)
     detector = suspicion(store, bus, [])
-    await detector.look()
+    await detector.probe_due()
     for answer in (False, True):
         bus.says[presence_name("s1")] = answer
         detector.note_departure(Departure(agent_id="a1", session_id="s1"))
-        await detector.look()
-    await detector.look()
+        await detector.probe_due()
+    await detector.probe_due()
     assert store.suspected == []

@@ -54,7 +54,7 @@ async def test_facts_and_members_of_due_networks_are_read_and_changes_told() -> 
         DueFacts(network_id="n1", subnets=frozenset({"s1", "s2"}), members=frozenset({"10.0.0.1"})),
         DueFacts(network_id="n2", subnets=frozenset({"s3"}), members=frozenset()),
     )
-    await NetworkFactsUpdates(it, it, it, ControllerSettings(network_facts_seconds=7.0)).look()
+    await NetworkFactsUpdates(it, it, it, ControllerSettings(network_facts_seconds=7.0)).read_due()
     assert it.done == [
         ["s1", "s2", "s3"],
         "network changed",
@@ -69,7 +69,7 @@ async def test_networks_about_which_nobody_answered_are_due_again() -> None:
     )
     it.away = True
     with pytest.raises(NetworkUnavailable):
-        await NetworkFactsUpdates(it, it, it, ControllerSettings(network_facts_seconds=7.0)).look()
+        await NetworkFactsUpdates(it, it, it, ControllerSettings(network_facts_seconds=7.0)).read_due()
     assert it.done[-2:] == [("n1", ["10.0.0.1"]), ("unanswered", ["n1", "n2"])]
 
 

@@ -31,14 +31,14 @@ async def test_certificates_are_recorded_when_one_changed_and_every_hour() -> No
         return tuple(seen)
 
     own = OwnCertificates(store, store, look, clock)  # type: ignore[arg-type]
-    await own.look()
-    await own.look()
+    await own.read_end_dates()
+    await own.read_end_dates()
     assert len(store.noted) == 1
     seen[0] = OwnCertificate(name="a", ends_at=2.0)
-    await own.look()
+    await own.read_end_dates()
     assert len(store.noted) == 2 and store.noted[-1] == tuple(seen)
     clock.now += LOOK_SECONDS
-    await own.look()
+    await own.read_end_dates()
     assert len(store.noted) == 3
 
 

@@ -48,7 +48,7 @@ def due(name: str = "lb", *, age_seconds: float = 1.0, port_id: str | None = Non
 
 
 async def look(store: Any, ports: Any) -> None:
-    await PortReleases(store, ports).look()
+    await PortReleases(store, ports).process_due()
 
 
 async def test_due_claim_deletes_its_port_and_is_removed() -> None:

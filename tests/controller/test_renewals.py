@@ -65,7 +65,7 @@ def renewals(database: Database, manager: Manager) -> tuple[Renewals, Driver]:
 async def test_due_references_are_read_and_their_changes_announced() -> None:
     database, manager = Database("same", "new"), Manager()
     made, driver = renewals(database, manager)
-    await made.look()
+    await made.process_due()
     assert database.found == {"same": "of same", "new": "of new"} and driver.accepts == [CHANGE]
     assert database.warned == 1
 
@@ -73,7 +73,7 @@ async def test_due_references_are_read_and_their_changes_announced() -> None:
 async def test_all_that_is_due_is_read_at_once_some_at_a_time() -> None:
     database, manager = Database(*(f"r{number}" for number in range(3 * DUE_PER_PAGE + 1))), Manager()
     made, _ = renewals(database, manager)
-    await made.look()
+    await made.process_due()
     assert len(database.found) == 3 * DUE_PER_PAGE + 1 and manager.most <= 4
 
 
@@ -81,7 +81,7 @@ async def test_unreadable_reference_is_noted_and_others_are_read() -> None:
     database, manager = Database("gone", "there"), Manager()
     manager.failures["gone"] = CertificateNotFound("gone")
     made, driver = renewals(database, manager)
-    await made.look()
+    await made.process_due()
     assert database.problems == {"gone": "Could not retrieve certificate: ['gone']"}
     assert database.found == {"there": "of there"} and driver.accepts == []
 
@@ -91,5 +91,5 @@ async def test_a_key_manager_that_is_away_is_no_problem_of_the_certificate() -> 
     manager.failures["first"] = KeyManagerUnavailable("away")
     made, _ = renewals(database, manager)
     with pytest.raises(KeyManagerUnavailable):
-        await made.look()
+        await made.process_due()
     assert database.problems == {} and database.found == {"there": "of there"} and database.warned == 1

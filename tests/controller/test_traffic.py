@@ -63,7 +63,7 @@ class World:
             self.report += 1
             self.totals[LB] = totals
         self.clock.now += seconds
-        await self.recorder.look()
+        await self.recorder.record_traffic()
 
     def points(self) -> tuple[TrafficPoint, ...]:
         return self.recorder.series(LB).points
@@ -155,7 +155,7 @@ async def test_one_that_is_gone_is_forgotten() -> None:
     await world.look(total_connections=60)
     await world.look(total_connections=120)
     world.totals = {"other": {}}
-    await world.recorder.look()
+    await world.recorder.record_traffic()
     series = world.recorder.series(LB)
     assert series.points == () and "no two reports yet" in series.reason
 

@@ -29,7 +29,7 @@ class Parts:
         self.lost += [each.port_id for each in ports]
         return tuple(each.load_balancer_id for each in ports)
 
-    def changed(self, load_balancer_id: str) -> None:
+    def update_soon(self, load_balancer_id: str) -> None:
         self.told.append(load_balancer_id)
 
 
@@ -39,6 +39,6 @@ def port(name: str) -> VipPortId:
 
 async def test_all_pages_are_looked_for_and_what_is_gone_is_noted() -> None:
     it = Parts((port("a"), port("b")), (port("c"),), gone=["b", "c", "z"])
-    await VipPortSearch(it, it, it, ControllerSettings(port_search_seconds=7.0)).look()  # type: ignore[arg-type]
+    await VipPortSearch(it, it, it, ControllerSettings(port_search_seconds=7.0)).query_due()  # type: ignore[arg-type]
     assert it.asked == [["a", "b"], ["c"]]
     assert (it.lost, it.told) == (["b", "c"], ["lb-b", "lb-c"])

@@ -85,16 +85,16 @@ class Network:
 async def test_accepted_port_change_is_sent_at_once() -> None:
     store, network = Store(due("gold")), Network()
     ports = VipPortUpdates(store, store, network)
-    ports.changed("lb")
+    ports.update_soon("lb")
     await ports.pause(60.0)
-    await ports.look()
+    await ports.update_due()
     assert (network.has, store.ports) == ({"port-lb": ["gold"]}, {})
 
 
 async def test_port_changes_of_other_controllers_are_sent_too() -> None:
     store, network = Store(due("a", name="x"), due("b", name="y")), Network()
     store.found = ("x", "y", "gone")
-    await VipPortUpdates(store, store, network).look()
+    await VipPortUpdates(store, store, network).update_due()
     assert (network.has, store.ports) == ({"port-x": ["a"], "port-y": ["b"]}, {})
 
 
@@ -102,8 +102,8 @@ async def test_a_change_that_comes_meanwhile_is_told_after_it() -> None:
     store, network = Store(due("gold")), Network()
     network.meanwhile = lambda: store.ports.update(lb=due("silver", revision=3))
     ports = VipPortUpdates(store, store, network)
-    ports.changed("lb")
-    await ports.look()
+    ports.update_soon("lb")
+    await ports.update_due()
     assert (network.has, store.ports) == ({"port-lb": ["gold", "silver"]}, {})
 
 
@@ -112,16 +112,16 @@ async def test_failed_port_change_is_sent_later(error: Exception) -> None:
     store, network = Store(due("gold")), Network()
     network.error = error
     ports = VipPortUpdates(store, store, network)
-    ports.changed("lb")
+    ports.update_soon("lb")
     if isinstance(error, NetworkUnavailable):
         with pytest.raises(NetworkUnavailable):
-            await ports.look()
+            await ports.update_due()
     else:
-        await ports.look()
+        await ports.update_due()
     assert store.ports
 
     network.error, store.found = None, ("lb",)
-    await ports.look()
+    await ports.update_due()
     assert (network.has, store.ports) == ({"port-lb": ["gold"]}, {})
 
 
@@ -133,7 +133,7 @@ LOST = LostPort(
 async def test_a_lost_port_is_made_again_and_then_set() -> None:
     store, network = Store(replace(due("gold"), lost=LOST)), Network()
     store.found = ("lb",)
-    await VipPortUpdates(store, store, network).look()
+    await VipPortUpdates(store, store, network).update_due()
     assert (network.has, store.ports) == ({"again-lb": ["gold"]}, {})
 
 
@@ -141,16 +141,16 @@ async def test_why_a_lost_port_is_not_made_is_said_and_it_is_tried_again() -> No
     store, network = Store(replace(due("gold"), lost=LOST)), Network()
     store.found, network.taken = ("lb",), True
     updates = VipPortUpdates(store, store, network)
-    await updates.look()
+    await updates.update_due()
     assert "another port has its address now: 10.0.0.9" in store.reasons["lb"] and store.ports
 
     network.taken = False
-    await updates.look()
+    await updates.update_due()
     assert (network.has, store.ports) == ({"again-lb": ["gold"]}, {})
 
 
 async def test_a_port_that_was_only_not_shown_for_a_while_is_kept() -> None:
     store, network = Store(replace(due("gold"), lost=LOST)), Network()
     store.found, network.there = ("lb",), frozenset({"port-lb"})
-    await VipPortUpdates(store, store, network).look()
+    await VipPortUpdates(store, store, network).update_due()
     assert (network.has, store.ports) == ({"port-lb": ["gold"]}, {})

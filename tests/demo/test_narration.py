@@ -39,7 +39,7 @@ def test_an_outcome_is_judged_by_what_is_promised() -> None:
     good = DemoResult(
         create_writes_promised=12, counts=Counts(sent=5), takeover_seconds=4.0, create_writes={"bigip-1": 12}
     )
-    good.judge()
+    good.add_violations()
     assert good.problems == []
     bad = DemoResult(
         create_writes_promised=12,
@@ -47,7 +47,7 @@ def test_an_outcome_is_judged_by_what_is_promised() -> None:
         takeover_seconds=10.0,
         create_writes={"bigip-1": 13},
     )
-    bad.judge()
+    bad.add_violations()
     assert [problem.split()[0] for problem in bad.problems] == ["2", "takeover", "bigip-1"]
 
 

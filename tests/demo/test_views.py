@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evenkeel.demo.views import differences, disagreements, unsettled_objects
+from evenkeel.demo.views import differences, ownership_violations, unsettled_objects
 
 
 def agent(name: str, *serving: tuple[str, int], alive: bool = True) -> dict[str, Any]:
@@ -17,28 +17,30 @@ def shard(name: str, acting: str | None, epoch: int = 1) -> dict[str, Any]:
 
 
 def test_equal_views_agree() -> None:
-    assert disagreements([agent("a", ("s", 1)), agent("b")], [shard("s", "a")]) == []
+    assert ownership_violations([agent("a", ("s", 1)), agent("b")], [shard("s", "a")]) == []
 
 
 def test_a_shard_that_nobody_serves_is_found() -> None:
-    assert disagreements([agent("a")], [shard("s", None)]) == ["shard s has no acting agent"]
+    assert ownership_violations([agent("a")], [shard("s", None)]) == ["shard s has no acting agent"]
 
 
 def test_a_dead_owner_is_found_and_its_last_words_do_not_count() -> None:
-    found = disagreements([agent("a", ("s", 1), alive=False)], [shard("s", "a")])
+    found = ownership_violations([agent("a", ("s", 1), alive=False)], [shard("s", "a")])
     assert found == ["shard s is assigned to a, which is not alive"]
 
 
 def test_an_owner_that_does_not_know_is_found() -> None:
-    assert disagreements([agent("a")], [shard("s", "a")]) == ["a does not report that it serves shard s at epoch 1"]
+    assert ownership_violations([agent("a")], [shard("s", "a")]) == [
+        "a does not report that it serves shard s at epoch 1"
+    ]
 
 
 def test_an_old_epoch_disagrees_on_both_sides() -> None:
-    assert len(disagreements([agent("a", ("s", 1))], [shard("s", "a", epoch=2)])) == 2
+    assert len(ownership_violations([agent("a", ("s", 1))], [shard("s", "a", epoch=2)])) == 2
 
 
 def test_two_that_claim_one_shard_are_found() -> None:
-    found = disagreements([agent("a", ("s", 1)), agent("b", ("s", 1))], [shard("s", "a")])
+    found = ownership_violations([agent("a", ("s", 1)), agent("b", ("s", 1))], [shard("s", "a")])
     assert found == ["b reports that it serves shard s at epoch 1, which is not its own"]
 
 

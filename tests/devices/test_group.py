@@ -9,9 +9,9 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceUnavailable, GuardLost, StaleOwner
 from evenkeel.core.resources.model import Vip
 from evenkeel.core.resources.statuses import HaType
-from evenkeel.devices.absence import Absence, lacking, out_of_step
+from evenkeel.devices.absence import Absence, lacking_devices, out_of_step
 from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
-from evenkeel.devices.group import DeviceGroup, GroupDevice, fullest, on_all, outcomes
+from evenkeel.devices.group import DeviceGroup, GroupDevice, maximum_figures, on_all, outcomes_of
 
 
 class Client:
@@ -42,7 +42,7 @@ class Device(GroupDevice[frozenset[str]]):
         return DeviceState(name=self.host, reachable=self.error is None)
 
     async def observe(self) -> frozenset[str]:
-        async with self.reached():
+        async with self.required_reachable():
             if self.error is not None:
                 raise self.error
             return self.held
@@ -63,7 +63,7 @@ class Group(DeviceGroup[Device, frozenset[str]]):
             Absence(device=host, load_balancer_id=one) for host, held in readings.items() for one in everything - held
         )
 
-    def _merged(
+    def _merge_readings(
         self,
         readings: Mapping[str, frozenset[str]],
         unreachable: Sequence[DeviceState],
@@ -71,7 +71,9 @@ class Group(DeviceGroup[Device, frozenset[str]]):
         absent: Collection[Absence],
         uneven: Collection[Absence],
     ) -> Observation:
-        return Observation(statuses=tuple(out_of_step(uneven)), devices=tuple(unreachable), lacking=lacking(absent))
+        return Observation(
+            statuses=tuple(out_of_step(uneven)), devices=tuple(unreachable), lacking=lacking_devices(absent)
+        )
 
 
 def service(number: int) -> ServiceDefinition:
@@ -123,7 +125,7 @@ async def test_difference_of_devices_degrades_from_the_second_observation_on() -
 async def test_the_fullest_device_is_the_groups_and_all_are_closed() -> None:
     devices = [Device("a", "lb-1", "lb-2"), Device("b")]
     group = Group("x", HaType.PAIR, devices)
-    assert await group.capacity({"held"}) == {"held": 2.0} == fullest([{"held": 2.0}, {"held": 1.0}])
+    assert await group.capacity({"held"}) == {"held": 2.0} == maximum_figures([{"held": 2.0}, {"held": 1.0}])
     await group.close()
     assert all(device.closed for device in devices)
 
@@ -149,7 +151,7 @@ async def test_newer_owner_outweighs_a_lost_guard_and_a_lost_guard_other_errors(
 
 def test_the_first_refusal_counts_and_a_problem_before_it() -> None:
     refusals = [{"lb-2": "first"}, {"lb-2": "second", "lb-3": "only"}]
-    found = outcomes(map(service, (1, 2, 3)), refusals, {"lb-3": "cannot be rendered"})
+    found = outcomes_of(map(service, (1, 2, 3)), refusals, {"lb-3": "cannot be rendered"})
     assert [(one.load_balancer_id, one.revision, one.error) for one in found] == [
         ("lb-1", 1, ""),
         ("lb-2", 2, "first"),

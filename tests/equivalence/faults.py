@@ -16,7 +16,7 @@ from evenkeel.haproxyd.haproxy.config.bindability import with_bindable_peer
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.haproxy.runtime import drift, state_file
-from evenkeel.haproxyd.haproxy.runtime.worker_state import canonical
+from evenkeel.haproxyd.haproxy.runtime.worker_state import canonical_notation
 
 
 class Fault(NamedTuple):
@@ -40,7 +40,7 @@ def _draining_hides_a_dead_member() -> AbstractContextManager[Any]:
 def _everything_kept(config: HaproxyConfig, shown: str) -> str:
     """The states of all servers that have the address they had, as HAProxy shows them."""
     wanted = {
-        (backend.name, server.name): (canonical(server.address), str(server.port))
+        (backend.name, server.name): (canonical_notation(server.address), str(server.port))
         for one in config.load_balancers.values()
         for backend in one.backends
         for server in backend.servers
@@ -51,7 +51,7 @@ def _everything_kept(config: HaproxyConfig, shown: str) -> str:
     kept = [
         line
         for line, row in rows
-        if wanted.get((row["be_name"], row["srv_name"])) == (canonical(row["srv_addr"]), row["srv_port"])
+        if wanted.get((row["be_name"], row["srv_name"])) == (canonical_notation(row["srv_addr"]), row["srv_port"])
     ]
     return "".join(f"{line}\n" for line in (version, columns, *kept))
 

@@ -181,8 +181,8 @@ class Host:
 class QuickDaemon(Client):
     """A driver's connection to the daemon, on which the intervals of checks are a tenth."""
 
-    async def held(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
-        return tuple(_with_intervals(one, r"(\d+)00ms", r"\1s") for one in await super().held(partition))
+    async def held_load_balancers(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
+        return tuple(_with_intervals(one, r"(\d+)00ms", r"\1s") for one in await super().held_load_balancers(partition))
 
     async def put(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
         return await super().put(partition, _quick(change))

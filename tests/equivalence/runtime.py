@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE, table
+from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE, table_rows
 from tests.equivalence.site import Site, named_port
 
 STATES, STATISTICS = "show servers state", "show stat"
@@ -24,7 +24,7 @@ def servers(site: Site, states: str, statistics: str) -> dict[str, dict[str, Any
     """Backend and server -> columns. Those that a reload will remove, in maintenance until then, are left out by
     :func:`compared`."""
     found: dict[str, dict[str, Any]] = {}
-    for row in table(states.strip()):
+    for row in table_rows(states.strip()):
         if row["be_name"].startswith("_"):
             continue
         admin = int(row["srv_admin_state"])

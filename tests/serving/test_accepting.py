@@ -15,7 +15,7 @@ import trustme
 import uvloop
 from structlog.testing import capture_logs
 
-from evenkeel.serving.accepting import CONNECTIONS_MIN, SPARE_FILES, Acceptor, fitting
+from evenkeel.serving.accepting import CONNECTIONS_MIN, SPARE_FILES, Acceptor, connections_that_fit
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
 from tests.waiting import eventually
 
@@ -34,7 +34,7 @@ class Echo(asyncio.Protocol):
         self._connection.close = transport.abort
 
     def data_received(self, data: bytes) -> None:
-        self._connection.known()
+        self._connection.mark_authenticated()
         self._transport.write(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -168,6 +168,6 @@ def no_files_are_left() -> Iterator[None]:
 
 
 def test_connections_leave_files_for_everything_else() -> None:
-    assert fitting(1000, 65_536) == 1000
-    assert fitting(1000, 1024) == 1024 - SPARE_FILES
-    assert fitting(1000, 64) == CONNECTIONS_MIN
+    assert connections_that_fit(1000, 65_536) == 1000
+    assert connections_that_fit(1000, 1024) == 1024 - SPARE_FILES
+    assert connections_that_fit(1000, 64) == CONNECTIONS_MIN

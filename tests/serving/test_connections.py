@@ -18,7 +18,7 @@ class World:
         if connection is not None:
             connection.close = lambda: self.closed.append(connection)
             if known:
-                connection.known()
+                connection.mark_authenticated()
         return connection
 
 
@@ -46,7 +46,7 @@ def test_address_with_a_recent_login_is_not_closed_for_a_stranger() -> None:
     another = world.admit("10.0.0.3")
     assert world.closed == [stranger]
     assert another is not None
-    another.known()
+    another.mark_authenticated()
     assert world.admit("10.0.0.4") is None
     assert agent not in world.closed
     assert world.admit("10.0.0.1") and world.closed == [stranger, agent]  # its own address may

@@ -16,7 +16,7 @@ from unittest.mock import patch
 from msgspec.structs import replace
 from yarl import URL
 
-from evenkeel.core.control.epochs import plausible
+from evenkeel.core.control.epochs import is_plausible
 from evenkeel.core.devices.device import DeviceFacts, PartitionBatch, PartitionOutcome, Retirement
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceUnavailable, GuardLost, StaleOwner
@@ -250,7 +250,7 @@ class BigIpSite:
 
     def _free(self, path: str, raw: bytes) -> bool:
         """Is it something that may be written without a guard?"""
-        names = (self._names.device_claim, self._names.floor_sentinel, self._names.floor(NONE))
+        names = (self._names.device_claim, self._names.floor_sentinel, self._names.floor_name(NONE))
         named = any(path.endswith(name) or f'"{name}"'.encode() in raw for name in names)
         return path.startswith(FREE) or (DATA_GROUP in path and named)
 
@@ -270,7 +270,7 @@ class BigIpSite:
         box.device.load(snapshot)
         self.watch.contents_lost(self.number, self._projects.values())
         guards = {
-            project: max(filter(plausible, box.epochs(name)), default=0) for name, project in self._projects.items()
+            project: max(filter(is_plausible, box.epochs(name)), default=0) for name, project in self._projects.items()
         }
         self.watch.restored(box.name, dict(guards))
         self._foreign.pop(box.name, None)
@@ -304,8 +304,8 @@ class BigIpSite:
         elif way == "removed" and virtuals:
             box.by_hand("DELETE", f"ltm/virtual/~{partition}~{rng.choice(virtuals)}")
         elif way == "orphan":
-            mark = self._names.mark("pool", new_id, new_id)
-            body = {"name": self._names.of(new_id), "partition": partition, "description": mark}
+            mark = self._names.marked_description("pool", new_id, new_id)
+            body = {"name": self._names.object_name(new_id), "partition": partition, "description": mark}
             box.by_hand("POST", "ltm/pool", body)
         elif way == "foreign" and box.by_hand("POST", "ltm/pool", {"name": FOREIGN, "partition": partition}):
             self._foreign.setdefault(box.name, set()).add(partition)

@@ -41,7 +41,7 @@ from evenkeel.devices.bigip.icontrol import transaction
 from evenkeel.devices.bigip.icontrol.transaction import command_of
 from evenkeel.devices.bigip.observe import partition_reads
 from evenkeel.devices.bigip.reconcile.partition_pass import PartitionPass
-from evenkeel.devices.bigip.reconcile.plan import after
+from evenkeel.devices.bigip.reconcile.plan import state_after
 from evenkeel.devices.noop import NoopGroup
 from evenkeel.devices.noop import memory as noop_memory
 from evenkeel.devices.noop.memory import NoopMemory, Partition
@@ -107,7 +107,7 @@ def _guard_never_moved() -> AbstractContextManager[Any]:
 
 def _guard_moved_by_first_write() -> AbstractContextManager[Any]:
     async def take_over(self: NoopGroup, project_id: str, epoch: int, session_id: str) -> None:
-        self._reached()
+        self._reachable_memory()
 
     return patch.object(NoopGroup, "take_over", take_over)
 
@@ -266,17 +266,17 @@ def _applied_before_device() -> AbstractContextManager[Any]:
 
 
 def _refusals_dropped() -> AbstractContextManager[Any]:
-    real = WorkList.settled
+    real = WorkList.outcome_known
 
     def settled(self: WorkList, outcome: Applied, now: float) -> None:
         real(self, outcome, now)
-        self.retries.succeeded(outcome.load_balancer_id)
+        self.retries.record_success(outcome.load_balancer_id)
         self._queued.difference_update((outcome.load_balancer_id,))
 
     @contextmanager
     def both() -> Iterator[None]:
         with (
-            patch.object(WorkList, "settled", settled),
+            patch.object(WorkList, "outcome_known", settled),
             patch.object(ShardWorker, "add_work", lambda self, ids: None),
         ):
             yield
@@ -499,7 +499,7 @@ def _unguarded_batches() -> AbstractContextManager[Any]:
         limit = self._options.commit_timeout_seconds
         await transaction.commit(self._device, commands, pending=self._pending, timeout_seconds=limit)
         self._writes += 1
-        self._view.observed = after(self._view.observed or {}, steps)
+        self._view.observed = state_after(self._view.observed or {}, steps)
 
     return patch.object(PartitionPass, "_commit", commit)
 
@@ -522,7 +522,7 @@ def _views_kept() -> AbstractContextManager[Any]:
 
 
 def _impossible_guards_believed() -> AbstractContextManager[Any]:
-    return patch.object(partition_reads, "plausible", lambda epoch: True)
+    return patch.object(partition_reads, "is_plausible", lambda epoch: True)
 
 
 # -- what devices hold, and whether they can be reached
@@ -557,7 +557,7 @@ def _report_waits_for_device() -> Iterator[None]:
     async def send_report(self: AgentService, report: m.ReportState) -> None:
         await self._devices._check()
         observed = self._ownership.observed_devices if self._ownership is not None else None
-        await real(self, replace(report, devices=self._devices.current(observed)))
+        await real(self, replace(report, devices=self._devices.current_states(observed)))
 
     async def watch(self: DeviceReach, work: Any) -> Any:
         return await work
@@ -622,7 +622,7 @@ def _unknown_history_not_noticed() -> AbstractContextManager[Any]:
 
 
 def _lost_shards_forgotten() -> AbstractContextManager[Any]:
-    return patch.object(DatabaseHistory, "lost", lambda self: ())
+    return patch.object(DatabaseHistory, "lost_shards", lambda self: ())
 
 
 # -- networks that projects share
@@ -636,7 +636,7 @@ def _shared_network_unused() -> AbstractContextManager[Any]:
 @contextmanager
 def _common_guard_not_checked() -> Iterator[None]:
     """A former owner of the common shard still changes the shared networks."""
-    real = NoopMemory.guarded
+    real = NoopMemory.guarded_partition
 
     def guarded(self: NoopMemory, project_id: str, epoch: int, session_id: str) -> Partition:
         partition = self.partitions.get(project_id)
@@ -644,7 +644,7 @@ def _common_guard_not_checked() -> Iterator[None]:
             return partition
         return real(self, project_id, epoch, session_id)
 
-    with patch.object(NoopMemory, "guarded", guarded):
+    with patch.object(NoopMemory, "guarded_partition", guarded):
         yield
 
 

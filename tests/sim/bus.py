@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
-from evenkeel.bus.deliveries import PendingCalls, work
+from evenkeel.bus.deliveries import PendingCalls, handle_delivery
 from evenkeel.core.kit.errors import BusUnavailable, CallTimeout
 from evenkeel.core.ports import Handler
 from evenkeel.core.protocol.messages import AnyReply, Call, Hint
@@ -215,7 +215,7 @@ class SimSubscription:
 
     async def _work(self, message: Message) -> None:
         try:
-            outcome = await work(
+            outcome = await handle_delivery(
                 message.raw,
                 self._handler,
                 queue=self._queue,

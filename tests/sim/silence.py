@@ -83,7 +83,7 @@ class ProbedDevice(SimDevice):
     async def silent(self) -> Mapping[str, str]:
         """Why a device does not answer now, by name."""
         reaches = self._reaches.items()
-        errors = await asyncio.gather(*(reach.silence() for _, reach in reaches))
+        errors = await asyncio.gather(*(reach.silence_error() for _, reach in reaches))
         found = {}
         for (box, reach), error in zip(reaches, errors, strict=True):
             if error is not None:

@@ -93,10 +93,10 @@ class HostView(NoopGroup):
     def _lacking(self, service: ServiceDefinition) -> list[str]:
         return [one.sha256 for one in service.certificates if one.sha256 not in self.contents]
 
-    def _reached(self) -> NoopMemory:
+    def _reachable_memory(self) -> NoopMemory:
         if self.cut_off:
             raise DeviceUnavailable("noop", "cut off")
-        return super()._reached()
+        return super()._reachable_memory()
 
 
 class WatchedBus(MemoryBus):

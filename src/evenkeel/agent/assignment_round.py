@@ -34,7 +34,7 @@ class AssignmentRound:
         """The shards of all pages so far."""
         return self._epochs
 
-    def take(self, page: m.Assignments) -> bool:
+    def add_page(self, page: m.Assignments) -> bool:
         """Add the answer to a request for the page after :attr:`after_id`. False: the round is void."""
         # The answer to an earlier, repeated request may come late, and holds another page.
         if page.after_id != self.after_id:

@@ -78,7 +78,7 @@ class CapacityGauge:
     async def _measure(self, now: float) -> None:
         try:
             async with asyncio.timeout(self._interval_seconds):
-                found = capacity.figures(self._policy, await self._device.capacity(tuple(self._policy)))
+                found = capacity.capacity_figures(self._policy, await self._device.capacity(tuple(self._policy)))
         except (DeviceUnavailable, DeviceRejected, TimeoutError) as error:
             if not self._failing:
                 log.warning("capacity not measured; the last figures stand", reason=str(error) or "no answer in time")

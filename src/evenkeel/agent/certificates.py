@@ -55,7 +55,9 @@ class CertificateDelivery(NamedTuple):
     reason: str
 
 
-def lacking(services: Iterable[ServiceDefinition], outcome: PartitionOutcome) -> MissingCertificates:
+def services_lacking_certificates(
+    services: Iterable[ServiceDefinition], outcome: PartitionOutcome
+) -> MissingCertificates:
     """The services that devices refused because they lack certificates."""
     sha256s = frozenset(outcome.lacking)
     if not sha256s:
@@ -67,7 +69,7 @@ def lacking(services: Iterable[ServiceDefinition], outcome: PartitionOutcome) ->
     )
 
 
-def without(outcomes: Sequence[Applied], services: Iterable[ServiceDefinition]) -> tuple[Applied, ...]:
+def without_services(outcomes: Sequence[Applied], services: Iterable[ServiceDefinition]) -> tuple[Applied, ...]:
     """Outcomes of all load balancers but the given services."""
     ids = {service.load_balancer_id for service in services}
     return tuple(one for one in outcomes if one.load_balancer_id not in ids)
@@ -90,7 +92,7 @@ class CertificateFetch:
         for service in services:
             if problem := answers.problem_of(service):
                 refused.append(service_outcome(service, problem))
-            elif answers.lacks(service):
+            elif answers.is_lacking(service):
                 unanswered.append(service)
             else:
                 ready.append(service)
@@ -99,7 +101,7 @@ class CertificateFetch:
     async def _request(self, answers: "_Answers") -> str:
         """Send requests until all are answered; returns the reason if not, else an empty text."""
         until, had = self._clock.monotonic() + FETCH_SECONDS_MAX, 0
-        while wanted := answers.next():
+        while wanted := answers.next_request():
             if self._clock.monotonic() > until:
                 return f"certificates were not given within {FETCH_SECONDS_MAX:g} s"
             try:
@@ -169,7 +171,7 @@ class _Answers:
                     # Load balancers that share a certificate cost one request.
                     self._open.setdefault(one.sha256, {}).setdefault(one.reference, wanted)
 
-    def next(self) -> tuple[m.WantedCertificate, ...]:
+    def next_request(self) -> tuple[m.WantedCertificate, ...]:
         """The next request: for every missing content, the first reference that was not refused."""
         waiting = [sha256 for sha256, left in self._open.items() if left and sha256 not in self.contents]
         return tuple(next(iter(self._open[sha256].values())) for sha256 in waiting[: m.CERTIFICATES_PER_CALL])
@@ -179,7 +181,7 @@ class _Answers:
         self._problems[wanted.reference, wanted.sha256] = problem
         self._open[wanted.sha256].pop(wanted.reference, None)
 
-    def lacks(self, service: ServiceDefinition) -> bool:
+    def is_lacking(self, service: ServiceDefinition) -> bool:
         """Whether a content of the service is missing."""
         return bool((_referenced_certificates(service) & set(self._sha256s)) - self.contents.keys())
 

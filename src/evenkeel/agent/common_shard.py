@@ -20,7 +20,7 @@ from evenkeel.agent.shard import ShardWorker
 from evenkeel.core.devices.device import DeviceState, Observation
 from evenkeel.core.kit.errors import BusUnavailable, DeviceUnavailable, EvenKeelError, SessionLost
 from evenkeel.core.kit.ids import SessionId
-from evenkeel.core.kit.message_chunks import MESSAGE_OVERHEAD_BYTES, portions
+from evenkeel.core.kit.message_chunks import MESSAGE_OVERHEAD_BYTES, split_by_size
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.protocol import messages as m
 from evenkeel.core.resources.statuses import OperatingStatus
@@ -131,7 +131,7 @@ class CommonShardWorker:
     @property
     def unexpected(self) -> dict[str, float]:
         """Load balancers that the devices hold and controllers did not expect, and for how many seconds."""
-        return self._inventory.unexpected(self._clock.monotonic())
+        return self._inventory.unexpected_load_balancers(self._clock.monotonic())
 
     async def run(self) -> None:
         """Observe every ``status_interval_seconds``, and when a device notifies of a change, until finished or lost.
@@ -219,8 +219,8 @@ class CommonShardWorker:
         # half of a message for each part
         max_bytes = self._max_bytes // 2
         for portion in zip_longest(
-            portions(statuses, max_bytes=max_bytes, max_values=STATUSES_PER_REPORT),
-            portions(statistics, max_bytes=max_bytes, max_values=STATUSES_PER_REPORT),
+            split_by_size(statuses, max_bytes=max_bytes, max_values=STATUSES_PER_REPORT),
+            split_by_size(statistics, max_bytes=max_bytes, max_values=STATUSES_PER_REPORT),
             fillvalue=(),
         ):
             await self._report(*portion)
@@ -239,7 +239,7 @@ class CommonShardWorker:
     async def _report_tenants(self) -> None:
         """Report whose partitions the devices have."""
         tenants = sorted(await self._device.tenants())
-        for part in portions(tenants, max_bytes=self._max_bytes, max_values=STATUSES_PER_REPORT):
+        for part in split_by_size(tenants, max_bytes=self._max_bytes, max_values=STATUSES_PER_REPORT):
             await self._send_report(tenants=part)
 
     async def _compare(self, seen: Observation) -> None:
@@ -365,7 +365,7 @@ def _split_findings(findings: Findings, *, max_bytes: int) -> Iterator[Findings]
     )
     # Each field gets an equal share, so that a part fits into one message whatever the lists hold.
     share = max_bytes // len(fields)
-    chunks = (portions(values, max_bytes=share, max_values=STATUSES_PER_REPORT) for values in fields)
+    chunks = (split_by_size(values, max_bytes=share, max_values=STATUSES_PER_REPORT) for values in fields)
     for absent, present, changed, lacking, renewed, renewed_before in zip_longest(*chunks, fillvalue=()):
         yield Findings(
             absent=absent,

@@ -46,7 +46,7 @@ class KeepaliveLane:
         """Record that a keepalive was answered, by whichever queue."""
         self._keepalives_left = max(0, self._keepalives_left - 1)
 
-    def answered(self) -> None:
+    def record_working_queue(self) -> None:
         """Record that the own queue works, which ends the increase of pauses between attempts."""
         self._rest = LANE_REST_KEEPALIVES[0]
 
@@ -97,7 +97,7 @@ class ControllerClient:
             try:
                 # Half of the time, so that the shared queue can be tried, too, before the session expires.
                 state = self._record_answer(await self._call(call, m.SessionState, timeout_seconds / 2, queue=queue))
-                lane.answered()
+                lane.record_working_queue()
                 return state
             except CallTimeout as error:
                 log.warning("no answer to a keepalive in its own queue; using the shared one", error=str(error))

@@ -83,7 +83,7 @@ class DatabaseHistory:
             self._confirmed_in = None if outcomes[-1].load_balancer_id in removed else shard
             self._confirmed_at = self._clock.monotonic()
 
-    def removing(self, load_balancer_ids: Collection[LoadBalancerId]) -> None:
+    def record_removals(self, load_balancer_ids: Collection[LoadBalancerId]) -> None:
         """Record load balancers that are about to be reported as removed: the result of the report may stay unknown."""
         if self._confirmed is not None and self._confirmed.load_balancer_id in load_balancer_ids:
             self._confirmed_in = None
@@ -95,7 +95,7 @@ class DatabaseHistory:
         if self._confirmed_in == shard:
             self._confirmed_in = None
 
-    def seen(self) -> m.ConfirmedState | None:
+    def state_to_confirm(self) -> m.ConfirmedState | None:
         """The data for the next keepalive."""
         if not self.history:
             return None
@@ -111,7 +111,7 @@ class DatabaseHistory:
 
     # -- served shards
 
-    def left(self, project_id: ProjectId, epoch: int, shard_id: ShardId) -> None:
+    def record_left_shard(self, project_id: ProjectId, epoch: int, shard_id: ShardId) -> None:
         """Record that this agent no longer serves the shard."""
         if project_id == COMMON_PROJECT:
             return
@@ -129,7 +129,7 @@ class DatabaseHistory:
         # that was.
         return left_at < min(now, self._began_at or now) - SERVED_LATELY_SECONDS
 
-    def lost(self) -> tuple[m.FormerShard, ...]:
+    def lost_shards(self) -> tuple[m.FormerShard, ...]:
         """Shards that the database may have lost: no longer served since shortly before the previous history ended."""
         if self._began_at is None or self._clock.monotonic() > self._began_at + NAMED_FOR_SECONDS:
             return ()
@@ -137,7 +137,7 @@ class DatabaseHistory:
         left = [(project, epoch) for project, (epoch, at) in self._former.items() if since <= at <= until]
         return tuple(m.FormerShard(project_id=project, epoch=epoch) for project, epoch in left[:SERVED_PER_CALL])
 
-    def recovered(self, shards: tuple[m.FormerShard, ...]) -> None:
+    def forget_recovered(self, shards: tuple[m.FormerShard, ...]) -> None:
         """Forget former shards that the database contains again."""
         for shard in shards:
             known = self._former.get(shard.project_id)

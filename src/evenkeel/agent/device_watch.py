@@ -60,9 +60,9 @@ class DeviceWatch:
     @property
     def states(self) -> tuple[DeviceState, ...]:
         """The states of the last check; a device that is silent now is not reachable."""
-        return self.current(None)
+        return self.current_states(None)
 
-    def current(self, observed: tuple[DeviceState, ...] | None) -> tuple[DeviceState, ...]:
+    def current_states(self, observed: tuple[DeviceState, ...] | None) -> tuple[DeviceState, ...]:
         """States of the devices for a report.
 
         ``observed``: states that this agent, as the observer, read after its last check; None: another agent observes.
@@ -137,7 +137,7 @@ class DeviceWatch:
             states = observed()
             # The observer of the group has just read all devices, so a check of its own would only add load.
             if states is not None and not self._in_doubt.is_set():
-                self.incarnations.renewed(states)
+                self.incarnations.record_and_compare(states)
                 continue
             self._in_doubt.clear()
             before = _reached_devices(self.states)
@@ -165,7 +165,7 @@ class DeviceWatch:
             # Reachability stays as it was: an error of this program must not look like the loss of the devices.
             self._checked = tuple(replace(state, problem=_unexpected_error(error)) for state in self._known_states())
             return
-        renewed = self.incarnations.renewed(self._checked)
+        renewed = self.incarnations.record_and_compare(self._checked)
         if renewed:
             log.warning("devices may have lost their configuration; checking everything", devices=sorted(renewed))
             self._on_renewed()

@@ -44,7 +44,7 @@ class EnhancedServiceWatch:
         """Enhanced services for the next report of the session; None: unchanged since the session's last report."""
         return None if self._reported == (session_id, self._offered) else self._offered
 
-    def reported(self, session_id: SessionId, services: tuple[EnhancedService, ...] | None) -> None:
+    def record_reported(self, session_id: SessionId, services: tuple[EnhancedService, ...] | None) -> None:
         """Record that the report was accepted."""
         # The services of the report, not the present ones: they may have changed while it was sent.
         if services is not None:

@@ -17,7 +17,7 @@ class Incarnations:
         twin._known = dict(self._known)
         return twin
 
-    def renewed(self, devices: Iterable[DeviceState]) -> set[str]:
+    def record_and_compare(self, devices: Iterable[DeviceState]) -> set[str]:
         """Record the devices' values; returns the names of devices whose values changed."""
         found = set()
         for device in devices:

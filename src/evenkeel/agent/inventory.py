@@ -59,7 +59,7 @@ class RepeatSchedule:
     def __iter__(self) -> Iterator[str]:
         return iter(self._waits)
 
-    def due(self, ids: Collection[T], now: float) -> tuple[T, ...]:
+    def due_ids(self, ids: Collection[T], now: float) -> tuple[T, ...]:
         """The ids to report now. Ids that are not in ``ids`` are forgotten, so that they are due at once if they come
         back.
         """
@@ -127,7 +127,7 @@ class Inventory:
 
     def observe(self, seen: Observation, now: float) -> None:
         """Compare an observation with the previous one and update the findings. ``now`` is monotonic, in seconds."""
-        renewed = self._incarnations.renewed(seen.devices)
+        renewed = self._incarnations.record_and_compare(seen.devices)
         reached = frozenset(device.name for device in seen.devices if device.reachable)
         # Digests can be compared only between observations of the same devices in the same incarnations.
         same_devices = reached == self._reached and not renewed
@@ -167,7 +167,7 @@ class Inventory:
     ) -> Findings:
         """Findings to report: new ones, unreported ones of the previous observation, and repetitions that are due."""
         # Only differences that last are repeated; one-time events are repeated once, by RepeatOnce.
-        due = self._reported_lacking.due(lasting, now)
+        due = self._reported_lacking.due_ids(lasting, now)
         unreported, self._unreported = self._unreported, Findings()
         renewed = {*renewed, *unreported.renewed}
         self._reported_changed.mark_reported((*changed, *unreported.changed), now)
@@ -215,11 +215,11 @@ class Inventory:
         self._absent = set(absent)
         self._found = replace(
             self._found,
-            absent=self._reported_absent.due(absent, now),
+            absent=self._reported_absent.due_ids(absent, now),
             present=tuple(sorted(known & held.keys())),
         )
 
-    def unexpected(self, now: float) -> dict[str, float]:
+    def unexpected_load_balancers(self, now: float) -> dict[str, float]:
         """Load balancers that the devices hold and controllers did not expect, and for how many seconds: orphans, or
         just being created or deleted.
         """

@@ -89,7 +89,7 @@ class Ownership:
         """Serve the shards of a page.
 
         A shard with a new epoch gets a new worker. Workers of shards that the page does not name continue: see
-        :meth:`keep`.
+        :meth:`end_unassigned`.
         """
         for shard in shards:
             entry = self._workers.get(shard.shard_id)
@@ -103,10 +103,10 @@ class Ownership:
             else:
                 self._serve(shard)
 
-    def keep(self, assigned: AssignmentRound) -> None:
+    def end_unassigned(self, assigned: AssignmentRound) -> None:
         """End the workers of shards that a complete round did not name."""
         self.revision = max(self.revision, assigned.revision)
-        self._restarts.keep({_key(shard_id, epoch) for shard_id, epoch in assigned.epochs.items()})
+        self._restarts.forget_others({_key(shard_id, epoch) for shard_id, epoch in assigned.epochs.items()})
         for shard_id in [shard_id for shard_id in self._workers if shard_id not in assigned.epochs]:
             self._drop(shard_id)
 
@@ -114,7 +114,7 @@ class Ownership:
         entry = self._workers.get(assignment.shard_id)
         if entry is None:
             # A worker that failed starts again after a pause; a shard in handover must not start here again.
-            resting = self._restarts.waiting(_key(assignment.shard_id, assignment.epoch), self._clock.monotonic())
+            resting = self._restarts.is_waiting(_key(assignment.shard_id, assignment.epoch), self._clock.monotonic())
             if assignment.shard_id not in self._releasing and not resting:
                 self._start(assignment)
         elif (writer := _writer(entry[0])) is not None:
@@ -201,14 +201,14 @@ class Ownership:
         if task.exception() is not None:
             log.error("worker failed", worker=task.get_name(), exc_info=task.exception())
         now = self._clock.monotonic()
-        again_at = self._restarts.failed(key, now)
+        again_at = self._restarts.record_failure(key, now)
         # At once, because another agent may own the shard; and after the pause, in which no worker is started for it.
         self._request_assignments()
         asyncio.get_running_loop().call_later(again_at - now, self._request_assignments)
 
     def _drop(self, shard_id: ShardId) -> None:
         worker, task = self._workers.pop(shard_id)
-        self._database_history.left(worker.project_id, worker.epoch, worker.shard_id)
+        self._database_history.record_left_shard(worker.project_id, worker.epoch, worker.shard_id)
         task.cancel()
 
     def _hand_over(self, assignment: m.Assignment) -> None:
@@ -226,7 +226,7 @@ class Ownership:
             entry = self._workers.pop(assignment.shard_id, None)
             if entry is not None:
                 worker, task = entry
-                self._database_history.left(worker.project_id, worker.epoch, worker.shard_id)
+                self._database_history.record_left_shard(worker.project_id, worker.epoch, worker.shard_id)
                 _finish(worker, task)
                 try:
                     await asyncio.wait({task}, timeout=self._settings.stop_timeout_seconds)
@@ -316,7 +316,7 @@ class Ownership:
         # Cleared first, so that hints and syncs that arrive during the wait find no worker to pass work to.
         self._workers.clear()
         for worker, _ in entries:
-            self._database_history.left(worker.project_id, worker.epoch, worker.shard_id)
+            self._database_history.record_left_shard(worker.project_id, worker.epoch, worker.shard_id)
         tasks = {task for _, task in entries} | self._releases
         try:
             if graceful and tasks:

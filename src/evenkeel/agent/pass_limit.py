@@ -89,7 +89,7 @@ class PassLimit:
         self._waiting = {False: _Queue(), True: _Queue()}
 
     @asynccontextmanager
-    async def of(self, key: str, *, changed: bool = True) -> AsyncIterator[None]:
+    async def slot_for(self, key: str, *, changed: bool = True) -> AsyncIterator[None]:
         """Wait for a slot for this partition, and hold it inside the block. ``changed``: there are changes to apply."""
         slow = key in self._slow
         await self._acquire(key, slow=slow, changed=changed)

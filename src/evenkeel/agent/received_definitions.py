@@ -53,7 +53,7 @@ class ReceivedDefinitions:
     def _is_known(self, load_balancer_id: LoadBalancerId) -> bool:
         return load_balancer_id in self._seen
 
-    def drop(self, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
+    def discard(self, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
         """Discard definitions that were superseded or are in doubt, so that they are requested."""
         for id_ in load_balancer_ids:
             self._waiting.pop(id_, None)

@@ -11,7 +11,12 @@ from contextlib import contextmanager
 import structlog
 from msgspec.structs import replace
 
-from evenkeel.agent.certificates import CertificateFetch, MissingCertificates, lacking, without
+from evenkeel.agent.certificates import (
+    CertificateFetch,
+    MissingCertificates,
+    services_lacking_certificates,
+    without_services,
+)
 from evenkeel.agent.orphans import after_removal, failed_removals, verdict_on, with_orphans_named
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.received_definitions import ReceivedDefinitions
@@ -100,7 +105,7 @@ class Reconciler:
         # found has filled it since.
         if self._work.take_forget():
             self._device.forget(self._project_id)
-        async with self._pass_limit.of(self._shard_id, changed=bool(self._work.unconfirmed)):
+        async with self._pass_limit.slot_for(self._shard_id, changed=bool(self._work.unconfirmed)):
             missing = await self._reconcile(taken, span)
         # The slot was given back before: a key manager that answers slowly must not hold up other shards' passes.
         if missing.services and not self.stopping:
@@ -190,7 +195,7 @@ class Reconciler:
     async def _write(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> MissingCertificates:
         outcome = await self._apply(services, complete=complete)
         # also if the answer to the report is lost
-        if self._work.written(services, complete=complete):
+        if self._work.pass_written(services, complete=complete):
             # The last load balancer is gone: a complete pass after retire_seconds removes the partition, unless another
             # one was created meanwhile.
             self._work.resync_by(self._clock.monotonic() + self._settings.retire_seconds)
@@ -199,8 +204,8 @@ class Reconciler:
         if outcome.orphans:
             outcome = await self._judge(services, outcome)
         # A load balancer that lacks certificates is reported after its second apply only.
-        missing = lacking(services, outcome)
-        await self._settle(outcome, without(outcome.outcomes, missing.services))
+        missing = services_lacking_certificates(services, outcome)
+        await self._settle(outcome, without_services(outcome.outcomes, missing.services))
         if complete and not outcome.lagging and not outcome.left:
             self._work.complete_succeeded()
         # Only a complete pass gets here without definitions; a device out of reach keeps its partition until it is
@@ -283,7 +288,7 @@ class Reconciler:
         if not supply.ready:
             return
         self.trying = supply.ready
-        async with self._pass_limit.of(self._shard_id):
+        async with self._pass_limit.slot_for(self._shard_id):
             # The wait for contents and for a slot may have outlived the lease.
             if not self._session.may_write():
                 self._work.queued_again(supply.ready, self._clock.monotonic())
@@ -331,7 +336,7 @@ class Reconciler:
                         request_id=request_ids((outcome.change_id,)),
                     )
                 self._reasons.forget((outcome.load_balancer_id,))
-            self._work.settled(outcome, now)
+            self._work.outcome_known(outcome, now)
 
     async def _report(self, outcomes: tuple[Applied, ...]) -> None:
         """Report outcomes. If the database has lost some of the load balancers, a complete pass finds out what is to
@@ -352,7 +357,7 @@ class Reconciler:
         await self._report_waiting(self.trying, reason)
 
     async def _report_waiting(self, services: tuple[ServiceDefinition, ...], reason: str) -> None:
-        waiting = self._reasons.unreported(services, reason, self._work.unconfirmed)
+        waiting = self._reasons.not_yet_reported(services, reason, self._work.unconfirmed)
         try:
             await self._client.report(
                 tuple(
@@ -373,7 +378,7 @@ class Reconciler:
             # The reason is not recorded as reported, so the next failed try reports it again.
             self._log.info("reason not reported", error=str(error))
         else:
-            self._reasons.reported(waiting, reason)
+            self._reasons.record_reported(waiting, reason)
 
     def guard_lost(self) -> bool:
         """Record that a device does not hold the guard; returns whether the devices held it before the pass."""

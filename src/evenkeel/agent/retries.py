@@ -21,7 +21,7 @@ class Retries:
         self._rng = rng
         self._waits: dict[str, _Wait] = {}
 
-    def failed(self, key: str, now: float) -> float:
+    def record_failure(self, key: str, now: float) -> float:
         """Record a failure; returns the time of the next try."""
         before = self._waits.get(key)
         failures = before.failures + 1 if before else 1
@@ -29,7 +29,7 @@ class Retries:
         self._waits[key] = wait
         return wait.until
 
-    def succeeded(self, key: str) -> None:
+    def record_success(self, key: str) -> None:
         """Forget the failures recorded for ``key``."""
         self._waits.pop(key, None)
 
@@ -41,11 +41,11 @@ class Retries:
             self._waits[key] = _Wait(until=math.inf, failures=self._waits[key].failures)
         return due
 
-    def keep(self, keys: Collection[str]) -> None:
+    def forget_others(self, keys: Collection[str]) -> None:
         """Forget all other keys."""
         self._waits = {key: wait for key, wait in self._waits.items() if key in keys}
 
-    def waiting(self, key: str, now: float) -> bool:
+    def is_waiting(self, key: str, now: float) -> bool:
         """Whether ``key`` failed and its delay is not over."""
         wait = self._waits.get(key)
         # A try under way does not wait: work that arrives during it must be queued.

@@ -21,7 +21,7 @@ from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings, interval_problem
 from evenkeel.agent.state_reports import FULL_EVERY, StateReports
 from evenkeel.core.devices.device import DeviceState
-from evenkeel.core.kit.backoff import spread
+from evenkeel.core.kit.backoff import with_jitter
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
 from evenkeel.core.kit.ids import SessionId
 from evenkeel.core.ports import Bus, Clock, Device, Subscription, Will
@@ -297,7 +297,7 @@ class AgentService:
         LEASE_REMAINING.set(session.writable_seconds if session else -1.0)
         MESSAGE_BROKER_UP.set(not self._bus.problem())
         KEEPALIVE_AGE.set(session.keepalive_age_seconds if session else -1.0)
-        for device in self._devices.current(self._observed_devices()):
+        for device in self._devices.current_states(self._observed_devices()):
             DEVICE_REACHABLE.labels(device.name).set(device.reachable)
 
     @property
@@ -336,7 +336,7 @@ class AgentService:
 
     async def _read_assignments(self, session: Session, ownership: Ownership) -> bool:
         """Read all pages, and make the workers match. False: it must be repeated."""
-        pages, served = AssignmentRound(), self._database_history.lost()
+        pages, served = AssignmentRound(), self._database_history.lost_shards()
         named = True
         while not pages.complete:
             asked_at, page = await self._page(session, pages.after_id, served)
@@ -344,7 +344,7 @@ class AgentService:
             named = named and not page.served_ignored
             # A controller that could not process the lost shards says so; they are named again in the next round.
             if served and not page.served_ignored:
-                self._database_history.recovered(served)
+                self._database_history.forget_recovered(served)
             served = ()  # sent with the first page only
             self._follow_history(ownership)
             # No worker may start while the agent is ending the others.
@@ -352,13 +352,13 @@ class AgentService:
                 return True
             # Starting again is safe: shards already applied keep their workers, and none is ended before a round is
             # complete.
-            if not is_current or not pages.take(page):
+            if not is_current or not pages.add_page(page):
                 log.info("assignments changed while they were read; reading them again", after=pages.after_id)
                 return False
             # Page by page, because thousands of shards may be taken over; only the end of workers needs all pages.
             ownership.apply(page.shards)
-        ownership.keep(pages)
-        return not (named and self._database_history.lost())
+        ownership.end_unassigned(pages)
+        return not (named and self._database_history.lost_shards())
 
     async def _page(
         self, session: Session, after_id: str, served: tuple[m.FormerShard, ...]
@@ -386,7 +386,7 @@ class AgentService:
 
     def _poll_seconds(self, session: Session) -> float:
         """Interval, in seconds, at which assignments are requested without a hint."""
-        return spread(self._settings.report_interval_seconds * FULL_EVERY, self._rng.uniform)
+        return with_jitter(self._settings.report_interval_seconds * FULL_EVERY, self._rng.uniform)
 
     async def _report(self, session: Session, ownership: Ownership) -> None:
         while True:
@@ -413,7 +413,7 @@ class AgentService:
             agent_id=self._settings.agent_id,
             session_id=session.id,
             configurations=self._configurations,
-            devices=self._devices.current(ownership.observed_devices),
+            devices=self._devices.current_states(ownership.observed_devices),
             queue_depth=ownership.queue_depth,
             capacity_score=capacity.score,
             capacity=capacity.figures,
@@ -433,10 +433,10 @@ class AgentService:
         except (BusUnavailable, CallRefused) as error:
             log.warning("state not reported", error=str(error))
             return
-        self._state_reports.taken(report)
+        self._state_reports.record_accepted(report)
         # Only networks of this report count: others may have been added while it was sent.
         self._moved = {id_: times - (id_ in moved) for id_, times in self._moved.items() if times > (id_ in moved)}
-        self._enhanced.reported(report.session_id, report.enhanced_services)
+        self._enhanced.record_reported(report.session_id, report.enhanced_services)
 
     async def _on_hint(self, message: m.AnyMessage) -> None:
         """Handle a controller's hint. It may be old, duplicated, or for a former session."""

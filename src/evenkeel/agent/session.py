@@ -8,7 +8,7 @@ from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.core.control.epochs import ShardEpoch
-from evenkeel.core.control.lease import Lease, newer
+from evenkeel.core.control.lease import Lease, later_lease
 from evenkeel.core.devices.device import DeviceFacts
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused
 from evenkeel.core.kit.ids import SessionId
@@ -121,7 +121,7 @@ class Session:
             network_layout=facts.network_layout,
             capacity=self._capacity,
             sealing_key=self.key_pair.public_key,
-            seen=self.database_history.seen(),
+            seen=self.database_history.state_to_confirm(),
         )
 
     async def renew(self) -> ShardEpoch | None:
@@ -133,7 +133,7 @@ class Session:
         call = m.Keepalive(
             agent_id=self._settings.agent_id,
             session_id=self.id,
-            seen=self.database_history.seen(),
+            seen=self.database_history.state_to_confirm(),
             as_reported=as_reported,
         )
         state = await self._controllers.keepalive(call, timeout_seconds=self._keepalive_timeout())
@@ -155,7 +155,7 @@ class Session:
         if self.database_history.history != before:
             self.assignments_revision = -1  # its shards may have changed
         # Keepalives overlap, and their answers may arrive out of order: the lease never gets shorter.
-        self._lease = newer(self._lease, Lease(asked_at_seconds=asked_at, ttl_seconds=state.ttl_seconds))
+        self._lease = later_lease(self._lease, Lease(asked_at_seconds=asked_at, ttl_seconds=state.ttl_seconds))
         # A late answer of the previous history must not bring back its revision.
         if is_current:
             self.assignments_revision = max(self.assignments_revision, state.assignments_revision)

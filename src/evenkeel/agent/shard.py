@@ -20,7 +20,7 @@ from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
 from evenkeel.agent.work_list import TakenWork, WorkList
-from evenkeel.core.kit.backoff import spread
+from evenkeel.core.kit.backoff import with_jitter
 from evenkeel.core.kit.errors import (
     BusUnavailable,
     CallRefused,
@@ -71,7 +71,7 @@ class ShardWorker:
             assignment.work,
             clock.monotonic(),
             retries=Retries(settings.retry, rng),
-            resync_interval=lambda: spread(settings.resync_interval_seconds, rng.uniform),
+            resync_interval=lambda: with_jitter(settings.resync_interval_seconds, rng.uniform),
             batch_max=settings.batch_load_balancers,
         )
         self._client = ShardClient(
@@ -136,7 +136,7 @@ class ShardWorker:
 
     def add_work(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
         """Queue load balancers that may have newer revisions; after a recent failure they wait for their retry."""
-        self._received.drop(load_balancer_ids)
+        self._received.discard(load_balancer_ids)
         self._work.found_work(load_balancer_ids, self._clock.monotonic())
         self._prioritize(load_balancer_ids)
         self._wake_up()
@@ -148,10 +148,10 @@ class ShardWorker:
 
         ``definitions``: definitions that came with the hint.
         """
-        self._received.drop(load_balancer_ids)
+        self._received.discard(load_balancer_ids)
         # Before the load balancers are queued, because a definition is kept only for one that does not already wait.
         self._received.offer(definitions, queued=self._work.queued)
-        self._work.hinted(load_balancer_ids, self._clock.monotonic())
+        self._work.hint_received(load_balancer_ids, self._clock.monotonic())
         self._prioritize(load_balancer_ids)
         self._wake_up()
 
@@ -163,7 +163,7 @@ class ShardWorker:
         """Apply these load balancers again, even after a recent failure: the driver renders the same definitions
         differently now.
         """
-        self._received.drop(load_balancer_ids)
+        self._received.discard(load_balancer_ids)
         self._work.rendering_changed(load_balancer_ids, self._clock.monotonic())
         self._wake_up()
 
@@ -173,8 +173,8 @@ class ShardWorker:
 
         A load balancer that failed recently keeps its retry time.
         """
-        self._received.drop(load_balancer_ids)
-        self._work.invalidated(load_balancer_ids, self._clock.monotonic(), complete=complete)
+        self._received.discard(load_balancer_ids)
+        self._work.devices_differ(load_balancer_ids, self._clock.monotonic(), complete=complete)
         self._wake_up()
 
     def request_full_resync(self) -> None:

@@ -10,7 +10,7 @@ from evenkeel.core.devices.device import Repair
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import SessionLost
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.kit.message_chunks import MESSAGE_OVERHEAD_BYTES, portions
+from evenkeel.core.kit.message_chunks import MESSAGE_OVERHEAD_BYTES, split_by_size
 from evenkeel.core.protocol import messages as m
 from evenkeel.core.status.outcomes import Applied
 
@@ -122,7 +122,7 @@ class ShardClient:
         unknown: set[LoadBalancerId] = set()
         max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
         bounded = map(_limit_errors, outcomes)
-        for portion in portions(bounded, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
+        for portion in split_by_size(bounded, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
             unknown.update((await self._send_report(outcomes=portion)).unknown)
         # A deleted load balancer's row may already be gone when its removal is reported; that is no loss of the
         # database.
@@ -132,7 +132,7 @@ class ShardClient:
         """Report differences that were found on devices and corrected."""
         max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
         found = (m.Repaired(load_balancer_id=r.load_balancer_id, device=r.device, found=r.found) for r in repairs)
-        for portion in portions(found, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
+        for portion in split_by_size(found, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
             await self._send_report(repaired=portion)
 
     async def raise_epoch(self, seen_epoch: int) -> None:
@@ -152,7 +152,7 @@ class ShardClient:
     ) -> m.ReportReceipt:
         confirmed = self._session.database_history
         # Before the call, because its answer may be lost although the row was deleted.
-        confirmed.removing(self._removed)
+        confirmed.record_removals(self._removed)
         receipt = await self._controllers.report_applied(
             m.ReportApplied(
                 agent_id=self._settings.agent_id,

@@ -30,7 +30,7 @@ class StateReports:
         """Record that a keepalive confirms the last report."""
         self._confirmed += 1
 
-    def taken(self, report: ReportState) -> None:
+    def record_accepted(self, report: ReportState) -> None:
         """Record that controllers accepted the report."""
         self._taken, self._confirmed = _without_transients(report), 0
 

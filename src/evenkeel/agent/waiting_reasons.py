@@ -13,7 +13,7 @@ class WaitingReasons:
     def __init__(self) -> None:
         self._reported: dict[LoadBalancerId, tuple[Identity, str]] = {}
 
-    def unreported(
+    def not_yet_reported(
         self, services: Iterable[ServiceDefinition], reason: str, unconfirmed: Set[LoadBalancerId]
     ) -> tuple[ServiceDefinition, ...]:
         """Return the definitions with a change that waits for this reason and for which it was not reported yet."""
@@ -24,7 +24,7 @@ class WaitingReasons:
             and self._reported.get(service.load_balancer_id) != (identity(service), reason)
         )
 
-    def reported(self, services: Iterable[ServiceDefinition], reason: str) -> None:
+    def record_reported(self, services: Iterable[ServiceDefinition], reason: str) -> None:
         """Record that a controller has taken the reason."""
         self._reported.update((service.load_balancer_id, (identity(service), reason)) for service in services)
 

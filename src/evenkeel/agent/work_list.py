@@ -8,10 +8,10 @@ devices), *applied* (this worker wrote exactly this definition, and nothing has 
 is tried again after a delay. At every moment a change that is not on the devices is queued, in the pass under way, due
 for a retry, or covered by a complete pass that is.
 
-Events from outside: :meth:`WorkList.found_work`, :meth:`~WorkList.hinted`, :meth:`~WorkList.rendering_changed`,
-:meth:`~WorkList.invalidated`, :meth:`~WorkList.resync_requested`, and time: :meth:`~WorkList.collect_due`. A pass takes
-work by :meth:`~WorkList.take` and gives it back by :meth:`~WorkList.settled`, :meth:`~WorkList.queued_again`,
-:meth:`~WorkList.retried_later` or :meth:`~WorkList.pass_failed`.
+Events from outside: :meth:`WorkList.found_work`, :meth:`~WorkList.hint_received`, :meth:`~WorkList.rendering_changed`,
+:meth:`~WorkList.devices_differ`, :meth:`~WorkList.resync_requested`, and time: :meth:`~WorkList.collect_due`. A pass
+takes work by :meth:`~WorkList.take` and gives it back by :meth:`~WorkList.outcome_known`,
+:meth:`~WorkList.queued_again`, :meth:`~WorkList.retried_later` or :meth:`~WorkList.pass_failed`.
 """
 
 import math
@@ -124,7 +124,7 @@ class WorkList:
         self._unconfirmed.update(load_balancer_ids)
         self._queue_unless_retried(load_balancer_ids, now)
 
-    def hinted(self, load_balancer_ids: Collection[LoadBalancerId], now: float) -> None:
+    def hint_received(self, load_balancer_ids: Collection[LoadBalancerId], now: float) -> None:
         """Queue load balancers that have just changed, even after a recent failure: the change may end it."""
         self._unconfirmed.update(load_balancer_ids)
         self._queue_without_delay(load_balancer_ids, now)
@@ -136,7 +136,7 @@ class WorkList:
         self._cast_doubt(load_balancer_ids)
         self._queue_without_delay(load_balancer_ids, now)
 
-    def invalidated(self, load_balancer_ids: Collection[LoadBalancerId], now: float, *, complete: bool) -> None:
+    def devices_differ(self, load_balancer_ids: Collection[LoadBalancerId], now: float, *, complete: bool) -> None:
         """Queue load balancers, or a complete pass, because devices were seen to hold something else than was written.
         The driver's cached state of the partition is void. One that failed recently waits for its retry.
         """
@@ -193,15 +193,15 @@ class WorkList:
             # What was queued since the pass began may be newer than the definitions that were read.
             gone = frozenset(self._unconfirmed - found - self._queued)
             # Otherwise a load balancer that no longer exists would stay due for a retry, and the shard busy, for ever.
-            self.retries.keep({*found, COMPLETE})
+            self.retries.forget_others({*found, COMPLETE})
         else:
             gone = frozenset(taken.load_balancer_ids) - found
             for load_balancer_id in gone:
-                self.retries.succeeded(load_balancer_id)
+                self.retries.record_success(load_balancer_id)
         self._unconfirmed -= gone
         return gone
 
-    def written(self, services: Collection[ServiceDefinition], *, complete: bool) -> bool:
+    def pass_written(self, services: Collection[ServiceDefinition], *, complete: bool) -> bool:
         """Update the served load balancers after a write; returns whether the last one is gone, so that the partition
         can be removed.
         """
@@ -213,19 +213,19 @@ class WorkList:
         self._served.difference_update(service.load_balancer_id for service in services if service.deleted)
         return had_any and not self._served
 
-    def settled(self, outcome: Applied, now: float) -> None:
+    def outcome_known(self, outcome: Applied, now: float) -> None:
         """Record the final outcome for one load balancer."""
         load_balancer_id = outcome.load_balancer_id
         if outcome.error:
             self._applied.pop(load_balancer_id, None)
             # The load balancer stays unconfirmed: its change is not on the devices.
-            self.retries.failed(load_balancer_id, now)
+            self.retries.record_failure(load_balancer_id, now)
             return
         # One that was invalidated during this pass may have been changed after it was written.
         if load_balancer_id not in self._in_doubt:
             self._applied[load_balancer_id] = identity(outcome)
         self._unconfirmed.discard(load_balancer_id)
-        self.retries.succeeded(load_balancer_id)
+        self.retries.record_success(load_balancer_id)
 
     def queued_again(self, services: Iterable[ServiceDefinition], now: float) -> None:
         """Queue load balancers of this pass for the next one, at once."""
@@ -234,7 +234,7 @@ class WorkList:
     def retried_later(self, services: Iterable[ServiceDefinition], now: float) -> None:
         """Queue load balancers of this pass for a retry, because content that they need did not arrive."""
         for service in services:
-            self.retries.failed(service.load_balancer_id, now)
+            self.retries.record_failure(service.load_balancer_id, now)
 
     def not_applied(self, services: Iterable[ServiceDefinition]) -> None:
         """Record that a device does not hold these definitions."""
@@ -251,15 +251,15 @@ class WorkList:
         """
         self._applied.clear()
         for key in taken.retry_keys:
-            self.retries.failed(key, now)
+            self.retries.record_failure(key, now)
 
     def complete_failed(self, now: float) -> None:
         """Queue a complete pass for a retry: a device was left out, or something unexpected was left on it."""
-        self.retries.failed(COMPLETE, now)
+        self.retries.record_failure(COMPLETE, now)
 
     def complete_succeeded(self) -> None:
         """Forget failures of complete passes."""
-        self.retries.succeeded(COMPLETE)
+        self.retries.record_success(COMPLETE)
 
     def partition_removed(self) -> None:
         """Record that the devices hold nothing: only what is queued still has to reach them."""
@@ -278,10 +278,10 @@ class WorkList:
 
     def _queue_unless_retried(self, load_balancer_ids: Iterable[LoadBalancerId], now: float) -> None:
         # Without this check every sync, which names all unconfirmed load balancers, would undo the growing delay.
-        self._queued.update((one for one in load_balancer_ids if not self.retries.waiting(one, now)), now)
+        self._queued.update((one for one in load_balancer_ids if not self.retries.is_waiting(one, now)), now)
 
     def _queue_without_delay(self, load_balancer_ids: Collection[LoadBalancerId], now: float) -> None:
         for load_balancer_id in load_balancer_ids:
             # No success: the count of failures begins anew, so that the change gets short delays again.
-            self.retries.succeeded(load_balancer_id)
+            self.retries.record_success(load_balancer_id)
         self._queued.update(load_balancer_ids, now)

@@ -206,7 +206,7 @@ def _error_handler(styles: ApiStyles) -> ErrorHandler:
         """Errors before a handler is reached: no route, or a wrong method."""
         scope = request.scope
         began = scope["state"]["began"]
-        answer = styles.of(scope["path"]).answer_to(error, scope["state"]["request_id"])
+        answer = styles.style_of(scope["path"]).answer_to(error, scope["state"]["request_id"])
         count_request(METHOD_LABELS.get(scope["method"], NO_ROUTE), NO_ROUTE, answer.status, time.monotonic() - began)
         headers = {name.decode(): value.decode() for name, value in answer.headers}
         return Response(answer.body or b"", status_code=answer.status, headers=headers, media_type="application/json")

@@ -44,7 +44,9 @@ class DeliveryOutcome(Value):
     """Reason for dead-lettering; empty: the message is not dead-lettered."""
 
 
-async def work(raw: bytes, handler: Handler, *, queue: str, deliveries: int, max_reply_bytes: int) -> DeliveryOutcome:
+async def handle_delivery(
+    raw: bytes, handler: Handler, *, queue: str, deliveries: int, max_reply_bytes: int
+) -> DeliveryOutcome:
     """Handle ``raw``, delivered for the ``deliveries``-th time (from 1), and return the outcome. Raises nothing but
     CancelledError.
     """

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from weakref import WeakValueDictionary
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
-from evenkeel.bus.deliveries import PendingCalls, Workers, work
+from evenkeel.bus.deliveries import PendingCalls, Workers, handle_delivery
 from evenkeel.bus.presence import PresenceHistory
 from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.kit.values import Value
@@ -214,7 +214,7 @@ class MemoryBus:
             self._outages_seen = self.hub.outages
             # As after a reconnection to a real broker: a name never seen on this connection is not reported as absent.
             self._sightings.forget()
-        return self._sightings.judge(name, self.hub.announced[name] > 0)
+        return self._sightings.evaluate(name, self.hub.announced[name] > 0)
 
     def problem(self) -> str:
         try:
@@ -284,7 +284,7 @@ class MemorySubscription:
         item.deliveries += 1
         self._under_way[item] = None
         try:
-            outcome = await work(
+            outcome = await handle_delivery(
                 item.raw,
                 self._handler,
                 queue=self._queue,

@@ -14,7 +14,7 @@ class PresenceHistory:
     def __init__(self) -> None:
         self._names: dict[str, None] = {}
 
-    def judge(self, name: str, there: bool) -> bool | None:
+    def evaluate(self, name: str, there: bool) -> bool | None:
         """The result of a probe that found the name present, absent, or got no answer."""
         seen = name in self._names
         if there or seen:

@@ -81,15 +81,15 @@ def escape_controls(text: str) -> str:
 
 def list_table(columns: Columns, rows: Iterable[Row]) -> tuple[Columns, list[tuple[Any, ...]]]:
     """Columns and rows for cliff's lists."""
-    return columns, [tuple(plain(row.get(name)) for name in columns) for row in rows]
+    return columns, [tuple(for_output(row.get(name)) for name in columns) for row in rows]
 
 
 def object_table(row: Row) -> tuple[Columns, tuple[Any, ...]]:
     """Columns and values for cliff's single objects: every key, in the server's order."""
-    return tuple(row), tuple(plain(value) for value in row.values())
+    return tuple(row), tuple(for_output(value) for value in row.values())
 
 
-def plain(value: Any) -> Any:
+def for_output(value: Any) -> Any:
     """Wrap a value for output: lists and objects as :class:`Structured`, texts with control characters as
     :class:`Escaped`.
     """

@@ -55,7 +55,7 @@ class ListEvents(ListCommand):
         return 0
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        return list_table(LIST_COLUMNS, newest(self.client, self._query(parsed_args), parsed_args.limit))
+        return list_table(LIST_COLUMNS, newest_events(self.client, self._query(parsed_args), parsed_args.limit))
 
     def _query(self, parsed_args: Namespace) -> dict[str, str]:
         query = {} if parsed_args.by is None else {"by": parsed_args.by}
@@ -81,7 +81,7 @@ def event_count(text: str) -> int:
     raise ArgumentTypeError(f"{text!r} is not a number from 1 to {MAX_EVENTS}")
 
 
-def newest(client: Client, query: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
+def newest_events(client: Client, query: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
     """The last ``limit`` events, oldest first."""
     events: list[dict[str, Any]] = client.get(f"{API}/events", {**query, "limit": limit, "newest": "true"})["events"]
     return events
@@ -92,7 +92,7 @@ def follow(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> I
 
     After the first answer it retries while controllers are unreachable.
     """
-    batch = newest(client, query, limit)
+    batch = newest_events(client, query, limit)
     last = 0
     down = False
     while True:

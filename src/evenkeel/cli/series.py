@@ -75,10 +75,10 @@ def figure_lines(
         values = [of(point) for point in points]
         yield {
             "figure": title,
-            "last": short(values[-1]),
-            "mean": short(sum(values) / len(values)),
-            "max": short(max(values)),
-            "trend": trend(values, places),
+            "last": short_number(values[-1]),
+            "mean": short_number(sum(values) / len(values)),
+            "max": short_number(max(values)),
+            "trend": trend_bars(values, places),
         }
 
 
@@ -89,7 +89,7 @@ def _places(points: Sequence[Point], interval_seconds: float) -> list[int]:
     return [round((time - times[0]) / step) for time in times]
 
 
-def trend(values: Sequence[float], places: Sequence[int]) -> str:
+def trend_bars(values: Sequence[float], places: Sequence[int]) -> str:
     """Trend of bars: each is as high as the mean of its values; the highest bar is the highest mean."""
     by_place: dict[int, list[float]] = {}
     for place, value in zip(places, values, strict=True):
@@ -101,7 +101,7 @@ def trend(values: Sequence[float], places: Sequence[int]) -> str:
     return "".join(heights.get(place, UNKNOWN) for place in range(max(means) + 1))
 
 
-def short(value: float) -> str:
+def short_number(value: float) -> str:
     """Format a value with three significant digits and the suffix k, M or G."""
     for unit, size in UNITS:
         if value >= size:

@@ -115,7 +115,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
             **({"capacity_policy": conf.capacity_policy} if parts.capacity_policy else {}),
         },
         capacity_policy=parts.capacity_policy,
-        on_ready=systemd.ready,
+        on_ready=systemd.notify_ready,
         certificate_ends=certificates.ends_at,
     )
     # Set only here: the part that reports to Neutron is opened before the agent exists.
@@ -137,14 +137,14 @@ async def run(conf: cfg.ConfigOpts) -> None:
 def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
     """Open all parts from the options, without connecting. Raises :class:`ValueError` with all problems."""
     with Problems() as problems:
-        settings = problems.of(lambda: agent_settings(conf))
-        policy = problems.of(lambda: parse_policy(conf.capacity_policy))
-        bus = problems.of(lambda: _open_bus(conf))
-        device = problems.of(lambda: open_device(conf))
-        metrics = problems.of(lambda: MetricsEndpoint(conf))
+        settings = problems.collect_from(lambda: agent_settings(conf))
+        policy = problems.collect_from(lambda: parse_policy(conf.capacity_policy))
+        bus = problems.collect_from(lambda: _open_bus(conf))
+        device = problems.collect_from(lambda: open_device(conf))
+        metrics = problems.collect_from(lambda: MetricsEndpoint(conf))
         moved = MovedNetworks()
-        neutron = None if device is None else problems.of(lambda: open_neutron_agent(conf, device, moved))
-        end_traces = problems.of(lambda: open_tracing(conf, NAME))
+        neutron = None if device is None else problems.collect_from(lambda: open_neutron_agent(conf, device, moved))
+        end_traces = problems.collect_from(lambda: open_tracing(conf, NAME))
     return AgentParts(settings, policy, device, bus, metrics, end_traces, moved, neutron)
 
 

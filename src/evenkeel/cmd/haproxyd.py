@@ -69,7 +69,7 @@ def main() -> int:
     log_start(conf, HAPROXYD)
     try:
         if arguments.disown:
-            return disown(daemon_settings(conf), arguments.disown)
+            return release_partitions(daemon_settings(conf), arguments.disown)
         asyncio.run(stop_haproxy(conf) if arguments.stop_haproxy else run(conf, file_arguments(arguments.config_file)))
     except ValueError as error:
         return print_refusal(NAME, error, conf)
@@ -102,13 +102,13 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 async def check(conf: cfg.ConfigOpts) -> None:
     """Check the configuration by reading all named files. Raises :class:`ValueError` with all problems."""
     with Problems() as problems:
-        problems.of(lambda: daemon_settings(conf))
-        problems.of(lambda: metrics_tls(conf))
-        problems.of(lambda: open_tracing(conf, NAME)())
-        http = problems.of(lambda: http_settings(conf))
+        problems.collect_from(lambda: daemon_settings(conf))
+        problems.collect_from(lambda: metrics_tls(conf))
+        problems.collect_from(lambda: open_tracing(conf, NAME)())
+        http = problems.collect_from(lambda: http_settings(conf))
         if http:
-            problems.of(lambda: server_context(http.certificate, http.key))
-            problems.of(lambda: Credentials(http.credentials_file))
+            problems.collect_from(lambda: server_context(http.certificate, http.key))
+            problems.collect_from(lambda: Credentials(http.credentials_file))
 
 
 async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
@@ -135,7 +135,7 @@ async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
     try:
         await metrics.start(daemon.set_gauges)
         await daemon.start()
-        systemd.ready()
+        systemd.notify_ready()
         await stop.wait()
     finally:
         systemd.stopping()
@@ -157,7 +157,7 @@ async def stop_haproxy(conf: cfg.ConfigOpts) -> None:
         await partitions.stop_all()
 
 
-def disown(settings: DaemonSettings, prefix: str) -> int:
+def release_partitions(settings: DaemonSettings, prefix: str) -> int:
     """Release the partitions: the next group that takes one over owns them all. Raises :class:`ValueError`."""
     with lock(settings.state_dir):
         try:

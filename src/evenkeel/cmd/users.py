@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.identity.users import User, checked_user, line_of, read_users
 from evenkeel.api.policy.defaults import ADMINISTRATOR_ROLES, roles
-from evenkeel.cmd.configuration.nearest import meant
+from evenkeel.cmd.configuration.nearest import suggestion
 from evenkeel.cmd.process.passwords import new_password
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.serving.password_file import replace_line
@@ -120,7 +120,7 @@ def _list(options: argparse.Namespace) -> None:
 def _existing(users: Mapping[str, User], name: str) -> User:
     """The user of that name. Raises :class:`Invalid` with the most similar name if there is none."""
     if name not in users:
-        raise Invalid(f"no user {name[:64]!r}{meant(name, users)}.")
+        raise Invalid(f"no user {name[:64]!r}{suggestion(name, users)}.")
     return users[name]
 
 
@@ -142,7 +142,7 @@ def _checked_roles(options: argparse.Namespace) -> list[str]:
         if role and role not in known and not options.other_roles:
             raise Invalid(
                 f"roles: {role[:64]!r} is not one of {', '.join(sorted(known))} (--other-roles accepts those of a"
-                f" policy file){meant(role, known)}"
+                f" policy file){suggestion(role, known)}"
             )
     return named
 

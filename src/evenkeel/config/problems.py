@@ -28,7 +28,7 @@ class Problems:
     def __init__(self) -> None:
         self.found: list[str] = []
 
-    def of(self, checked: Callable[[], T]) -> T:
+    def collect_from(self, checked: Callable[[], T]) -> T:
         """Return the result of ``checked``, or record the problems of the :class:`ValueError` that it raises.
 
         In the second case the result is None and must not be used: the end of the ``with`` block raises.

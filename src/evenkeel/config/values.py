@@ -40,7 +40,7 @@ def checked_values(declared: Sequence[cfg.Opt], given: Mapping[str, object]) -> 
             if name not in known:
                 problems.found.append(f"{name}: no such option; there are {', '.join(known) or 'none'}")
         values = {
-            name: problems.of(partial(_checked, option, given[name])) if name in given else option.default
+            name: problems.collect_from(partial(_checked, option, given[name])) if name in given else option.default
             for name, option in known.items()
         }
     return with_passwords(values)
@@ -56,7 +56,7 @@ def with_passwords(values: Mapping[str, Any], *, section: str = "") -> dict[str,
         for name, path in values.items():
             if name.endswith(PASSWORD_FILE) and path:
                 option = f"{section}.{name}" if section else name
-                found[name.removesuffix("_file")] = problems.of(partial(_first_line, option, path))
+                found[name.removesuffix("_file")] = problems.collect_from(partial(_first_line, option, path))
     return found
 
 

@@ -39,7 +39,7 @@ class ActivityRecorder:
             return "this controller keeps no series: series.points is 0"
         return f"this controller began less than two intervals of {self._settings.interval_seconds:g} s ago"
 
-    def note(self, at: float, seconds: float, traffic: TrafficSum | None) -> None:
+    def record_poll(self, at: float, seconds: float, traffic: TrafficSum | None) -> None:
         """Record a poll that ended ``at``, ``seconds`` after the previous one; the first poll has no point."""
         now, before = self._totals(), self._before
         self._before = now

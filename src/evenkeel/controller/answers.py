@@ -7,13 +7,13 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def give(answer: asyncio.Future[T], result: T) -> None:
+def deliver_result(answer: asyncio.Future[T], result: T) -> None:
     """Deliver a result to the caller, unless it timed out."""
     if not answer.done():
         answer.set_result(result)
 
 
-def fail(answer: asyncio.Future[T], error: Exception) -> None:
+def deliver_error(answer: asyncio.Future[T], error: Exception) -> None:
     """Raise the error in the caller, unless it timed out."""
     if not answer.done():
         answer.set_exception(error)
@@ -24,6 +24,6 @@ async def answer_with(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
     try:
         result = await work
     except Exception as error:  # the caller raises it
-        fail(answer, error)
+        deliver_error(answer, error)
     else:
-        give(answer, result)
+        deliver_result(answer, result)

@@ -16,10 +16,10 @@ from evenkeel.controller.hints import Hints
 from evenkeel.controller.keepalives import KeepaliveRounds
 from evenkeel.controller.report_rounds import ReportRounds
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control.epochs import EPOCH_MAX, plausible
+from evenkeel.core.control.epochs import EPOCH_MAX, is_plausible
 from evenkeel.core.devices.service import ServiceDefinition, rejected_definition
 from evenkeel.core.kit.errors import CallRefused, RequestError, SessionLost
-from evenkeel.core.kit.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes, portions
+from evenkeel.core.kit.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes, split_by_size
 from evenkeel.core.ports import OwnershipStore, ReportStore
 from evenkeel.core.protocol import messages as m
 from evenkeel.core.protocol.messages import LARGEST_ANSWER_BYTES
@@ -164,11 +164,11 @@ class Callbacks:
     ) -> tuple[ServiceDefinition, ...]:
         """The first of ``services`` that fit into an answer, at least one.
 
-        A definition larger than ``largest_bytes`` is replaced by :func:`transportable`.
+        A definition larger than ``largest_bytes`` is replaced by :func:`within_message_size`.
         """
         max_bytes = min(self._settings.answer_bytes, self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES)
-        sent = (transportable(service, largest_bytes) for service in services)
-        return next(portions(sent, max_bytes=max_bytes, max_values=MAX_SERVICES_PER_ANSWER), ())
+        sent = (within_message_size(service, largest_bytes) for service in services)
+        return next(split_by_size(sent, max_bytes=max_bytes, max_values=MAX_SERVICES_PER_ANSWER), ())
 
     def _largest_bytes(self, *, takes_parts: bool) -> int:
         return (LARGEST_ANSWER_BYTES if takes_parts else self._settings.max_message_bytes) - MESSAGE_OVERHEAD_BYTES
@@ -205,7 +205,7 @@ class Callbacks:
         return m.Refused(code=m.SESSION_LOST, reason=f"shard {call.shard_id} is not owned at epoch {call.epoch}")
 
 
-def transportable(service: ServiceDefinition, largest_bytes: int) -> ServiceDefinition:
+def within_message_size(service: ServiceDefinition, largest_bytes: int) -> ServiceDefinition:
     """Return the definition; if it exceeds ``largest_bytes``, a rejected definition with that reason."""
     size = encoded_bytes(service)
     if size <= largest_bytes:
@@ -221,7 +221,7 @@ def check_epochs(message: m.AnyMessage) -> None:
     shards = message.shards if isinstance(message, m.ReleaseShards) else ()
     named = {"epoch": getattr(message, "epoch", 0), "seen_epoch": getattr(message, "seen_epoch", 0)}
     for name, epoch in (*named.items(), *(("shards.epoch", shard.epoch) for shard in shards)):
-        if not plausible(epoch):
+        if not is_plausible(epoch):
             raise CallRefused(m.IMPLAUSIBLE_EPOCH, f"{name}: {epoch} is no epoch; allowed are 0 to {EPOCH_MAX}")
 
 

@@ -21,7 +21,7 @@ class DeviceBindings:
         self._store = store
         self._network = network
 
-    async def look(self) -> None:
+    async def bind_due(self) -> None:
         """Bind all due ports once. Raises :class:`NetworkUnavailable` if that prevented some."""
         due = await self._store.take_due_bindings(limit=PORTS_PER_LOOK, backoff=RETRY)
         await for_each(due, self._bind, at_once=PORTS_AT_ONCE)

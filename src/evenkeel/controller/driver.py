@@ -33,7 +33,7 @@ class Driver:
         unavailable.
         """
         if change.tell_network and self._ports is not None:
-            self._ports.changed(change.load_balancer_id)
+            self._ports.update_soon(change.load_balancer_id)
         if change.owner is not None:
             self._hints.notify_work(change.owner, change.load_balancer_id, inlined_definition(change))
         # Only a new load balancer brings its tree; a change of one that waits is placed with it by the scheduler.

@@ -121,7 +121,7 @@ class FailureDetector:
         shortest = self._settings.suspicion_interval_seconds
         return shortest if self._bus.delivers_wills else max(shortest, len(self._sessions) / PROBES_PER_SECOND)
 
-    async def look(self) -> None:
+    async def probe_due(self) -> None:
         """Probe the sessions that are due; end sessions that are absent for the second time."""
         indicator = await self._change_indicator()
         if indicator is not None and not indicator.late and indicator.marks == self._quiet_marks:

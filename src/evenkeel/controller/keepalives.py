@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import NamedTuple
 
-from evenkeel.controller.answers import answer_with, fail, give
+from evenkeel.controller.answers import answer_with, deliver_error, deliver_result
 from evenkeel.core.kit.errors import Unavailable
 from evenkeel.core.ports import OwnershipStore
 from evenkeel.core.ports.ownership import ArrivedKeepalive
@@ -25,7 +25,7 @@ class _Waiting(NamedTuple):
     came_at: float
     """Time of arrival by the event loop's clock, in seconds."""
 
-    def arrived(self) -> ArrivedKeepalive:
+    def arrived_keepalive(self) -> ArrivedKeepalive:
         """The keepalive with its age."""
         return ArrivedKeepalive(call=self.call, waited_seconds=asyncio.get_running_loop().time() - self.came_at)
 
@@ -66,15 +66,15 @@ class KeepaliveRounds:
             self._collecting = False
 
     async def _renew(self, taken: Sequence[_Waiting]) -> None:
-        states = await self._renew_together([waiting.arrived() for waiting in taken])
+        states = await self._renew_together([waiting.arrived_keepalive() for waiting in taken])
         for waiting, state in zip(taken, states, strict=True):
             if isinstance(state, Exception):
-                fail(waiting.answer, state)
+                deliver_error(waiting.answer, state)
             elif state is None:
                 # In a task of its own: this agent's row is locked, and the next round must not wait for it.
                 self._start(self._renew_alone(waiting))
             else:
-                give(waiting.answer, state)
+                deliver_result(waiting.answer, state)
 
     async def _renew_together(self, arrived: Sequence[ArrivedKeepalive]) -> Sequence[SessionState | Exception | None]:
         """Renew sessions together; None in the result: the session must be renewed alone."""
@@ -86,7 +86,7 @@ class KeepaliveRounds:
             return [None] * len(arrived)
 
     async def _renew_alone(self, waiting: _Waiting) -> None:
-        renewal = self._ownership.keepalive(waiting.arrived(), ttl_seconds=self._ttl_seconds)
+        renewal = self._ownership.keepalive(waiting.arrived_keepalive(), ttl_seconds=self._ttl_seconds)
         await answer_with(waiting.answer, renewal)
 
     def _start(self, job: Coroutine[None, None, None]) -> None:

@@ -40,7 +40,7 @@ class NetworkFactsUpdates:
         """Return when the next poll is due, or after :meth:`wake`."""
         await self._pause.wait(seconds)
 
-    async def look(self) -> None:
+    async def read_due(self) -> None:
         """Read all due facts once. Raises :class:`NetworkUnavailable`."""
         older_seconds = self._settings.network_facts_seconds
         while due := await self._attachments.take_due_facts(older_seconds=older_seconds, limit=NETWORKS_PER_LOOK):

@@ -27,7 +27,7 @@ class OwnCertificates:
         self._noted: dict[str, OwnCertificate] = {}
         self._due_at_seconds = float("-inf")
 
-    async def look(self) -> None:
+    async def read_end_dates(self) -> None:
         """Read the end dates of all own certificates once, and store them.
 
         Raises :class:`~evenkeel.core.kit.errors.StoreUnavailable`.

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from evenkeel.controller.answers import fail, give
+from evenkeel.controller.answers import deliver_error, deliver_result
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.inlined_definitions import inlined_definition
 from evenkeel.core.control.shards import ShardWithCapacity
@@ -102,12 +102,12 @@ class Placements:
             joined = set() if shard is None else await self._join(tenant, shard, taken)
         except Exception as error:  # each caller raises it
             for each in taken:
-                fail(each.answer, error)
+                deliver_error(each.answer, error)
             return
         left: list[_Waiting] = []
         for each in taken:
             if each.change.load_balancer_id in joined:
-                give(each.answer, None)
+                deliver_result(each.answer, None)
             else:
                 # Not joined: placed by another controller, deleted, or for a shard that is gone; the decision finds out
                 # which.
@@ -137,6 +137,6 @@ class Placements:
             async with self._turns:
                 await self._scheduler.place(id_, tenant.environment, tenant.project_id)
         except Exception as error:  # its caller raises it
-            fail(waiting.answer, error)
+            deliver_error(waiting.answer, error)
         else:
-            give(waiting.answer, None)
+            deliver_result(waiting.answer, None)

@@ -28,7 +28,7 @@ class PortReleases:
         self._claims = claims
         self._network = network
 
-    async def look(self) -> None:
+    async def process_due(self) -> None:
         """Process all due claims once. Raises :class:`NetworkUnavailable` if that prevented some deletes."""
         due = await self._claims.take_due_claims(limit=CLAIMS_PER_LOOK, backoff=RETRY)
         await for_each(due, self._release, at_once=RELEASES_AT_ONCE)

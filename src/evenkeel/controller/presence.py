@@ -23,7 +23,7 @@ class Presence:
         self._seen = SeenController(id=id_, host=host, url=url, version=version)
         self._problem = problem
 
-    async def look(self) -> None:
+    async def store_heartbeat(self) -> None:
         """Store a heartbeat. Raises :class:`~evenkeel.core.kit.errors.Unavailable`."""
         seen = self._seen
         await self._store.note_controller(

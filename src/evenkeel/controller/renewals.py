@@ -28,7 +28,7 @@ class Renewals:
         self._key_manager = key_manager
         self._driver = driver
 
-    async def look(self) -> None:
+    async def process_due(self) -> None:
         """Process all due references once. Raises :class:`KeyManagerUnavailable` if that prevented some reads."""
         await self._store.warn_of_expiry(limit=WARNINGS_PER_LOOK)
         for _ in range(PAGES_PER_LOOK):

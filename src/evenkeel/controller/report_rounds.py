@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import NamedTuple
 
-from evenkeel.controller.answers import answer_with, fail, give
+from evenkeel.controller.answers import answer_with, deliver_error, deliver_result
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Unavailable
 from evenkeel.core.ports import ReportStore
@@ -73,13 +73,13 @@ class ReportRounds:
             receipts = await self._reports.record_all_applied([each.report for each in taken], tell=self._tell)
         except Unavailable as error:  # each caller raises it
             for each in taken:
-                fail(each.answer, error)
+                deliver_error(each.answer, error)
         except Exception:  # of one of them: a value that cannot be stored, for example
             for each in taken:
                 await self._record_alone(each)
         else:
             for each, receipt in zip(taken, receipts, strict=True):
-                give(each.answer, receipt)
+                deliver_result(each.answer, receipt)
 
     async def _record_alone(self, waiting: _Waiting) -> None:
         await answer_with(waiting.answer, self._reports.record_applied(waiting.report, tell=self._tell))

@@ -14,7 +14,7 @@ from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
 from evenkeel.core.control.writes import Recheck
-from evenkeel.core.kit.backoff import spread
+from evenkeel.core.kit.backoff import with_jitter
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import (
     FULL_SCORE,
@@ -222,7 +222,7 @@ class Scheduler:
         if not interval or now < self._balance_at:
             return
         # Spread, so that several controllers do not plan the same moves at the same time.
-        self._balance_at = now + spread(interval, self._rng.uniform)
+        self._balance_at = now + with_jitter(interval, self._rng.uniform)
         for group in await self._scheduling.skewed_groups(settle_seconds=self._settings.settle_seconds):
             for move in plan_balance(group):
                 await self._start_handover(move, "balance", rebind=True)

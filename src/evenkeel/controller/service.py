@@ -32,7 +32,7 @@ from evenkeel.controller.traffic import TrafficRecorder
 from evenkeel.controller.vip_port_search import VipPortSearch
 from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.control.overview import CONTROLLER_SEEN_SECONDS
-from evenkeel.core.kit.backoff import spread
+from evenkeel.core.kit.backoff import with_jitter
 from evenkeel.core.kit.errors import EvenKeelError, Unavailable
 from evenkeel.core.ports import Bus, Clock, KeyManager, Network, Store, Subscription
 from evenkeel.core.protocol.messages import callback_queue, keepalive_queue, transient_keepalive_queue
@@ -122,7 +122,7 @@ class Controller:
             else VipPortSearch(store.lost_ports, network, self._ports, settings)
         )
         self.activity = ActivityRecorder(settings.traffic)
-        self.traffic = TrafficRecorder(store.reports, clock, settings.traffic, on_look=self.activity.note)
+        self.traffic = TrafficRecorder(store.reports, clock, settings.traffic, on_look=self.activity.record_poll)
         self._presence = presence
         self._own_certificates = (
             None if certificates is None else OwnCertificates(store.operators, store.scheduling, certificates, clock)
@@ -140,7 +140,7 @@ class Controller:
         ]
         if settings.suspicion_interval_seconds > 0:
             detector = self._failure_detector
-            loops.append(self._repeat(lambda: detector.pause(self._jittered), detector.look, "failure detector"))
+            loops.append(self._repeat(lambda: detector.pause(self._jittered), detector.probe_due, "failure detector"))
         loops.append(
             self._repeat(self._pause(lambda: LEFTOVERS_SECONDS), self._release_leftovers, "leftovers in networks")
         )
@@ -149,28 +149,28 @@ class Controller:
         )
         for releases in self._releases:
             pause = self._pause(lambda: settings.release_interval_seconds)
-            loops.append(self._repeat(pause, releases.look, "ports to be given back"))
+            loops.append(self._repeat(pause, releases.process_due, "ports to be given back"))
         if self._bindings is not None:
             pause = self._pause(lambda: settings.release_interval_seconds)
-            loops.append(self._repeat(pause, self._bindings.look, "ports of devices' addresses"))
+            loops.append(self._repeat(pause, self._bindings.bind_due, "ports of devices' addresses"))
         if self._facts is not None:
-            loops.append(self._repeat(self._until_facts_are_due, self._facts.look, "facts of networks"))
+            loops.append(self._repeat(self._until_facts_are_due, self._facts.read_due, "facts of networks"))
         if self._search is not None:
             pause = self._pause(lambda: settings.port_search_seconds / SEARCH_LOOKS)
-            loops.append(self._repeat(pause, self._search.look, "lost ports of VIPs"))
+            loops.append(self._repeat(pause, self._search.query_due, "lost ports of VIPs"))
         if self._renewals is not None:
             pause = self._pause(lambda: settings.renewal_interval_seconds)
-            loops.append(self._repeat(pause, self._renewals.look, "certificates read again"))
+            loops.append(self._repeat(pause, self._renewals.process_due, "certificates read again"))
         if self._own_certificates is not None:
             pause = self._pause(lambda: settings.own_certificates_seconds)
-            loops.append(self._repeat(pause, self._own_certificates.look, "own certificates"))
+            loops.append(self._repeat(pause, self._own_certificates.read_end_dates, "own certificates"))
         if self._presence is not None:
             pause = self._pause(lambda: CONTROLLER_SEEN_SECONDS)
-            loops.append(self._repeat(pause, self._presence.look, "presence"))
+            loops.append(self._repeat(pause, self._presence.store_heartbeat, "presence"))
         if self._ports is not None:
-            loops.append(self._repeat(self._until_ports_are_due, self._ports.look, "VIPs' ports"))
+            loops.append(self._repeat(self._until_ports_are_due, self._ports.update_due, "VIPs' ports"))
         if settings.traffic.points:
-            loops.append(self._repeat(self._until_next_point, self.traffic.look, "traffic"))
+            loops.append(self._repeat(self._until_next_point, self.traffic.record_traffic, "traffic"))
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def _consume_environments(self) -> None:
@@ -188,7 +188,7 @@ class Controller:
             log.info("consuming", queue=queue)
 
     def _jittered(self, seconds: float) -> float:
-        return spread(seconds, self._rng.uniform)
+        return with_jitter(seconds, self._rng.uniform)
 
     async def _until_next_tick(self) -> None:
         await self._scheduler.pause(self._jittered(self._settings.schedule_interval_seconds))

@@ -50,7 +50,7 @@ class _Group:
         self.unsettled_until = float("-inf")
         self.observed = seen.watched
 
-    def note(self, seen: GroupObservation, now: float, quiet_seconds: float) -> None:
+    def record_observation(self, seen: GroupObservation, now: float, quiet_seconds: float) -> None:
         """Record an observation. An observer without a report for ``quiet_seconds`` counts as silent."""
         if seen.report != self.report:
             self.report, self.reported_at = seen.report, now
@@ -128,7 +128,7 @@ class TrafficRecorder:
             return f"this controller keeps series of the {most} oldest load balancers: series.load_balancers_max"
         return f"no two reports yet since this controller began; they are compared every {self.interval_seconds:g} s"
 
-    async def look(self) -> None:
+    async def record_traffic(self) -> None:
         """Read the totals, and record the traffic since the last poll. Raises :class:`StoreUnavailable`."""
         reading = await self._reports.traffic(limit=self._settings.load_balancers_max)
         now, at = self._clock.monotonic(), self._wall()
@@ -147,7 +147,7 @@ class TrafficRecorder:
         for each in seen:
             # A group seen for the first time has the full time to report.
             group = known.get(each.group) or _Group(each, now)
-            group.note(each, now, self._settings.interval_seconds + QUIET_SECONDS)
+            group.record_observation(each, now, self._settings.interval_seconds + QUIET_SECONDS)
             self._groups[each.group] = group
 
     async def _write(self, found: tuple[TrafficTotals, ...], seconds: float) -> "_Sum":

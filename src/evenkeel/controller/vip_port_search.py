@@ -26,7 +26,7 @@ class VipPortSearch:
         self._updates = updates
         self._settings = settings
 
-    async def look(self) -> None:
+    async def query_due(self) -> None:
         """Query all ports that are due. After :class:`NetworkUnavailable` the current page is left to the next
         search.
         """
@@ -38,4 +38,4 @@ class VipPortSearch:
             lost = [each for each in page if each.port_id not in there]
             for load_balancer_id in await self._ports.note_lost(lost):
                 log.warning("a VIP's port was deleted at the network service", load_balancer=load_balancer_id)
-                self._updates.changed(load_balancer_id)
+                self._updates.update_soon(load_balancer_id)

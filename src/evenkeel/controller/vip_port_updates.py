@@ -33,7 +33,7 @@ class VipPortUpdates:
         self._changed: set[LoadBalancerId] = set()
         self._pause = InterruptibleSleep()
 
-    def changed(self, load_balancer_id: LoadBalancerId) -> None:
+    def update_soon(self, load_balancer_id: LoadBalancerId) -> None:
         """Update the load balancer's port soon, because its options have just changed."""
         if len(self._changed) < CHANGED_MAX:
             self._changed.add(load_balancer_id)
@@ -43,7 +43,7 @@ class VipPortUpdates:
         """Return when the next check is due, or after a change."""
         await self._pause.wait(seconds)
 
-    async def look(self) -> None:
+    async def update_due(self) -> None:
         """Update all due ports once. Raises :class:`NetworkUnavailable` if that prevented some updates."""
         # Taken before the work, so that a change that arrives during it is not lost.
         changed, self._changed = self._changed, set()

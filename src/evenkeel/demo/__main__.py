@@ -78,7 +78,7 @@ async def run(directory: Path, *, device: str, once: bool) -> int:
     try:
         outcome = await story.run()
         if not once:
-            await stay(cluster, story, narrator, controls)
+            await stay_until_interrupted(cluster, story, narrator, controls)
         await story.stop_traffic()
         return report(outcome, narrator)
     except FAILURES as error:
@@ -105,11 +105,11 @@ def end_on_signals() -> None:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
 
 
-async def stay(cluster: Cluster, story: Scenario, narrator: Narrator, controls: Controls) -> None:
+async def stay_until_interrupted(cluster: Cluster, story: Scenario, narrator: Narrator, controls: Controls) -> None:
     """Show measurements and hints until Ctrl-C. Restarts killed processes after a while."""
     controls.offered = True
     narrator.table("so far", story.outcome.rows())
-    narrator.show(hints(cluster, story))
+    narrator.show(visitor_hints(cluster, story))
     with contextlib.suppress(asyncio.CancelledError):
         while True:
             for name in cluster.ended_processes():
@@ -121,7 +121,7 @@ async def stay(cluster: Cluster, story: Scenario, narrator: Narrator, controls: 
             await asyncio.sleep(1.0)
 
 
-def hints(cluster: Cluster, story: Scenario) -> str:
+def visitor_hints(cluster: Cluster, story: Scenario) -> str:
     """Text that lists commands for a visitor to try, with process ids, URLs and credentials of this demo."""
     agents = ", ".join(f"{host} {cluster.processes[agent_name(host)].pid}" for host in HOSTS)
     backends = ", ".join(f"127.0.0.1:{port}" for port in cluster.backend_ports)
@@ -144,7 +144,7 @@ Try, from another terminal with .venv/bin in its PATH:
 
 def report(outcome: DemoResult, narrator: Narrator) -> int:
     """Print the result; returns the exit code."""
-    outcome.judge()
+    outcome.add_violations()
     for problem in outcome.problems:
         narrator.say(f"NOT AS PROMISED: {problem}")
     narrator.close()

@@ -172,7 +172,7 @@ class Cluster:
                 raise process.failure("did not open a session")
             await asyncio.sleep(0.1)
 
-    def twin(self, host: str) -> Process:
+    def duplicate_agent(self, host: str) -> Process:
         """A second process with the configuration of a host's agent, for tests of duplicates; not started yet."""
         file = self.directory / "etc" / f"{agent_name(host)}.ini"
         return self.workshop.process(f"{agent_name(host)}-twin", "evenkeel.cmd.agent", ["--config-file", str(file)])

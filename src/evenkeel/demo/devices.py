@@ -45,7 +45,7 @@ class Emulator:
         self._authorization = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
     @classmethod
-    def announced(cls, endpoints: Mapping[str, Any], *, user: str, password: str) -> "Emulator":
+    def from_announcement(cls, endpoints: Mapping[str, Any], *, user: str, password: str) -> "Emulator":
         """Create the client from the content of the emulator's ``endpoints.json``."""
         devices = [EmulatedDevice(name=item["name"], url=item["url"]) for item in endpoints["devices"]]
         return cls(
@@ -64,7 +64,7 @@ class Emulator:
         """Reads and writes per device since :meth:`reset_counters`; logins and statistics are not counted."""
         return {name: counts["reads"] + counts["writes"] for name, counts in self._counters().items()}
 
-    def looks(self) -> int:
+    def observation_count(self) -> int:
         """Number of observations: the smallest number of requests for statistics over all devices."""
         return int(min(counts["stats"] for counts in self._counters().values()))
 

@@ -64,7 +64,7 @@ class HttpsWebsite:
         self._say(f"clients see the new certificate after {seconds:.2f} s, and no connection was cut")
         self._outcome.more.append(("seconds from renewing the certificate to its first use", f"{seconds:.2f}"))
 
-    def judge(self) -> None:
+    def check_shown_certificates(self) -> None:
         """Record a problem if clients were shown a certificate that was not issued for this website."""
         shown, issued = set(self.traffic.counts.certificates), {one.sha256 for one in self._issued}
         if shown - issued:

@@ -22,7 +22,7 @@ class DemoResult:
     more: list[tuple[str, str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def judge(self) -> None:
+    def add_violations(self) -> None:
         """Add guarantees that the numbers violate to the problems."""
         for what, counts in (("requests", self.counts), ("HTTPS requests", self.https)):
             if counts.failed:

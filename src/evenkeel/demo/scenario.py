@@ -18,7 +18,7 @@ from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.survival import outlive_daemon
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.traffic import RequestFailed, Traffic, TrafficConnection
-from evenkeel.demo.views import differences, disagreements, unsettled_objects
+from evenkeel.demo.views import differences, ownership_violations, unsettled_objects
 from evenkeel.demo.waiting import settle, until
 
 HOSTS = ("host-1", "host-2", "host-3")
@@ -57,7 +57,7 @@ class Scenario:
             await outlive_daemon(self._side, self._tenants[1], self._load_balancer_id, self.outcome, self._say)
         await https.renew()
         await self._verify()
-        https.judge()
+        https.check_shown_certificates()
         return self.outcome
 
     # -- steps
@@ -154,7 +154,7 @@ class Scenario:
 
     async def _view_problems(self) -> list[str]:
         agents, shards = (await self._cluster.ask("/agents"))["agents"], (await self._cluster.ask("/shards"))["shards"]
-        return disagreements(agents, shards) if shards else ["there are no shards"]
+        return ownership_violations(agents, shards) if shards else ["there are no shards"]
 
     async def _status_problems(self) -> list[str]:
         return unsettled_objects(await asyncio.to_thread(self._tenants[1].objects, self._load_balancer_id))

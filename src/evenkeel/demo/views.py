@@ -6,7 +6,7 @@ from typing import Any
 Row = Mapping[str, Any]
 
 
-def disagreements(agents: Iterable[Row], shards: Iterable[Row]) -> list[str]:
+def ownership_violations(agents: Iterable[Row], shards: Iterable[Row]) -> list[str]:
     """Violations of "every shard has exactly one live agent, and that agent reports it"; empty if there are none.
 
     ``agents`` and ``shards`` as the operators' API lists them: an agent's ``serving`` is from its last state report, a

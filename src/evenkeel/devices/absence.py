@@ -25,7 +25,7 @@ def degraded_status(load_balancer_id: LoadBalancerId, reason: str) -> ObservedSt
     return ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=OperatingStatus.DEGRADED, reason=reason)
 
 
-def lacking(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
+def lacking_devices(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
     """Names of the devices that lack an object of a load balancer, by load balancer id, for messages."""
     found: dict[LoadBalancerId, set[str]] = {}
     for one in absences:
@@ -35,5 +35,5 @@ def lacking(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
 
 def out_of_step(absences: Iterable[Absence]) -> Iterator[ObservedStatus]:
     """The status DEGRADED for each load balancer that differs between devices."""
-    for load_balancer_id, devices in lacking(absences).items():
+    for load_balancer_id, devices in lacking_devices(absences).items():
         yield degraded_status(load_balancer_id, f"not in step with the other devices: {devices}")

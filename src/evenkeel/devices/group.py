@@ -69,7 +69,7 @@ class GroupDevice(ABC, Generic[R]):
     async def close(self) -> None:
         """Close all connections."""
 
-    async def watched(self, work: Coroutine[Any, Any, T]) -> T:
+    async def run_watched(self, work: Coroutine[Any, Any, T]) -> T:
         """Run ``work`` on this device; it is abandoned if the device stops responding meanwhile."""
         try:
             return await self.reach.watch(work)
@@ -79,14 +79,14 @@ class GroupDevice(ABC, Generic[R]):
 
     async def silence(self) -> str:
         """Reason if the device does not answer now, which marks it as doubted; empty if it answers. Never raises."""
-        error = await self.reach.silence()
+        error = await self.reach.silence_error()
         if error is None:
             return ""
         self.lost(error)
         return error.reason
 
     @asynccontextmanager
-    async def reached(self) -> AsyncIterator[None]:
+    async def required_reachable(self) -> AsyncIterator[None]:
         """Context that requires that the device is trusted or responds, and marks it as doubted if it fails inside.
 
         :class:`PartitionUnavailable` is no reason to doubt it.
@@ -161,7 +161,7 @@ class DeviceGroup(ABC, Generic[D, R]):
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
         """Maximum of each metric over all devices that were reached."""
         done, _ = await on_all(self._devices, lambda device: device.capacity(metrics))
-        return fullest(done.values())
+        return maximum_figures(done.values())
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
         """No effect: most device types keep an empty partition, with its guard."""
@@ -209,7 +209,7 @@ async def on_all(
     """
     # Taken before the tasks start, because a task may begin or end a doubt.
     doubted = [device for device in devices if device.reach.doubt is not None]
-    tasks = {device: asyncio.create_task(device.watched(work(device))) for device in devices}
+    tasks = {device: asyncio.create_task(device.run_watched(work(device))) for device in devices}
     try:
         await _wait_for_trusted(tasks, doubted)
     finally:
@@ -230,7 +230,7 @@ async def on_all(
             done[device.host] = task.result()
     if failures:
         # a stale owner must stop, whatever the other devices replied
-        raise max(failures, key=weight)
+        raise max(failures, key=error_precedence)
     if not done:
         raise _all_lost(lost)
     return done, lost
@@ -246,7 +246,7 @@ async def _checked(device: GroupDevice[Any]) -> DeviceState:
 async def _state(device: GroupDevice[Any]) -> DeviceState:
     try:
         # under the liveness probe: a check of a silent device must not last as long as its request's time-out
-        return await device.watched(device.check())
+        return await device.run_watched(device.check())
     except DeviceUnavailable as error:
         return DeviceState(name=device.host, reachable=False, problem=str(error))
     except Exception as error:  # one unexpected answer of a device must not end the agent
@@ -266,14 +266,14 @@ async def plan_on_each(
 
     async def one(device: D) -> DevicePlan:
         try:
-            return await device.watched(work(device))
+            return await device.run_watched(work(device))
         except (DeviceUnavailable, DeviceRejected) as error:
             return DevicePlan(device=device.host, problem=str(error))
 
     return tuple(await asyncio.gather(*(one(device) for device in devices)))
 
 
-def outcomes(
+def outcomes_of(
     services: Iterable[ServiceDefinition],
     refusals: Iterable[Mapping[LoadBalancerId, str]],
     problems: Mapping[LoadBalancerId, str] | None = None,
@@ -296,7 +296,7 @@ def repairs(found: Mapping[str, Mapping[LoadBalancerId, Sequence[str]]]) -> Iter
         yield repair(load_balancer_id, device, texts)
 
 
-def fullest(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
+def maximum_figures(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """Return the maximum of each metric: all devices hold the same objects and have the same limits, so the fullest one
     decides."""
     most: dict[str, float] = {}
@@ -335,7 +335,7 @@ def _all_lost(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnavailable:
     return DeviceUnavailable(first.device, "; ".join((first.reason, *(str(error) for error in others))))
 
 
-def weight(failure: BaseException) -> tuple[int, int]:
+def error_precedence(failure: BaseException) -> tuple[int, int]:
     """Precedence of errors: :class:`StaleOwner` first, the newest epoch before others, then :class:`GuardLost`."""
     if isinstance(failure, StaleOwner):
         return 2, failure.seen_epoch or 0

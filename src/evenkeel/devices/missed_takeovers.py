@@ -29,10 +29,10 @@ class MissedTakeovers:
         """Record that the owner's guard is on the device. A takeover that another owner has begun meanwhile stays
         missed.
         """
-        if self.has(partition, owner):
+        if self.has_begun(partition, owner):
             del self._owners[partition]
 
-    def has(self, partition: str, owner: Owner) -> bool:
+    def has_begun(self, partition: str, owner: Owner) -> bool:
         """Whether this owner has begun a takeover and not ended it."""
         return self._owners.get(partition) == owner
 
@@ -45,7 +45,7 @@ class MissedTakeovers:
         not complete: the content of the device is not known then.
         """
         owner = batch.epoch, batch.session_id
-        if not self.has(partition, owner):
+        if not self.has_begun(partition, owner):
             return
         await move()
         if not batch.complete:

@@ -98,7 +98,7 @@ class DeviceReach:
         finally:
             await cancel_and_wait(task)
 
-    async def silence(self) -> DeviceUnavailable | None:
+    async def silence_error(self) -> DeviceUnavailable | None:
         """The error if the device does not answer now; None if it does, or sent a response a moment ago."""
         if self.doubt is not None:
             try:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def together(*work: Awaitable[T]) -> list[T]:
+async def gather_all(*work: Awaitable[T]) -> list[T]:
     """All results in order. If some fail, the first failure in order is raised after all have ended, so that none
     continues unobserved."""
     results = await asyncio.gather(*work, return_exceptions=True)

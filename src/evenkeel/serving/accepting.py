@@ -38,7 +38,7 @@ closes its transport immediately, and calls :meth:`Connection.release` when the 
 """
 
 
-def fitting(connections_max: int, files_max: int) -> int:
+def connections_that_fit(connections_max: int, files_max: int) -> int:
     """Return how many connections a process with a limit of ``files_max`` open files may hold."""
     return max(CONNECTIONS_MIN, min(connections_max, files_max - SPARE_FILES))
 

@@ -1,8 +1,8 @@
 """Limits on a server's connections, so that unauthenticated clients cannot keep authenticated ones out.
 
-A connection is unauthenticated until a login or client certificate on it (:meth:`Connection.known`). When an address,
-or all together, would exceed a limit, the oldest unauthenticated connection is closed in favour of the new one;
-authenticated connections stay. Connections of addresses that authenticated recently are not closed in favour of
+A connection is unauthenticated until a login or client certificate on it (:meth:`Connection.mark_authenticated`).
+When an address, or all together, would exceed a limit, the oldest unauthenticated connection is closed in favour of
+the new one; authenticated connections stay. Connections of addresses that authenticated recently are not closed in favour of
 addresses that never did. A new connection is refused only when all others are authenticated.
 """
 
@@ -39,7 +39,7 @@ class Connection:
         """True if the connection's address has authenticated before."""
         self.is_authenticated = False
 
-    def known(self) -> None:
+    def mark_authenticated(self) -> None:
         """Mark the connection as authenticated: it is no longer closed in favour of others."""
         if not self.is_authenticated:
             self._table.note_authenticated(self)

@@ -83,7 +83,7 @@ class _Lane:
         self._waiting[most].pop().right.set_exception(TooManyAttempts())
         self._count -= 1
 
-    def next(self) -> LoginAttempt | None:
+    def take_next(self) -> LoginAttempt | None:
         """Return the next check; its address moves to the end of the round."""
         if not self._waiting:
             return None
@@ -134,7 +134,7 @@ class LoginQueue:
         try:
             # There is no await between an empty queue and the reset of `running`, so no attempt is left behind
             # without a task.
-            while (one := lane.next()) is not None:
+            while (one := lane.take_next()) is not None:
                 right = await asyncio.to_thread(one.check)
                 if not right:
                     self._suspects.add(one.peer)

@@ -89,7 +89,7 @@ class ShareOfTraces(Sampler):
         self._share = share
         self._bound = round(share * (1 << _RANDOM_BITS))
 
-    def keeps(self, trace_id: int) -> bool:
+    def is_kept(self, trace_id: int) -> bool:
         """Whether the trace is kept."""
         return trace_id & ((1 << _RANDOM_BITS) - 1) < self._bound
 
@@ -104,7 +104,7 @@ class ShareOfTraces(Sampler):
         trace_state: object = None,
     ) -> SamplingResult:
         """Decide by the trace id: all spans of a trace get the same result."""
-        if self.keeps(trace_id):
+        if self.is_kept(trace_id):
             return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes)  # type: ignore[arg-type]
         return SamplingResult(Decision.DROP)
 

@@ -122,7 +122,7 @@ class OpenDeferredSpan:
         self._steps.clear()
 
     def _is_sampled(self, ids: FirstIds) -> bool:
-        return self._share.keeps(ids.trace_id)
+        return self._share.is_kept(ids.trace_id)
 
     def _add(self, step: _Step, inside: Context) -> None:
         span = self._tracer.start_span(step.name, inside, step.kind, attributes=step.attributes, start_time=step.began)

@@ -80,7 +80,7 @@ class Client:
 async def joined(feed: EventFeed, after: int | None) -> Client:
     client = Client(await feed.join())
     if after is not None:
-        async for frames in feed.missed(after):
+        async for frames in feed.missed_frames(after):
             client.read(frames)
     return client
 
@@ -138,7 +138,7 @@ async def test_an_event_that_commits_while_older_ones_are_read_is_not_missed(
     late, last = 1990, 2500
     await _passed(feed, database, *range(1, late), *range(late + 1, last + 1))
     client = Client(await feed.join())
-    missed = feed.missed(0)
+    missed = feed.missed_frames(0)
     for _ in range(2):
         client.read(await anext(missed))
     assert client.got[-1] > late
@@ -157,7 +157,7 @@ async def test_the_feed_reads_on_while_its_only_listener_is_sent_older_events(
 ) -> None:
     await _passed(feed, database, *range(1, 2500))
     client = Client(await feed.join())
-    missed = feed.missed(0)
+    missed = feed.missed_frames(0)
     client.read(await anext(missed))
     reads = database.reads
     for more in range(1, 4):

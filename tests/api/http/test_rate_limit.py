@@ -25,7 +25,7 @@ class Time:
 
 def taken(limit: RateLimit, project_id: str = "p") -> bool:
     try:
-        limit.take(project_id)
+        limit.count_request(project_id)
     except Refusal:
         return False
     return True
@@ -42,9 +42,9 @@ def test_a_burst_is_let_through_and_then_so_many_a_second() -> None:
 
 def test_the_refusal_says_when_to_come_back() -> None:
     limit = RateLimit(0.25, 1, monotonic=Time())
-    limit.take("p")
+    limit.count_request("p")
     with pytest.raises(Refusal) as caught:
-        limit.take("p")
+        limit.count_request("p")
     assert caught.value.status == 429 and caught.value.headers == ((b"retry-after", b"4"),)
 
 
@@ -71,7 +71,7 @@ def test_no_project_ever_gets_more_than_its_burst_and_rate(per_second: float, bu
 def test_memory_is_bounded() -> None:
     limit = RateLimit(1.0, 1, monotonic=Time())
     for number in range(MAX_PROJECTS + 100):
-        limit.take(f"p{number}")
+        limit.count_request(f"p{number}")
     assert len(vars(limit)["_buckets"]) == MAX_PROJECTS
 
 

@@ -258,7 +258,7 @@ def test_failures_of_names_that_no_user_can_have_count_together(clock: HandClock
     """Anybody can send them, each as long as a header."""
     failures = FailedLogins(clock)
     for number in range(100):
-        failures.strike(f"{number} " + "x" * 6000)
+        failures.record_failure(f"{number} " + "x" * 6000)
     assert len(vars(failures)["_counts"]) == 1
-    assert failures.strike("another name") == WRONG.max_seconds
-    assert failures.strike("alice") == WRONG.initial_seconds
+    assert failures.record_failure("another name") == WRONG.max_seconds
+    assert failures.record_failure("alice") == WRONG.initial_seconds

@@ -170,7 +170,7 @@ async def test_the_late_end_of_a_former_connection_does_not_end_the_next_one(mon
     )
     connection.start()
     first = await connection.session(timeout_seconds=60.0)
-    connection.drop(first)
+    connection.replace_session(first)
     await eventually(lambda: connection.current not in (None, first))
     broker.made[0].end()
     for _ in range(10):

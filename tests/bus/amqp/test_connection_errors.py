@@ -18,17 +18,17 @@ def test_a_reason_is_told_once_then_each_minute_and_again_when_it_changes() -> N
     complaints, node, other = ConnectionErrorLog(lambda: now), Node(host="h", port=1), Node(host="h", port=2)
     with structlog.testing.capture_logs() as logs:
         for _ in range(5):
-            complaints.failed(node, ConnectionRefused("one"))
+            complaints.record_failure(node, ConnectionRefused("one"))
         assert len(logs) == 1
-        complaints.failed(other, BusUnavailable("one"))
-        complaints.failed(node, ConnectionRefused("two"))
+        complaints.record_failure(other, BusUnavailable("one"))
+        complaints.record_failure(node, ConnectionRefused("two"))
         assert len(logs) == 3
         now += REPEAT_SECONDS
-        complaints.failed(node, ConnectionRefused("two"))
-        complaints.failed(node, ConnectionRefused("two"))
+        complaints.record_failure(node, ConnectionRefused("two"))
+        complaints.record_failure(node, ConnectionRefused("two"))
         assert len(logs) == 4
         complaints.connected(node)
-        complaints.failed(node, ConnectionRefused("two"))
+        complaints.record_failure(node, ConnectionRefused("two"))
     assert [(entry["log_level"], entry["node"], entry["reason"]) for entry in logs] == [
         ("error", "h:1", "one"),
         ("warning", "h:2", "one"),

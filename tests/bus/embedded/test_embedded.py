@@ -45,7 +45,7 @@ async def test_a_frozen_consumer_keeps_its_messages_only_as_long_as_its_lease(em
 async def test_the_lease_is_renewed_while_the_handler_works(
     embedded: Embedded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    time = schema.now()  # moved by the test
+    time = schema.monotonic_seconds()  # moved by the test
     for module in ("bus", "queries"):
         monkeypatch.setattr(f"evenkeel.bus.embedded.{module}.now", lambda: time)
     monkeypatch.setattr("evenkeel.bus.embedded.bus.POLL_SECONDS", 0.01)

@@ -27,7 +27,7 @@ def systemd(tmp_path: Path) -> Iterator[Systemd]:
 def test_without_systemd_nothing_is_told() -> None:
     environment: dict[str, str] = {}
     manager = ServiceManager(environment)
-    manager.ready()
+    manager.notify_ready()
     assert manager.watchdog_seconds == 0
     asyncio.run(manager.watch())
 
@@ -37,7 +37,7 @@ def test_child_processes_do_not_inherit_what_is_for_this_one(systemd: Systemd) -
     manager = ServiceManager(environment)
     assert not environment and manager.watchdog_seconds == 30.0
     manager.status("waiting")
-    manager.ready()
+    manager.notify_ready()
     manager.stopping()
     assert systemd.heard() == ["STATUS=waiting", "READY=1", "STATUS=serving", "STOPPING=1", "STATUS=stopping"]
 
@@ -50,7 +50,7 @@ def test_the_watchdog_of_another_process_is_left_alone() -> None:
 def test_an_abstract_address_and_one_that_is_gone() -> None:
     systemd = Systemd(f"@evenkeel-test-{os.getpid()}")
     manager = ServiceManager({"NOTIFY_SOCKET": systemd.address})
-    manager.ready()
+    manager.notify_ready()
     assert systemd.heard()[0] == "READY=1"
     systemd.close()
     manager.stopping()  # logged
@@ -73,11 +73,11 @@ async def test_the_watchdog_is_fed_until_another_loop_hangs(systemd: Systemd) ->
 
 async def test_a_heart_beats_as_long_as_its_loop_runs() -> None:
     heart = EventLoopWatchdog()
-    beating = asyncio.create_task(heart.beat(0.001))
+    beating = asyncio.create_task(heart.record_beats(0.001))
     await asyncio.sleep(0)
-    assert not heart.stopped(60.0)
+    assert not heart.is_stopped(60.0)
     beating.cancel()
-    await eventually(lambda: heart.stopped(0.01))
+    await eventually(lambda: heart.is_stopped(0.01))
 
 
 START_SECONDS = 240.0
@@ -139,7 +139,7 @@ async def test_a_worker_tells_its_parent_as_it_would_systemd_and_nobody_once_tha
     with worker:
         manager = ServiceManager({}, parent=worker, watchdog_seconds=0.03)
         with parent:
-            manager.ready()
+            manager.notify_ready()
             watching = asyncio.create_task(manager.watch())
             assert parent.recv(100) == b"READY=1\nSTATUS=serving"
             assert await asyncio.to_thread(parent.recv, 100) == b"WATCHDOG=1"

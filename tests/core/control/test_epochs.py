@@ -2,17 +2,17 @@
 
 import pytest
 
-from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, EPOCH_MAX, next_epoch, plausible, reachable
+from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, EPOCH_MAX, is_plausible, next_epoch, reachable
 
 
 @pytest.mark.parametrize("epoch", [0, 1, EPOCH_MAX])
 def test_these_are_believed(epoch: int) -> None:
-    assert plausible(epoch)
+    assert is_plausible(epoch)
 
 
 @pytest.mark.parametrize("epoch", [-1, EPOCH_MAX + 1, 2**63 - 1, 2**63])
 def test_these_are_nobodys(epoch: int) -> None:
-    assert not plausible(epoch)
+    assert not is_plausible(epoch)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_guard_far_ahead_is_passed_in_a_few_steps() -> None:
 
 
 def test_there_is_none_after_the_last() -> None:
-    assert not plausible(next_epoch(EPOCH_MAX, 0))
+    assert not is_plausible(next_epoch(EPOCH_MAX, 0))
 
 
 def test_one_jump_is_reachable_and_no_more() -> None:

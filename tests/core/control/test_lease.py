@@ -5,7 +5,7 @@ from functools import reduce
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.control.lease import Lease, newer
+from evenkeel.core.control.lease import Lease, later_lease
 
 moments = st.integers(0, 1_000_000)
 
@@ -23,9 +23,9 @@ def test_a_lease_ends_before_the_databases_whatever_the_delays(
 @given(moments, moments)
 def test_answers_out_of_order_never_shorten_the_lease(first: float, second: float) -> None:
     one, two = (Lease(asked_at_seconds=moment, ttl_seconds=5.0) for moment in (first, second))
-    assert newer(one, two) == newer(two, one) or first == second
-    assert newer(one, two).asked_at_seconds == max(first, second)
-    assert newer(None, one) == one
+    assert later_lease(one, two) == later_lease(two, one) or first == second
+    assert later_lease(one, two).asked_at_seconds == max(first, second)
+    assert later_lease(None, one) == one
 
 
 def test_nothing_is_allowed_after_the_end() -> None:
@@ -52,7 +52,7 @@ def test_no_order_delay_or_loss_of_answers_lets_the_lease_outlive_the_session(
     )
     lease: Lease | None = None
     for now, asked in answers:
-        lease = newer(lease, Lease(asked_at_seconds=asked, ttl_seconds=ttl))
+        lease = later_lease(lease, Lease(asked_at_seconds=asked, ttl_seconds=ttl))
         session_ends = max(commit for commit in commits if commit <= now) + ttl  # the last one committed said it
         assert lease.asked_at_seconds + lease.ttl_seconds <= session_ends
         assert lease.remaining_seconds(now) >= 0
@@ -65,7 +65,9 @@ leases = st.builds(Lease, asked_at_seconds=st.integers(0, 20_000), ttl_seconds=s
 
 @given(st.lists(leases, min_size=1, max_size=8).flatmap(lambda some: st.tuples(st.just(some), st.permutations(some))))
 def test_the_newest_of_many_answers_does_not_depend_on_their_order(orders: tuple[list[Lease], list[Lease]]) -> None:
-    ends = [reduce(newer, order).remaining_seconds(0) for order in (orders[0], orders[1], [*orders[1], *orders[0]])]
+    ends = [
+        reduce(later_lease, order).remaining_seconds(0) for order in (orders[0], orders[1], [*orders[1], *orders[0]])
+    ]
     assert ends == [max(one.remaining_seconds(0) for one in orders[0])] * 3
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.kit.backoff import Backoff, spread
+from evenkeel.core.kit.backoff import Backoff, with_jitter
 
 
 def test_the_delay_doubles_up_to_its_maximum():
@@ -55,5 +55,5 @@ def test_delays_that_would_shrink_are_refused_by_name(field: str, wrong: object)
 
 def test_intervals_of_many_processes_are_spread_around_what_was_asked():
     uniform = random.Random(1).uniform
-    found = [spread(10.0, uniform) for _ in range(100)]
+    found = [with_jitter(10.0, uniform) for _ in range(100)]
     assert 8.0 <= min(found) < 9.0 < 11.0 < max(found) <= 12.0

@@ -7,7 +7,7 @@ import pytest
 from msgspec import inspect
 
 from evenkeel.core.devices import service
-from evenkeel.core.kit.values import Value, flat
+from evenkeel.core.kit.values import Value, flattened_struct
 from evenkeel.core.resources import model
 from evenkeel.core.resources.attributes import CHANGEABLE, HIDDEN, LINKS, defaults_of, fields_of, shape_of
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
@@ -72,7 +72,7 @@ def test_a_flat_class_takes_its_attributes_by_position_those_without_a_default_f
         name: str
         marks: dict[str, str] = {}
 
-    @flat
+    @flattened_struct
     class Both(Value, Base, kw_only=True):
         """Words."""
 

@@ -2,7 +2,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.resources.capacity import CapacityFigure, Metric, amounts_of, at_limit, figures, parse_policy, score
+from evenkeel.core.resources.capacity import (
+    CapacityFigure,
+    Metric,
+    amounts_of,
+    at_limit,
+    capacity_figures,
+    parse_policy,
+    score,
+)
 
 limits = st.floats(min_value=0.001, max_value=1e12)
 values = st.floats(min_value=0, max_value=1e12)
@@ -64,7 +72,7 @@ def test_a_bad_policy_is_refused_by_name_value_and_what_is_allowed(text: str, wr
 
 
 def test_figures_leave_out_what_was_not_measured_or_not_asked_for() -> None:
-    found = figures({"tenant_count": 10.0, "ssltps": 5.0}, {"tenant_count": 3.0, "vlan_count": 2.0})
+    found = capacity_figures({"tenant_count": 10.0, "ssltps": 5.0}, {"tenant_count": 3.0, "vlan_count": 2.0})
     assert found == {"tenant_count": CapacityFigure(value=3.0, limit=10.0)}
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from evenkeel.core.resources.limits import CALLED, LimitMet, LoadBalancerLimits, check_limits, growing
+from evenkeel.core.resources.limits import CALLED, LimitMet, LoadBalancerLimits, check_limits, growing_kinds
 
 LIMITS = LoadBalancerLimits(listener=2, member=3)
 
@@ -10,7 +10,10 @@ def test_every_kind_has_a_limit_and_a_name_for_people() -> None:
 
 
 def test_only_what_grows_is_looked_at() -> None:
-    assert growing({"member": 1, "listener": 2, "pool": 0, "l7rule": -1, "health_monitor": 5}) == ("listener", "member")
+    assert growing_kinds({"member": 1, "listener": 2, "pool": 0, "l7rule": -1, "health_monitor": 5}) == (
+        "listener",
+        "member",
+    )
 
 
 @pytest.mark.parametrize(("there", "more"), [(0, 2), (1, 1), (2, 0), (9, 0), (9, -3)])

@@ -1,4 +1,4 @@
-from evenkeel.core.status.changes import contradicts, is_known, since
+from evenkeel.core.status.changes import contradicts_database, entries_since, is_known
 from evenkeel.core.status.outcomes import Applied
 
 EARLIER = "3:aaaaaaaa 4:bbbbbbbb "
@@ -26,14 +26,14 @@ def test_one_of_the_version_before_counts_by_its_revision() -> None:
 
 def test_a_change_that_the_database_does_not_know_any_more_contradicts_it() -> None:
     def contradiction(revision: int, change_id: str) -> bool:
-        return contradicts(outcome(revision, change_id), revision=5, change_id="c5")
+        return contradicts_database(outcome(revision, change_id), revision=5, change_id="c5")
 
     assert contradiction(6, "c6") and contradiction(5, "another")
     assert not contradiction(5, "c5") and not contradiction(4, "another") and not contradiction(9, "")
 
 
 def test_confirmed_changes_are_forgotten() -> None:
-    assert since(EARLIER, 4) == "4:bbbbbbbb "
-    assert since(EARLIER, 3) == EARLIER
-    assert since("a:b 7 " + EARLIER, 9) == ""
-    assert since("bbb 4:bbbbbbbb ", 0) == "4:bbbbbbbb "  # the limit has cut the first
+    assert entries_since(EARLIER, 4) == "4:bbbbbbbb "
+    assert entries_since(EARLIER, 3) == EARLIER
+    assert entries_since("a:b 7 " + EARLIER, 9) == ""
+    assert entries_since("bbb 4:bbbbbbbb ", 0) == "4:bbbbbbbb "  # the limit has cut the first

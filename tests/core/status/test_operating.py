@@ -6,9 +6,9 @@ from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.operating import (
     UNWATCHED,
     WATCHED_AGAIN,
-    below,
     first_member_status,
     first_status,
+    status_below,
     unobserved_status,
 )
 
@@ -42,8 +42,8 @@ def test_unobserved_object_is_online_if_enabled() -> None:
 def test_below_a_load_balancer_out_of_reach_nothing_says_that_it_works() -> None:
     kept = {S.OFFLINE, S.NO_MONITOR}
     for was in S:
-        assert below(was, S.OFFLINE) is (was if was in kept else S.OFFLINE)
-        assert below(was, S.ERROR) is (was if was in kept else S.ERROR)
+        assert status_below(was, S.OFFLINE) is (was if was in kept else S.OFFLINE)
+        assert status_below(was, S.ERROR) is (was if was in kept else S.ERROR)
 
 
 def test_unwatched_online_is_degraded_and_restored() -> None:

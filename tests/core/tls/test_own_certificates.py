@@ -3,14 +3,14 @@
 import pytest
 
 from evenkeel.core.tls.certificates import DAY_SECONDS
-from evenkeel.core.tls.own_certificates import OwnCertificate, expiring
+from evenkeel.core.tls.own_certificates import OwnCertificate, expiring_certificates
 
 
 @pytest.mark.parametrize(
     ("days", "stage"), [(31, None), (30, 30), (8, 30), (7, 7), (1.5, 7), (1, 1), (0.1, 1), (0, 0), (-3, 0)]
 )
 def test_stage_is_the_smallest_within_which_a_certificate_expires(days: float, stage: int | None) -> None:
-    assert OwnCertificate(name="a", ends_at=1000.0 + days * DAY_SECONDS).due(1000.0) == stage
+    assert OwnCertificate(name="a", ends_at=1000.0 + days * DAY_SECONDS).days_left_stage(1000.0) == stage
 
 
 def test_text_names_the_certificate_and_the_moment() -> None:
@@ -24,4 +24,4 @@ def test_text_names_the_certificate_and_the_moment() -> None:
 def test_expiring_ones_are_those_within_the_days_the_first_first() -> None:
     ends = {"a": 9, "b": 2, "c": -1}
     found = [OwnCertificate(name=name, ends_at=days * DAY_SECONDS) for name, days in ends.items()]
-    assert [one.name for one in expiring(found, days=7, now_seconds=0.0)] == ["c", "b"]
+    assert [one.name for one in expiring_certificates(found, days=7, now_seconds=0.0)] == ["c", "b"]

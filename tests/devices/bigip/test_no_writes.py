@@ -134,7 +134,7 @@ async def test_one_that_refuses_a_new_tenants_partition_lags(pair: BigIpRig, rea
 
 async def test_one_whose_partition_is_somebody_elses_does_not_lag(pair: BigIpRig) -> None:
     """Trying again would never help, so it is told at once."""
-    stranger = BigIpNames(environment="other", prefix=ENVIRONMENT, group=1).mark("partition")
+    stranger = BigIpNames(environment="other", prefix=ENVIRONMENT, group=1).marked_description("partition")
     await Hands(pair.emulator, "bigip-2").call("POST", "auth/partition", {"name": PARTITION, "description": stranger})
     with pytest.raises(DeviceRejected, match="belongs to device group other/1"):
         await pair.agent(**QUICK).take_over(PROJECT, 1, session_of(1))

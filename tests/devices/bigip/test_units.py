@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.bigip import open_group
-from evenkeel.devices.bigip.canonical import same
+from evenkeel.devices.bigip.canonical import has_wanted_value
 from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, Exists, LoginLost, RefusedByDevice, failure
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, Mark, guard_of, parse_guard, parse_mark
 from evenkeel.devices.bigip.observe.partition_reads import Guards
@@ -42,13 +42,13 @@ def test_marks_of_other_groups_and_odd_ones_are_not_ours() -> None:
         "dev/x": False,
         "d/2": False,
     }.items():
-        assert (names.own(f"evenkeel:{place}:pool:lb") is not None) == ours
+        assert (names.own_mark(f"evenkeel:{place}:pool:lb") is not None) == ours
 
 
 @given(st.none() | st.integers() | st.text())
 def test_any_other_description_is_no_mark_of_ours(description: object) -> None:
     if not str(description).startswith("evenkeel:dev/1:"):
-        assert BigIpNames(environment="dev", prefix="dev", group=1).own(description) is None
+        assert BigIpNames(environment="dev", prefix="dev", group=1).own_mark(description) is None
 
 
 @given(st.text(max_size=80))
@@ -122,7 +122,7 @@ def test_environments_that_cannot_be_part_of_a_name_are_refused() -> None:
     ],
 )
 def test_forms_that_mean_the_same(name: str, wanted: Any, seen: Any, equal: bool) -> None:
-    assert same(name, wanted, {name: seen}) is equal
+    assert has_wanted_value(name, wanted, {name: seen}) is equal
 
 
 # -- answers

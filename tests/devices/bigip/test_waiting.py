@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from evenkeel.devices.waiting import cancel_and_wait, together
+from evenkeel.devices.waiting import cancel_and_wait, gather_all
 
 
 async def fail() -> None:
@@ -20,7 +20,7 @@ async def test_all_have_ended_when_the_first_failure_is_raised() -> None:
         done.set()
 
     with pytest.raises(RuntimeError):
-        await together(fail(), slow())
+        await gather_all(fail(), slow())
     assert done.is_set()
 
 

@@ -217,8 +217,8 @@ class MovedDaemon(Daemon):
 
     box: Box
 
-    async def held(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
-        return tuple(_at(self.box.moved_back, one) for one in await super().held(partition))
+    async def held_load_balancers(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
+        return tuple(_at(self.box.moved_back, one) for one in await super().held_load_balancers(partition))
 
     async def put(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
         return await super().put(partition, self.box.change(change))

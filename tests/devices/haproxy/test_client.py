@@ -53,10 +53,10 @@ async def test_each_operation_is_one_request(daemon: FakeDaemon) -> None:
 async def test_a_partition_that_is_not_there_holds_nothing(daemon: FakeDaemon) -> None:
     client = daemon.client()
     daemon.answer = refusal("not_found", 404)
-    assert await client.held("dev_p") == ()
+    assert await client.held_load_balancers("dev_p") == ()
     one = wire.LoadBalancerConfig(id="lb", revision=1)
     daemon.answer = json(wire.PartitionConfig(name="dev_p", epoch=1, load_balancers=(one,)))
-    assert await client.held("dev_p") == (one,)
+    assert await client.held_load_balancers("dev_p") == (one,)
     await client.close()
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from evenkeel.devices.haproxy import open_group
-from evenkeel.devices.haproxy.naming import HaproxyNames, plain
+from evenkeel.devices.haproxy.naming import HaproxyNames, plain_or_digest
 from evenkeel.devices.haproxy.options import HaproxyOptions, parse_options
 
 GOOD = {"haproxyd_url": "https://lb1:9443", "haproxyd_username": "agent", "haproxyd_password": "s3cret"}
@@ -58,13 +58,15 @@ def test_a_file_of_authorities_that_cannot_be_used_is_refused(tmp_path: object) 
 
 def test_environments_never_share_a_partition() -> None:
     assert HaproxyNames(prefix="dev").partition("a_x") != HaproxyNames(prefix="dev_a").partition("x")
-    assert not HaproxyNames(prefix="dev").owns(HaproxyNames(prefix="dev_a").partition("x"))
-    assert HaproxyNames(prefix="dev").owns(HaproxyNames(prefix="dev").partition("a_x"))
+    assert not HaproxyNames(prefix="dev").is_own_partition(HaproxyNames(prefix="dev_a").partition("x"))
+    assert HaproxyNames(prefix="dev").is_own_partition(HaproxyNames(prefix="dev").partition("a_x"))
 
 
 @pytest.mark.parametrize("text", ["", "a_b", "a b", "-a", "ä", "a" * 61])
 def test_a_project_id_that_means_something_in_a_name_becomes_its_digest(text: str) -> None:
-    assert plain(text).startswith("-") and len(plain(text)) == 41 and "_" not in plain(text)
+    assert (
+        plain_or_digest(text).startswith("-") and len(plain_or_digest(text)) == 41 and "_" not in plain_or_digest(text)
+    )
 
 
 @pytest.mark.parametrize("prefix", ["", "_a", "-a", "a b", "a" * 65, "a/b"])

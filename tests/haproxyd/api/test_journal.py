@@ -13,15 +13,15 @@ def test_journal_keeps_the_newest_entries_in_order() -> None:
     journal = WriteJournal(now=lambda: 1.0)
     for epoch in range(ENTRIES_MAX + 5):
         add(journal, epoch)
-    entries = journal.after(0).entries
+    entries = journal.entries_after(0).entries
     assert [entry.epoch for entry in entries] == list(range(5, ENTRIES_MAX + 5))
-    assert journal.after(entries[-2].number).entries == (entries[-1],)
+    assert journal.entries_after(entries[-2].number).entries == (entries[-1],)
 
 
 def test_journal_entry_names_a_bounded_number_of_load_balancers() -> None:
     journal = WriteJournal()
     add(journal, 1, load_balancer_ids=[str(number) for number in range(1000)])
-    assert len(journal.after(0).entries[0].load_balancer_ids) == LOAD_BALANCERS_NAMED_MAX
+    assert len(journal.entries_after(0).entries[0].load_balancer_ids) == LOAD_BALANCERS_NAMED_MAX
 
 
 def test_numbers_rise_over_restarts() -> None:
@@ -30,7 +30,7 @@ def test_numbers_rise_over_restarts() -> None:
         add(first, epoch)
     second = WriteJournal(now=lambda: 101.0)
     add(second, 51)
-    assert second.after(first.after(0).entries[-1].number).entries[0].epoch == 51
+    assert second.entries_after(first.entries_after(0).entries[-1].number).entries[0].epoch == 51
 
 
 def test_each_write_is_logged_and_a_refused_one_says_why():
@@ -53,4 +53,4 @@ def test_an_entry_names_the_requests_whose_changes_were_written():
     with capture_logs() as logs:
         add(journal, 7, request_ids=("req-1", "req-2"))
     assert logs[0]["request_ids"] == "req-1,req-2"
-    assert journal.after(0).entries[0].request_ids == ("req-1", "req-2")
+    assert journal.entries_after(0).entries[0].request_ids == ("req-1", "req-2")

@@ -68,9 +68,9 @@ class CountingRing(EventRing):
 
     asked = 0
 
-    async def after(self, number: int, wait_seconds: float) -> wire.DaemonEvents:
+    async def events_after(self, number: int, wait_seconds: float) -> wire.DaemonEvents:
         self.asked += 1
-        return await super().after(number, wait_seconds)
+        return await super().events_after(number, wait_seconds)
 
 
 class World:
@@ -177,7 +177,7 @@ async def test_every_write_is_in_the_journal_with_its_agent(world: World) -> Non
     await world.ask("POST", "/v1/partitions/p1/guard", wire.GuardState(epoch=5))
     await world.ask("PUT", "/v1/partitions/p1", CHANGE)
     await world.ask("PATCH", "/v1/partitions/p1", wire.PartitionChange(epoch=1, removed=("x",)))
-    entries = world.journal.after(0).entries
+    entries = world.journal.entries_after(0).entries
     assert [(entry.how, entry.accepted, entry.epoch, entry.agent) for entry in entries] == [
         ("guard", True, 5, "agent-1"),
         ("runtime", True, 5, "agent-1"),
@@ -260,7 +260,7 @@ async def test_a_change_that_takes_too_long_goes_on(world: World) -> None:
     assert (status, refusal.code) == (503, "busy")
     world.device.go_on.set()
     await eventually(lambda: world.device.changes)
-    await eventually(lambda: world.journal.after(0).entries)
+    await eventually(lambda: world.journal.entries_after(0).entries)
 
 
 async def test_waiting_for_events_is_limited_and_ends_with_an_event(world: World) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
-from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE, SERVERS_STATE, table
+from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE, SERVERS_STATE, table_rows
 from tests.haproxyd.world import World, errors, free_vip, load_balancer, world
 
 CHECKED = ("check", "inter", "60s")
@@ -81,7 +81,7 @@ def is_down(before: wire.BackendServer, state: str, after: wire.BackendServer) -
 
 
 async def rows(site: World, partition: str) -> dict[str, dict[str, str]]:
-    found = table(await site.partitions.get(partition).cli.command(SERVERS_STATE))
+    found = table_rows(await site.partitions.get(partition).cli.command(SERVERS_STATE))
     return {row["srv_name"]: dict(row) for row in found if row["be_name"] == "lb_b"}
 
 

@@ -15,7 +15,7 @@ def news(server: str = "s", **more) -> PartitionEvent:
 
 async def test_waiting_reader_is_woken_by_the_next_event() -> None:
     ring = EventRing()
-    waiting = asyncio.create_task(ring.after(ring.newest, 60.0))
+    waiting = asyncio.create_task(ring.events_after(ring.newest, 60.0))
     await asyncio.sleep(0)
     ring.add(news("s1", up=False))
     events = await asyncio.wait_for(waiting, 30)
@@ -26,7 +26,7 @@ async def test_waiting_reader_is_woken_by_the_next_event() -> None:
 
 async def test_nothing_happened_is_an_empty_answer() -> None:
     ring = EventRing()
-    events = await ring.after(ring.newest, 0.01)
+    events = await ring.events_after(ring.newest, 0.01)
     assert events.events == ()
     assert (events.newest, events.missed) == (ring.newest, False)
 
@@ -36,24 +36,24 @@ async def test_dropped_events_are_reported_as_missed() -> None:
     start = ring.newest
     for _ in range(EVENTS_MAX):
         ring.add(news())
-    assert not (await ring.after(start, 0)).missed
+    assert not (await ring.events_after(start, 0)).missed
     ring.add(news())
-    assert (await ring.after(start, 0)).missed
+    assert (await ring.events_after(start, 0)).missed
 
 
 async def test_numbers_of_an_earlier_daemon_are_told_as_missed_at_once() -> None:
     earlier, later = EventRing(now=lambda: 100.0), EventRing(now=lambda: 105.0)
     for _ in range(20):
         earlier.add(news())
-    assert (await later.after(earlier.newest, 60)).missed
+    assert (await later.events_after(earlier.newest, 60)).missed
     back = EventRing(now=lambda: 90.0)
-    assert (await back.after(earlier.newest, 60)).missed, "also when the clock went back"
+    assert (await back.events_after(earlier.newest, 60)).missed, "also when the clock went back"
 
 
 async def test_long_texts_are_cut() -> None:
     ring = EventRing()
     ring.add(news(text="x" * 10_000))
-    assert len((await ring.after(0, 0)).events[0].text) == TEXT_CHARS_MAX
+    assert len((await ring.events_after(0, 0)).events[0].text) == TEXT_CHARS_MAX
 
 
 @given(st.lists(st.integers(0, 2 * ANSWER_EVENTS_MAX), max_size=6))
@@ -64,11 +64,11 @@ async def test_whoever_goes_on_from_newest_sees_each_event_once(bursts: list[int
         for _ in range(burst):
             ring.add(news(str(made)))
             made += 1
-        events = await ring.after(position, 0)
+        events = await ring.events_after(position, 0)
         assert not events.missed
         seen.extend(event.server for event in events.events)
         position = events.newest
-        while (events := await ring.after(position, 0)).events:
+        while (events := await ring.events_after(position, 0)).events:
             seen.extend(event.server for event in events.events)
             position = events.newest
     assert seen == [str(number) for number in range(made)]

@@ -33,7 +33,7 @@ def test_a_verdict_turns_after_that_many_results_in_a_row(results: list[bool], r
     health = HealthState()
     for number, result in enumerate(results, 1):
         before = health
-        health = health.after(result, rise=rise, fall=fall)
+        health = health.next_state(result, rise=rise, fall=fall)
         if before.up is None:
             assert health.up == result
             continue

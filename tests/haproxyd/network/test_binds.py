@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.network.binds import BindRegistry, in_the_way, unbindable
+from evenkeel.haproxyd.network.binds import BindRegistry, in_the_way, unbindable_addresses
 from tests.haproxyd.world import free_vip
 
 
@@ -49,12 +49,12 @@ def test_two_load_balancers_of_one_partition_cannot_share_a_place():
 def test_finds_out_that_another_process_listens():
     with contextlib.closing(socket.create_server((free_vip(), 0))) as server:
         place = server.getsockname()
-        assert "another process uses it" in unbindable([place])[place]
-    assert unbindable([place]) == {}
+        assert "another process uses it" in unbindable_addresses([place])[place]
+    assert unbindable_addresses([place]) == {}
 
 
 def test_an_address_that_is_not_here_yet_is_fine():
-    assert unbindable([("203.0.113.7", 8080), ("2001:db8::7", 8080)]) == {}
+    assert unbindable_addresses([("203.0.113.7", 8080), ("2001:db8::7", 8080)]) == {}
 
 
 def test_a_host_without_ipv6_refuses_those_addresses_alone(monkeypatch):
@@ -66,6 +66,6 @@ def test_a_host_without_ipv6_refuses_those_addresses_alone(monkeypatch):
         return sockets(family, *rest)
 
     monkeypatch.setattr(socket, "socket", without_six)
-    problems = unbindable([("203.0.113.7", 8080), ("2001:db8::7", 8080)])
+    problems = unbindable_addresses([("203.0.113.7", 8080), ("2001:db8::7", 8080)])
     assert list(problems) == [("2001:db8::7", 8080)]
     assert "2001:db8::7 port 8080 cannot be listened on: Address family not supported" in problems["2001:db8::7", 8080]

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.partition.contents import is_lacking, lacking, with_held_contents, without_keys
+from evenkeel.haproxyd.partition.contents import is_lacking, missing_contents, with_held_contents, without_keys
 from evenkeel.haproxyd.partition.digests import digest
 
 
@@ -22,22 +22,22 @@ def test_file_without_content_means_the_held_one_of_equal_name_kind_and_identity
     assert with_held_contents(balancer(file("", "abc", kind)), held) == held
     for other in (file("", "abd", kind), file("", "abc", kind, name="d.pem")):
         found = with_held_contents(balancer(other), held)
-        assert (found, lacking(found)) == (balancer(other), (other.sha256,))
-    assert lacking(with_held_contents(balancer(file("", "abc", kind)), None)) == ("abc",)
+        assert (found, missing_contents(found)) == (balancer(other), (other.sha256,))
+    assert missing_contents(with_held_contents(balancer(file("", "abc", kind)), None)) == ("abc",)
     changed = balancer(file("OTHER", "abc", kind))
-    assert (with_held_contents(changed, held), lacking(changed)) == (changed, ())
+    assert (with_held_contents(changed, held), missing_contents(changed)) == (changed, ())
 
 
 def test_a_certificate_without_identity_is_the_one_held_under_its_name() -> None:
     for sha256 in ("", "abc"):
         held = balancer(file("SECRET", sha256))
         assert with_held_contents(balancer(file()), held) == held
-    assert is_lacking(file()) and lacking(balancer(file())) == ()
+    assert is_lacking(file()) and missing_contents(balancer(file())) == ()
 
 
 def test_a_held_one_whose_content_was_lost_lacks_it_again() -> None:
     lost = balancer(file("", "abc"))
-    assert lacking(with_held_contents(lost, lost)) == ("abc",)
+    assert missing_contents(with_held_contents(lost, lost)) == ("abc",)
 
 
 @pytest.mark.parametrize("kind", ["acl", "crt_list"])

@@ -112,12 +112,12 @@ def test_pauses_double_up_to_the_longest_and_begin_anew_after_steady_service(tmp
     restarts = RestartBackoff(settings, lambda: now[0])
     pauses = []
     for _ in range(5):
-        restarts.served()
-        pauses.append(restarts.exited())
+        restarts.record_serving()
+        pauses.append(restarts.record_exit())
     assert pauses == [0.2, 0.4, 0.8, 1.0, 1.0]
-    restarts.served()
+    restarts.record_serving()
     now[0] += settings.steady_after_seconds
-    assert restarts.exited() == 0.2
+    assert restarts.record_exit() == 0.2
 
 
 async def test_a_broken_local_file_is_left_out_and_said():

@@ -97,10 +97,10 @@ async def survive_changes(each: int, changes: int) -> None:
         await change_others(site, vip, member, 2, first=changes)
         assert [await one.works() for one in opened] == [True] * len(opened)
         old = site.partitions.get("p").old_workers
-        await eventually(lambda: len(old.alive()) == 1)  # workers without connections have ended
+        await eventually(lambda: len(old.living_workers()) == 1)  # workers without connections have ended
         for one in opened:
             one.close()
-        await eventually(lambda: not old.alive())
+        await eventually(lambda: not old.living_workers())
 
 
 async def test_connections_outlive_changes_of_other_load_balancers() -> None:
@@ -162,7 +162,7 @@ async def test_a_worker_that_does_not_answer_is_ended_last() -> None:
     async with world(command_timeout_seconds=1.0) as site, echoing(site) as (tcp, _):
         generations = await opened_by_generation(site, tcp, [1, 2])
         old = site.partitions.get("p").old_workers
-        silent = min(old.alive(), key=lambda one: one.started).pid
+        silent = min(old.living_workers(), key=lambda one: one.started).pid
         os.kill(silent, signal.SIGSTOP)
         try:
             assert await old.end(1, "count", "a test") == 1

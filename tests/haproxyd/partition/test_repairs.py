@@ -7,19 +7,19 @@ def test_texts_are_told_once_without_repetitions_and_of_what_is_still_held() -> 
     report = RepairReport()
     report.add({"lb-1": ("a", "b"), "gone": ("c",)})
     report.add({"lb-1": ("b", "d")})
-    assert report.take({"lb-1", "lb-2"}) == {"lb-1": ("a", "b", "d")}
-    assert report.take({"lb-1", "gone"}) == {}
+    assert report.take_texts({"lb-1", "lb-2"}) == {"lb-1": ("a", "b", "d")}
+    assert report.take_texts({"lb-1", "gone"}) == {}
 
 
 def test_repair_of_the_partition_is_reported_for_each_load_balancer() -> None:
     report = RepairReport()
     report.add_to_all("held.log is gone", ("lb-1", "lb-2"))
     text = ("held.log is gone; repaired",)
-    assert report.take({"lb-1", "lb-2"}) == {"lb-1": text, "lb-2": text}
+    assert report.take_texts({"lb-1", "lb-2"}) == {"lb-1": text, "lb-2": text}
 
 
 def test_texts_are_bounded() -> None:
     report = RepairReport()
     for number in range(2 * TEXTS_MAX):
         report.add({"lb-1": (str(number),)})
-    assert report.take({"lb-1"}) == {"lb-1": tuple(map(str, range(TEXTS_MAX)))}
+    assert report.take_texts({"lb-1"}) == {"lb-1": tuple(map(str, range(TEXTS_MAX)))}

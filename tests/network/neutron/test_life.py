@@ -101,11 +101,11 @@ async def test_the_port_lives_as_long_as_the_load_balancer(
     assert (port.name, port.device_id) == (f"octavia-lb-{lb['id']}", f"lb-{lb['id']}")
     assert [lb["vip_address"]] == addresses()
     assert lb["vip_network_id"] == world.network_id
-    await site.releases.look()
+    await site.releases.process_due()
     assert addresses()
     await site.api.delete(f"/loadbalancers/{lb['id']}")
     await site.api.get(f"/loadbalancers/{lb['id']}", 404)
-    await site.releases.look()
+    await site.releases.process_due()
     assert addresses() == []
 
 
@@ -115,7 +115,7 @@ async def test_a_create_that_is_refused_after_its_port_was_made_leaves_none(
     twice = [{"protocol": "HTTP", "protocol_port": 80, "name": name} for name in "ab"]
 
     await site.api.post("/loadbalancers", body(world, listeners=twice), 409)
-    await site.releases.look()
+    await site.releases.process_due()
     assert addresses() == []
 
 
@@ -149,11 +149,11 @@ async def test_the_port_of_a_vip_of_lbaas_v1_lives_as_long_as_the_vip(
         marks = (port.name, port.device_owner, port.device_id, port.project_id)
         assert marks == (f"vip-{vip['id']}", "neutron:LOADBALANCER", vip["id"], world.project_id)
         assert addresses() == ["10.77.0.40"]
-        await site.releases.look()
+        await site.releases.process_due()
         assert addresses() == ["10.77.0.40"]
         await site.api.delete(f"{LB}/vips/{vip['id']}")
         await site.api.get(f"{LB}/vips/{vip['id']}", 404)
-        await site.releases.look()
+        await site.releases.process_due()
         assert addresses() == []
     await site.api.delete(f"{LB}/pools/{pool['id']}")
 
@@ -168,7 +168,7 @@ async def test_a_vip_of_lbaas_v1_that_is_refused_leaves_no_port(site: Site, worl
         other = await new_pool(site, world)
         refused = await site.api.post(f"{LB}/vips", vip_of(other, world, address=address), 409)
         assert refused["NeutronError"]["type"] == kind
-    await site.releases.look()
+    await site.releases.process_due()
     assert addresses() == ["10.77.0.41"]
 
 
@@ -186,11 +186,11 @@ async def test_a_controller_that_died_between_port_and_commit_leaves_none(
         port_id=None,
         address=None,
     )
-    await site.releases.look()
+    await site.releases.process_due()
     assert len(addresses()) == 1, "it may still be on its way"
     await dying.abandon_vip(plan)  # as time does
     dying.close()
-    await site.releases.look()
+    await site.releases.process_due()
     assert addresses() == []
 
 
@@ -199,7 +199,7 @@ async def test_an_address_in_use_is_409_and_names_it(site: Site, world: World, a
 
     told = await site.api.post("/loadbalancers", body(world, vip_address="10.77.0.30"), 409)
     assert "10.77.0.30" in told["faultstring"]
-    await site.releases.look()
+    await site.releases.process_due()
     assert addresses() == ["10.77.0.30"]
 
 
@@ -223,7 +223,7 @@ async def test_a_port_of_the_tenants_stays_when_the_load_balancer_goes(
     told = await site.api.post("/loadbalancers", asked, 409)
     assert lb["vip_address"] in told["faultstring"]
     await site.api.delete(f"/loadbalancers/{lb['id']}")
-    await site.releases.look()
+    await site.releases.process_due()
     assert [lb["vip_address"]] == addresses()
 
 
@@ -298,7 +298,7 @@ async def test_by_each_api_the_port_is_bound_found_lost_and_made_again(
 
     async def is_bound() -> Any:
         """At once if the controller that accepted the request does it, else by any one after some seconds."""
-        await site.updates.look()
+        await site.updates.update_due()
         port = neutron.network.get_port(first)
         return port if port.is_admin_state_up and port.binding_host_id == "host" else None
 
@@ -307,10 +307,10 @@ async def test_by_each_api_the_port_is_bound_found_lost_and_made_again(
     held = addresses()
     neutron.network.delete_port(first)
     for _ in range(2):  # the search begins with its first look
-        await site.search.look()
+        await site.search.query_due()
 
     async def is_made_again() -> Any:
-        await site.updates.look()
+        await site.updates.update_due()
         port = neutron.network.find_port(await port_id())
         if port is None or port.id == first:
             return None
@@ -324,5 +324,5 @@ async def test_by_each_api_the_port_is_bound_found_lost_and_made_again(
     assert (again.name, again.device_owner, again.device_id) == (bound.name, bound.device_owner, bound.device_id)
 
     await site.api.delete(path)
-    await site.releases.look()
+    await site.releases.process_due()
     assert addresses() == []

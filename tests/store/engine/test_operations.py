@@ -2,7 +2,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from evenkeel.store.engine.operations import querying, reading, writing
+from evenkeel.store.engine.operations import querying, read_operation, write_operation
 
 
 class Database:
@@ -30,9 +30,9 @@ class Store:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    found = reading(shown)
+    found = read_operation(shown)
     asked = querying(shown)
-    changed = writing(shown)
+    changed = write_operation(shown)
 
 
 async def test_declared_method_runs_its_function_with_the_arguments_in_one_operation_of_its_kind() -> None:

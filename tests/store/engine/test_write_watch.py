@@ -123,13 +123,13 @@ async def test_sqlite_file_on_a_full_disk_is_named(small_disk: Path) -> None:
 def test_a_write_that_does_not_end_is_a_problem_and_a_refusal_fades() -> None:
     now = 0.0
     watch = WriteWatch(str, lambda: now)
-    with watch.writing():
+    with watch.watch_write():
         now = write_watch.HANGING_SECONDS
         assert watch.problem() == ""
         now += 0.1
         assert "not ended" in watch.problem()
     assert watch.problem() == ""
-    with pytest.raises(StoreUnavailable), watch.writing():
+    with pytest.raises(StoreUnavailable), watch.watch_write():
         raise StoreUnavailable("the database refused the operation") from OSError("disk is full\nmore")
     assert watch.problem() == "disk is full"
     now += write_watch.REFUSED_SECONDS

@@ -17,7 +17,7 @@ from evenkeel.core.placement import assign_unserved, plan_handback
 from evenkeel.core.protocol.messages import ReportApplied, ReportStatus
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.outcomes import ObservedStatus
-from evenkeel.store.ownership.sql import live
+from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.conftest import WITH_GALERA, databases
@@ -185,7 +185,7 @@ class Storm:
         shard, agent, root = schema.shard, schema.agent, schema.load_balancer
         # outer joins in one statement, so that a shard is seen with its owner of the same moment
         owners = select(shard.c.id, shard.c.epoch, agent.c.session_id).outerjoin(
-            agent, and_(agent.c.id == shard.c.acting_agent_id, live())
+            agent, and_(agent.c.id == shard.c.acting_agent_id, is_live())
         )
         revisions = select(root.c.id, root.c.revision, root.c.applied_revision)
 

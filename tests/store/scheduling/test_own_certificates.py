@@ -3,7 +3,7 @@
 import time
 
 from evenkeel.core.tls.certificates import DAY_SECONDS
-from evenkeel.core.tls.own_certificates import OwnCertificate, expiring
+from evenkeel.core.tls.own_certificates import OwnCertificate, expiring_certificates
 from evenkeel.store.sql_store import SqlStore
 
 BROKER = "message broker mq-1:5671"
@@ -41,4 +41,4 @@ async def test_certificates_are_listed_by_expiry(store: SqlStore) -> None:
     await store.scheduling.note_certificates(seen)
     found = await store.operators.own_certificates()
     assert [one.name for one in found] == ["device 2", "device 5", "device 90"]
-    assert expiring(found, days=7, now_seconds=now) == (found[0], found[1])
+    assert expiring_certificates(found, days=7, now_seconds=now) == (found[0], found[1])

@@ -22,7 +22,7 @@ from evenkeel.core.placement import (
     plan_handback,
     plan_leaving,
 )
-from evenkeel.store.ownership.sql import acting_ids, eligible_ids, handover_overdue, live
+from evenkeel.store.ownership.sql import acting_ids, eligible_ids, handover_overdue, is_live
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, looked_for
 from tests.store.rule_world import (
@@ -170,7 +170,7 @@ def test_sql_judges_agents_and_handovers_as_the_rule_does(rule_world: RuleWorld,
     def ids(statement: Iterable[str]) -> set[str]:
         return set(statement)
 
-    lively = rule_world.read(lambda c: ids(c.scalars(select(schema.agent.c.id).where(live()))))
+    lively = rule_world.read(lambda c: ids(c.scalars(select(schema.agent.c.id).where(is_live()))))
     assert lively == {agent.id for agent in agents if agent.live}
     assert rule_world.read(lambda c: ids(c.scalars(acting_ids()))) == {agent.id for agent in agents if agent.acts}
     assert rule_world.read(lambda c: ids(c.scalars(eligible_ids()))) == {each.id for each in agents if each.eligible}

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, update
 from evenkeel.core.devices.service import definition_of
 from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
-from evenkeel.core.status.changes import EARLIER_CHARACTERS_MAX, contradicts, is_known, since
+from evenkeel.core.status.changes import EARLIER_CHARACTERS_MAX, contradicts_database, entries_since, is_known
 from evenkeel.core.status.outcomes import Applied
 from evenkeel.core.status.provisioning import LoadBalancerState, apply_report
 from evenkeel.store.records import schema
@@ -129,13 +129,13 @@ def test_unknown_change_at_a_confirmed_revision_proves_lost_commits(
     revision: int, change_id: str, expected: bool
 ) -> None:
     outcome = Applied(load_balancer_id="lb", revision=revision, change_id=change_id)
-    assert contradicts(outcome, revision=5, change_id=change(5)) is expected
+    assert contradicts_database(outcome, revision=5, change_id=change(5)) is expected
 
 
 def test_a_cut_entry_is_none() -> None:
     outcome = Applied(load_balancer_id="lb", revision=1, change_id=change(7))
     assert not is_known(outcome, revision=9, change_id=change(9), earlier_changes="8:00000008 1:00")
-    assert since("8:00000008 7:00000007 6:000", 7) == "8:00000008 7:00000007 "
+    assert entries_since("8:00000008 7:00000007 6:000", 7) == "8:00000008 7:00000007 "
 
 
 # -- in the database

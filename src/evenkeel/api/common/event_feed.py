@@ -164,7 +164,7 @@ class EventFeed:
         self._listeners.add(listener)
         return listener
 
-    def missed(self, after: int) -> AsyncIterator[bytes]:
+    def missed_frames(self, after: int) -> AsyncIterator[bytes]:
         """Yield frames of the events with an id above ``after`` that have been passed on until this call, from the
         database as far as they are not in memory. A listener that joined before gets the later ones, so none is missed
         between the two.
@@ -174,7 +174,7 @@ class EventFeed:
     async def _missed_frames(
         self, after: int, settled: int, kept_from: int, kept: Sequence[tuple[int, bytes]]
     ) -> AsyncIterator[bytes]:
-        """Yield frames for :meth:`missed`. ``settled``: the feed's settled id at the time of the call.
+        """Yield frames for :meth:`missed_frames`. ``settled``: the feed's settled id at the time of the call.
 
         No frame carries a greater id: events that settled later may have smaller ids and still wait in the listener's
         buffer, and a client that disconnects before they are sent must request them again.

@@ -59,7 +59,7 @@ class EventStream(Answer):
         leaving.add_done_callback(lambda _: listener.end())
         try:
             if self._after is not None:
-                async for frames in self._feed.missed(self._after):
+                async for frames in self._feed.missed_frames(self._after):
                     yield frames
                     if listener.ended:
                         return  # newer events must not be sent before all missed ones

@@ -82,7 +82,7 @@ class ProviderLookup:
             self._enhanced[provider] = frozenset(name for agent in agents for name in usable_services(agent.services))
         return self._enhanced[provider]
 
-    async def of(self, kind: type[Any], object_id: str, scope: ProjectId | None) -> ServedObject:
+    async def provider_of(self, kind: type[Any], object_id: str, scope: ProjectId | None) -> ServedObject:
         """Return the provider of the object, if the caller may see it. One query, unless cached. Raises
         :class:`NotFound`.
         """

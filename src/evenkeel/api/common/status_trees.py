@@ -68,7 +68,7 @@ class StatusTree(View, kw_only=True):
     loadbalancer: LoadBalancerStatus
 
 
-def below(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict[str, HealthMonitor]]:
+def pool_contents(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict[str, HealthMonitor]]:
     """Return members and monitor of each pool, by pool id."""
     members: dict[str, list[Member]] = defaultdict(list)
     for member in tree.members:

@@ -35,7 +35,7 @@ class Gatekeeper:
             connection.known()
         # before authorization: requests that the policy refuses use up the project's rate, too
         if not self._policy.allows(UNHURRIED, caller):
-            self._rate_limit.take(caller.project_id)
+            self._rate_limit.count_request(caller.project_id)
         # before authorization: the log names the caller of a refused request, too
         scope["state"][CALLER] = caller
         note_caller(

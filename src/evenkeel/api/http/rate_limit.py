@@ -26,7 +26,7 @@ class RateLimit:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """Token buckets by project: remaining requests, and the time of that count."""
 
-    def take(self, project_id: ProjectId) -> None:
+    def count_request(self, project_id: ProjectId) -> None:
         """Count a request. Raises :class:`Refusal` (429) with a Retry-After header."""
         if not self._per_second:
             return

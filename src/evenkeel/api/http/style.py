@@ -96,7 +96,7 @@ class ApiStyles:
     def __init__(self, styles: Iterable[ApiStyle]) -> None:
         self._longest_first = sorted(styles, key=lambda style: -len(style.base))
 
-    def of(self, path: str) -> ApiStyle:
+    def style_of(self, path: str) -> ApiStyle:
         """Return the style with the longest base that is a prefix of the path; else Octavia's."""
         for style in self._longest_first:
             if path == style.base or path.startswith(f"{style.base}/"):

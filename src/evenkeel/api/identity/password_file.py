@@ -46,7 +46,7 @@ class FailedLogins:
         self._clock = clock
         self._counts: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
-    def strike(self, name: str) -> float:
+    def record_failure(self, name: str) -> float:
         """Count a failure; returns the delay of the answer in seconds."""
         name = name if is_name(name) else ""
         now = self._clock.monotonic()
@@ -58,7 +58,7 @@ class FailedLogins:
             self._counts.popitem(last=False)
         return WRONG.nominal_seconds(count)
 
-    def forgive(self, name: str) -> None:
+    def clear_failures(self, name: str) -> None:
         """Clear the failures after a correct password."""
         self._counts.pop(name, None)
 
@@ -104,7 +104,7 @@ class PasswordFileIdentity:
         except TooManyAttempts:
             raise Refusal(429, "Too many logins at once. Try again later.", headers=((b"retry-after", b"1"),)) from None
         if right and user is not None:
-            self._strikes.forgive(name)
+            self._strikes.clear_failures(name)
             return self._remember(user, digest)
         await self._slow_down(name, scope)
         raise Unauthenticated(CHALLENGE)
@@ -118,7 +118,7 @@ class PasswordFileIdentity:
         return caller
 
     async def _slow_down(self, name: str, scope: Mapping[str, Any]) -> None:
-        delay_seconds = self._strikes.strike(name)
+        delay_seconds = self._strikes.record_failure(name)
         log.warning(
             "login refused",
             user=name[:64] if name.isprintable() else "?",

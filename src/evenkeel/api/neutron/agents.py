@@ -13,8 +13,8 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.call import Call, as_bool
 from evenkeel.api.http.lists import Filters
-from evenkeel.api.neutron.bodies import NeutronChange, invalid
-from evenkeel.api.neutron.errors import plain
+from evenkeel.api.neutron.bodies import NeutronChange, invalid_value
+from evenkeel.api.neutron.errors import untyped_error
 from evenkeel.api.neutron.fields import Flag
 from evenkeel.api.neutron.lists import answer_of, page_body, parse_list, select_fields
 from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS
@@ -132,14 +132,14 @@ def empty_agent_list() -> Answer:
 
 def agent_not_found() -> Answer:
     """Build the response 404 for callers who may not see agents, like Neutron."""
-    return plain(404)
+    return untyped_error(404)
 
 
 def _flag(name: str, value: str) -> bool:
     try:
         return as_bool(name, value)
     except RequestError as error:
-        raise invalid(name, str(error)) from error
+        raise invalid_value(name, str(error)) from error
 
 
 async def show(services: Services, call: Call) -> Answer:

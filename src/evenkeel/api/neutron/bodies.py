@@ -123,14 +123,14 @@ def _wrong_attributes(at: DecodeFailure) -> NeutronRefusal:
 def _bad_value(at: DecodeFailure) -> NeutronRefusal:
     value = shorten(text_of_value(at.value))
     if _is_uuid(at):
-        return invalid(at.field, f"'{_value_as_neutron(at)}' is not a valid UUID.")
+        return invalid_value(at.field, f"'{_value_as_neutron(at)}' is not a valid UUID.")
     if _lacks_integer(at):
         return bad_request(f"Invalid input for operation: '{_value_as_neutron(at)}' is not an integer.", "InvalidInput")
     if any(isinstance(part, inspect.BoolType) for part in at.allowed):
         return bad_request(
             f"Invalid input for operation: '{value}' cannot be converted to boolean ({at.field}).", "InvalidInput"
         )
-    return invalid(at.field, f"'{value}' is not allowed. {at.rule}")
+    return invalid_value(at.field, f"'{value}' is not allowed. {at.rule}")
 
 
 def _is_uuid(at: DecodeFailure) -> bool:
@@ -163,6 +163,6 @@ def check_tenant(scope: str | None, wanted: HasProject) -> None:
         )
 
 
-def invalid(field: str, reason: str) -> NeutronRefusal:
+def invalid_value(field: str, reason: str) -> NeutronRefusal:
     """Build the error for a value that is not allowed."""
     return bad_request(f"Invalid input for {field}. Reason: {reason}")

@@ -12,7 +12,7 @@ from evenkeel.api.http.lists import PROJECT_NAMES, Filters, ListRequest, Parse
 from evenkeel.api.http.lists import links as page_links
 from evenkeel.api.http.lists import page_of as octavia_page
 from evenkeel.api.http.routing import Parameter
-from evenkeel.api.neutron.bodies import invalid
+from evenkeel.api.neutron.bodies import invalid_value
 from evenkeel.api.neutron.errors import bad_request
 from evenkeel.api.responses.flags import FLAG_WORDS
 from evenkeel.core.control.lists import ListQuery, Page
@@ -104,7 +104,7 @@ def _key(name: str, filters: Filters) -> str:
 
 def _descending(direction: str) -> bool:
     if direction not in ("asc", "desc"):
-        raise invalid("sort_dir", f"'{direction[:64]}' is not one of asc, desc.")
+        raise invalid_value("sort_dir", f"'{direction[:64]}' is not one of asc, desc.")
     return direction == "desc"
 
 

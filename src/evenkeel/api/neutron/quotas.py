@@ -8,7 +8,7 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.lists import Filters
-from evenkeel.api.neutron.bodies import NeutronChange, invalid
+from evenkeel.api.neutron.bodies import NeutronChange, invalid_value
 from evenkeel.api.neutron.errors import NeutronRefusal, error_answer
 from evenkeel.api.neutron.fields import QuotaLimit
 from evenkeel.api.neutron.lists import page_body, page_of, parse_list, select_fields
@@ -144,7 +144,7 @@ def _limits(body: NeutronQuotaChange) -> dict[str, int | None]:
             continue
         # Two of Neutron's names may stand for one limit: a request may contain both, but only with one value.
         if limits.setdefault(ours, value) != value:
-            raise invalid(name, f"'{value}' is not the same as {ours}, which is {limits[ours]}.")
+            raise invalid_value(name, f"'{value}' is not the same as {ours}, which is {limits[ours]}.")
     return limits
 
 

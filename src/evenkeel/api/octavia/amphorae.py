@@ -57,7 +57,7 @@ async def listing(services: Services, call: Call) -> Answer:
     return json_answer({"amphorae": [], "amphorae_links": []})
 
 
-async def unknown(services: Services, call: Call) -> Answer:
+async def unknown_amphora(services: Services, call: Call) -> Answer:
     """Handle all requests for one amphora. Raises :class:`NotFound`."""
     raise NotFound(TITLE, object_id(call, TITLE))
 
@@ -66,7 +66,7 @@ def _of_one(method: str, below: str, action: str, summary: str, status: int = 20
     return Operation(
         method=method,
         path=f"/amphorae/{{id}}{below}",
-        handle=unknown,
+        handle=unknown_amphora,
         summary=summary,
         rule=octavia_rule("amphora", action),
         answer=single_object_type("amphora", AmphoraView) if action == "get_one" else None,

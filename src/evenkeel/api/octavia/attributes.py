@@ -43,7 +43,7 @@ view adds.
 _COPIED = "COPIED"
 
 
-def shows(kind: type[Any], *, without: frozenset[str] = frozenset()) -> Callable[[type[V]], type[V]]:
+def shows_attributes_of(kind: type[Any], *, without: frozenset[str] = frozenset()) -> Callable[[type[V]], type[V]]:
     """Decorator: add the attributes of a value class that tenants see to a view, except ``without`` and attributes that
     the view declares. Enumerations are plain text in a view.
     """

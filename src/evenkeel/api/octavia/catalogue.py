@@ -136,7 +136,7 @@ CATALOGUE = Api(
 )
 
 
-def making(new: Callable[[Services, Any], Any]) -> Callable[..., Awaitable[Any]]:
+def create_use_case(new: Callable[[Services, Any], Any]) -> Callable[..., Awaitable[Any]]:
     """Return the use case that stores the entry that ``new`` makes from a request."""
 
     async def make(services: Services, _call: Call, wanted: Any) -> Any:
@@ -147,7 +147,7 @@ def making(new: Callable[[Services, Any], Any]) -> Callable[..., Awaitable[Any]]
     return make
 
 
-def changing(entry: Entry) -> Callable[..., Awaitable[Any]]:
+def change_use_case(entry: Entry) -> Callable[..., Awaitable[Any]]:
     """Return the use case that changes one entry; null means the default."""
 
     async def change(services: Services, _call: Call, key: str, wanted: Any) -> Any:

@@ -12,7 +12,7 @@ from evenkeel.api.usecases.changes import batch_rows
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.members import check_sriov
 from evenkeel.api.usecases.parents import Place
-from evenkeel.api.usecases.writes import everything
+from evenkeel.api.usecases.writes import all_children
 from evenkeel.core.devices.capabilities import member_problems
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
@@ -25,13 +25,13 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     pool: Pool = await find_parent(POOLS, services, call)
     rows = batch_rows(
         body.members,
-        await everything(services, Member, pool.id),
+        await all_children(services, Member, pool.id),
         Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
         pool_id=pool.id,
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,
     )
-    served = await services.providers.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
+    served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     for row in rows:
         served.refuse(member_problems(served.table, asdict(row)))
     await check_sriov(services, pool.load_balancer_id, body.members)

@@ -9,12 +9,12 @@ from evenkeel.api.common.status_trees import (
     STATUSES,
     ListenerStatus,
     LoadBalancerStatus,
-    below,
     join_item_pieces,
     join_with_commas,
     json_before_children,
     member_status,
     policies_of,
+    pool_contents,
     pool_status,
     statuses_of,
 )
@@ -26,7 +26,7 @@ from evenkeel.core.resources.model import Listener, LoadBalancerTree, Pool
 
 def graph_view(tree: LoadBalancerTree) -> FullLoadBalancerView:
     """Show a load balancer with all children in full: the response to a create."""
-    members, monitors = below(tree)
+    members, monitors = pool_contents(tree)
     policies, rules = policies_of(tree)
     parts = {
         "listeners": [full_listener_view(row, policies.get(row.id, ()), rules) for row in tree.listeners],
@@ -39,7 +39,7 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     """Generate :class:`StatusTree` as JSON in pieces. A pool is shown below each listener that sends to it, so the tree
     may be much larger than the load balancer.
     """
-    members, monitors = below(tree)
+    members, monitors = pool_contents(tree)
     policies, _ = policies_of(tree)
     pools = {row.id: row for row in tree.pools}
 

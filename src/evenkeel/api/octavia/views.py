@@ -1,7 +1,7 @@
 """Octavia's views of core values. Attributes not declared here are shown unchanged."""
 
 from evenkeel.api.common.views import IdRef, View
-from evenkeel.api.octavia.attributes import shows
+from evenkeel.api.octavia.attributes import shows_attributes_of
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 
 
@@ -13,7 +13,7 @@ class AdditionalVipView(View, kw_only=True):
     port_id: str
 
 
-@shows(LoadBalancer, without=frozenset({"vip"}))
+@shows_attributes_of(LoadBalancer, without=frozenset({"vip"}))
 class LoadBalancerAttributes(View, kw_only=True):
     """Attributes of every view of a load balancer."""
 
@@ -38,7 +38,7 @@ class LoadBalancerView(LoadBalancerAttributes, kw_only=True):
     pools: list[IdRef]
 
 
-@shows(Listener, without=frozenset({"load_balancer_id"}))
+@shows_attributes_of(Listener, without=frozenset({"load_balancer_id"}))
 class ListenerAttributes(View, kw_only=True):
     """Attributes of every view of a listener."""
 
@@ -66,7 +66,7 @@ class PersistenceView(View, kw_only=True):
     persistence_granularity: str | None
 
 
-@shows(Pool, without=frozenset({"load_balancer_id"}))
+@shows_attributes_of(Pool, without=frozenset({"load_balancer_id"}))
 class PoolAttributes(View, kw_only=True):
     """Attributes of every view of a pool."""
 
@@ -87,7 +87,7 @@ class PoolView(PoolAttributes, kw_only=True):
     members: list[IdRef]
 
 
-@shows(Member, without=frozenset({"load_balancer_id", "pool_id"}))
+@shows_attributes_of(Member, without=frozenset({"load_balancer_id", "pool_id"}))
 class MemberView(View, kw_only=True):
     """A member of a pool."""
 
@@ -96,7 +96,7 @@ class MemberView(View, kw_only=True):
     updated_at: str | None
 
 
-@shows(HealthMonitor, without=frozenset({"load_balancer_id", "pool_id"}))
+@shows_attributes_of(HealthMonitor, without=frozenset({"load_balancer_id", "pool_id"}))
 class HealthMonitorAttributes(View, kw_only=True):
     """Attributes of every view of a health monitor."""
 
@@ -111,7 +111,7 @@ class HealthMonitorView(HealthMonitorAttributes, kw_only=True):
     pools: list[IdRef]
 
 
-@shows(L7Rule, without=frozenset({"load_balancer_id", "l7policy_id"}))
+@shows_attributes_of(L7Rule, without=frozenset({"load_balancer_id", "l7policy_id"}))
 class L7RuleView(View, kw_only=True):
     """An L7 rule: a condition on requests."""
 
@@ -120,7 +120,7 @@ class L7RuleView(View, kw_only=True):
     updated_at: str | None
 
 
-@shows(L7Policy, without=frozenset({"load_balancer_id"}))
+@shows_attributes_of(L7Policy, without=frozenset({"load_balancer_id"}))
 class L7PolicyAttributes(View, kw_only=True):
     """Attributes of every view of an L7 policy."""
 

@@ -46,7 +46,7 @@ def outages(broker: str, database: str) -> Iterator[SystemProblem]:
 def own_certificate_problems(certificates: Sequence[OwnCertificate], now_seconds: float) -> Iterator[SystemProblem]:
     """Yield problems with the product's own certificates. ``certificates``: the ones that expire soon."""
     for one in certificates[:CERTIFICATES_NAMED_MAX]:
-        days = one.due(now_seconds)
+        days = one.days_left_stage(now_seconds)
         yield SystemProblem(
             kind="own_certificates",
             text=one.text(0 if days is None else days),

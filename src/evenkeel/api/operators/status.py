@@ -13,10 +13,10 @@ from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.histories import UnknownHistory
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.kit.values import Value
 from evenkeel.core.tls.certificates import ReferenceQuery
-from evenkeel.core.tls.own_certificates import expiring as soon
+from evenkeel.core.tls.own_certificates import expiring_certificates as soon
 
 ALARM_DAYS = 7
 """Days before its end at which a certificate in use counts as a problem of the system."""
@@ -135,8 +135,8 @@ def _unknown_histories(unknown: Sequence[UnknownHistory]) -> Iterator[SystemProb
     for one in unknown:
         yield SystemProblem(
             kind="history_unknown",
-            text=f"agent {titled(one.host, one.agent_id)} saw history {one.id}, which this database never had: it is"
-            " another database or an older copy, and nothing is removed from devices",
+            text=f"agent {name_and_id(one.host, one.agent_id)} saw history {one.id}, which this database never had: it"
+            " is another database or an older copy, and nothing is removed from devices",
             remedy="if it is the wrong one: stop the controllers and connect them to the right one; if it is the right"
             f" one: evenkeel database accept-history {one.id}",
         )

@@ -8,12 +8,12 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.common.status_trees import (
     CLOSED,
     PoolStatus,
-    below,
     join_item_pieces,
     join_with_commas,
     json_before_children,
     member_status,
     policies_of,
+    pool_contents,
     pool_status,
     statuses_of,
 )
@@ -82,7 +82,7 @@ async def tree(services: Services, call: Call) -> Answer:
 
 def tree_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     """Generate :class:`LoadBalancerNode` below the key ``tree``, as JSON in pieces."""
-    members, monitors = below(tree)
+    members, monitors = pool_contents(tree)
     policies, rules = policies_of(tree)
 
     def pool(row: Pool) -> Iterator[bytes]:

@@ -26,7 +26,7 @@ async def make_l7policy(
     """Create an L7 policy with its rules; returns the stored policy."""
     scope = call.caller.scope
     listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
-    served = await services.providers.of(LoadBalancer, listener.load_balancer_id, scope)
+    served = await services.providers.provider_of(LoadBalancer, listener.load_balancer_id, scope)
     offered = await offered_services(services, served.by.provider, served.table)
     place = Place(listener.load_balancer_id, listener.project_id, services.addresses, services.tls, offered.names)
     rows, new_pool = new_policy(wanted, place, listener_id=listener.id, new_id=services.new_id, settle=settle)
@@ -52,7 +52,7 @@ async def change_l7policy(
     current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
     changes = changes_of(body, current)
     if "name" in changes:
-        served = await services.providers.of(LoadBalancer, current.load_balancer_id, call.caller.scope)
+        served = await services.providers.provider_of(LoadBalancer, current.load_balancer_id, call.caller.scope)
         check_rename(current, changes, (await offered_services(services, served.by.provider, served.table)).names)
     # A change of any target contains the action, too: they are written together.
     if "action" in changes and not current.enhanced_service:
@@ -63,7 +63,7 @@ async def change_l7policy(
 
 async def _check_possible(services: Services, call: Call, current: L7Policy, changes: Changes) -> None:
     scope = call.caller.scope
-    served = await services.providers.of(LoadBalancer, current.load_balancer_id, scope)
+    served = await services.providers.provider_of(LoadBalancer, current.load_balancer_id, scope)
     listener: Listener = await services.tenants.get(Listener, current.listener_id, project_id=scope)
     await check_policy_possible(services, served, PolicyRows(replace(current, **changes), ()), listener.protocol)
 
@@ -75,7 +75,7 @@ async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: 
     scope = call.caller.scope
     place = Place(policy.load_balancer_id, policy.project_id, services.addresses, services.tls)
     row = rule_row(wanted, place, policy_id=policy.id, new_id=services.new_id)
-    served = await services.providers.of(LoadBalancer, policy.load_balancer_id, scope)
+    served = await services.providers.provider_of(LoadBalancer, policy.load_balancer_id, scope)
     served.refuse(l7rule_problems(served.table, asdict(row)))
     accepted = await services.tenants.add_l7rule(row, project_id=scope)
     await services.accepted(accepted)
@@ -93,7 +93,7 @@ async def change_l7rule(
     current: L7Rule = await services.tenants.get(L7Rule, rule_id, parent_id=policy_id, project_id=scope)
     changes = rule_changes(body, current)
     if changes.keys() & {"type", "compare_type", "key", "value"}:
-        served = await services.providers.of(LoadBalancer, current.load_balancer_id, scope)
+        served = await services.providers.provider_of(LoadBalancer, current.load_balancer_id, scope)
         served.refuse(l7rule_problems(served.table, {**asdict(current), **changes}))
     row: L7Rule = await write_changes(services, call, L7Rule, rule_id, changes, policy_id)
     return row

@@ -46,7 +46,7 @@ async def make_listener(
 ) -> Listener:
     """Create a listener; returns the stored listener. ``idle``: see :mod:`.tls_rules`."""
     scope = call.caller.scope
-    served = await services.providers.of(LoadBalancer, wanted.loadbalancer_id, scope)
+    served = await services.providers.provider_of(LoadBalancer, wanted.loadbalancer_id, scope)
     offered = await offered_services(services, served.by.provider, served.table)
     place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls, offered.names)
     new_pools: list[NewPool] = []
@@ -193,7 +193,7 @@ async def change_listener(
     certificates: Sequence[CheckedCertificate] = ()
     if services_in_tags(changes.get("tags", ())):
         current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
-        served = await services.providers.of(Listener, listener_id, call.caller.scope)
+        served = await services.providers.provider_of(Listener, listener_id, call.caller.scope)
         offered = await offered_services(services, served.by.provider, served.table)
         offered.check_tags(changes["tags"], current.tags)
     if needs_check(changes) or changes.keys() & LISTENER_TLS.keys():
@@ -215,7 +215,7 @@ async def _check_changes(
     """
     about_tls = changes.keys() & LISTENER_TLS.keys()
     users: list[ChangedUser] = []
-    served = await services.providers.of(Listener, listener_id, call.caller.scope)
+    served = await services.providers.provider_of(Listener, listener_id, call.caller.scope)
     if cidrs := changes.get("allowed_cidrs"):
         changes["allowed_cidrs"] = checked_cidrs(cidrs, served.by.vip_address)
     # Whether such an attribute may be changed depends on the protocol, which only the current listener has.

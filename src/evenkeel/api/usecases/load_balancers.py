@@ -87,7 +87,7 @@ async def change_load_balancer(
         return current
     if services_in_tags(changes.get("tags", ())):
         before: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=scope)
-        served = await services.providers.of(LoadBalancer, load_balancer_id, scope)
+        served = await services.providers.provider_of(LoadBalancer, load_balancer_id, scope)
         offered = await offered_services(services, served.by.provider, served.table)
         offered.check_tags(changes["tags"], before.tags)
     tell_network = await check_options(services, load_balancer_id, scope, changes)

@@ -39,7 +39,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,
     )
-    served = await services.providers.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
+    served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.refuse(member_problems(served.table, asdict(row)))
     await check_sriov(services, pool.load_balancer_id, [wanted])
     await check_subnets(services, call.caller.scope, [row])
@@ -55,7 +55,7 @@ async def change_member(
     """Change a member of the pool; returns the stored member."""
     changes = member_changes(body, services.addresses)
     if needs_check(changes):
-        served = await services.providers.of(Member, member_id, call.caller.scope)
+        served = await services.providers.provider_of(Member, member_id, call.caller.scope)
         served.refuse(member_problems(served.table, changes))
     row: Member = await write_changes(services, call, Member, member_id, changes, pool_id)
     return row

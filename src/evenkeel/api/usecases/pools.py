@@ -68,10 +68,10 @@ async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) ->
                 f"The listener should be one of load balancer {wanted.loadbalancer_id}.",
             )
         check_pair(listener.protocol, wanted.protocol)
-        return await services.providers.of(LoadBalancer, listener.load_balancer_id, scope), listener
+        return await services.providers.provider_of(LoadBalancer, listener.load_balancer_id, scope), listener
     if wanted.loadbalancer_id is None:
         raise Invalid("Validation failure: Must provide at least one of: loadbalancer_id, listener_id")
-    return await services.providers.of(LoadBalancer, wanted.loadbalancer_id, scope), None
+    return await services.providers.provider_of(LoadBalancer, wanted.loadbalancer_id, scope), None
 
 
 def check_new_pool(served: ServedObject, new: NewPool, listener_protocol: str | None) -> None:
@@ -106,7 +106,7 @@ async def checked_changes(
     changes = pool_changes(body)
     certificates: Sequence[CheckedCertificate] = ()
     if needs_check(changes) or changes.keys() & POOL_TLS.keys():
-        served = await services.providers.of(Pool, pool_id, call.caller.scope)
+        served = await services.providers.provider_of(Pool, pool_id, call.caller.scope)
         users = await _check_changes(services, call, served, pool_id, body, changes, any_cookies)
         served.refuse(pool_problems(served.table, changes))
         certificates = await services.references.read(users, served.by.project_id, served.table)
@@ -172,7 +172,7 @@ async def make_health_monitor(services: Services, call: Call, wanted: requests.H
     place = Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
     check_monitored(pool.protocol, wanted.type)
     row = monitor_row(wanted, place, pool_id=pool.id, new_id=services.new_id)
-    served = await services.providers.of(LoadBalancer, pool.load_balancer_id, scope)
+    served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, scope)
     served.refuse(monitor_problems(served.table, asdict(row)))
     served.refuse(monitored_problems(served.table, pool.protocol, row.type, over_tls=pool.tls_enabled))
     accepted = await services.tenants.add_health_monitor(row, project_id=scope)
@@ -188,7 +188,7 @@ async def change_health_monitor(
     current: HealthMonitor = await services.tenants.get(HealthMonitor, monitor_id, project_id=call.caller.scope)
     changes = monitor_changes(body, current)
     if needs_check(changes):
-        served = await services.providers.of(LoadBalancer, current.load_balancer_id, call.caller.scope)
+        served = await services.providers.provider_of(LoadBalancer, current.load_balancer_id, call.caller.scope)
         served.refuse(monitor_problems(served.table, changes))
     row: HealthMonitor = await write_changes(services, call, HealthMonitor, monitor_id, changes, None)
     return row

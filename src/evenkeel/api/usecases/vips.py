@@ -97,7 +97,7 @@ async def check_options(
     """
     if not services.network.has_ports or not _OF_PORT & changes.keys():
         return False
-    by = (await services.providers.of(LoadBalancer, load_balancer_id, scope)).by
+    by = (await services.providers.provider_of(LoadBalancer, load_balancer_id, scope)).by
     options = PortOptions(
         qos_policy_id=changes.get("vip_qos_policy_id"), security_group_ids=changes.get("vip_sg_ids", ())
     )

@@ -47,7 +47,7 @@ async def state_after_write(
     return await services.tenants.get(kind, object_id, parent_id=parent_id, project_id=call.caller.scope)
 
 
-async def everything(services: Services, kind: type[Any], parent_id: str) -> tuple[Any, ...]:
+async def all_children(services: Services, kind: type[Any], parent_id: str) -> tuple[Any, ...]:
     """Return all objects of one parent."""
     page = await services.tenants.list(kind, ListQuery(), parent_id=parent_id)
     return page.items

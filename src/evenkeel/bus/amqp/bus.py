@@ -207,7 +207,7 @@ class AmqpBus:
     def problem(self) -> str:
         if self._current_publisher() is not None:
             return self._watch.problem()
-        return self._complaints.latest() or "not connected yet"
+        return self._complaints.latest_reason() or "not connected yet"
 
     async def close(self) -> None:
         for announcement in self._announcements:
@@ -227,7 +227,7 @@ class AmqpBus:
         self._connections += 1
         publisher = await Publisher.open(connection, self._on_reply, user)
         # an agent's own user may not write to the default exchange; its keepalives are answered all the time
-        probe = publisher.probes.answered if user is None else None
+        probe = publisher.probes.has_answer if user is None else None
         self._following = asyncio.get_running_loop().create_task(self._watch.follow(connection, probe))
         return publisher
 
@@ -250,7 +250,7 @@ class AmqpBus:
 
     def _on_reply(self, raw: bytes) -> None:
         # A reply proves that the broker forwards messages, even if it cannot be decoded.
-        self._watch.answered()
+        self._watch.record_answer()
         try:
             self._calls.resolve(*decode_reply(raw))
         except MessageRejected as error:
@@ -261,7 +261,7 @@ class AmqpBus:
 
     def _drop(self, publisher: Publisher) -> None:
         if self._link is not None:
-            self._link.drop(publisher)
+            self._link.replace_session(publisher)
 
     async def _publisher(self, deadline: float) -> Publisher:
         if self._link is None:

@@ -18,7 +18,7 @@ from aio_pika.abc import AbstractConnection
 from aio_pika.exceptions import AMQPError, ChannelInvalidStateError
 from yarl import URL
 
-from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog, refusals
+from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog, translate_refusals
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import BusUnavailable
@@ -97,7 +97,7 @@ class AmqpConnection(Generic[S]):
         """Wait until there is a session."""
         await self._up.wait()
 
-    def drop(self, session: S) -> None:
+    def replace_session(self, session: S) -> None:
         """Replace a session that does not work any more."""
         # A late report about a session that was replaced already must not cost the new one.
         if session is self._session:
@@ -117,7 +117,7 @@ class AmqpConnection(Generic[S]):
                     await ask(session)
         except BusUnavailable as error:
             log.warning("message broker does not answer", client=self._name, reason=str(error))
-            self.drop(session)
+            self.replace_session(session)
         finally:
             self._verifying = None
 
@@ -143,7 +143,7 @@ class AmqpConnection(Generic[S]):
                     log.warning("message broker connection lost", node=str(node), client=self._name)
                 except BusUnavailable as error:
                     self._reason = str(error)
-                    self._complaints.failed(node, error)
+                    self._complaints.record_failure(node, error)
                     began = loop.time()  # a failure that took long is no stable connection
                 except Exception:  # an internal error must not stop the reconnect loop while the process runs
                     self._reason = "internal error"
@@ -176,7 +176,7 @@ class AmqpConnection(Generic[S]):
             with translate_errors("connecting"):
                 async with asyncio.timeout(CONNECT_SECONDS):
                     # Only around connecting: the same exceptions mean something else once the connection is open.
-                    with refusals(node):
+                    with translate_refusals(node):
                         await connection.connect()
                 # Before the session is opened, so that a loss during its set-up is not missed.
                 connection.close_callbacks.add(lambda *_: lost.set())

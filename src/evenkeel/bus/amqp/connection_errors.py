@@ -25,7 +25,7 @@ class ConnectionRefused(BusUnavailable):
 
 
 @contextlib.contextmanager
-def refusals(node: Node) -> Iterator[None]:
+def translate_refusals(node: Node) -> Iterator[None]:
     """Translate errors of a refused connection into :class:`ConnectionRefused`."""
     try:
         yield
@@ -61,7 +61,7 @@ class ConnectionErrorLog:
         self._now_seconds = now_seconds
         self._said: dict[Node, tuple[str, float]] = {}
 
-    def failed(self, node: Node, error: BusUnavailable) -> None:
+    def record_failure(self, node: Node, error: BusUnavailable) -> None:
         """Record that a connection to ``node`` failed, and log it if it is due."""
         reason, now = str(error), self._now_seconds()
         said, at = self._said.get(node, ("", 0.0))
@@ -73,7 +73,7 @@ class ConnectionErrorLog:
         else:
             log.warning("message broker unreachable", node=str(node), reason=reason)
 
-    def latest(self) -> str:
+    def latest_reason(self) -> str:
         """The latest reason of a node that is still out of reach; empty if there is none."""
         reason, _ = max(tuple(self._said.values()), key=lambda said: said[1], default=("", 0.0))
         return reason

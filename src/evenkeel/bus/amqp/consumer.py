@@ -16,7 +16,7 @@ from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.publisher import REPLY_TO
 from evenkeel.bus.amqp.topology import declare_calls, declare_own_queue, declare_queue
-from evenkeel.bus.deliveries import DeliveryOutcome, Workers, work
+from evenkeel.bus.deliveries import DeliveryOutcome, Workers, handle_delivery
 from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.ports import Handler
 from evenkeel.core.protocol.messages import AnyMessage, AnyReply, Refused, is_callback_queue, is_transient
@@ -129,7 +129,7 @@ class AmqpSubscription:
         consumer = self._link.current
         # A callback of a former channel may come late, and must not end the present one.
         if consumer is not None and consumer.channel is channel and not self._closing.is_set():
-            self._link.drop(consumer)
+            self._link.replace_session(consumer)
 
     async def _received_transient(self, message: DeliveredMessage) -> None:
         # without a free worker it is lost: no limit of the channel holds it back, and its sender repeats it
@@ -139,7 +139,7 @@ class AmqpSubscription:
     async def _work_transient(self, message: DeliveredMessage) -> None:
         """Handle a message of a transient queue, without acknowledgement or redelivery."""
         properties = message.header.properties
-        outcome = await work(
+        outcome = await handle_delivery(
             message.body,
             self._handler_for(properties.user_id),
             queue=self._queue,
@@ -159,7 +159,7 @@ class AmqpSubscription:
         if self._closing.is_set():
             await self._settle(lambda: message.nack(requeue=True))
             return
-        outcome = await work(
+        outcome = await handle_delivery(
             message.body,
             self._handler_for(message.user_id),
             queue=self._queue,

@@ -65,9 +65,9 @@ class Probes:
         # or the connection
         done, _ = await asyncio.wait({probe}, timeout=PROBE_SECONDS)
         there = probe.result() if done and not probe.cancelled() else None
-        return None if there is None else self._sightings.judge(name, there)
+        return None if there is None else self._sightings.evaluate(name, there)
 
-    async def answered(self) -> bool:
+    async def has_answer(self) -> bool:
         """Whether the broker answered a probe of an unused name. It has no time-out, but returns when the connection
         is lost.
         """
@@ -175,7 +175,7 @@ class AmqpAnnouncement:
     def _restart(self, connection: AbstractConnection) -> None:
         session = self._link.current
         if session is not None and session.connection is connection and not self.closed:
-            self._link.drop(session)
+            self._link.replace_session(session)
 
 
 async def _discard_probe(message: AbstractIncomingMessage) -> None:

@@ -66,7 +66,7 @@ class PublishingWatch:
         finally:
             self._waiting -= 1
             if answered:
-                self.answered()
+                self.record_answer()
 
     @property
     def blocked(self) -> bool:
@@ -78,7 +78,7 @@ class PublishingWatch:
         if self._blocked:
             raise PublishingBlocked(f"the message broker takes no messages: {BLOCKED}")
 
-    def answered(self) -> None:
+    def record_answer(self) -> None:
         """Record an answer of the broker: it confirmed, refused or returned a message, or forwarded a reply."""
         self._answered_at = self._now_seconds()
         # Other publishes still wait, and get the full time again.

@@ -8,11 +8,11 @@ from functools import partial
 import structlog
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
-from evenkeel.bus.deliveries import PendingCalls, Workers, work
+from evenkeel.bus.deliveries import PendingCalls, Workers, handle_delivery
 from evenkeel.bus.embedded import queries
 from evenkeel.bus.embedded.presence import EmbeddedAnnouncement, address, sweep
 from evenkeel.bus.embedded.queries import LEASE_SECONDS, QueueClaim
-from evenkeel.bus.embedded.schema import now
+from evenkeel.bus.embedded.schema import monotonic_seconds
 from evenkeel.bus.embedded.thread import FileThread
 from evenkeel.bus.embedded.wakeups import WakeupSocket, is_dead, remove, socket_directory
 from evenkeel.bus.presence import PresenceHistory
@@ -39,7 +39,7 @@ class EmbeddedBus:
         self._peer = uuid.uuid4().hex
         self._file = FileThread(path)
         self._woken = asyncio.Event()
-        self._wake_ups = WakeupSocket(self.look)
+        self._wake_ups = WakeupSocket(self.wake_fetching)
         self._directory = ""
         self._announcements: list[EmbeddedAnnouncement] = []
         self._sightings = PresenceHistory()
@@ -65,7 +65,7 @@ class EmbeddedBus:
         call_id = uuid.uuid4().hex
         raw = encode(message, message_id=call_id, reply_to=self._peer, max_bytes=self._max_bytes)
         async with self._calls.reply_to(call_id, queue=queue, timeout_seconds=timeout_seconds) as future:
-            await self._put(queue, raw, now() + timeout_seconds)
+            await self._put(queue, raw, monotonic_seconds() + timeout_seconds)
             reply: AnyReply = await future
         return reply
 
@@ -105,9 +105,9 @@ class EmbeddedBus:
 
     async def present(self, name: str) -> bool | None:
         # if this process's socket was removed, so may be the sockets of other processes that still run
-        if not self._directory or not self._wake_ups.bound():
+        if not self._directory or not self._wake_ups.is_bound():
             return None
-        return self._sightings.judge(name, not is_dead(address(self._directory, name)))
+        return self._sightings.evaluate(name, not is_dead(address(self._directory, name)))
 
     def problem(self) -> str:
         return "" if self._directory else "the queue file is not open"
@@ -179,7 +179,7 @@ class EmbeddedBus:
         if not wanted and not self._calls:
             return None
         taken = await self._file.run(
-            partial(queries.take, peer=self._peer, wanted=wanted, replies=bool(self._calls)),
+            partial(queries.claim_messages, peer=self._peer, wanted=wanted, replies=bool(self._calls)),
         )
         for raw in taken.replies:
             try:
@@ -199,17 +199,17 @@ class EmbeddedBus:
             taker.start(claim)
 
     async def _wait(self, next_at: float | None) -> None:
-        seconds = POLL_SECONDS if next_at is None else max(0.0, min(POLL_SECONDS, next_at - now()))
+        seconds = POLL_SECONDS if next_at is None else max(0.0, min(POLL_SECONDS, next_at - monotonic_seconds()))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
 
     # handling messages
 
-    async def work(self, taker: "EmbeddedSubscription", claim: QueueClaim) -> None:
+    async def handle_claimed(self, taker: "EmbeddedSubscription", claim: QueueClaim) -> None:
         """Handle one message and carry out the outcome."""
         try:
-            outcome = await work(
+            outcome = await handle_delivery(
                 claim.body,
                 taker.handler,
                 queue=taker.queue,
@@ -241,7 +241,7 @@ class EmbeddedBus:
         except BusUnavailable as error:  # its lease expires, and it is redelivered
             log.error("message could not be acknowledged", queue=taker.queue, reason=str(error))
 
-    def look(self) -> None:
+    def wake_fetching(self) -> None:
         """Wake up the fetching task."""
         self._woken.set()
 
@@ -256,15 +256,15 @@ class EmbeddedBus:
 
     async def _poll(self) -> None:
         polls = 0
-        renewed_at = now()
+        renewed_at = monotonic_seconds()
         while True:
             await asyncio.sleep(POLL_SECONDS)
             polls += 1
             try:
                 # Two renewals may fail, or wait for the file's lock, before a lease expires.
-                if now() - renewed_at >= LEASE_SECONDS / 3:
+                if monotonic_seconds() - renewed_at >= LEASE_SECONDS / 3:
                     # Before the await, so that a slow renewal does not shift the next one.
-                    renewed_at = now()
+                    renewed_at = monotonic_seconds()
                     await self._renew()
                 await self._release_dead_peers(await self._file.run(partial(queries.claim_holders, peer=self._peer)))
                 if polls % TRIM_EVERY_POLLS == 0:
@@ -275,7 +275,7 @@ class EmbeddedBus:
 
     async def _stay_present(self) -> None:
         """Bind sockets again that were removed (when temporary directories are cleaned, for example)."""
-        if not self._wake_ups.bound():
+        if not self._wake_ups.is_bound():
             await self._bind()
         for announcement in self._announcements:
             announcement.bind(self._directory)
@@ -307,7 +307,7 @@ class EmbeddedSubscription:
 
     def __init__(self, bus: EmbeddedBus, queue: str, handler: Handler, concurrency: int) -> None:
         self._bus = bus
-        self._workers = Workers(concurrency, bus.look)
+        self._workers = Workers(concurrency, bus.wake_fetching)
         self.queue = queue
         self.handler = handler
         self.claims: set[QueueClaim] = set()
@@ -325,7 +325,7 @@ class EmbeddedSubscription:
 
     async def _work(self, claim: QueueClaim) -> None:
         try:
-            await self._bus.work(self, claim)
+            await self._bus.handle_claimed(self, claim)
         finally:
             self.claims.discard(claim)
 

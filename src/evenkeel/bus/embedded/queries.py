@@ -7,7 +7,7 @@ another process took has a higher count, so the former holder's statements have 
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from evenkeel.bus.embedded.schema import now
+from evenkeel.bus.embedded.schema import monotonic_seconds
 from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.kit.values import Value
 
@@ -47,12 +47,12 @@ def put(db: sqlite3.Connection, queue: str, body: bytes, expires_at: float | Non
     row = db.execute("SELECT messages, bytes FROM queue WHERE name = ?", (queue,)).fetchone()
     if row is None:
         # A queue without a consumer counts as consumed now, so that it is abandoned only after the full time.
-        db.execute("INSERT INTO queue VALUES (?, 0, 0, ?)", (queue, now()))
+        db.execute("INSERT INTO queue VALUES (?, 0, 0, ?)", (queue, monotonic_seconds()))
     elif row[0] >= MAX_MESSAGES or row[1] + len(body) > MAX_BYTES:
         raise QueueFull(f"queue {queue} is full")
     db.execute(
         "INSERT INTO message (queue, available_at, expires_at, body) VALUES (?, ?, ?, ?)",
-        (queue, now(), expires_at, body),
+        (queue, monotonic_seconds(), expires_at, body),
     )
     return listeners(db, queue)
 
@@ -63,9 +63,9 @@ def listeners(db: sqlite3.Connection, queue: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-def take(db: sqlite3.Connection, peer: str, wanted: Sequence[tuple[str, int]], replies: bool) -> Taken:
+def claim_messages(db: sqlite3.Connection, peer: str, wanted: Sequence[tuple[str, int]], replies: bool) -> Taken:
     """Claim up to ``wanted`` messages of each queue, and fetch all replies."""
-    time = now()
+    time = monotonic_seconds()
     claims = tuple(_claim(db, peer, queue, limit, time) for queue, limit in wanted)
     answers: tuple[bytes, ...] = ()
     if replies:
@@ -106,7 +106,7 @@ def finish(
         return []  # the caller is gone
     try:
         for reply in replies:
-            put(db, reply_queue(reply_to), reply, now() + REPLY_SECONDS)
+            put(db, reply_queue(reply_to), reply, monotonic_seconds() + REPLY_SECONDS)
     except QueueFull:
         return []  # the reply is lost: the call times out
     return [row[0]]
@@ -116,7 +116,7 @@ def retry(db: sqlite3.Connection, peer: str, claim: QueueClaim, pause_seconds: f
     """Free the message; it is available after a pause."""
     db.execute(
         "UPDATE message SET claimed_by = NULL, available_at = ? WHERE id = ? AND deliveries = ? AND claimed_by = ?",
-        (now() + pause_seconds, *_name(claim, peer)),
+        (monotonic_seconds() + pause_seconds, *_name(claim, peer)),
     )
 
 
@@ -143,7 +143,7 @@ def set_aside(db: sqlite3.Connection, peer: str, claim: QueueClaim, reason: str)
 
 def extend(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) -> None:
     """Renew the leases of messages that are being handled."""
-    until = now() + LEASE_SECONDS
+    until = monotonic_seconds() + LEASE_SECONDS
     db.executemany(
         "UPDATE message SET available_at = ? WHERE id = ? AND deliveries = ? AND claimed_by = ?",
         [(until, *_name(claim, peer)) for claim in claims],
@@ -158,7 +158,7 @@ def register(db: sqlite3.Connection, peer: str, name: str, socket: str, queues: 
     for queue in queues:
         db.execute(
             "INSERT INTO queue VALUES (?, 0, 0, ?) ON CONFLICT DO UPDATE SET consumed_at = excluded.consumed_at",
-            (queue, now()),
+            (queue, monotonic_seconds()),
         )
         db.execute("INSERT INTO listener VALUES (?, ?)", (queue, peer))
 
@@ -194,7 +194,7 @@ def peers(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
 
 def trim(db: sqlite3.Connection) -> None:
     """Remove expired calls and replies, and messages of abandoned queues."""
-    time = now()
+    time = monotonic_seconds()
     db.execute("DELETE FROM message WHERE expires_at <= ?", (time,))
     abandoned = "SELECT name FROM queue WHERE consumed_at <= ? AND name NOT IN (SELECT queue FROM listener)"
     # no value is in the texts: `abandoned` is the constant above

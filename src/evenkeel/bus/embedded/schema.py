@@ -65,7 +65,7 @@ CREATE TABLE dead (
 """
 
 
-def now() -> float:
+def monotonic_seconds() -> float:
     """Current time of the host's monotonic clock, in seconds."""
     return time.monotonic()
 
@@ -100,13 +100,13 @@ def connect(path: str) -> sqlite3.Connection:
 
 def _use_wal(connection: sqlite3.Connection) -> None:
     # the only statement that does not wait for the lock when several processes open a new file at once
-    deadline = now() + BUSY_TIMEOUT_SECONDS
+    deadline = monotonic_seconds() + BUSY_TIMEOUT_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError:
-            if now() > deadline:
+            if monotonic_seconds() > deadline:
                 raise
             time.sleep(0.02)
 
@@ -150,7 +150,7 @@ def _note_boot(connection: sqlite3.Connection) -> None:
     # Only calls and replies expire, and their callers are gone; hints stay.
     connection.execute("DELETE FROM message WHERE expires_at IS NOT NULL")
     connection.execute("UPDATE message SET available_at = 0, claimed_by = NULL")
-    connection.execute("UPDATE queue SET consumed_at = ?", (now(),))
+    connection.execute("UPDATE queue SET consumed_at = ?", (monotonic_seconds(),))
     connection.execute("DELETE FROM peer")
     connection.execute("DELETE FROM listener")
     connection.execute("INSERT OR REPLACE INTO setting VALUES ('boot', ?)", (boot,))

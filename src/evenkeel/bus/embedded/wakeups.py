@@ -50,7 +50,7 @@ class WakeupSocket:
         self.path = path
         asyncio.get_running_loop().add_reader(self._socket, self._read, self._socket)
 
-    def bound(self) -> bool:
+    def is_bound(self) -> bool:
         """Whether the socket still exists in the directory."""
         return Path(self.path).exists()
 

@@ -36,7 +36,7 @@ def effective_options(name: str, conf: cfg.ConfigOpts) -> Iterator[Effective]:
         yield Effective(
             option=each.name,
             value=_text(shown_value(each.option, each.value)),
-            origin=file.place(section, dest) if file and set_here else _source(location),
+            origin=file.position_of(section, dest) if file and set_here else _source(location),
             is_default=each.is_default,
         )
 

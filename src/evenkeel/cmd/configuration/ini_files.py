@@ -24,7 +24,7 @@ class IniFile(Value):
     ``""``.
     """
 
-    def place(self, section: str, option: str = "") -> str:
+    def position_of(self, section: str, option: str = "") -> str:
         """Position of an option as ``path:line``; the path only, if the line is unknown."""
         line = self.lines.get((section_key(section), option))
         return f"{self.path}:{line}" if line else self.path
@@ -75,5 +75,5 @@ def add_location(problem: str, files: Sequence[IniFile], sections: Sequence[str]
     option = named["option"]
     for section in [named["section"]] if named["section"] else sections:
         if (file := file_of(files, section, option)) is not None:
-            return f"{file.place(section, option)}: [{section}] {problem[named.start('option') :]}"
+            return f"{file.position_of(section, option)}: [{section}] {problem[named.start('option') :]}"
     return problem

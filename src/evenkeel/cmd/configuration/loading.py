@@ -104,7 +104,7 @@ def _wrong_values(
 
 def _wrong_value(section: str, option: cfg.Opt, error: Exception, files: Sequence[IniFile]) -> str:
     file = file_of(files, section, option.dest)
-    place = f"{file.place(section, option.dest)}: " if file else ""
+    place = f"{file.position_of(section, option.dest)}: " if file else ""
     what = "a value that is not allowed"
     written = _written_text(file, section, option) if file else ""
     if file and not option.secret:

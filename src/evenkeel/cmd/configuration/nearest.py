@@ -4,17 +4,17 @@ import difflib
 from collections.abc import Iterable
 
 
-def closest(name: str, names: Iterable[str]) -> str:
+def most_similar(name: str, names: Iterable[str]) -> str:
     """The most similar name, the first alphabetically if there are several; empty if none is similar."""
     found = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.7)
     return found[0] if found else ""
 
 
-def meant(name: str, names: Iterable[str]) -> str:
+def suggestion(name: str, names: Iterable[str]) -> str:
     """End of an error message that suggests the most similar name; empty if none is similar."""
-    return question(closest(name, names))
+    return question_about(most_similar(name, names))
 
 
-def question(nearest: str) -> str:
+def question_about(nearest: str) -> str:
     """Question about the nearest name, as the end of a sentence; empty for an empty name."""
     return f", did you mean {nearest}?" if nearest else ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from evenkeel.cmd.configuration.ini_files import IniFile, section_key
-from evenkeel.cmd.configuration.nearest import closest, question
+from evenkeel.cmd.configuration.nearest import most_similar, question_about
 
 Known = Mapping[str, frozenset[str] | None]
 """Allowed options by section, normalized by :func:`section_key`; None: any."""
@@ -20,19 +20,19 @@ def _problems(file: IniFile, known: Known) -> Iterator[str]:
         key = section_key(section)
         if key not in known:
             like = _like_section(section, options, known)
-            yield f"{file.place(section)}: [{section}]: no such section{question(like)}"
+            yield f"{file.position_of(section)}: [{section}]: no such section{question_about(like)}"
             continue
         allowed = known[key]
         for option in options if allowed is not None else ():
             if option not in (allowed or ()):
-                meant = question(_like_option(key, option, known))
-                yield f"{file.place(section, option)}: [{section}] {option}: no such option{meant}"
+                meant = question_about(_like_option(key, option, known))
+                yield f"{file.position_of(section, option)}: [{section}] {option}: no such option{meant}"
 
 
 def _like_section(section: str, options: Iterable[str], known: Known) -> str:
     """The section with the most similar name, or else the first section with one of the options."""
     by_lower = {name.lower(): name for name in known}
-    if near := closest(section.lower(), by_lower):
+    if near := most_similar(section.lower(), by_lower):
         return f"[{by_lower[near]}]"
     wanted = set(options)
     return next((f"[{name}]" for name, names in known.items() if names and wanted & names), "")
@@ -40,8 +40,8 @@ def _like_section(section: str, options: Iterable[str], known: Known) -> str:
 
 def _like_option(section: str, option: str, known: Known) -> str:
     """A similar option of the section; else the same option of another section; else a similar one there."""
-    if near := closest(option, known[section] or ()):
+    if near := most_similar(option, known[section] or ()):
         return near
     places = {name: place for place, names in known.items() for name in names or ()}
-    near = option if option in places else closest(option, places)
+    near = option if option in places else most_similar(option, places)
     return f"{near} of [{places[near]}]" if near else ""

@@ -38,10 +38,10 @@ def open_admission(conf: cfg.ConfigOpts) -> Admission:
     """Open all of it, before requests are served. Raises :class:`ValueError` naming the option."""
     with Problems() as problems:
         # Only checked, so that its problem is reported with the others; the server opens it itself.
-        problems.of(lambda: api_tls(conf))
-        identity = problems.of(lambda: open_identity(conf))
-        policy = problems.of(lambda: open_policy(conf))
-        origins = problems.of(lambda: OriginRule(conf.api.trusted_origins))
+        problems.collect_from(lambda: api_tls(conf))
+        identity = problems.collect_from(lambda: open_identity(conf))
+        policy = problems.collect_from(lambda: open_policy(conf))
+        origins = problems.collect_from(lambda: OriginRule(conf.api.trusted_origins))
     return Admission(identity, policy, RateLimit(conf.api.rate_limit, conf.api.rate_limit_burst), origins)
 
 

@@ -71,7 +71,7 @@ class ApiServer:
             ending.callback(keys.close)
             app = self._app(tenants, network.network, keys.key_manager, keys.certificates)
             tune_collector()
-            beating = asyncio.create_task(self._heart.beat())
+            beating = asyncio.create_task(self._heart.record_beats())
             ending.callback(beating.cancel)
             self._server = server_of(app, conf, accept_at_once=1 if self._around.worker else AT_ONCE)
             await self._serve(self._server, stop, app.end_streams)
@@ -117,7 +117,7 @@ class ApiServer:
             listening.listen(server.config.backlog)
             host, port = listening.getsockname()[:2]
             log.info("API listening", host=host, port=port, identity=conf.identity.kind)
-            self._around.service_manager.ready()
+            self._around.service_manager.notify_ready()
             if self._around.parent is None:
                 announce(conf.api.endpoint_file, url_of(listening, conf))
             await server.serve(sockets=[listening])

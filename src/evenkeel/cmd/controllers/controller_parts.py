@@ -10,7 +10,7 @@ from oslo_config import cfg
 
 from evenkeel.bus.access import ControllerAccess, refusal_of
 from evenkeel.bus.factory import AMQP, open_bus
-from evenkeel.cmd.configuration.nearest import meant
+from evenkeel.cmd.configuration.nearest import suggestion
 from evenkeel.cmd.controllers.admission import Admission, check_exposure, open_admission
 from evenkeel.cmd.controllers.serving import proxies_of
 from evenkeel.cmd.options import limit_options, quota_options
@@ -67,18 +67,18 @@ async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> Controlle
     """
     # Each part is opened even if another one failed, so that one start reports every problem of the configuration.
     problems = Problems()
-    environments = [problems.of(partial(parse_environment, item)) for item in conf.environments]
-    admission = problems.of(lambda: open_admission(conf))
-    problems.of(lambda: check_exposure(conf))
-    addresses = problems.of(lambda: address_rules(conf.api, "api"))
-    tls = problems.of(lambda: tls_rules(conf))
-    problems.of(lambda: proxies_of(conf))
-    keys = problems.of(lambda: open_key_manager(conf))
-    bus = problems.of(lambda: open_controller_bus(conf))
-    store = problems.of(lambda: _open_store(conf))
-    network = problems.of(lambda: open_network(conf, store)) if store else None
-    metrics = problems.of(lambda: MetricsEndpoint(conf, listens=not worker))
-    end_traces = problems.of(lambda: open_tracing(conf, "evenkeel-controller"))
+    environments = [problems.collect_from(partial(parse_environment, item)) for item in conf.environments]
+    admission = problems.collect_from(lambda: open_admission(conf))
+    problems.collect_from(lambda: check_exposure(conf))
+    addresses = problems.collect_from(lambda: address_rules(conf.api, "api"))
+    tls = problems.collect_from(lambda: tls_rules(conf))
+    problems.collect_from(lambda: proxies_of(conf))
+    keys = problems.collect_from(lambda: open_key_manager(conf))
+    bus = problems.collect_from(lambda: open_controller_bus(conf))
+    store = problems.collect_from(lambda: _open_store(conf))
+    network = problems.collect_from(lambda: open_network(conf, store)) if store else None
+    metrics = problems.collect_from(lambda: MetricsEndpoint(conf, listens=not worker))
+    end_traces = problems.collect_from(lambda: open_tracing(conf, "evenkeel-controller"))
     # The opened parts hold sockets and threads: they are closed before the problems are raised.
     if problems.found:
         if end_traces is not None:
@@ -148,6 +148,6 @@ def parse_environment(item: str) -> Environment:
     if driver not in installed:
         raise ValueError(
             f"environments: {item!r}: no device driver {driver!r} is installed (there are"
-            f" {', '.join(sorted(installed))}){meant(driver, installed)}"
+            f" {', '.join(sorted(installed))}){suggestion(driver, installed)}"
         )
     return Environment(name=name, device_driver=driver)

@@ -89,7 +89,7 @@ async def serve(
     await start_bus(parts.bus)
     heart = EventLoopWatchdog()
     async with AsyncExitStack() as ending:
-        watching = asyncio.create_task(systemd.watch(hangs=heart.stopped))
+        watching = asyncio.create_task(systemd.watch(hangs=heart.is_stopped))
         ending.callback(watching.cancel)  # last: stopping takes some seconds
         controller = open_controller(conf, parts, around)
         ending.push_async_callback(controller.stop)
@@ -116,7 +116,7 @@ def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: Proces
         presence=Presence(
             store.scheduling,
             id_=new_id(),
-            host=around.place(socket.gethostname()),
+            host=around.process_name(socket.gethostname()),
             url=url_of(around.listening, conf),
             version=evenkeel.__version__,
             problem=parts.bus.problem,

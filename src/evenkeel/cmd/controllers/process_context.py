@@ -19,6 +19,6 @@ class ProcessContext(NamedTuple):
     worker: int = 0
     parent: ParentLine | None = None
 
-    def place(self, host: str) -> str:
+    def process_name(self, host: str) -> str:
         """Name of the process for operators."""
         return f"{host} worker {self.worker}" if self.worker else host

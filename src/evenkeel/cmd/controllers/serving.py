@@ -14,7 +14,7 @@ from oslo_config import cfg
 
 from evenkeel.api.http.protocol import BoundedProtocol
 from evenkeel.cmd.options.server_tls import api_tls
-from evenkeel.serving.accepting import AT_ONCE, Acceptor, fitting
+from evenkeel.serving.accepting import AT_ONCE, Acceptor, connections_that_fit
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
 from evenkeel.serving.http_limits import HttpLimits
 from evenkeel.serving.peers import Network, networks
@@ -120,7 +120,7 @@ def server_of(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) 
     )
     tally = RefusalLog("api")
     limits = ConnectionLimits(
-        connections_max=fitting(conf.api.connections_max, open_files_max()),
+        connections_max=connections_that_fit(conf.api.connections_max, open_files_max()),
         per_address_max=conf.api.connections_per_address_max,
         shared=shared,
     )

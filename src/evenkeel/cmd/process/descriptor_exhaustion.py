@@ -23,7 +23,7 @@ def is_out_of_files(error: BaseException | None) -> bool:
     return False
 
 
-def plainly(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def shorten_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Structlog processor; it must run before the processor that writes tracebacks."""
     given = event.get("exc_info")
     error = given if isinstance(given, BaseException) else sys.exc_info()[1] if given else None

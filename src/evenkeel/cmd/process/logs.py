@@ -16,7 +16,7 @@ from typing import Any, Final
 import structlog
 from oslo_config import cfg
 
-from evenkeel.cmd.process.descriptor_exhaustion import plainly
+from evenkeel.cmd.process.descriptor_exhaustion import shorten_event
 
 FOLD_SECONDS: Final = 60.0
 
@@ -98,7 +98,7 @@ def set_up_logs(conf: cfg.ConfigOpts, *, name: str) -> None:
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        plainly,
+        shorten_event,
     ]
     end: list[structlog.typing.Processor] = [structlog.processors.format_exc_info, escape_controls]
     renderer = _renderer(conf.log_format)

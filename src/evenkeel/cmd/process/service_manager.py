@@ -29,13 +29,13 @@ class EventLoopWatchdog:
     def __init__(self) -> None:
         self._beat_at_seconds = time.monotonic()
 
-    async def beat(self, interval_seconds: float = 1.0) -> None:
+    async def record_beats(self, interval_seconds: float = 1.0) -> None:
         """Record beats until cancelled. Runs in the event loop that is watched."""
         while True:
             self._beat_at_seconds = time.monotonic()
             await asyncio.sleep(interval_seconds)
 
-    def stopped(self, within_seconds: float) -> bool:
+    def is_stopped(self, within_seconds: float) -> bool:
         """Whether the loop has run no task for that long."""
         return time.monotonic() - self._beat_at_seconds > within_seconds
 
@@ -72,7 +72,7 @@ class ServiceManager:
         self.watchdog_seconds = int(microseconds) / 1e6 if microseconds.isdigit() and mine else watchdog_seconds
         """Time-out of systemd's watchdog in seconds; 0 without a watchdog."""
 
-    def ready(self) -> None:
+    def notify_ready(self) -> None:
         """Notify that the process serves."""
         self._notify("READY=1\nSTATUS=serving")
 

@@ -2,7 +2,7 @@
 
 from evenkeel.core.control.epochs import ShardEpoch
 from evenkeel.core.kit.ids import AgentId, SessionId
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.kit.values import Value
 from evenkeel.core.placement import PlacementBlocker
 from evenkeel.core.resources.capacity import CapacityFigure
@@ -85,7 +85,7 @@ class Agent(Value):
     @property
     def title(self) -> str:
         """Text that names the agent: the host before the id."""
-        return f"agent {titled(self.host, self.id)}"
+        return f"agent {name_and_id(self.host, self.id)}"
 
 
 class SessionRef(Value):

@@ -19,7 +19,7 @@ much, so an honest database is at most a few of these behind its device.
 """
 
 
-def plausible(epoch: int) -> bool:
+def is_plausible(epoch: int) -> bool:
     """Whether ``epoch`` is in the accepted range. Epochs outside of it are refused, not compared."""
     return 0 <= epoch <= EPOCH_MAX
 
@@ -27,7 +27,7 @@ def plausible(epoch: int) -> bool:
 def next_epoch(current: int, seen: int) -> int:
     """Return the next epoch of an owner at ``current`` that met a guard of ``seen``: above both, or one jump above
     ``current`` if ``seen`` is further away; the caller then meets the guard again and repeats the call. A result above
-    :data:`EPOCH_MAX` is not :func:`plausible`: the range is used up, and the caller refuses.
+    :data:`EPOCH_MAX` is not :func:`is_plausible`: the range is used up, and the caller refuses.
     """
     return min(max(current, seen) + 1, current + EPOCH_JUMP_MAX)
 
@@ -39,7 +39,7 @@ def reachable(current: int, wanted: int) -> bool:
     return wanted - current <= EPOCH_JUMP_MAX
 
 
-__all__ = ["EPOCH_JUMP_MAX", "EPOCH_MAX", "next_epoch", "plausible", "reachable"]
+__all__ = ["EPOCH_JUMP_MAX", "EPOCH_MAX", "is_plausible", "next_epoch", "reachable"]
 
 
 class ShardEpoch(Wire):

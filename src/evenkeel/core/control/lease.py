@@ -22,7 +22,7 @@ class Lease(Value):
         return self.remaining_seconds(now_seconds) >= needed_seconds
 
 
-def newer(lease: Lease | None, other: Lease) -> Lease:
+def later_lease(lease: Lease | None, other: Lease) -> Lease:
     """Return the lease that ends later; answers may arrive out of order."""
     if lease is None:
         return other

@@ -15,7 +15,7 @@ INTERVAL_SPREAD = (0.8, 1.2)
 """Jitter, as (lowest, highest) factor, of intervals that many processes use, so that they do not act in step."""
 
 
-def spread(interval_seconds: float, uniform: Uniform) -> float:
+def with_jitter(interval_seconds: float, uniform: Uniform) -> float:
     """Return one interval in seconds, with jitter."""
     return interval_seconds * uniform(*INTERVAL_SPREAD)
 

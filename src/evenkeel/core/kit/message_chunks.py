@@ -18,7 +18,7 @@ def encoded_bytes(value: object) -> int:
     return len(_encoder.encode(value)) + 1
 
 
-def portions(values: Iterable[T], *, max_bytes: int, max_values: int) -> Iterator[tuple[T, ...]]:
+def split_by_size(values: Iterable[T], *, max_bytes: int, max_values: int) -> Iterator[tuple[T, ...]]:
     """Yield the values in order, in portions of at most ``max_bytes`` and ``max_values``; a larger value gets its own
     portion.
     """

@@ -23,6 +23,6 @@ def derived_agent_id(environment: str, group_number: int, host: str) -> str:
     return str(uuid.uuid5(_AGENT_IDS, f"{environment}/{group_number}/{host}"))
 
 
-def titled(name: str, id_: str) -> str:
+def name_and_id(name: str, id_: str) -> str:
     """Return the text that names an object: the name before the id; the id alone if there is no other name."""
     return f"{name} ({id_})" if name and name != id_ else id_

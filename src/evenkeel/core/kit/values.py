@@ -30,7 +30,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, metaclass=_FrozenMeta):
     """
 
 
-def flat(cls: type[T]) -> type[T]:
+def flattened_struct(cls: type[T]) -> type[T]:
     """Return a copy of the struct class with its bases' fields as its own, required fields first: so a row becomes a
     value by position, in a third of the time of keyword arguments. At runtime it is not a subclass of bases with
     fields.

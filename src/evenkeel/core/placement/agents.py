@@ -53,7 +53,7 @@ class Loads:
         chosen = next((id_ for id_ in preferred if id_ in self.fit and id_ not in barred), None)
         return chosen or self._least_loaded(barred)
 
-    def give(self, agent_id: AgentId) -> None:
+    def count_shard(self, agent_id: AgentId) -> None:
         """Count one more shard for the agent."""
         # An agent that is not fit may get its own shards back; it has no load here.
         if agent_id in self._load:

@@ -24,7 +24,7 @@ def skewed_homes(group: GroupSnapshot) -> tuple[AgentId, AgentId] | None:
     back. Where shards never return home automatically, an operator decides about homes.
     """
     rule = Rule(group, min_id)
-    if rule.fixed() is not None or group.failback is not FailbackMode.AUTO:
+    if rule.why_fixed() is not None or group.failback is not FailbackMode.AUTO:
         return None
     # Sorted, so that of agents with equal numbers every controller chooses the same ones.
     settled = sorted((agent for agent in rule.loads.fit.values() if agent.settled), key=lambda agent: agent.id)

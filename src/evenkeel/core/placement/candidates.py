@@ -30,7 +30,7 @@ class Candidates(Value):
 def candidates(group: GroupSnapshot) -> Candidates:
     """Return the candidates from a device group's agents and settings; its shards are not read."""
     rule = Rule(group, min_id)
-    fit, movable = rule.loads.fit, rule.fixed() is None and bool(rule.loads.fit)
+    fit, movable = rule.loads.fit, rule.why_fixed() is None and bool(rule.loads.fit)
     agents = rule.agents.values()
     return Candidates(
         not_acting=tuple(agent.id for agent in agents if not agent.acts),

@@ -49,7 +49,7 @@ class Reach(Value):
                 return ""
 
 
-def judge(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
+def group_reach(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
     """Compute the reachability of a group from its agents' rows at ``now``, the database's time."""
     acting = [agent for agent in agents if agent.acts]
     if not acting:

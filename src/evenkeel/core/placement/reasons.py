@@ -30,7 +30,7 @@ class PlacementReasons:
         """Whether shards may be assigned to the agent."""
         return agent_id in self._rule.loads.fit
 
-    def successors(self, agent_id: AgentId) -> int:
+    def successor_count(self, agent_id: AgentId) -> int:
         """Return the number of other agents to which shards may be assigned."""
         return len(self._rule.loads.fit.keys() - {agent_id})
 
@@ -50,7 +50,7 @@ class PlacementReasons:
         unserved = [shard for shard in self._homed.get(agent.id, ()) if shard.acting is None]
         for shard in (*self._acted.get(agent.id, ()), *unserved):
             # a shard that is being handed over has no blocker: neither decision applies to it
-            decided = self._rule.assignee(shard) or self._rule.handover_target(shard)
+            decided = self._rule.agent_to_assign(shard) or self._rule.handover_target(shard)
             if isinstance(decided, PlacementBlocker):
                 yield decided
 
@@ -70,7 +70,7 @@ class PlacementReasons:
             return True
         alone = replace(shard, handover_to=None, overdue=False)
         rule = self._rule
-        return (rule.assignee(alone) or rule.handover_target(alone) or rule.failback_target(alone)) == shard.home
+        return (rule.agent_to_assign(alone) or rule.handover_target(alone) or rule.failback_target(alone)) == shard.home
 
 
 def group_after_waiting(group: GroupSnapshot) -> GroupSnapshot:

@@ -39,12 +39,12 @@ class Rule:
         self.agents = {agent.id: agent for agent in group.agents}
         self.loads = Loads(group.agents, tie)
 
-    def assignee(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
+    def agent_to_assign(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
         """Return the agent to take a shard that no agent serves, or that its owner does not release."""
         acting = self._acting_agent(shard)
         home = self.agents.get(shard.home)
         if acting is not None and acting.acts:
-            movable = shard.overdue and self.fixed() is None
+            movable = shard.overdue and self.why_fixed() is None
             return self.loads.choose(shard.handover_to, shard.home, other_than=acting.id) if movable else None
         silent = acting if acting is not None and acting.silent else None
         tied = self.tied_to_home(home)
@@ -61,7 +61,7 @@ class Rule:
         acting = self._acting_agent(shard)
         if acting is None or not acting.acts or shard.handover_to is not None or acting.id in self.loads.fit:
             return None
-        return self.fixed() or self.loads.choose(shard.home, other_than=acting.id) or PlacementBlocker.NO_SUCCESSOR
+        return self.why_fixed() or self.loads.choose(shard.home, other_than=acting.id) or PlacementBlocker.NO_SUCCESSOR
 
     def failback_target(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
         """Return the shard's home if another agent serves the shard and it has to go back; the blocker if it cannot;
@@ -76,7 +76,7 @@ class Rule:
     def _acting_agent(self, shard: ShardSnapshot) -> AgentSnapshot | None:
         return None if shard.acting is None else self.agents.get(shard.acting)
 
-    def fixed(self) -> PlacementBlocker | None:
+    def why_fixed(self) -> PlacementBlocker | None:
         """Return why served shards of the group may not move; None: they may."""
         if self.group.halted:
             return PlacementBlocker.HALTED
@@ -92,7 +92,7 @@ class Rule:
         """Return why only its home may take an unserved shard; None: other agents may, too."""
         if self.group.halted:
             return PlacementBlocker.HALTED
-        bound = self.fixed()
+        bound = self.why_fixed()
         if bound is None or home is None:
             return None
         return None if bound is PlacementBlocker.BOUND_UNTIL_FORCED_DOWN and home.forced_down else bound
@@ -102,7 +102,7 @@ class Rule:
         home = self.agents.get(home_id)
         if home is None or not home.eligible:
             return PlacementBlocker.HOME_NOT_UP
-        if (fixed := self.fixed()) is not None:
+        if (fixed := self.why_fixed()) is not None:
             return fixed
         if self.group.failback is FailbackMode.NEVER:
             return PlacementBlocker.FAILBACK_NEVER
@@ -134,10 +134,10 @@ def assign_unserved(group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> list[Assig
     rule = Rule(group, tie)
     plan: list[Assign] = []
     for shard in group.shards:
-        chosen = rule.assignee(shard)
+        chosen = rule.agent_to_assign(shard)
         if not isinstance(chosen, str):
             continue
-        rule.loads.give(chosen)
+        rule.loads.count_shard(chosen)
         rebind = group.reschedule is not RescheduleMode.CONTROL and chosen != shard.home
         to_home = chosen == shard.home and not rule.agents[chosen].eligible
         step = Assign(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=chosen, rebind=rebind, to_home=to_home)
@@ -155,7 +155,7 @@ def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int)
             break
         chosen = rule.handover_target(shard)
         if isinstance(chosen, str):
-            rule.loads.give(chosen)
+            rule.loads.count_shard(chosen)
             plan.append(handover_step(shard, chosen))
     return plan
 
@@ -178,7 +178,7 @@ def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: Tie[AgentSnap
     """
     rule = Rule(group, tie)
     acting = None if shard.acting is None else rule.agents.get(shard.acting)
-    if rule.fixed() is not None or shard.handover_to is not None or acting is None or not acting.acts:
+    if rule.why_fixed() is not None or shard.handover_to is not None or acting is None or not acting.acts:
         return None
     chosen = rule.loads.choose(shard.home, other_than=acting.id)
     return None if chosen is None else handover_step(shard, chosen)

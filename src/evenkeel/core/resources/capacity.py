@@ -73,7 +73,7 @@ def _limit(name: str, text: str) -> float:
     return limit
 
 
-def figures(policy: Mapping[str, float], measured: Mapping[str, float]) -> dict[str, CapacityFigure]:
+def capacity_figures(policy: Mapping[str, float], measured: Mapping[str, float]) -> dict[str, CapacityFigure]:
     """Return the measured value and the limit of each metric; metrics without a measurement are left out."""
     return {
         name: CapacityFigure(value=measured[name], limit=limit) for name, limit in policy.items() if name in measured

@@ -40,7 +40,7 @@ class LimitMet(Conflict):
     code = "limit_met"
 
 
-def growing(wanted: Mapping[str, int]) -> tuple[str, ...]:
+def growing_kinds(wanted: Mapping[str, int]) -> tuple[str, ...]:
     """Return the limited kinds of which ``wanted`` adds objects, in their order."""
     return tuple(kind for kind in CALLED if wanted.get(kind, 0) > 0)
 
@@ -51,7 +51,7 @@ def check_limits(
     """Check that ``used`` and ``wanted`` together exceed no limit. Raises :class:`LimitMet`. A change that adds nothing
     is never refused, even where a limit was lowered below what exists.
     """
-    for kind in growing(wanted):
+    for kind in growing_kinds(wanted):
         there, more, limit = used.get(kind, 0), wanted[kind], getattr(limits, kind)
         if there + more > limit:
             raise LimitMet(

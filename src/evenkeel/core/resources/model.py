@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, ShardId
-from evenkeel.core.kit.values import Spec, Value, Wire, flat
+from evenkeel.core.kit.values import Spec, Value, Wire, flattened_struct
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 
 ListenerProtocol = Literal["HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"]
@@ -198,7 +198,7 @@ class ListenerSpec(Spec):
     hsts_preload: bool = False
 
 
-@flat
+@flattened_struct
 class Listener(Value, ListenerSpec, kw_only=True):
     """A listener: a port of the VIP."""
 
@@ -235,7 +235,7 @@ class PoolSpec(Spec):
     alpn_protocols: tuple[AlpnProtocol, ...] = ()
 
 
-@flat
+@flattened_struct
 class Pool(Value, PoolSpec, kw_only=True):
     """A pool: a group of members to which listeners send."""
 
@@ -272,7 +272,7 @@ class MemberSpec(Spec):
     """VNIC type of the member's port: ``direct`` if ``request_sriov`` was set."""
 
 
-@flat
+@flattened_struct
 class Member(Value, MemberSpec, kw_only=True):
     """A member: one server of a pool."""
 
@@ -310,7 +310,7 @@ class HealthMonitorSpec(Spec):
     admin_state_up: bool = True
 
 
-@flat
+@flattened_struct
 class HealthMonitor(Value, HealthMonitorSpec, kw_only=True):
     """Health check of the members of one pool."""
 
@@ -344,7 +344,7 @@ class L7PolicySpec(Spec):
     admin_state_up: bool = True
 
 
-@flat
+@flattened_struct
 class L7Policy(Value, L7PolicySpec, kw_only=True):
     """An action of a listener for requests that match all of the policy's rules. The first policy that matches applies.
     A policy without enabled rules matches nothing.
@@ -383,7 +383,7 @@ class L7RuleSpec(Spec):
     admin_state_up: bool = True
 
 
-@flat
+@flattened_struct
 class L7Rule(Value, L7RuleSpec, kw_only=True):
     """An L7 rule: one condition on a request."""
 

@@ -31,14 +31,14 @@ def is_known(outcome: Applied, *, revision: int, change_id: str, earlier_changes
     return _entry(outcome) in earlier_changes.split(" ")
 
 
-def contradicts(outcome: Applied, *, revision: int, change_id: str) -> bool:
+def contradicts_database(outcome: Applied, *, revision: int, change_id: str) -> bool:
     """Whether the outcome names a change that this database once accepted and has lost: the database lost commits."""
     if not outcome.change_id:
         return False
     return outcome.revision > revision or (outcome.revision == revision and outcome.change_id != change_id)
 
 
-def since(earlier_changes: str, revision: int) -> str:
+def entries_since(earlier_changes: str, revision: int) -> str:
     """Entries to keep when ``revision`` is confirmed: the entry of that revision and later ones."""
     kept = [entry for entry in earlier_changes.split(" ") if _revision(entry) >= revision]
     return "".join(f"{entry} " for entry in kept)

@@ -1,6 +1,6 @@
 """State of one device, as its agent reports it."""
 
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.kit.values import Wire
 
 
@@ -34,4 +34,4 @@ class DeviceState(Wire):
     @property
     def title(self) -> str:
         """Text that names the device: its own name before its address."""
-        return titled(self.own_name, self.name)
+        return name_and_id(self.own_name, self.name)

@@ -45,6 +45,6 @@ def unobserved_status(*, enabled: bool) -> OperatingStatus:
     return S.ONLINE if enabled else S.OFFLINE
 
 
-def below(was: OperatingStatus, whole: OperatingStatus) -> OperatingStatus:
+def status_below(was: OperatingStatus, whole: OperatingStatus) -> OperatingStatus:
     """Status of a listener, pool or member after the status of its whole load balancer was set to ``whole``."""
     return was if was in KEPT_BELOW else whole

@@ -8,10 +8,10 @@ Pure, so that every order of reports can be tested.
 from msgspec.structs import replace
 
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.statuses import PENDING, OperatingStatus, ProvisioningStatus
-from evenkeel.core.status.changes import is_known, since
+from evenkeel.core.status.changes import entries_since, is_known
 from evenkeel.core.status.operating import first_status
 from evenkeel.core.status.outcomes import Applied
 
@@ -38,7 +38,7 @@ class LoadBalancerState(Value):
     @property
     def title(self) -> str:
         """Text that names the load balancer in events: the name before the id."""
-        return f"load balancer {titled(self.name, self.id)}"
+        return f"load balancer {name_and_id(self.name, self.id)}"
 
 
 class StatusChange(Value):
@@ -100,7 +100,7 @@ def _confirmed(was: LoadBalancerState, revision: int, carries_traffic: bool) -> 
     now = replace(
         was,
         applied_revision=revision,
-        earlier_changes=since(was.earlier_changes, revision),
+        earlier_changes=entries_since(was.earlier_changes, revision),
         operating_status=first_status(
             was.operating_status,
             new=was.applied_revision == 0,
@@ -126,7 +126,7 @@ def _status_behind(status: ProvisioningStatus) -> ProvisioningStatus:
     return ProvisioningStatus.PENDING_UPDATE if status is ProvisioningStatus.PENDING_CREATE else status
 
 
-def overdue(was: LoadBalancerState, reason: str) -> StatusChange:
+def overdue_change(was: LoadBalancerState, reason: str) -> StatusChange:
     """Return the change at the deadline: no device confirmed the newest revision in time. The agent goes on retrying,
     so the known cause stays.
     """

@@ -17,18 +17,20 @@ class OwnCertificate(Value):
     ends_at: float
     """Expiry time, in seconds since the epoch."""
 
-    def due(self, now_seconds: float) -> int | None:
+    def days_left_stage(self, now_seconds: float) -> int | None:
         """Return the smallest of :data:`~evenkeel.core.tls.certificates.EXPIRY_DAYS` within which the certificate
         expires, 0 if it has expired; None: no event is due.
         """
         return min(expiry_stages(self.ends_at, now_seconds), default=None)
 
     def text(self, days: int) -> str:
-        """Text of the event for operators. ``days``: result of :meth:`due`."""
+        """Text of the event for operators. ``days``: result of :meth:`days_left_stage`."""
         return expiry_text(f"certificate of {self.name}", self.ends_at, days)
 
 
-def expiring(certificates: Sequence[OwnCertificate], *, days: int, now_seconds: float) -> tuple[OwnCertificate, ...]:
+def expiring_certificates(
+    certificates: Sequence[OwnCertificate], *, days: int, now_seconds: float
+) -> tuple[OwnCertificate, ...]:
     """Return the certificates that expire within ``days`` or have expired, sorted by expiry."""
     until = now_seconds + days * DAY_SECONDS
     found = (one for one in certificates if one.ends_at <= until)

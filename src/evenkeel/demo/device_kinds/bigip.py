@@ -48,7 +48,9 @@ class BigipSide:
         announced.unlink(missing_ok=True)
         process = self._workshop.process(PROCESS, "icontrol_emulator", [*arguments, *self._arguments])
         await self._workshop.run(process, announced.exists, "devices to listen")
-        self._emulator = Emulator.announced(json.loads(announced.read_text()), user=USER, password=self._password)
+        self._emulator = Emulator.from_announcement(
+            json.loads(announced.read_text()), user=USER, password=self._password
+        )
 
     @property
     def _ha_type(self) -> str:

@@ -14,23 +14,23 @@ from evenkeel.devices.bigip.naming import COMMON
 _NOTHING = ("", "none", "None")
 
 
-def same(name: str, wanted: Any, seen: Mapping[str, Any]) -> bool:
+def has_wanted_value(name: str, wanted: Any, seen: Mapping[str, Any]) -> bool:
     """Whether the observed attribute has the wanted value."""
     value = seen.get(name)
     if type(value) is type(wanted) and value == wanted:  # cheap, and the usual case after our own writes
         return True
-    canonical = form(name)
+    canonical = canonical_form_of(name)
     return bool(canonical(wanted) == canonical(value))
 
 
-def form(name: str) -> Callable[[Any], object]:
+def canonical_form_of(name: str) -> Callable[[Any], object]:
     """The function that makes an attribute's canonical form."""
     return _FORMS.get(name, scalar)
 
 
 def differences(wanted: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes that differ, with their wanted values."""
-    return {name: value for name, value in wanted.items() if not same(name, value, seen)}
+    return {name: value for name, value in wanted.items() if not has_wanted_value(name, value, seen)}
 
 
 def merge(seen: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:

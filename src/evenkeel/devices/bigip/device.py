@@ -35,7 +35,7 @@ from evenkeel.devices.bigip.reconcile.description import describe
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
 from evenkeel.devices.bigip.reconcile.plan import plan
-from evenkeel.devices.bigip.reconcile.taking_over import unchangeable, under_their_names
+from evenkeel.devices.bigip.reconcile.taking_over import adoption_obstacle, under_their_names
 from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, with_networks
 from evenkeel.devices.bigip.saving import ConfigSaver
 from evenkeel.devices.bigip.vcmp.guest import VcmpGuest
@@ -99,7 +99,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """The device's state with unmet requirements. A device error is reported in the state, not raised."""
         try:
             await self.reach.confirm()
-            return self._with_save_problem(await self.watched(self._checked()))
+            return self._with_save_problem(await self.run_watched(self._checked()))
         except DeviceUnavailable as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
         except DeviceRejected as error:
@@ -107,7 +107,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def observe(self) -> observation.BigIpReading:
         """Read statuses and statistics of all our objects on the device. Raises :class:`DeviceUnavailable`."""
-        async with self.reached():
+        async with self.required_reachable():
             # a partition with a pass in progress changes during the read, so its cache cannot be judged by it
             before = {name: view.observed for name, view in self._views.items() if not self._busy(name)}
             reading = await observation.read(self.icontrol)
@@ -119,17 +119,17 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
         """The device's utilization. Raises :class:`DeviceUnavailable`."""
-        async with self.reached():
+        async with self.required_reachable():
             return await self._capacity.read(metrics)
 
     async def end_point(self) -> str:
         """Address of the device's tunnel end point; empty: it has none. Raises :class:`DeviceUnavailable`."""
-        async with self.reached():
+        async with self.required_reachable():
             return (await self._attachment()).vtep
 
     async def common_objects(self, types: Collection[str]) -> Common:
         """Objects of these types in /Common. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
-        async with self.reached():
+        async with self.required_reachable():
             return await objects_on(self.icontrol, types)
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
@@ -148,7 +148,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             # Under the same guard the takeover has been done already.
             if self._view_of(partition, mine) is None:
                 self._views[partition] = await self._taken_over(partition, mine)
-                self._saver.changed()  # also what an earlier owner changed and did not save
+                self._saver.record_change()  # also what an earlier owner changed and did not save
         except RefusedByDevice as error:  # it lags, and the group's other devices are served
             raise PartitionUnavailable(self.host, f"refuses the guard of {partition}: {error.reason}") from error
 
@@ -187,7 +187,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             if self._guest is not None and view.observed is not None:
                 await self._guest.withdraw(vlans - tags_in(view.observed))
         if outcome.writes:
-            self._saver.changed()
+            self._saver.record_change()
         return outcome
 
     async def plan(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> DevicePlan:
@@ -196,7 +196,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         folder, attachment = self._names.folder(batch.project_id), self._options.attachment
-        async with self.reached():
+        async with self.required_reachable():
             rendered = await self._with_attachments(rendered)
             observed, _, subnets = await read_partition(
                 self.icontrol, self._names, batch.project_id, adjacent=attachment.adjacent
@@ -209,7 +209,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         wanted = (item.key for one in complete for item in one.objects) if batch.complete else ()
         renamed = under_their_names(complete, observed, names, folder)
         shown = describe(self.host, todo, observed, folder, frozenset(wanted))
-        return replace(shown, refusal=unchangeable(renamed, observed, folder))
+        return replace(shown, refusal=adoption_obstacle(renamed, observed, folder))
 
     async def adopt(self, project_id: ProjectId) -> None:
         """Mark the partition as ours, if it exists.
@@ -227,7 +227,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
         Raises :class:`DeviceRejected` if the partition cannot be adopted, :class:`DeviceUnavailable`.
         """
-        async with self.reached():
+        async with self.required_reachable():
             found = await adoption.found_networks(self.icontrol, self._names, project_id, layout, subnet_ids)
         if found is not None and self._guest is not None:
             reason = "it is the guest of a vCMP host, which gave it its VLANs: its partitions are not adopted"
@@ -257,7 +257,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """Whether the device holds no object of the shard; objects of other owners in /Common do not count."""
         if view.observed is None or project_id != COMMON_PROJECT:
             return view.observed == {}
-        return not any(self._names.owns(seen.mark) for seen in view.observed.values())
+        return not any(self._names.is_own_mark(seen.mark) for seen in view.observed.values())
 
     async def raise_minimum_epoch(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
         """Raise the floor as :meth:`retire` does, before the guard is removed. Raises :class:`DeviceUnavailable`.
@@ -305,7 +305,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         except DeviceRejected as error:
             log.info("guard not removed", device=self.host, partition=partition, reason=error.reason)
             return False
-        self._saver.changed()
+        self._saver.record_change()
         return True
 
     async def check_owner(self, batch: PartitionBatch) -> None:
@@ -317,15 +317,15 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def tenants(self) -> frozenset[ProjectId]:
         """The tenants of its partitions with our mark. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
-        async with self.reached():
+        async with self.required_reachable():
             items = await self.icontrol.collection("auth/partition")
-        ours = (str(item.get("name")) for item in items if self._names.own(item.get("description")))
+        ours = (str(item.get("name")) for item in items if self._names.own_mark(item.get("description")))
         return frozenset(tenant for name in ours if (tenant := self._names.tenant(name)) is not None)
 
     async def ensure_cluster_read(self) -> None:
         """Read the cluster unless it was read before. Raises :class:`DeviceUnavailable`."""
         if not self.cluster.devices:
-            async with self.reached():
+            async with self.required_reachable():
                 self.cluster = await read_cluster(self.icontrol)
 
     def forget(self, project_id: ProjectId) -> None:
@@ -439,7 +439,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         partition = self._names.partition(project_id)
         async with self._locks.setdefault(partition, asyncio.Lock()):
             try:
-                async with self.reached():
+                async with self.required_reachable():
                     yield partition
             except BaseException:  # lost() has discarded all cached state, if the device is out of reach
                 # After any error, also a cancellation, it is not known what the device holds.

@@ -42,7 +42,7 @@ from evenkeel.devices.bigip.sync.rules import ha_problems, role_problems, units
 from evenkeel.devices.bigip.sync.unit import SyncUnit, utc_now
 from evenkeel.devices.bigip.vcmp.host import VcmpHost
 from evenkeel.devices.errors import PartitionUnavailable
-from evenkeel.devices.group import DeviceGroup, on_all, outcomes, plan_on_each, repairs, weight
+from evenkeel.devices.group import DeviceGroup, error_precedence, on_all, outcomes_of, plan_on_each, repairs
 from evenkeel.devices.https import tls_context
 
 log = structlog.get_logger(__name__)
@@ -158,7 +158,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         else:
             done, lagging = await self._on_each(batch, rendered)
         return PartitionOutcome(
-            outcomes=tuple(outcomes(batch.services, (one.errors for one in done.values()))),
+            outcomes=tuple(outcomes_of(batch.services, (one.errors for one in done.values()))),
             lagging=tuple(lagging),
             writes=sum(outcome.writes for outcome in done.values()),
             repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
@@ -331,7 +331,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def enhanced_services(self) -> EnhancedServices | None:
         """Enhanced services from the files of the option ``esd_dir``."""
         await self._enhanced.refresh()
-        return self._enhanced.news()
+        return self._enhanced.take_changes()
 
     async def _common_objects(self, types: Collection[str]) -> dict[str, Common]:
         done, _ = await on_all(self._devices, lambda device: device.common_objects(types))
@@ -371,7 +371,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             device.forget(project_id)
 
     def _absences(self, readings: Mapping[str, observation.BigIpReading]) -> frozenset[Absence]:
-        return observation.absences(readings, self._names)
+        return observation.find_absences(readings, self._names)
 
     def _merge_readings(
         self,
@@ -396,4 +396,4 @@ def _raise_unless_done(failures: Sequence[BaseException], count: int) -> None:
     """Raise the failure with the highest precedence, unless only some devices were unreachable."""
     severe = [failure for failure in failures if not isinstance(failure, DeviceUnavailable)]
     if severe or len(failures) == count:
-        raise max(severe or failures, key=weight)
+        raise max(severe or failures, key=error_precedence)

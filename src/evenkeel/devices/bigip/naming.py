@@ -108,13 +108,14 @@ class BigIpNames(Value):
                 raise ValueError(f"{what}: {text!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
 
     def partition(self, project_id: ProjectId) -> str:
-        """The tenant's partition. Different pairs of prefix and project id give different names: see :func:`plain`.
+        """The tenant's partition. Different pairs of prefix and project id give different names: see
+        :func:`plain_or_digest`.
 
         That of the common shard holds only its guard; its objects are in :meth:`folder`. Its name is no tenant's:
         texts that begin with ``-`` have 40 digits after it."""
         if project_id == COMMON_PROJECT:
             return f"{self.prefix}_-common"
-        return f"{self.prefix}_{plain(project_id)}"
+        return f"{self.prefix}_{plain_or_digest(project_id)}"
 
     def folder(self, project_id: ProjectId) -> str:
         """Name of the partition that has the shard's objects."""
@@ -133,13 +134,13 @@ class BigIpNames(Value):
         """
         return traffic_group_of(project_id, self.traffic_groups)
 
-    def of(self, object_id: str) -> str:
+    def object_name(self, object_id: str) -> str:
         """The name of the object that implements ``object_id``."""
-        return f"{self.prefix}_{plain(object_id)}"
+        return f"{self.prefix}_{plain_or_digest(object_id)}"
 
     def helper(self, kind: str, object_id: str) -> str:
         """The name of an auxiliary object, such as a listener's profile."""
-        return f"{self.prefix}_{kind}_{plain(object_id)}"
+        return f"{self.prefix}_{kind}_{plain_or_digest(object_id)}"
 
     def file(self, sha256: str, suffix: str) -> str:
         """The name of a file, by the sha256 of its content."""
@@ -149,7 +150,9 @@ class BigIpNames(Value):
         """Whether the name has the form of our files' names; in a partition that we guard no other program uses it."""
         return name.startswith(f"{self.prefix}_") and bool(_FILE_TAIL.fullmatch(name[len(self.prefix) + 1 :]))
 
-    def mark(self, kind: str, load_balancer_id: LoadBalancerId = LoadBalancerId(""), object_id: str = "") -> str:
+    def marked_description(
+        self, kind: str, load_balancer_id: LoadBalancerId = LoadBalancerId(""), object_id: str = ""
+    ) -> str:
         """The description of one of our objects, which contains its mark."""
         return Mark(
             environment=self.environment,
@@ -174,7 +177,7 @@ class BigIpNames(Value):
         """The name of the data group in /Common that exists since the first floor."""
         return f"{FLOOR}_{self.environment}"
 
-    def floor(self, guard: "Guard") -> str:
+    def floor_name(self, guard: "Guard") -> str:
         """The name of the data group in /Common for the newest guard that was removed with its partition."""
         return f"{self.floor_sentinel}{guard.name.removeprefix(GUARD)}"
 
@@ -183,14 +186,14 @@ class BigIpNames(Value):
         start = f"{self.floor_sentinel}_"
         return parse_guard(f"{GUARD}_{name.removeprefix(start)}") if name.startswith(start) else None
 
-    def owns(self, mark: Mark | None) -> bool:
+    def is_own_mark(self, mark: Mark | None) -> bool:
         """Whether the mark is of this device group."""
         return mark is not None and (mark.environment, mark.group) == (self.environment, self.group)
 
-    def own(self, description: object) -> Mark | None:
+    def own_mark(self, description: object) -> Mark | None:
         """The mark in the description if it is this device group's; else None."""
         mark = parse_mark(description)
-        return mark if self.owns(mark) else None
+        return mark if self.is_own_mark(mark) else None
 
 
 class MarkedSubnet(NamedTuple):
@@ -215,7 +218,7 @@ def marked_subnet(text: str) -> MarkedSubnet:
     return MarkedSubnet(subnet_id, gateway.replace("-", ":"), external == _EXTERNAL)
 
 
-def plain(text: str) -> str:
+def plain_or_digest(text: str) -> str:
     """``text``, or ``-`` and its digest if it contains a character with a special meaning in a name or URI.
 
     Neither form contains ``_``, so the last ``_`` of a name ends the prefix; and no plain text begins with ``-``.

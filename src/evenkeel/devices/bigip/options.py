@@ -183,18 +183,18 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
     values = checked_values(OPTIONS, options)
     ha_type = HaType(values["f5_ha_type"])
     with Problems() as problems:
-        hosts = problems.of(lambda: _hosts(values["icontrol_hostname"], ha_type)) or ()
+        hosts = problems.collect_from(lambda: _hosts(values["icontrol_hostname"], ha_type)) or ()
         if ha_type is HaType.PAIR and len(hosts) == 1 and not values["f5_global_routed_mode"]:
             problems.found.append(
                 f"icontrol_hostname: {hosts[0]!r}: both devices of a pair must be named with f5_global_routed_mode"
                 " False, because controllers allocate addresses for each device"
             )
-        username = problems.of(lambda: credential(values, "icontrol_username"))
-        password = problems.of(lambda: credential(values, "icontrol_password"))
-        force_until = problems.of(lambda: _force_until(values["sync_force_until"] or "", datetime.now(UTC)))
-        addresses = problems.of(lambda: _addresses(values, hosts))
-        vcmp_hosts = problems.of(lambda: _vcmp_hosts(values["icontrol_vcmp_hostname"], hosts)) or ()
-        attached = problems.of(lambda: _attachment(values, (*hosts, *vcmp_hosts)))
+        username = problems.collect_from(lambda: credential(values, "icontrol_username"))
+        password = problems.collect_from(lambda: credential(values, "icontrol_password"))
+        force_until = problems.collect_from(lambda: _force_until(values["sync_force_until"] or "", datetime.now(UTC)))
+        addresses = problems.collect_from(lambda: _addresses(values, hosts))
+        vcmp_hosts = problems.collect_from(lambda: _vcmp_hosts(values["icontrol_vcmp_hostname"], hosts)) or ()
+        attached = problems.collect_from(lambda: _attachment(values, (*hosts, *vcmp_hosts)))
     return BigIpOptions(
         hosts=hosts,
         username=username,

@@ -42,7 +42,7 @@ class ConfigSaver:
         self.problem = ""
         """Reason why the last save failed, for operators; empty: it succeeded, or there was none."""
 
-    def changed(self) -> None:
+    def record_change(self) -> None:
         """Record a change of the running configuration, which is saved within the interval."""
         if not self._interval_seconds:
             return

@@ -70,7 +70,7 @@ class Daemon:
         """Read statuses and statistics of all partitions."""
         return await self._read("/v1/observation", wire.DaemonObservation)
 
-    async def held(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
+    async def held_load_balancers(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
         """Read the load balancers of the partition; none if it does not exist."""
         status, body = await self._request("GET", f"/v1/partitions/{partition}")
         # Only the daemon's own 404 means that the partition does not exist; one of a proxy may mean anything.

@@ -47,7 +47,7 @@ class DeviceResult(Value):
     orphans: frozenset[LoadBalancerId] = frozenset()
     """Load balancers on the device that a complete batch does not name and that stay, because orphans are kept."""
 
-    def then(self, later: "DeviceResult") -> "DeviceResult":
+    def followed_by(self, later: "DeviceResult") -> "DeviceResult":
         """The combined result of two parts of a batch, applied in this order."""
         return DeviceResult(
             errors={**self.errors, **later.errors},
@@ -78,7 +78,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
     async def check(self) -> DeviceState:
         """The device's state with unmet requirements. A device error is reported in the state, not raised."""
         try:
-            async with self.reached():
+            async with self.required_reachable():
                 about = await self.daemon.about()
         except (DeviceUnavailable, DeviceRejected) as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
@@ -88,7 +88,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """Read statuses and statistics of all our partitions on the daemon. Raises :class:`DeviceUnavailable`."""
         # set again only by a complete observation: after a failed one the watch returns as soon as the daemon answers
         self.seen_event = None
-        async with self.reached():
+        async with self.required_reachable():
             about, seen = await self.daemon.about(), await self.daemon.observation()
         self.seen_event = seen.event
         state = self._state(about)
@@ -98,7 +98,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
         """The device's utilization. Raises :class:`DeviceUnavailable`."""
-        async with self.reached():
+        async with self.required_reachable():
             return self._capacity.read(await self.daemon.observation(), metrics)
 
     async def take_over(self, partition: str, epoch: int, session_id: SessionId) -> None:
@@ -106,7 +106,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         # until the takeover has ended, batches carry no run id and are refused as not guarded
         self._lives.pop(partition, None)
         self._missed.begin(partition, (epoch, session_id))
-        async with self.reached():
+        async with self.required_reachable():
             await self._move_guard(partition, epoch, session_id)
         self._missed.end(partition, (epoch, session_id))
 
@@ -116,7 +116,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         help."""
         wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
-        async with self.reached():
+        async with self.required_reachable():
             move = partial(self._move_guard, partition, batch.epoch, batch.session_id)
             await self._missed.make_up(self.host, partition, batch, move)
             change = self._change(partition, batch)
@@ -131,15 +131,15 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
         Raises :class:`DeviceUnavailable`.
         """
-        async with self.reached():
-            held = await self.daemon.held(partition)
+        async with self.required_reachable():
+            held = await self.daemon.held_load_balancers(partition)
             statuses = (await self.daemon.observation()).partitions
         running = next((one for one in statuses if one.name == partition), wire.PartitionStatus(name=partition))
         return describe(self.host, rendered, held, running, complete=batch.removes_orphans)
 
-    async def introduce(self, partition: str, batch: PartitionBatch, peers: tuple[wire.HaproxyPeer, ...]) -> None:
+    async def send_peers(self, partition: str, batch: PartitionBatch, peers: tuple[wire.HaproxyPeer, ...]) -> None:
         """Send the partition's HAProxy the peers with which it shares stick tables."""
-        async with self.reached():
+        async with self.required_reachable():
             await self.daemon.patch(partition, msgspec.structs.replace(self._change(partition, batch), peers=peers))
 
     async def close(self) -> None:
@@ -210,7 +210,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
                 return DeviceResult(errors=_all_of(wanted, removed, error.reason), wrote=False)
         # One half after the other, because both change the same partition, and removals have to come first.
         first, second = [await self._patch(partition, change, *half) for half in _halves(wanted, removed)]
-        return first.then(second)
+        return first.followed_by(second)
 
     async def _put(
         self,
@@ -227,7 +227,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         are sent in parts.
         """
         # Read only if something is to be kept; otherwise a complete batch needs no read.
-        held = await self.daemon.held(partition) if problems or named is not None else ()
+        held = await self.daemon.held_load_balancers(partition) if problems or named is not None else ()
         orphans = frozenset(LoadBalancerId(one.id) for one in held if named is not None and one.id not in named)
         # The daemon returns no private keys; a certificate sent back without content means the one that it holds.
         kept = tuple(one for one in held if one.id in problems or one.id in orphans)
@@ -241,11 +241,11 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             stay = {*(one.id for one in wanted), *problems, *orphans}
             gone = await self._held_beside(partition, stay)
             found = msgspec.structs.replace(found, orphans=orphans)
-            return found.then(await self._patch(partition, change, (), gone)) if gone else found
+            return found.followed_by(await self._patch(partition, change, (), gone)) if gone else found
         # the load balancers at fault keep their configuration, and the rest is sent as one complete request again
         good = tuple(one for one in wanted if one.id not in found.errors)
         # Each round has fewer load balancers, so the recursion ends.
-        return found.then(await self._put(partition, change, good, {**problems, **found.errors}, named))
+        return found.followed_by(await self._put(partition, change, good, {**problems, **found.errors}, named))
 
     async def _held_beside(self, partition: str, named: Collection[str]) -> tuple[str, ...]:
         """Ids of load balancers in the partition that are not named."""

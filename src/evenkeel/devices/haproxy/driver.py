@@ -18,7 +18,7 @@ from evenkeel.core.devices.plans import DevicePlan
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import ProjectId, SessionId
 from evenkeel.devices.absence import Absence
-from evenkeel.devices.group import DeviceGroup, on_all, outcomes, plan_on_each, repairs
+from evenkeel.devices.group import DeviceGroup, on_all, outcomes_of, plan_on_each, repairs
 from evenkeel.devices.haproxy.device import DeviceResult, HaproxyDevice
 from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.haproxy.observe import observation, watching
@@ -76,7 +76,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         if not lost:
             await self._introduce(partition, batch, done)
         return PartitionOutcome(
-            outcomes=tuple(outcomes(batch.services, (one.errors for one in done.values()), problems)),
+            outcomes=tuple(outcomes_of(batch.services, (one.errors for one in done.values()), problems)),
             lagging=tuple(lost),
             writes=sum(one.wrote for one in done.values()),
             repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
@@ -108,7 +108,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         a partition was taken over."""
 
     def _absences(self, readings: Mapping[str, observation.HaproxyReading]) -> frozenset[Absence]:
-        return observation.absences(readings, self._names)
+        return observation.find_absences(readings, self._names)
 
     def _merge_readings(
         self,
@@ -138,7 +138,9 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         if not unintroduced:
             return
         try:
-            _, lost = await on_all(unintroduced, lambda device: device.introduce(partition, batch, wanted[device.host]))
+            _, lost = await on_all(
+                unintroduced, lambda device: device.send_peers(partition, batch, wanted[device.host])
+            )
             problems: list[DeviceUnavailable | DeviceRejected] = list(lost.values())
         except (DeviceUnavailable, DeviceRejected) as error:
             problems = [error]

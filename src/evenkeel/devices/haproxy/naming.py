@@ -32,20 +32,21 @@ class HaproxyNames(Value):
             )
 
     def partition(self, project_id: ProjectId) -> str:
-        """The tenant's partition. Different pairs of prefix and project id give different names: see :func:`plain`."""
-        return f"{self.prefix}_{plain(project_id)}"
+        """The tenant's partition. Different pairs of prefix and project id give different names: see
+        :func:`plain_or_digest`."""
+        return f"{self.prefix}_{plain_or_digest(project_id)}"
 
     def tenant(self, partition: str) -> ProjectId | None:
         """The tenant whose partition has this name; None if the name is not ours, or holds a digest of the id."""
         prefix, _, tail = partition.rpartition("_")
         return ProjectId(tail) if prefix == self.prefix and _PLAIN.fullmatch(tail) else None
 
-    def owns(self, partition: str) -> bool:
+    def is_own_partition(self, partition: str) -> bool:
         """Whether the partition belongs to this environment."""
         return partition.rpartition("_")[0] == self.prefix
 
 
-def plain(text: str) -> str:
+def plain_or_digest(text: str) -> str:
     """``text``, or ``-`` and its digest if it contains a character with a special meaning in a name.
 
     Neither form contains ``_``, and no plain text begins with ``-``.
@@ -54,13 +55,13 @@ def plain(text: str) -> str:
 
 
 def object_name(kind: str, object_id: str) -> str:
-    """The object's name: its id. ``:`` is reserved for auxiliary objects, see :func:`beside`."""
+    """The object's name: its id. ``:`` is reserved for auxiliary objects, see :func:`auxiliary_name`."""
     if not _ID.fullmatch(object_id):
         raise Unrenderable(f"{kind}: id {object_id!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
     return object_id
 
 
-def beside(name: str, what: str) -> str:
+def auxiliary_name(name: str, what: str) -> str:
     """The name of an auxiliary object of the object ``name``."""
     return f"{name}:{what}"
 

@@ -26,12 +26,12 @@ _DECODER = msgspec.json.Decoder(Note)
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
-def pack(note: Note) -> str:
+def pack_note(note: Note) -> str:
     """The serialized note; equal notes give equal text."""
     return _ENCODER.encode(note).decode()
 
 
-def unpack(text: str) -> Note:
+def unpack_note(text: str) -> Note:
     """Parse a note; an empty note if the text is not a valid one."""
     try:
         return _DECODER.decode(text)

@@ -60,9 +60,9 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
     values = checked_values(OPTIONS, options)
     ha_type = HaType(values["ha_type"])
     with Problems() as problems:
-        hosts = problems.of(lambda: _hosts(values["haproxyd_url"], ha_type))
-        username = problems.of(lambda: _username(values))
-        password = problems.of(lambda: credential(values, "haproxyd_password"))
+        hosts = problems.collect_from(lambda: _hosts(values["haproxyd_url"], ha_type))
+        username = problems.collect_from(lambda: _username(values))
+        password = problems.collect_from(lambda: credential(values, "haproxyd_password"))
     return HaproxyOptions(
         hosts=hosts,
         username=username,

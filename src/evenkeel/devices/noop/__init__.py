@@ -91,7 +91,7 @@ class NoopGroup:
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Store the batch's definitions, if the batch has the current guard. Networks that projects share are held in
         the common shard's partition, before and after the load balancers that use them."""
-        partition = self._reachable_memory().guarded(batch.project_id, batch.epoch, batch.session_id)
+        partition = self._reachable_memory().guarded_partition(batch.project_id, batch.epoch, batch.session_id)
         before = dict(partition.holds)
         # Deletions first: they free addresses.
         ordered = sorted(batch.services, key=lambda service: not service.deleted)
@@ -119,7 +119,7 @@ class NoopGroup:
         if not error and service.deleted:
             partition.holds.pop(service.load_balancer_id, None)
         elif not error:
-            self._memory.hold(project_id, service)
+            self._memory.store_definition(project_id, service)
         return service_outcome(service, error)
 
     def _problem(self, partition: Partition, service: ServiceDefinition) -> str:
@@ -140,7 +140,7 @@ class NoopGroup:
     def _conflict_text(self, service: ServiceDefinition) -> str:
         """Text about the conflict if another load balancer has one of the addresses; else empty."""
         for vip in (service.vip, *service.additional_vips):
-            if (holder := self._memory.holder(vip)) not in (None, service.load_balancer_id):
+            if (holder := self._memory.holder_of(vip)) not in (None, service.load_balancer_id):
                 return f"address {vip.address} is held by load balancer {holder}"
         return ""
 
@@ -171,7 +171,7 @@ class NoopGroup:
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
         """Tenants with load balancers, member addresses, and values set by a test."""
-        used = self._reachable_memory().used()
+        used = self._reachable_memory().utilization()
         return {name: used[name] for name in metrics if name in used}
 
     async def enhanced_services(self) -> None:

@@ -52,7 +52,7 @@ class NoopMemory:
         partition.epoch, partition.session_id = epoch, session_id
         return partition
 
-    def guarded(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
+    def guarded_partition(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
         """The partition that this owner guards. Raises :class:`StaleOwner` if there is a newer owner,
         :class:`GuardLost` if the guard is older or absent."""
         partition = self.partitions.get(project_id, Partition())
@@ -74,7 +74,7 @@ class NoopMemory:
         del self.partitions[project_id]
         return True
 
-    def used(self) -> dict[str, float]:
+    def utilization(self) -> dict[str, float]:
         """Utilization by capacity metric; metrics of traffic and networks only if a test set them."""
         held = [tuple(partition.holds.values()) for _, partition in self.tenants() if partition.holds]
         nodes = sum(
@@ -121,13 +121,13 @@ class NoopMemory:
         services = (service for _, partition in self.tenants() for service in partition.holds.values())
         return mine & {id_ for each in services for id_ in _subnets(each)}
 
-    def hold(self, project_id: ProjectId, service: ServiceDefinition) -> None:
+    def store_definition(self, project_id: ProjectId, service: ServiceDefinition) -> None:
         """Store a definition in the partition, which exists."""
         self.partitions[project_id].holds[service.load_balancer_id] = service
         if project_id != COMMON_PROJECT:  # networks have no addresses of clients
             self._holders |= dict.fromkeys(_addresses(service), (project_id, service.load_balancer_id))
 
-    def holder(self, vip: Vip) -> LoadBalancerId | None:
+    def holder_of(self, vip: Vip) -> LoadBalancerId | None:
         """The load balancer that has the VIP's address in the VIP's network."""
         where = vip.network_id, vip.address
         project_id, load_balancer_id = self._holders.get(where, (ProjectId(""), LoadBalancerId("")))

@@ -119,13 +119,13 @@ class Handlers:
             raise DaemonRefused("busy", f"{self._waiting} are waiting for events; try again later")
         self._waiting += 1
         try:
-            return answer(await self._events.after(after, wait_seconds))
+            return answer(await self._events.events_after(after, wait_seconds))
         finally:
             self._waiting -= 1
 
     async def journal(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/journal``."""
-        return answer(self._journal.after(_integer(request, "after", NUMBER_MAX)))
+        return answer(self._journal.entries_after(_integer(request, "after", NUMBER_MAX)))
 
     async def _change(self, request: web.Request, *, complete: bool) -> web.Response:
         name = _name(request)

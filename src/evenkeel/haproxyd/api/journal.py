@@ -56,7 +56,7 @@ class WriteJournal:
         WRITES.labels("yes" if accepted else "no", how).inc()
         _log(entry)
 
-    def after(self, number: int) -> wire.Journal:
+    def entries_after(self, number: int) -> wire.Journal:
         """Entries with a higher number, oldest first."""
         return wire.Journal(entries=tuple(entry for entry in self._entries if entry.number > number))
 

@@ -141,7 +141,7 @@ def _authentication(credentials: Credentials) -> Middleware:
         request[AGENT] = await credentials.agent(request.headers.get("Authorization", ""), peer=peer)
         # From here on the connection is an agent's, and is not closed in favour of a newer one.
         if isinstance(request.protocol, BoundedHandler):
-            request.protocol.stranger.known()
+            request.protocol.stranger.mark_authenticated()
         return await handler(request)
 
     return authenticate

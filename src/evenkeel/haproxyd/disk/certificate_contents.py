@@ -35,13 +35,13 @@ class CertificateContents:
         self._words: dict[str, str] = {}
         """Name of the stored file, which the placeholder contains, by content."""
 
-    def keep(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+    def store_contents(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
         """The load balancer with placeholders for contents. The contents are on disk when this returns. Raises
         :class:`OSError`."""
         return _with_contents(one, self._word_for)
 
     def restore(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-        """The reverse of :meth:`keep`; contents that are lost are empty."""
+        """The reverse of :meth:`store_contents`; contents that are lost are empty."""
         return _with_contents(one, self._content_of)
 
     def rewrite(self) -> None:

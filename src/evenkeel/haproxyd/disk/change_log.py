@@ -83,7 +83,7 @@ class ChangeLog:
         changed.
         """
         # contents are on disk before the entry that refers to them
-        written = tuple(map(self._contents.keep, changed))
+        written = tuple(map(self._contents.store_contents, changed))
         line = msgspec.json.encode(ChangeLogEntry(changed=written, removed=tuple(removed))) + b"\n"
         descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
@@ -122,7 +122,7 @@ class ChangeLog:
         self._contents.remove_others(held)
 
     def _write_snapshot(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        written = HeldSnapshot(load_balancers=tuple(map(self._contents.keep, held)))
+        written = HeldSnapshot(load_balancers=tuple(map(self._contents.store_contents, held)))
         write_file(self._snapshot, msgspec.json.encode(written), sync=True)
 
 

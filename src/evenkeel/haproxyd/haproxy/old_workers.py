@@ -78,11 +78,11 @@ class OldWorkers:
 
     def add(self, pids: Iterable[int], current: int | None) -> None:
         """Record workers that a reload has replaced, without ``current``, and forget ended ones."""
-        known = {one.pid: one.started for one in self.alive()}
+        known = {one.pid: one.started for one in self.living_workers()}
         found = {**{pid: start_ticks(pid) for pid in pids}, **known}
         self._started = {pid: started for pid, started in found.items() if pid != current}
 
-    def alive(self) -> tuple[OldWorker, ...]:
+    def living_workers(self) -> tuple[OldWorker, ...]:
         """The old workers whose processes still run."""
         return tuple(
             OldWorker(pid=pid, started=started)
@@ -94,11 +94,11 @@ class OldWorkers:
 
     def memory_bytes(self) -> int:
         """Memory of all old workers that still run, in bytes."""
-        return sum(private_bytes(one.pid) for one in self.alive())
+        return sum(private_bytes(one.pid) for one in self.living_workers())
 
     async def end_beyond(self, count_max: int) -> None:
         """End as many old workers as exceed ``count_max``."""
-        surplus = len(self.alive()) - count_max
+        surplus = len(self.living_workers()) - count_max
         if surplus > 0:
             await self.end(surplus, "count", f"the limit is {count_max} of a project")
 
@@ -107,7 +107,7 @@ class OldWorkers:
         metric.
         """
         ended = 0
-        for one in emptiest_first(await asyncio.gather(*map(self._with_connections, self.alive())))[:count]:
+        for one in emptiest_first(await asyncio.gather(*map(self._with_connections, self.living_workers())))[:count]:
             if await asyncio.to_thread(_terminate_and_wait, one):
                 ended += 1
                 OLD_WORKERS_ENDED.labels(limit).inc()
@@ -139,7 +139,7 @@ async def limit_memory(partitions: Sequence[OldWorkers], limit_bytes: int) -> No
         if not await largest.end(1, "memory", reason):
             return  # the worker does not end: the next check tries again
         used[largest] = await asyncio.to_thread(largest.memory_bytes)
-    OLD_WORKERS.set(sum(len(partition.alive()) for partition in partitions))
+    OLD_WORKERS.set(sum(len(partition.living_workers()) for partition in partitions))
     OLD_WORKERS_MEMORY.set(sum(used.values()))
 
 

@@ -12,7 +12,7 @@ import structlog
 from evenkeel.haproxyd.disk.files import write_file
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import HaproxyDown, HaproxyRefused
-from evenkeel.haproxyd.haproxy.config.bindability import still_bindable, unbindable, without
+from evenkeel.haproxyd.haproxy.config.bindability import still_bindable, unbindable_load_balancers, without_unbindable
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_check import ConfigCheck
 from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles
@@ -93,7 +93,7 @@ class Reloader:
                 self._log.warning("haproxy refused the configuration", reason=refusal.reason)
                 errors |= await self._find_refused(config, refusal.reason)
                 # the load balancers at fault go back to their previous configuration, and the others are tried again
-                config = without(config, previous, errors)
+                config = without_unbindable(config, previous, errors)
             if not self._process.up and not config.load_balancers:
                 return errors, False
             # HAProxy already runs what is left of the configuration: only the files have to go back to it.
@@ -182,7 +182,7 @@ class Reloader:
         Empty: the operator's file is the cause, and is left out from now on. Raises :class:`HaproxyDown` if the check
         cannot be run.
         """
-        taken = unbindable(config, self._state.config, self._state.binds)
+        taken = unbindable_load_balancers(config, self._state.config, self._state.binds)
         if taken:  # another process bound it since the check
             return taken
         local = self._local.text_to_include()

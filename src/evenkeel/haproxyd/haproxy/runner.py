@@ -23,10 +23,10 @@ from evenkeel.haproxyd.haproxy.config.bindability import (
     LoadBalancers,
     ping_changed,
     still_bindable,
-    unbindable,
+    unbindable_load_balancers,
     what_listens,
     with_bindable_peer,
-    without,
+    without_unbindable,
 )
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_check import ConfigCheck
@@ -219,13 +219,13 @@ class HaproxyRunner:
         balancer.
         """
         config, self._peer_problem = with_bindable_peer(config, self._state.binds)
-        errors = unbindable(config, self._state.config, self._state.binds)
+        errors = unbindable_load_balancers(config, self._state.config, self._state.binds)
         previous = self._state.previous
         # It is not known what runs: what listens now counts as running, unless a recorded configuration can be bound.
         if errors and not self._state.known:
             listening = what_listens({name: config.load_balancers[name] for name in errors}, self._state.binds)
             previous = {**listening, **still_bindable(previous, self._state.binds)}
-        return without(config, previous, errors), errors
+        return without_unbindable(config, previous, errors), errors
 
     async def _change(self, config: HaproxyConfig, *, verify: bool) -> tuple[wire.How, dict[str, str]]:
         """Apply the configuration. Returns the way in which it was applied, and errors by load balancer."""

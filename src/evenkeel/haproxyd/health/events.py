@@ -55,7 +55,7 @@ class EventRing:
         # A new object at once: waiting requests are released, and later ones wait for the next event.
         self._arrived = asyncio.Event()
 
-    async def after(self, number: int, wait_seconds: float) -> wire.DaemonEvents:
+    async def events_after(self, number: int, wait_seconds: float) -> wire.DaemonEvents:
         """Events with a higher ``number``; waits for the first one if there is none.
 
         ``newest`` in the result is the number for the next request.

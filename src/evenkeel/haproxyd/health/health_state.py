@@ -13,7 +13,7 @@ class HealthState(Value):
     up: bool | None = None
     against: int = 0
 
-    def after(self, answered: bool, *, rise: int, fall: int) -> "HealthState":
+    def next_state(self, answered: bool, *, rise: int, fall: int) -> "HealthState":
         """The state after one more result: ``answered``, or not."""
         if self.up is None:
             return HealthState(up=answered)

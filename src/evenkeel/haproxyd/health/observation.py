@@ -23,8 +23,8 @@ from evenkeel.haproxyd.health.observed_partition import ObservedPartition, Obser
 from evenkeel.haproxyd.health.statuses import (
     IsPinged,
     ServerStatuses,
-    deviations,
     frontend_statuses,
+    manual_changes,
     notes_of,
     status_without_haproxy,
 )
@@ -115,7 +115,7 @@ class Observer:
         # Only if no pass ran meanwhile: during one, HAProxy may differ from its configuration without a manual change.
         if settled is not None and settled == partition.settled:
             pinged = {server for server in states if self._is_pinged(partition.name, *server)}
-            found = deviations(held, states, totals, pinged=pinged)
+            found = manual_changes(held, states, totals, pinged=pinged)
             if found:
                 partition.repair_drift(found)
         servers = ServerStatuses(partition.name, states, server_connections(connections), self._is_pinged)

@@ -209,7 +209,7 @@ class PingChecks:
             if answered is None and not self._permitted and target.key in self._set_down:
                 health, reported = HealthState(), await self._report(target, True, reported)
             if answered is not None:
-                health = health.after(answered, rise=ping.rise, fall=ping.fall)
+                health = health.next_state(answered, rise=ping.rise, fall=ping.fall)
                 self._with_result.add(target.key)
                 reported = await self._report(target, health.up is True, reported)
             while (left := due - asyncio.get_running_loop().time()) > 0:

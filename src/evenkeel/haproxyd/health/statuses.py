@@ -54,7 +54,7 @@ class ServerStatuses:
         )
 
 
-def deviations(
+def manual_changes(
     held: Mapping[str, wire.LoadBalancerConfig],
     states: Mapping[ServerKey, ServerState],
     totals: Mapping[str, FrontendCounts],

@@ -138,7 +138,7 @@ def _overlaps(one: str, other: str) -> bool:
     return one == other or "::" in (one, other) or (ANY_IPV4 in (one, other) and (":" in one) == (":" in other))
 
 
-def unbindable(wanted: Iterable[BindAddress]) -> dict[BindAddress, str]:
+def unbindable_addresses(wanted: Iterable[BindAddress]) -> dict[BindAddress, str]:
     """Reasons by address, for the addresses that cannot be bound now. None of them may be bound by our own HAProxy."""
     return {bind: problem for bind in wanted if (problem := _bind_problem(bind))}
 

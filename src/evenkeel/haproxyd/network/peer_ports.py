@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from evenkeel.haproxyd.network.binds import unbindable
+from evenkeel.haproxyd.network.binds import unbindable_addresses
 from evenkeel.haproxyd.settings import DaemonSettings
 
 
@@ -37,5 +37,5 @@ class PeerPorts:
         address = self._settings.peers_address
         if address:
             for port in range(self._settings.peers_port_first, self._settings.peers_port_last + 1):
-                if port not in self._partitions and not unbindable([(address, port)]):
+                if port not in self._partitions and not unbindable_addresses([(address, port)]):
                     yield port

@@ -72,7 +72,9 @@ class ChangeApplier:
         await self.held.rewrite()
         self.runner.forget_files()
 
-    def admitted(self, changes: list[QueuedChange], admit: Callable[[wire.PartitionChange], None]) -> MergedChanges:
+    def merge_admitted(
+        self, changes: list[QueuedChange], admit: Callable[[wire.PartitionChange], None]
+    ) -> MergedChanges:
         """Merge the changes that the guard still admits: it may have moved while they waited."""
         merged = MergedChanges(
             self.held.by_id,
@@ -101,7 +103,7 @@ class ChangeApplier:
         merged.errors.update({name: words for name, words in applied.errors.items() if name in merged.named})
         # HAProxy runs the change before it is stored: if the daemon dies here, no receipt was sent, and the owner sends
         # everything again after the restart.
-        await self.held.replace(merged.accepted({**self.held.by_id, **applied.kept}))
+        await self.held.replace(merged.target_state({**self.held.by_id, **applied.kept}))
         await self.guard.set_peers(peers)
         return applied
 

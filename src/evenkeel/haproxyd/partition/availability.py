@@ -18,21 +18,21 @@ class HaproxyAvailability:
         self.problem = ""
         """Reason, for operators, why HAProxy does not run as configured; empty if it does."""
 
-    def exited(self, last_alert: str) -> float:
+    def record_exit(self, last_alert: str) -> float:
         """Record that HAProxy ended without being stopped. Returns the seconds to wait before the restart."""
-        pause_seconds = self.restarts.exited()
+        pause_seconds = self.restarts.record_exit()
         self.problem = f"HAProxy ended{f' ({last_alert})' if last_alert else ''}; {self.restarts.describe()}"
         if not self._down_event_sent:
             self._down_event_sent = True
             self._on_event(PartitionEvent(partition=self._partition, up=False, text=self.problem))
         return pause_seconds
 
-    def failed(self, text: str, *, is_down: bool) -> None:
+    def record_failure(self, text: str, *, is_down: bool) -> None:
         """Record a failed pass. ``is_down``: there is no HAProxy although load balancers are held."""
         self.problem = text if is_down else self.problem or text
-        self.restarts.failed()
+        self.restarts.record_failed_start()
 
-    def applied(self, left_out: Iterable[str], *, is_down: bool, is_up: bool) -> None:
+    def record_pass(self, left_out: Iterable[str], *, is_down: bool, is_up: bool) -> None:
         """Record the end of a pass.
 
         ``left_out``: reasons for load balancers that HAProxy does not run. ``is_down``: HAProxy ended in the meantime,
@@ -42,10 +42,10 @@ class HaproxyAvailability:
         if is_down:
             # Without a newer reason, the one that `exited` recorded stays.
             self.problem = problem or self.problem
-            self.restarts.failed()
+            self.restarts.record_failed_start()
             return
         self.problem = problem
-        self.restarts.served()
+        self.restarts.record_serving()
         if self._down_event_sent and is_up:
             self._down_event_sent = False
             self._on_event(PartitionEvent(partition=self._partition, up=True, text="HAProxy serves again"))

@@ -29,13 +29,13 @@ class QueuedChange:
         """Whether the change concerns load balancers, and not only peers."""
         return self.complete or bool(self.change.load_balancers or self.change.removed)
 
-    def fail(self, error: EvenKeelError) -> None:
+    def refuse(self, error: EvenKeelError) -> None:
         """Refuse the whole change with an error."""
         # A change that the guard or the merge refused earlier in the pass has its error already.
         if not self.receipt.done():
             self.receipt.set_exception(error)
 
-    def succeed(
+    def complete_with_receipt(
         self,
         how: wire.How,
         errors: Mapping[str, str],

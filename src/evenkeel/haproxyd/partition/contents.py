@@ -22,7 +22,7 @@ def is_lacking(file: wire.File) -> bool:
     return not file.content and (file.kind == "certificate" or (bool(file.sha256) and file.kind in _SENT_ONCE))
 
 
-def lacking(one: wire.LoadBalancerConfig | None) -> tuple[str, ...]:
+def missing_contents(one: wire.LoadBalancerConfig | None) -> tuple[str, ...]:
     """Digests of the contents that the agent has to send."""
     files = one.files if one else ()
     # Two files may have the same content, which is requested once.

@@ -18,7 +18,7 @@ class Digests:
     def __init__(self) -> None:
         self._known: dict[str, tuple[wire.LoadBalancerConfig, str]] = {}
 
-    def of(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, str]:
+    def digests_of(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, str]:
         """Digests by load balancer id."""
         for name, one in held.items():
             known = self._known.get(name)

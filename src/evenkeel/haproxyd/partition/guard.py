@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import structlog
 
-from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, plausible, reachable
+from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, is_plausible, reachable
 from evenkeel.core.kit.errors import EvenKeelError, StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage
@@ -104,7 +104,7 @@ class PartitionGuard:
         all owners for ever, so it is ignored.
         """
         found = self._storage.read_guard() or self._file
-        if found.epoch != UNGUARDED and not plausible(found.epoch):
+        if found.epoch != UNGUARDED and not is_plausible(found.epoch):
             guard_log = log.bind(partition=self._partition, epoch=found.epoch)
             guard_log.error("guard file holds an epoch out of range; ignoring it")
             found = msgspec.structs.replace(found, epoch=UNGUARDED, session_id="")

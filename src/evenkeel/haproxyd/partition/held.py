@@ -35,7 +35,7 @@ class HeldLoadBalancers:
     @property
     def digests(self) -> Mapping[str, str]:
         """Digests of all held load balancers, by id."""
-        return self._digests.of(self.by_id)
+        return self._digests.digests_of(self.by_id)
 
     def read(self) -> None:
         """Read the load balancers from disk. Blocks.

@@ -8,7 +8,7 @@ from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.binds import BindRegistry, bind_addresses, in_the_way
 from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.partition.change_queue import QueuedChange
-from evenkeel.haproxyd.partition.contents import lacking, with_held_contents
+from evenkeel.haproxyd.partition.contents import missing_contents, with_held_contents
 from evenkeel.haproxyd.partition.validation import problem_of
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -51,7 +51,7 @@ class MergedChanges:
             try:
                 admit(queued.change)
             except EvenKeelError as error:
-                queued.fail(error)
+                queued.refuse(error)
         self.changes = [queued for queued in self.changes if not queued.receipt.done()]
 
     def merge(self) -> None:
@@ -60,7 +60,7 @@ class MergedChanges:
             wanted = self._wanted_after(queued)
             if len(wanted) > self._settings.load_balancers_max:
                 most = self._settings.load_balancers_max
-                queued.fail(InvalidChange(f"load_balancers: the partition would hold {len(wanted)}; at most {most}"))
+                queued.refuse(InvalidChange(f"load_balancers: the partition would hold {len(wanted)}; at most {most}"))
                 continue
             self.named |= {one.id for one in queued.change.load_balancers}
             # A complete change (PUT) removes what it leaves out, so that counts as named too.
@@ -70,7 +70,7 @@ class MergedChanges:
         self.changes = [queued for queued in self.changes if not queued.receipt.done()]
         self._refuse_unfit()
 
-    def accepted(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
+    def target_state(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
         """The target state; load balancers with errors remain as they are held."""
         good = {name: one for name, one in self.wanted.items() if name not in self.errors}
         return good | {name: one for name, one in held.items() if name in self.errors}
@@ -83,7 +83,7 @@ class MergedChanges:
 
     def _refuse_unfit(self) -> None:
         """Revert load balancers that cannot be accepted, and those that conflict with a reverted one."""
-        self.lacking = {name: lacked for name in self.named if (lacked := lacking(self.wanted.get(name)))}
+        self.lacking = {name: lacked for name in self.named if (lacked := missing_contents(self.wanted.get(name)))}
         # A load balancer equal to the held one may still lack contents that were lost with the host's memory.
         changed = [one for name, one in self.wanted.items() if name in self.lacking or self._before.get(name) != one]
         self.moved = not (

@@ -23,7 +23,7 @@ class RepairReport:
         """Add a text to all load balancers, because something that they share was missing and was restored."""
         self.add(dict.fromkeys(load_balancer_ids, (f"{missing}; repaired",)))
 
-    def take(self, held: Collection[str]) -> dict[str, tuple[str, ...]]:
+    def take_texts(self, held: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Remove and return all texts about load balancers that are still held."""
         taken, self._texts = self._texts, {}
         return {name: tuple(texts) for name, texts in taken.items() if name in held}

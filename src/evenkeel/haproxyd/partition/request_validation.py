@@ -4,7 +4,7 @@
 
 from collections import Counter
 
-from evenkeel.core.control.epochs import EPOCH_MAX, plausible
+from evenkeel.core.control.epochs import EPOCH_MAX, is_plausible
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.peer_keys import certificate_problem
@@ -41,7 +41,7 @@ def check_change(change: wire.PartitionChange, *, complete: bool, settings: Daem
 
 def check_guard(guard: wire.GuardState) -> None:
     """Raises :class:`InvalidChange` if the guard's values are invalid."""
-    if not plausible(guard.epoch):
+    if not is_plausible(guard.epoch):
         raise InvalidChange(f"epoch is {guard.epoch}; a whole number from 0 to {EPOCH_MAX} is allowed")
     check_name("session_id", guard.session_id)
     if len(guard.owner) > OWNER_CHARS_MAX or CONTROL.search(guard.owner):

@@ -22,17 +22,17 @@ class RestartBackoff:
         """Pause before the next start."""
         return self._backoff.nominal_seconds(self._failures)
 
-    def served(self) -> None:
-        """Record that HAProxy serves. :meth:`exited` resets the pauses if it did so for ``steady_after_seconds``."""
+    def record_serving(self) -> None:
+        """Record that HAProxy serves: if it does for ``steady_after_seconds``, :meth:`record_exit` resets the pauses."""
         # Later passes do not restart the time for which HAProxy has served.
         if self._serving_since is None:
             self._serving_since = self._now()
 
-    def failed(self) -> None:
+    def record_failed_start(self) -> None:
         """Record that HAProxy could not be started, which doubles the pause."""
         self._failures += 1
 
-    def exited(self) -> float:
+    def record_exit(self) -> float:
         """Record that HAProxy ended without being stopped. Returns the seconds to wait before the next start."""
         since, self._serving_since = self._serving_since, None
         if since is not None and self._now() - since >= self._steady_after_seconds:

@@ -296,7 +296,7 @@ class PartitionSupervisor:
             except Exception as error:
                 failure = error if isinstance(error, PartitionFailed) else self._on_failure(error)
                 for queued in changes:
-                    queued.fail(failure)
+                    queued.refuse(failure)
         # No await lies between the loop's last check and the task's end: a change queued later finds the task done and
         # begins another.
         self._schedule_next_pass()
@@ -307,7 +307,7 @@ class PartitionSupervisor:
         text = str(error) if isinstance(error, EvenKeelError) else type(error).__name__
         if isinstance(error, OSError):
             text = error.strerror or text
-        self._availability.failed(text, is_down=self._is_down())
+        self._availability.record_failure(text, is_down=self._is_down())
         failure = PartitionFailed(f"partition {self.name}: {text}")
         failure.__cause__ = error
         return failure
@@ -321,7 +321,7 @@ class PartitionSupervisor:
         if not changes and self._waits_for_owner:
             return
         # the guard may have moved while the changes waited in the queue
-        merged = self._applier.admitted(changes, self.admit)
+        merged = self._applier.merge_admitted(changes, self.admit)
         left_alone = self._waits_for_owner
         self._waits_for_owner = self._waits_for_owner and not merged.changes
         self._passes += 1
@@ -348,12 +348,12 @@ class PartitionSupervisor:
             # A takeover may be waiting for the end of the pass, also of one that failed.
             self._current_pass.end()
         left_out = self._applier.left_out(merged, applied)
-        self._availability.applied(left_out, is_down=self._is_down(), is_up=self.runs)
+        self._availability.record_pass(left_out, is_down=self._is_down(), is_up=self.runs)
         self._repairs.add(applied.repaired)
         for queued in merged.changes:
             # The driver reads no repairs from the receipt of a change of peers alone, so they wait for the next one.
-            repaired = self._repairs.take(self.held) if queued.names_load_balancers else {}
-            queued.succeed(applied.how, merged.errors, merged.lacking, self.peer, self.peers, repaired)
+            repaired = self._repairs.take_texts(self.held) if queued.names_load_balancers else {}
+            queued.complete_with_receipt(applied.how, merged.errors, merged.lacking, self.peer, self.peers, repaired)
         # The receipts are complete, so an error from here on fails no change.
         await self._applier.finish()
 
@@ -367,7 +367,7 @@ class PartitionSupervisor:
         held = self.held
         errors = {name: waits for name in merged.named if merged.wanted.get(name) != held.get(name)} | merged.errors
         for queued in merged.changes:
-            queued.succeed("nothing", errors, merged.lacking, self.peer, self.peers, {})
+            queued.complete_with_receipt("nothing", errors, merged.lacking, self.peer, self.peers, {})
 
     # -- when HAProxy is down or not needed
 
@@ -375,7 +375,7 @@ class PartitionSupervisor:
         self._waits_for_owner = False  # there is nothing left that could be left unchanged
         # After close() nothing would cancel a timer that is set here.
         if not self._closing:
-            self._set_timer(self._availability.exited(self._runner.process.last_alert()))
+            self._set_timer(self._availability.record_exit(self._runner.process.last_alert()))
 
     def _is_down(self) -> bool:
         """Whether there is no HAProxy although load balancers are held."""

@@ -131,7 +131,7 @@ class SqliteDatabase(Database):
         file = self._file
         # Due times, not priorities: a normal write that has waited long enough goes before a new urgent one.
         wait_seconds = 0.0 if urgent else BESIDE_SECONDS + self._wait_seconds
-        with self.writes.writing():
+        with self.writes.watch_write():
             return await file.writer.run(partial(file.writing.run, op), wait_seconds=wait_seconds)
 
     async def read(self, op: Op[T]) -> T:

@@ -85,7 +85,7 @@ def _mariadb(element: _InList, compiler: Any, **kw: Any) -> str:
     return f"({compiler.process(column, **kw)} IN {compiler.process(values, **kw)})"
 
 
-def storable(text: str) -> str:
+def storable_text(text: str) -> str:
     """The text to compare with stored values; for a text that PostgreSQL cannot store, and refuses as a parameter, one
     that equals no stored value.
     """

@@ -126,7 +126,7 @@ class MariadbDatabase(ServerDatabase):
             return await super()._once_bare(engine, op)
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
-        with self.writes.writing():
+        with self.writes.watch_write():
             return await self._transact(self._write_engine, op, urgent=urgent)
 
     async def read(self, op: Op[T]) -> T:

@@ -20,7 +20,7 @@ Method = Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
 Run = Callable[[Database, Op[T]], Awaitable[T]]
 
 
-def reading(function: Operation[P, T]) -> Method[P, T]:
+def read_operation(function: Operation[P, T]) -> Method[P, T]:
     """Return a method that runs the function in a read transaction: all of its statements see one state."""
     return _method(lambda database, work: database.read(work), function)
 
@@ -30,7 +30,7 @@ def querying(function: Operation[P, T]) -> Method[P, T]:
     return _method(lambda database, work: database.query(work), function)
 
 
-def writing(function: Operation[P, T]) -> Method[P, T]:
+def write_operation(function: Operation[P, T]) -> Method[P, T]:
     """Return a method that runs the function in a write transaction, which is repeated after a conflict."""
     return _method(lambda database, work: database.write(work), function)
 

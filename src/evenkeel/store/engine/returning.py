@@ -12,13 +12,13 @@ from sqlalchemy.sql.dml import ReturningUpdate
 
 
 class UpdateReturning(NamedTuple):
-    """A statement from :func:`returning`: created once, run often."""
+    """A statement from :func:`update_returning`: created once, run often."""
 
     at_once: ReturningUpdate[Any]
     change: Update
     look: Select[Any]
 
-    def first(self, connection: Connection, parameters: Mapping[str, Any] | None = None) -> Any:
+    def first_row(self, connection: Connection, parameters: Mapping[str, Any] | None = None) -> Any:
         """Run the statement; returns the updated row, None if no row matched."""
         given = dict(parameters or {})
         if connection.dialect.update_returning:
@@ -29,6 +29,6 @@ class UpdateReturning(NamedTuple):
         return connection.execute(self.look, given).first()
 
 
-def returning(statement: Update, *columns: ColumnElement[Any], by: ColumnElement[bool]) -> UpdateReturning:
+def update_returning(statement: Update, *columns: ColumnElement[Any], by: ColumnElement[bool]) -> UpdateReturning:
     """``statement`` updates at most the one row that ``by`` selects before and after the update."""
     return UpdateReturning(statement.returning(*columns), statement, select(*columns).where(by))

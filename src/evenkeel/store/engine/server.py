@@ -207,12 +207,12 @@ class PostgresqlDatabase(ServerDatabase):
         return tuple(engine.sync_engine for engine in engines)
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
-        with self.writes.writing():
+        with self.writes.watch_write():
             return await self._transact(self._engine, op, urgent=urgent)
 
     async def autocommit(self, op: Op[T]) -> T:
         # one round trip instead of three, and a fraction of the time in the client
-        with self.writes.writing():
+        with self.writes.watch_write():
             return await self._run(self._urgent_engine, op, bare=True)
 
     async def read(self, op: Op[T]) -> T:

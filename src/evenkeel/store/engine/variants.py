@@ -7,7 +7,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 
-def variant(general: ColumnElement[Any], *, mariadb: ColumnElement[Any]) -> ColumnElement[Any]:
+def mariadb_variant(general: ColumnElement[Any], *, mariadb: ColumnElement[Any]) -> ColumnElement[Any]:
     """``general``, or ``mariadb`` on MariaDB. Both must have the same meaning and type."""
     return _Variant(general, mariadb)
 

@@ -42,7 +42,7 @@ class WriteWatch:
         """Monotonic start times of running writes, the oldest first."""
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[None]:
+    def watch_write(self) -> Iterator[None]:
         """Context manager around a write."""
         token = object()
         self._running[token] = self._now_seconds()

@@ -12,7 +12,7 @@ from evenkeel.core.resources.model import HealthMonitor, ListenerStatistics, Poo
 from evenkeel.core.resources.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Op
-from evenkeel.store.engine.in_list import in_list, storable
+from evenkeel.store.engine.in_list import in_list, storable_text
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.listing import filter_conditions, list_page
@@ -57,7 +57,7 @@ def list_rooted_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
         sent_to = select(_listener.c.default_pool_id).where(in_list(_listener.c.id, vip_ids))
         conditions.append(schema.pool.c.id.in_(sent_to))
     if agent_id is not None:
-        wanted = storable(agent_id)
+        wanted = storable_text(agent_id)
         shard = schema.shard
         shards = select(shard.c.id).where(or_(shard.c.acting_agent_id == wanted, shard.c.home_agent_id == wanted))
         served = select(_root.c.id).where(_root.c.shard_id.in_(shards))
@@ -80,7 +80,7 @@ def list_rooted_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
 def read_pool_statistics(connection: Connection, pool_id: str) -> ListenerStatistics:
     """Totals of the listeners that send to the pool. One query."""
     names = ListenerStatistics.__struct_fields__
-    senders = select(_listener.c.id).where(_listener.c.default_pool_id == storable(pool_id))
+    senders = select(_listener.c.id).where(_listener.c.default_pool_id == storable_text(pool_id))
     counts = schema.listener_statistics
     statement = select(*(func.sum(counts.c[name]) for name in names)).where(counts.c.listener_id.in_(senders))
     row = connection.execute(statement).one()
@@ -93,7 +93,7 @@ def read_providers_of_monitor(connection: Connection, monitor_id: str) -> tuple[
     statement = (
         select(_root.c.provider)
         .join(_monitor, _monitor.c.load_balancer_id == _root.c.id)
-        .where(_monitor.c.shared_monitor_id == storable(monitor_id), _monitor.c.deleted == false())
+        .where(_monitor.c.shared_monitor_id == storable_text(monitor_id), _monitor.c.deleted == false())
         .distinct()
         .order_by(_root.c.provider)
     )

@@ -31,7 +31,7 @@ from evenkeel.store.writing.revision_lock import (
     Target,
     change_of,
     changes_of,
-    pending,
+    pending_status,
     revision_assignments,
     touch_pool,
 )
@@ -216,5 +216,5 @@ def _mark_pending(kind: Kind, *conditions: ColumnElement[bool]) -> Update:
     return (
         update(table)
         .where(*conditions, table.c.deleted == false())
-        .values(provisioning_status=pending(kind), revision=revision, updated_at=db_now())
+        .values(provisioning_status=pending_status(kind), revision=revision, updated_at=db_now())
     )

@@ -13,7 +13,7 @@ from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Listener, SessionPersistence
 from evenkeel.core.resources.pool_rooted import SharedMonitor
 from evenkeel.store.engine.database import Database
-from evenkeel.store.engine.operations import querying, reading, writing
+from evenkeel.store.engine.operations import querying, read_operation, write_operation
 from evenkeel.store.lbaas_v1 import reads, shared_monitors, vips
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
@@ -79,9 +79,9 @@ class SqlLbaasV1:
             shared_monitors.update_shared_monitor(self._writes, monitor_id, changes, project_id=project_id)
         )
 
-    delete_shared_monitor = writing(shared_monitors.delete_shared_monitor)
+    delete_shared_monitor = write_operation(shared_monitors.delete_shared_monitor)
 
-    shared_monitors = reading(reads.list_shared_monitors)
+    shared_monitors = read_operation(reads.list_shared_monitors)
 
     async def associate_monitor(
         self, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None

@@ -16,14 +16,14 @@ from evenkeel.core.resources.model import Listener, SessionPersistence, Vip
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.inserting import insert_all, insert_together
-from evenkeel.store.networks.claims import hold
+from evenkeel.store.networks.claims import hold_claim
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import LISTENER, NO_NETWORK, POOL, columns_of, row_of, vip_columns
 from evenkeel.store.tenants.load_balancers import has_children, remove_unplaced
 from evenkeel.store.tenants.updates import as_it_is, check_target_pool, check_unused, empty_pool, update_row
 from evenkeel.store.vips.addresses import HELD_OF_SOME, address_rows
-from evenkeel.store.vips.port_changes import note
+from evenkeel.store.vips.port_changes import store_pending_change
 from evenkeel.store.vips.selection import candidates, free_address
 from evenkeel.store.writing.revision_lock import (
     PENDING_DELETE,
@@ -126,9 +126,9 @@ def _give_vip(connection: Connection, plan: VipPlan, locked: Locked, random: Ran
     insert_together(connection, [address_rows(locked.id, (vip,))])
     connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id})
     if plan.claim is not None:
-        hold(connection, plan.claim, plan.port_id, by=locked.id)
+        hold_claim(connection, plan.claim, plan.port_id, by=locked.id)
         if locked.placed:
-            note(connection, locked.id, locked.revision, security_groups=False, binding=True)
+            store_pending_change(connection, locked.id, locked.revision, security_groups=False, binding=True)
             return True
     return False
 

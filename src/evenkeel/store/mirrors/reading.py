@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Integer, Select, bindparam, false, select
 
 from evenkeel.core.control.mirrors import ListenerTotals, Mirrored, MirrorEntry, MirrorStatus, ObjectStatus
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.store.engine.in_list import in_bound_list, storable
+from evenkeel.store.engine.in_list import in_bound_list, storable_text
 from evenkeel.store.mirrors.marks import mark_of
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
@@ -48,7 +48,7 @@ _ROOTS = (
 
 def find(connection: Connection, load_balancer_id: LoadBalancerId) -> Mirrored | None:
     """A mirrored load balancer that is not marked deleted; None if there is none."""
-    row = connection.execute(_FIND, {"wanted_id": storable(load_balancer_id)}).first()
+    row = connection.execute(_FIND, {"wanted_id": storable_text(load_balancer_id)}).first()
     if row is None:
         return None
     return Mirrored(mark=mark_of(row), tree=load_trees(connection, [load_balancer_id])[load_balancer_id])
@@ -81,7 +81,7 @@ def _status(row: Any) -> ObjectStatus:
 
 def read_list(connection: Connection, provider: str, *, marker: str, limit: int) -> tuple[MirrorEntry, ...]:
     """Mirrored load balancers of a provider after ``marker``, in order of their ids."""
-    parameters = {"provider": provider, "marker": storable(marker), "page": limit}
+    parameters = {"provider": provider, "marker": storable_text(marker), "page": limit}
     return tuple(MirrorEntry(**row._asdict()) for row in connection.execute(_LIST, parameters))
 
 

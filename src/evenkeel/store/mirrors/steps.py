@@ -17,7 +17,7 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, Kind, live_key_of, row_of
 from evenkeel.store.writing.certificates import add_uses, change_uses
-from evenkeel.store.writing.revision_lock import PENDING_CREATE, PENDING_UPDATE, Locked, pending
+from evenkeel.store.writing.revision_lock import PENDING_CREATE, PENDING_UPDATE, Locked, pending_status
 from evenkeel.store.writing.steps import CHILD_KINDS, as_new, mark_deleted
 
 _use = schema.certificate_use
@@ -52,7 +52,11 @@ def _apply(connection: Connection, step: Step, before: Mapping[str, Child], lock
             connection.execute(_overwrite(kind), rows)
         case Touch():
             touched = update(kind.table).where(in_list(kind.table.c.id, step.ids), kind.table.c.deleted == false())
-            values = {"revision": locked.revision, "updated_at": locked.now, "provisioning_status": pending(kind)}
+            values = {
+                "revision": locked.revision,
+                "updated_at": locked.now,
+                "provisioning_status": pending_status(kind),
+            }
             connection.execute(touched.values(values))
 
 

@@ -13,7 +13,7 @@ from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Database
-from evenkeel.store.engine.operations import querying, reading, writing
+from evenkeel.store.engine.operations import querying, read_operation, write_operation
 from evenkeel.store.mirrors import putting
 from evenkeel.store.mirrors.changes import read_changes
 from evenkeel.store.mirrors.lease import take_lease
@@ -30,12 +30,12 @@ class SqlMirrors:
         self._options = options
         self._random = random
 
-    find = reading(find)
-    statuses = reading(read_statuses)
+    find = read_operation(find)
+    statuses = read_operation(read_statuses)
     list = querying(read_list)
-    changes = reading(read_changes)
+    changes = read_operation(read_changes)
     statistics = querying(read_statistics)
-    take_lease = writing(take_lease)
+    take_lease = write_operation(take_lease)
 
     async def put(
         self,

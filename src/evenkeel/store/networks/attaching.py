@@ -29,7 +29,7 @@ from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.networks import common
-from evenkeel.store.networks.claims import hold
+from evenkeel.store.networks.claims import hold_claim
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.networks.taking import device_port, read_addresses, take_addresses
 from evenkeel.store.records import schema
@@ -242,9 +242,9 @@ def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress
     if stored:
         more = {"network_id": port.network_id, "address": taken.address, "claim_id": taken.claim.claim_id}
         insert_all(connection, _address, [row | more])
-        hold(connection, taken.claim, taken.port_id, table=schema.device_port)
+        hold_claim(connection, taken.claim, taken.port_id, table=schema.device_port)
     if port.common and holder is not None:
-        common.need(connection, holder, shard_id, port.network_id, changed=stored)
+        common.record_need(connection, holder, shard_id, port.network_id, changed=stored)
     return stored
 
 

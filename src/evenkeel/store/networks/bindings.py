@@ -60,7 +60,7 @@ def look_for_due(connection: Connection, limit: int) -> Any:
     ).fetchall()
 
 
-def take(connection: Connection, due: Any, backoff: Backoff) -> tuple[str, ...]:
+def take_bindings(connection: Connection, due: Any, backoff: Backoff) -> tuple[str, ...]:
     """Take due bindings that no other process took since they were read; returns the ids of their claims."""
     return tuple(row.claim_id for row in take_due(connection, _due, due, backoff))
 

@@ -117,7 +117,7 @@ def let_go(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]
     connection.execute(delete(changes).where(in_list(changes.c.load_balancer_id, load_balancer_ids)))
 
 
-def borrow(connection: Connection, claim: PortClaim) -> None:
+def borrow_port(connection: Connection, claim: PortClaim) -> None:
     """Let a load balancer hold the tenant's own port; part of the transaction that stores it."""
     # No grace is needed: the same transaction makes the load balancer hold the claim.
     _write_down(connection, _vip_claim, claim, AT_ONCE)
@@ -132,7 +132,7 @@ def take_over(connection: Connection, claim: PortClaim, *, table: Table) -> None
     connection.execute(update(table).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
 
 
-def hold(
+def hold_claim(
     connection: Connection, claim: PortClaim, port_id: str, *, by: str | None = None, table: Table = _vip_claim
 ) -> None:
     """Let the load balancer, or ``by``, hold the claim; part of the transaction that stores the port's user.

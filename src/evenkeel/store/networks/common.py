@@ -131,7 +131,7 @@ def attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSub
             else:
                 take_addresses(connection, shard_id, each, lacking)
                 changed = True
-        need(connection, shard_id, place.shard_id, network_id, changed=changed)
+        record_need(connection, shard_id, place.shard_id, network_id, changed=changed)
 
 
 def _join(
@@ -194,7 +194,7 @@ def _subnets_lacking_addresses(
             yield each, lacking
 
 
-def need(connection: Connection, shard_id: ShardId, user: ShardId, network_id: str, *, changed: bool) -> None:
+def record_need(connection: Connection, shard_id: ShardId, user: ShardId, network_id: str, *, changed: bool) -> None:
     """Record that the shard ``user`` needs the network's current revision.
 
     ``changed``: whether the network has changed since its last revision, so that it gets a new one.

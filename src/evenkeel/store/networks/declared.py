@@ -4,7 +4,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, false, select, u
 
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, NotFound
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.networking.networks import DeclaredNetwork
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all
@@ -31,7 +31,7 @@ def read_networks(connection: Connection) -> tuple[DeclaredNetwork, ...]:
 def add_network(connection: Connection, network: DeclaredNetwork) -> None:
     """Store a network. Raises ``IntegrityError`` if the id, name or segment exists."""
     insert_all(connection, _network, [network_row(network)])
-    record_act(connection, kind="network_added", done=f"network {titled(network.name, network.id)} was added")
+    record_act(connection, kind="network_added", done=f"network {name_and_id(network.name, network.id)} was added")
 
 
 def update_network(connection: Connection, network: DeclaredNetwork, options: StoreOptions) -> tuple[Change, ...]:
@@ -48,7 +48,7 @@ def update_network(connection: Connection, network: DeclaredNetwork, options: St
         raise Conflict(f"Network {network.id}: its facts come from the network service.")
     if known == network:
         return ()
-    record_act(connection, kind="network_updated", done=f"network {titled(network.name, network.id)} was changed")
+    record_act(connection, kind="network_updated", done=f"network {name_and_id(network.name, network.id)} was changed")
     return change_network(connection, network, options)
 
 

@@ -11,7 +11,7 @@ from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.networking.attachment import KnownSubnet
 from evenkeel.core.networking.networks import MemberHost
 from evenkeel.store.engine.base import Database
-from evenkeel.store.engine.operations import querying, writing
+from evenkeel.store.engine.operations import querying, write_operation
 from evenkeel.store.networks import attaching, bindings, common, facts
 from evenkeel.store.options import StoreOptions
 
@@ -42,11 +42,11 @@ class SqlAttachments:
         await self.note_unanswered_hosts({network_id: hosts})
         return ()
 
-    note_unanswered_hosts = writing(facts.note_unanswered_hosts)
+    note_unanswered_hosts = write_operation(facts.note_unanswered_hosts)
 
-    note_unanswered_networks = writing(facts.make_facts_due)
+    note_unanswered_networks = write_operation(facts.make_facts_due)
 
-    take_due_facts = writing(facts.take_due)
+    take_due_facts = write_operation(facts.take_due)
 
     async def release_leftovers(self, *, limit: int) -> int:
         shards = await self._db.read(lambda connection: attaching.shards_with_leftovers(connection, limit))
@@ -61,10 +61,10 @@ class SqlAttachments:
         due = await self._db.query(lambda connection: bindings.look_for_due(connection, limit))
         if not due:
             return ()
-        return await self._db.write(lambda connection: bindings.take(connection, due, backoff))
+        return await self._db.write(lambda connection: bindings.take_bindings(connection, due, backoff))
 
     binding_of = querying(bindings.binding_of)
 
-    note_bound = writing(bindings.delete_pending_binding)
+    note_bound = write_operation(bindings.delete_pending_binding)
 
-    store_address = writing(attaching.store_address)
+    store_address = write_operation(attaching.store_address)

@@ -212,7 +212,7 @@ def _agent_of(row: Any, reasons: PlacementReasons, load: Mapping[str, int], load
         row[: len(AGENT_COLUMNS)],
         alive=view_of(row).live,
         fit=reasons.is_fit(row.id),
-        successors=reasons.successors(row.id),
+        successors=reasons.successor_count(row.id),
         waiting_blocker=reasons.waiting_blocker(row.id),
         away_blocker=reasons.away_blocker(row.id),
         reschedule=_reschedule(row),

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.resources.catalogue import (
     AvailabilityZone,
     AvailabilityZoneProfile,
@@ -28,7 +28,7 @@ from evenkeel.core.resources.catalogue import (
 )
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import storable
+from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.engine.operations import querying
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
@@ -80,7 +80,7 @@ _REFERENCE_TO: dict[Any, Column[Any]] = {
 def _read(connection: Connection, kind: Any, key: str) -> Any:
     """Read an entry. Raises :class:`NotFound`."""
     stored = KINDS[kind]
-    statement = select(*stored.columns).where(stored.table.c[stored.key] == storable(key))
+    statement = select(*stored.columns).where(stored.table.c[stored.key] == storable_text(key))
     row = connection.execute(statement).first()
     if row is None:
         raise NotFound(stored.title, key)
@@ -92,7 +92,7 @@ def _hold_profile(connection: Connection, profiled: _Profiled, profile_id: str) 
     table = profiled.profile
     # An update that changes nothing locks the row until the reference is stored, and its count shows whether there is
     # one.
-    held = connection.execute(update(table).where(table.c.id == storable(profile_id)).values(name=table.c.name))
+    held = connection.execute(update(table).where(table.c.id == storable_text(profile_id)).values(name=table.c.name))
     if held.rowcount == 0:
         raise Invalid(
             f"Invalid input for field/attribute {profiled.reference.name}. Value: '{profile_id}'. There is no such"
@@ -104,7 +104,7 @@ def _update(connection: Connection, kind: Any, key: str, changes: Mapping[str, A
     stored, reference = KINDS[kind], _REFERENCE_TO.get(kind)
     if changes:
         table = stored.table
-        changed = update(table).where(table.c[stored.key] == storable(key)).values(dict(changes))
+        changed = update(table).where(table.c[stored.key] == storable_text(key)).values(dict(changes))
         if connection.execute(changed).rowcount:
             _record(connection, stored, key, "changed", details=f": {', '.join(sorted(changes))}")
     # checked after the row was written, so that no other transaction begins to use it meanwhile
@@ -115,7 +115,7 @@ def _update(connection: Connection, kind: Any, key: str, changes: Mapping[str, A
 
 def _delete(connection: Connection, stored: Kind, key: str) -> None:
     """Delete an entry. Raises :class:`NotFound`, ``IntegrityError`` while it is in use."""
-    statement = delete(stored.table).where(stored.table.c[stored.key] == storable(key))
+    statement = delete(stored.table).where(stored.table.c[stored.key] == storable_text(key))
     if not connection.execute(statement).rowcount:
         raise NotFound(stored.title, key)
     _record(connection, stored, key, "deleted")
@@ -125,13 +125,13 @@ def _record(connection: Connection, stored: Kind, key: str, verb: str, name: str
     record_act(
         connection,
         kind=f"{stored.title.lower().replace(' ', '_')}_{verb}",
-        done=f"{stored.title.lower()} {titled(name, key)} was {verb}",
+        done=f"{stored.title.lower()} {name_and_id(name, key)} was {verb}",
         details=details,
     )
 
 
 def _is_used(connection: Connection, reference: Column[Any], key: str) -> bool:
-    return bool(connection.scalar(select(exists().where(reference == storable(key)))))
+    return bool(connection.scalar(select(exists().where(reference == storable_text(key)))))
 
 
 @cache
@@ -193,6 +193,6 @@ class SqlCatalogue:
             raise _in_use(stored, key) from error
 
     async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
-        parameters = {"key": storable(key)}
+        parameters = {"key": storable_text(key)}
         row = await self._db.query(lambda connection: connection.execute(_offer_query(kind), parameters).first())
         return None if row is None else Offer(enabled=row[0], provider_name=row[1], data=row[2])

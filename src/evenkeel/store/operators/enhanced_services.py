@@ -6,7 +6,7 @@ from sqlalchemy import Connection, select
 from evenkeel.core.control.agents import AgentEnhancedServices
 from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.resources.enhanced_services import EnhancedService
-from evenkeel.store.engine.in_list import storable
+from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.records import schema
 
 _agent = schema.agent
@@ -19,7 +19,7 @@ def read_enhanced_services(connection: Connection, environment: str | None = Non
         _agent.c.id, _agent.c.environment, _agent.c.group_number, _agent.c.host, _agent.c.enhanced_services
     )
     if environment is not None:
-        statement = statement.where(_agent.c.environment == storable(environment))
+        statement = statement.where(_agent.c.environment == storable_text(environment))
     rows = connection.execute(statement.order_by(_agent.c.environment, _agent.c.group_number, _agent.c.host))
     return tuple(
         AgentEnhancedServices(

@@ -12,11 +12,11 @@ from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.shards import Shard
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import AgentId, ShardId
-from evenkeel.store.engine.in_list import storable
+from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.operators.agents import read_agent, read_agents
 from evenkeel.store.operators.reads import read_shard
 from evenkeel.store.ownership.former_agents import keep_keepalive_count
-from evenkeel.store.ownership.sql import FREED, live, mark_assignments_changed
+from evenkeel.store.ownership.sql import FREED, is_live, mark_assignments_changed
 from evenkeel.store.records import schema
 from evenkeel.store.writing.acts import record_act
 
@@ -82,7 +82,7 @@ def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) ->
 
     Raises :class:`NotFound`, :class:`Conflict` naming ``to``.
     """
-    environment = select(_shard.c.environment).where(_shard.c.id == storable(shard_id)).scalar_subquery()
+    environment = select(_shard.c.environment).where(_shard.c.id == storable_text(shard_id)).scalar_subquery()
     connection.execute(select(_environment.c.name).where(_environment.c.name == environment).with_for_update())
     shard = read_shard(connection, shard_id)
     group = f"{shard.environment}/{shard.group_number}"
@@ -146,7 +146,7 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     keep_keepalive_count(connection, agent_id)
     # a keepalive may revive the session meanwhile; then this transaction is rolled back
     deleted = connection.execute(
-        delete(_agent).where(_agent.c.id == agent_id, or_(_agent.c.session_id.is_(None), ~live()))
+        delete(_agent).where(_agent.c.id == agent_id, or_(_agent.c.session_id.is_(None), ~is_live()))
     )
     if not deleted.rowcount:
         raise _alive(agent_id)

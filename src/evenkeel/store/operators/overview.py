@@ -8,7 +8,7 @@ from evenkeel.core.control.overview import AgentShards, Owners, Revision, SeenCo
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import storable
+from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.operators.agents import read_agents
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import LOAD_BALANCER, SHARD_COLUMNS, shard_of
@@ -71,7 +71,7 @@ def read_revisions(connection: Connection, load_balancer_id: LoadBalancerId) -> 
         select(_root.c.id, _revision)
         # An outer join distinguishes a load balancer without stored revisions from one that does not exist.
         .select_from(_root.outerjoin(_revision, _revision.c.load_balancer_id == _root.c.id))
-        .where(_root.c.id == storable(load_balancer_id))
+        .where(_root.c.id == storable_text(load_balancer_id))
         .order_by(_revision.c.revision.desc())
     ).all()
     if not rows:

@@ -9,7 +9,7 @@ from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.quota import TITLES, Limits, ProjectQuotas, Quotas
 from evenkeel.store.engine.base import Database
-from evenkeel.store.engine.in_list import storable
+from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
@@ -32,7 +32,7 @@ class SqlQuotas:
         return self._options.default_quotas
 
     async def quotas_of(self, project_id: ProjectId) -> ProjectQuotas:
-        statement = select(_quota.c.project_id, *_LIMITS).where(_quota.c.project_id == storable(project_id))
+        statement = select(_quota.c.project_id, *_LIMITS).where(_quota.c.project_id == storable_text(project_id))
         row = await self._db.query(lambda connection: connection.execute(statement).first())
         return self._build((project_id, *(row[1:] if row is not None else ())))
 

@@ -9,9 +9,9 @@ from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.control.shards import Shard, ShardCount
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
-from evenkeel.store.engine.in_list import in_list, storable
+from evenkeel.store.engine.in_list import in_list, storable_text
 from evenkeel.store.engine.statements import batches
-from evenkeel.store.ownership.sql import live
+from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import EVENT_COLUMNS, LOAD_BALANCER, SHARD_COLUMNS, event_of, shard_of
@@ -68,7 +68,7 @@ def read_place_in_line(connection: Connection, load_balancer_id: LoadBalancerId)
     before = (
         select(case((this.c.shard_id.is_(None), unplaced), else_=same_agent))
         .select_from(this.outerjoin(its_shard, its_shard.c.id == this.c.shard_id))
-        .where(this.c.id == storable(load_balancer_id))
+        .where(this.c.id == storable_text(load_balancer_id))
     )
     return int(connection.scalar(before) or 0)
 
@@ -76,14 +76,14 @@ def read_place_in_line(connection: Connection, load_balancer_id: LoadBalancerId)
 def read_known(connection: Connection, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
     """The ids that are stored. One query per some hundred ids."""
     found: set[LoadBalancerId] = set()
-    for batch in batches([storable(id_) for id_ in ids]):
+    for batch in batches([storable_text(id_) for id_ in ids]):
         found.update(connection.scalars(select(_root.c.id).where(in_list(_root.c.id, batch))))
     return frozenset(found)
 
 
 def read_shard(connection: Connection, shard_id: ShardId) -> Shard:
     """The shard. Raises :class:`NotFound`. One query."""
-    row = connection.execute(select(*SHARD_COLUMNS).where(_shard.c.id == storable(shard_id))).first()
+    row = connection.execute(select(*SHARD_COLUMNS).where(_shard.c.id == storable_text(shard_id))).first()
     if row is None:
         raise NotFound("Shard", shard_id)
     return shard_of(row)
@@ -112,7 +112,7 @@ def read_shard_counts(connection: Connection) -> tuple[ShardCount, ...]:
         select(
             by_agent.c.environment,
             func.sum(by_agent.c.count),
-            func.sum(case((live(), 0), else_=by_agent.c.count)),
+            func.sum(case((is_live(), 0), else_=by_agent.c.count)),
         )
         .select_from(by_agent.outerjoin(_agent, _agent.c.id == by_agent.c.acting_agent_id))
         .group_by(by_agent.c.environment)
@@ -145,7 +145,9 @@ def read_events(
     """
     order = _event.c.id.desc() if newest else _event.c.id
     statement = select(*EVENT_COLUMNS).where(_event.c.id > after).order_by(order).limit(max(0, limit))
-    its_user = None if by is None else or_(_event.c.user_name == storable(by), _event.c.user_id == storable(by))
+    its_user = (
+        None if by is None else or_(_event.c.user_name == storable_text(by), _event.c.user_id == storable_text(by))
+    )
     if object_id is not None:
         others = () if its_user is None else (its_user,)
         about = _events_with(_OBJECTS, object_id, others, after, max(0, limit), newest=newest)
@@ -177,7 +179,7 @@ def _events_with(
     order = _event.c.id.desc() if newest else _event.c.id
     parts = [
         select(_event.c.id)
-        .where(column == storable(value), _event.c.id > after, *others)
+        .where(column == storable_text(value), _event.c.id > after, *others)
         .order_by(order)
         .limit(limit)
         .subquery()

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, exists, func, select, update
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind, ReferencedCertificate, ReferenceQuery
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import storable
+from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.records import schema
 from evenkeel.store.renewals.contents import in_use
 from evenkeel.store.renewals.expiry import ends_within
@@ -29,7 +29,7 @@ def read_references(connection: Connection, query: ReferenceQuery, limit: int) -
     """References by expiry, then project and reference. One query."""
     statement = select(_certificate, _USERS.label("load_balancers")).where(in_use())
     if query.project_id is not None:
-        statement = statement.where(_certificate.c.project_id == storable(query.project_id))
+        statement = statement.where(_certificate.c.project_id == storable_text(query.project_id))
     if query.load_balancer_id is not None:
         used = (_use.c.certificate_id == _certificate.c.id, _use.c.load_balancer_id == query.load_balancer_id)
         statement = statement.where(exists().where(*used))
@@ -47,7 +47,7 @@ def refresh(connection: Connection, reference: str | None) -> int:
     """Make all references in use, or this one, due now; returns how many."""
     statement = update(_certificate).where(in_use()).values(next_check_at=db_now())
     if reference is not None:
-        statement = statement.where(_certificate.c.reference == storable(reference))
+        statement = statement.where(_certificate.c.reference == storable_text(reference))
     count: int = connection.execute(statement).rowcount
     if count:
         record_act(

@@ -15,7 +15,7 @@ from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.networking.networks import DeclaredNetwork
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.database import Database
-from evenkeel.store.engine.operations import querying, reading, writing
+from evenkeel.store.engine.operations import querying, read_operation, write_operation
 from evenkeel.store.networks import declared
 from evenkeel.store.operators import agents as agents_sql
 from evenkeel.store.operators import environments as environments_sql
@@ -55,11 +55,11 @@ class SqlOperators:
             # another process stored it meanwhile
             return await self._db.write(lambda connection: environments_sql.add_environment(connection, environment))
 
-    update_environment = writing(environments_sql.update_environment)
+    update_environment = write_operation(environments_sql.update_environment)
 
-    resume_environment = writing(environments_sql.resume_environment)
+    resume_environment = write_operation(environments_sql.resume_environment)
 
-    delete_environment = writing(environments_sql.delete_environment)
+    delete_environment = write_operation(environments_sql.delete_environment)
 
     # -- agents
 
@@ -71,47 +71,47 @@ class SqlOperators:
 
     enhanced_services = querying(read_enhanced_services)
 
-    agent = reading(agents_sql.read_agent)
+    agent = read_operation(agents_sql.read_agent)
 
-    set_agent_admin_state = writing(agents_sql.set_admin_state)
+    set_agent_admin_state = write_operation(agents_sql.set_admin_state)
 
-    force_agent_down = writing(agents_sql.force_down)
+    force_agent_down = write_operation(agents_sql.force_down)
 
-    request_failback = writing(agents_sql.request_failback)
+    request_failback = write_operation(agents_sql.request_failback)
 
-    rebind_agent = writing(moves.rebind)
+    rebind_agent = write_operation(moves.rebind)
 
-    rebind_shard = writing(moves.rebind_shard)
+    rebind_shard = write_operation(moves.rebind_shard)
 
-    delete_agent = writing(moves.delete_agent)
+    delete_agent = write_operation(moves.delete_agent)
 
-    load_balancers_on_agent = reading(reads.list_on_agent)
+    load_balancers_on_agent = read_operation(reads.list_on_agent)
 
     # -- shards and events
 
-    hosting = reading(reads.read_hosting)
+    hosting = read_operation(reads.read_hosting)
 
     place_in_line = querying(reads.read_place_in_line)
 
     port_problem = querying(read_problem)
 
-    add_plan_inquiry = writing(plans.add_inquiry)
+    add_plan_inquiry = write_operation(plans.add_inquiry)
 
     plan_answer = querying(plans.read_answer)
 
-    orphaned_partitions = reading(read_orphans)
+    orphaned_partitions = read_operation(read_orphans)
 
-    orphaned_load_balancers = reading(read_orphaned)
+    orphaned_load_balancers = read_operation(read_orphaned)
 
-    remove_orphan = writing(request_removal)
+    remove_orphan = write_operation(request_removal)
 
-    known_load_balancers = reading(reads.read_known)
+    known_load_balancers = read_operation(reads.read_known)
 
-    shard = reading(reads.read_shard)
+    shard = read_operation(reads.read_shard)
 
-    shards = reading(reads.read_shards)
+    shards = read_operation(reads.read_shards)
 
-    shard_counts = reading(reads.read_shard_counts)
+    shard_counts = read_operation(reads.read_shard_counts)
 
     controllers = querying(overview.read_controllers)
 
@@ -121,13 +121,13 @@ class SqlOperators:
 
     revisions = querying(overview.read_revisions)
 
-    events = reading(reads.read_events)
+    events = read_operation(reads.read_events)
 
-    record_act = writing(acts.record_act)
+    record_act = write_operation(acts.record_act)
 
-    ids = reading(reads.read_ids)
+    ids = read_operation(reads.read_ids)
 
-    out_of_reach = reading(read_out_of_reach)
+    out_of_reach = read_operation(read_out_of_reach)
 
     async def summary(self) -> LoadBalancerSummary:
         return summary_of(*await self._counts.get())
@@ -138,11 +138,11 @@ class SqlOperators:
 
     own_certificates = querying(read_certificates)
 
-    refresh_references = writing(references_sql.refresh)
+    refresh_references = write_operation(references_sql.refresh)
 
     # -- the database's history
 
-    history = reading(histories.read_history)
+    history = read_operation(histories.read_history)
 
     async def new_history(self) -> History:
         deadline_seconds = self._options.pending_deadline_seconds
@@ -165,7 +165,7 @@ class SqlOperators:
 
     # -- subnets of the built-in network
 
-    subnets = reading(subnets_sql.read_subnets)
+    subnets = read_operation(subnets_sql.read_subnets)
 
     async def add_subnet(self, subnet: Subnet) -> Subnet:
         stored = subnets_sql.with_name(subnet)
@@ -175,7 +175,7 @@ class SqlOperators:
             raise Conflict(f"Subnet {stored.id}: its id or its name {stored.name!r} exists already.") from error
         return stored
 
-    set_device_addresses = writing(subnets_sql.set_device_addresses)
+    set_device_addresses = write_operation(subnets_sql.set_device_addresses)
 
     # -- declared networks
 
@@ -193,9 +193,9 @@ class SqlOperators:
         except IntegrityError as error:
             raise _network_conflict(network) from error
 
-    delete_network = writing(declared.delete_network)
+    delete_network = write_operation(declared.delete_network)
 
-    delete_subnet = writing(subnets_sql.delete_subnet)
+    delete_subnet = write_operation(subnets_sql.delete_subnet)
 
 
 def _network_conflict(network: DeclaredNetwork) -> Conflict:

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, delete, exists, or_, select, update
 
 from evenkeel.core.kit.errors import Conflict, NotFound
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.networking.addresses import parsed_address, parsed_range
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.inserting import insert_all
@@ -32,7 +32,7 @@ def add_subnet(connection: Connection, subnet: Subnet) -> None:
     record_act(
         connection,
         kind="subnet_added",
-        done=f"subnet {titled(subnet.name, subnet.id)} was added",
+        done=f"subnet {name_and_id(subnet.name, subnet.id)} was added",
         details=f": {subnet.cidr}",
     )
 
@@ -55,7 +55,7 @@ def set_device_addresses(connection: Connection, subnet: Subnet) -> None:
     record_act(
         connection,
         kind="subnet_changed",
-        done=f"the addresses for devices of subnet {titled(subnet.name, subnet.id)} were set",
+        done=f"the addresses for devices of subnet {name_and_id(subnet.name, subnet.id)} were set",
         details=f": {', '.join(subnet.device_addresses) or 'none'}",
     )
 

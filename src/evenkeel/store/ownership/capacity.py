@@ -35,7 +35,7 @@ from evenkeel.core.resources.capacity import CapacityFigure
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import json_text
-from evenkeel.store.ownership.sql import ConcurrentUpdate, live
+from evenkeel.store.ownership.sql import ConcurrentUpdate, is_live
 from evenkeel.store.records import schema
 
 REPORT_SLACK_SECONDS = 5.0
@@ -90,7 +90,7 @@ class GroupCapacity(Wire):
         """The metrics at their limit (human-readable)."""
         return capacity.at_limit(self.figures, self.reserved)
 
-    def reserving(self, amounts: Mapping[str, float]) -> "GroupCapacity":
+    def with_reservations(self, amounts: Mapping[str, float]) -> "GroupCapacity":
         """A copy that includes further reservations."""
         reserved = {name: self.reserved.get(name, 0.0) + amounts.get(name, 0.0) for name in {*self.reserved, *amounts}}
         return replace(self, reserved=reserved)
@@ -147,7 +147,7 @@ def reserve(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any
             amounts=json_text(amounts),
         )
     )
-    _write(connection, shard.environment, shard.group_number, known.reserving(amounts))
+    _write(connection, shard.environment, shard.group_number, known.with_reservations(amounts))
 
 
 def _needs(connection: Connection, load_balancer_id: LoadBalancerId, shard_id: ShardId) -> dict[str, float]:
@@ -210,7 +210,7 @@ def _store_capacity(connection: Connection, environment: str, number: int, repor
     if known.reserved:
         now = _without_included(connection, now, report, here, float(group.now))
     for text in connection.scalars(select(_reservation.c.amounts).where(*here)):
-        now = now.reserving(_amounts.decode(text))
+        now = now.with_reservations(_amounts.decode(text))
     # An unchanged group is not written: every agent of the group reports the same devices.
     if known != now:
         _write(connection, environment, number, now)
@@ -247,7 +247,7 @@ def _note_none(connection: Connection, environment: str, number: int) -> None:
 
     The group's score is the highest that a live agent reports: all of them measure the same devices.
     """
-    living = and_(_agent.c.environment == environment, _agent.c.group_number == number, live())
+    living = and_(_agent.c.environment == environment, _agent.c.group_number == number, is_live())
     fullest = select(func.coalesce(func.max(_agent.c.capacity_score), 0.0)).where(living).scalar_subquery()
     changed = connection.execute(
         update(_group)

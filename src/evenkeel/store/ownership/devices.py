@@ -17,7 +17,7 @@ from evenkeel.core.kit.errors import CallRefused
 from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.core.protocol.messages import Register
 from evenkeel.store.engine.statements import json_text
-from evenkeel.store.ownership.sql import live
+from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
@@ -101,7 +101,7 @@ def normalise_endpoint(endpoint: str) -> str:
 
 def _in_use(connection: Connection, environment: str, number: int) -> bool:
     """Whether the group has a live agent, or load balancers."""
-    alive = exists().where(_agent.c.environment == environment, _agent.c.group_number == number, live())
+    alive = exists().where(_agent.c.environment == environment, _agent.c.group_number == number, is_live())
     here = and_(_shard.c.environment == environment, _shard.c.group_number == number)
     holds = exists().where(here, _shard.c.project_id != COMMON_PROJECT, _root.c.shard_id == _shard.c.id)
     return bool(connection.scalar(select(or_(alive, holds))))

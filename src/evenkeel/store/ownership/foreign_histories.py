@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select, update
 from evenkeel.core.control.histories import UnknownHistory
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import AgentId
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.protocol.messages import ConfirmedState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
@@ -83,8 +83,8 @@ def note_unknown(connection: Connection, answered: Sequence[AnsweredKeepalive]) 
             record_event(
                 connection,
                 kind="history_unknown",
-                text=f"agent {titled(_host(connection, agent_id), agent_id)} saw history {id_}, which this database"
-                " never had: it is another database, or an older copy; nothing is removed from devices until"
+                text=f"agent {name_and_id(_host(connection, agent_id), agent_id)} saw history {id_}, which this"
+                " database never had: it is another database, or an older copy; nothing is removed from devices until"
                 f" evenkeel database accept-history {id_}",
                 agent_id=agent_id,
             )

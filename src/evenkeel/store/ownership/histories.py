@@ -24,11 +24,11 @@ from sqlalchemy import Connection, ScalarSelect, or_, select, update
 from evenkeel.core.control.epochs import ShardEpoch
 from evenkeel.core.control.histories import History
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.kit.request_context import NO_REQUESTER, Requester, requester
 from evenkeel.core.protocol.messages import ConfirmedState
 from evenkeel.core.resources.statuses import ProvisioningStatus
-from evenkeel.core.status.changes import contradicts
+from evenkeel.core.status.changes import contradicts_database
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
@@ -64,7 +64,7 @@ class Histories:
 
         def begin(connection: Connection) -> str:
             host = connection.scalar(select(schema.agent.c.host).where(schema.agent.c.id == agent_id)) or ""
-            reason = f"agent {titled(host, agent_id)}: {lost}"
+            reason = f"agent {name_and_id(host, agent_id)}: {lost}"
             return begin_history(connection, seen_id, reason, self._deadline_seconds, spacing_seconds=SPACING_SECONDS)
 
         return await self._db.write(begin)
@@ -225,9 +225,9 @@ def _check_confirmed_state(
         return ConfirmedStateCheck(
             unknown_in=seen.confirmed_in if _owns_shard(asked.agent_id, seen.confirmed_in, shards) else None
         )
-    if not contradicts(outcome, revision=row.revision, change_id=row.change_id):
+    if not contradicts_database(outcome, revision=row.revision, change_id=row.change_id):
         return ConfirmedStateCheck()
-    return ConfirmedStateCheck(contradiction(outcome.load_balancer_id, outcome.revision, row.revision))
+    return ConfirmedStateCheck(contradiction_text(outcome.load_balancer_id, outcome.revision, row.revision))
 
 
 def _owns_shard(agent_id: AgentId, shard: ShardEpoch | None, shards: Mapping[str, Any]) -> bool:
@@ -236,7 +236,7 @@ def _owns_shard(agent_id: AgentId, shard: ShardEpoch | None, shards: Mapping[str
     return shard is not None and row is not None and (row.epoch, row.acting_agent_id) == (shard.epoch, agent_id)
 
 
-def contradiction(load_balancer_id: LoadBalancerId, told: int, revision: int) -> str:
+def contradiction_text(load_balancer_id: LoadBalancerId, told: int, revision: int) -> str:
     """Proof that commits were lost (human-readable): the confirmed change is not the stored one."""
     stored = "another change" if told == revision else f"revision {revision}"
     return f"it has revision {told} of load balancer {load_balancer_id}, and the database has {stored}"

@@ -21,18 +21,18 @@ from sqlalchemy import (
 
 from evenkeel.core.kit.errors import CallRefused
 from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.core.protocol.messages import Keepalive, Register
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.returning import returning
+from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.engine.statements import insert_if_absent, json_text
 from evenkeel.store.networks.places import layout_of
 from evenkeel.store.ownership.capacity import note_first_figures
 from evenkeel.store.ownership.devices import CONTRADICTION, check_devices, note_identities
 from evenkeel.store.ownership.former_agents import keep_keepalive_count, take_keepalive_count
 from evenkeel.store.ownership.renewing import CONFIRMED, Opened, Renewed, opened_sessions, renew
-from evenkeel.store.ownership.sql import FREED, live
+from evenkeel.store.ownership.sql import FREED, is_live
 from evenkeel.store.records import schema
 from evenkeel.store.vips.port_changes import bind_group
 from evenkeel.store.writing.events import record_event
@@ -71,7 +71,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
     record_event(
         connection,
         kind="agent_registered",
-        text=f"agent {titled(call.host, call.agent_id)} registered in device group"
+        text=f"agent {name_and_id(call.host, call.agent_id)} registered in device group"
         f" {call.environment}/{call.group_number}",
         environment=call.environment,
         agent_id=call.agent_id,
@@ -143,7 +143,7 @@ def _end_silent_sessions(connection: Connection, call: Register) -> None:
             _agent.c.group_number == call.group_number,
             _agent.c.id != call.agent_id,
             _agent.c.session_id.is_not(None),
-            not_(live()),
+            not_(is_live()),
         )
         .values(session_id=None, silent_since=None)
     )
@@ -154,7 +154,7 @@ def _has_other_live_agent(connection: Connection, call: Register) -> bool:
         _agent.c.environment == call.environment,
         _agent.c.group_number == call.group_number,
         _agent.c.id != call.agent_id,
-        live(),
+        is_live(),
     )
     return connection.execute(statement.limit(1)).first() is not None
 
@@ -172,7 +172,7 @@ def _claims(connection: Connection, call: Register) -> list[Any]:
         _agent.c.group_number,
         _agent.c.host,
         _agent.c.session_id,
-        live().label("live"),
+        is_live().label("live"),
         (_agent.c.session_expires_at - db_now()).label("remaining_seconds"),
     ).where(or_(_agent.c.id == call.agent_id, place))
     return list(connection.execute(statement))
@@ -221,7 +221,7 @@ def _replace_predecessor(connection: Connection, call: Register, claims: list[An
         # The former agent's process may still run and come back.
         keep_keepalive_count(connection, row.id)
         # Checked again in the statement: its keepalive may have arrived since the row was read.
-        removed = connection.execute(_agent.delete().where(_agent.c.id == row.id, not_(live())))
+        removed = connection.execute(_agent.delete().where(_agent.c.id == row.id, not_(is_live())))
         if removed.rowcount == 0:
             raise _duplicate_of(call)
 
@@ -287,10 +287,10 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
     statement = (
         update(_agent)
         # Compare-and-set: of two processes that register at once, only one finds the session ended.
-        .where(_agent.c.id == call.agent_id, not_(live()))
+        .where(_agent.c.id == call.agent_id, not_(is_live()))
         .values(assignments_revision=_agent.c.assignments_revision + 1, **values)
     )
-    started = returning(statement, *CONFIRMED, by=_agent.c.id == call.agent_id).first(connection)
+    started = update_returning(statement, *CONFIRMED, by=_agent.c.id == call.agent_id).first_row(connection)
     if started is None:
         raise _duplicate_of(call)
     return started

@@ -30,9 +30,9 @@ from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.core.protocol.messages import ConfirmedState, SessionState
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.returning import returning
+from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.ownership.histories import KeepaliveToCheck, check_all_seen, history_id
-from evenkeel.store.ownership.sql import live
+from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 
 MAX_KEEPALIVES = 2**62
@@ -123,7 +123,7 @@ def _renewed_rows(
     rows = {}
     for each in arrived:
         call = each.call
-        row = _RENEW.first(
+        row = _RENEW.first_row(
             connection,
             {
                 "b_id": call.agent_id,
@@ -153,7 +153,7 @@ def _renewing(statement: Update, seen: Any, reported: Any) -> Update:
     # not while it is behind what was confirmed: the difference must remain visible until a new history has begun
     counted = case((_agent.c.keepalives < seen, _agent.c.keepalives), else_=_agent.c.keepalives + 1)
     return statement.ordered_values(
-        (_agent.c.session_started_at, case((live(), _agent.c.session_started_at), else_=db_now())),
+        (_agent.c.session_started_at, case((is_live(), _agent.c.session_started_at), else_=db_now())),
         (_agent.c.session_expires_at, db_now() + _TTL),
         (_agent.c.session_ttl_seconds, _TTL),
         (_agent.c.keepalives, counted),
@@ -169,11 +169,11 @@ def _not_ended_since(waited: Any) -> Any:
     back.
     """
     ended_at, now = _agent.c.session_expires_at, db_now()
-    return or_(live(), _agent.c.session_ttl_seconds > 0, ended_at < now - waited, ended_at > now)
+    return or_(is_live(), _agent.c.session_ttl_seconds > 0, ended_at < now - waited, ended_at > now)
 
 
 # built once: building them costs more than running them, and every agent sends a keepalive every second
-_RENEW = returning(
+_RENEW = update_returning(
     _renewing(
         update(_agent).where(
             _agent.c.id == bindparam("b_id"),

@@ -6,10 +6,10 @@ from sqlalchemy import Connection, case, select, update
 
 from evenkeel.core.kit.errors import CallRefused, SessionLost
 from evenkeel.core.kit.ids import AgentId, SessionId
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.protocol.messages import MOVED_NETWORKS_MAX, ReportState
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.returning import returning
+from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.engine.statements import json_text
 from evenkeel.store.networks.facts import make_due
 from evenkeel.store.ownership.capacity import note_figures
@@ -62,9 +62,9 @@ def record_state(connection: Connection, call: ReportState) -> None:
             **({} if offered is None else {"enhanced_services": json_text(offered)}),
         )
     )
-    place = returning(statement, _agent.c.environment, _agent.c.group_number, by=_agent.c.id == call.agent_id).first(
-        connection
-    )
+    place = update_returning(
+        statement, _agent.c.environment, _agent.c.group_number, by=_agent.c.id == call.agent_id
+    ).first_row(connection)
     if place is None:
         raise session_lost(call.agent_id)
     note_figures(connection, place.environment, place.group_number, call)
@@ -91,7 +91,7 @@ def end_session(connection: Connection, agent_id: AgentId, session_id: SessionId
     record_event(
         connection,
         kind="agent_stopped",
-        text=f"agent {titled(agent.host, agent_id)} stopped",
+        text=f"agent {name_and_id(agent.host, agent_id)} stopped",
         environment=agent.environment,
         agent_id=agent_id,
     )

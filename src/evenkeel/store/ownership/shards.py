@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, select, update
 
-from evenkeel.core.control.epochs import next_epoch, plausible
+from evenkeel.core.control.epochs import is_plausible, next_epoch
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.kit.values import Value
@@ -156,7 +156,7 @@ def release(
 
 def _hand_over(connection: Connection, shard: Any) -> bool:
     """Assign the locked shard to the receiver, if the receiver is still fit and a higher epoch is available."""
-    if shard.handover_to is None or not plausible(shard.epoch + 1):
+    if shard.handover_to is None or not is_plausible(shard.epoch + 1):
         return False
     passed = connection.execute(
         update(_shard)
@@ -178,7 +178,7 @@ def raise_epoch(
         return False
     # The step is limited: an agent that invents a guard's epoch cannot use up the shard's epochs.
     new_epoch = next_epoch(epoch, seen_epoch)
-    if not plausible(new_epoch):
+    if not is_plausible(new_epoch):
         record_used_up(connection, [shard])
         return None
     connection.execute(update(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == epoch).values(epoch=new_epoch))

@@ -42,7 +42,7 @@ class ConcurrentUpdate(Exception):
 
 
 @cache
-def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
+def is_live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """Condition: the agent's session has not expired, by the database's clock as the statement runs.
 
     The SQL of :func:`evenkeel.core.placement.is_live`, for statements that must not match otherwise.
@@ -62,33 +62,33 @@ def is_of(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
 
 
 @cache
-def acts(agent: FromClause = schema.agent) -> ColumnElement[bool]:
+def is_acting(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """Condition: the agent serves the shards for which it acts.
 
     The SQL of :attr:`evenkeel.core.placement.AgentSnapshot.acts`.
     """
-    return and_(live(agent), not_(agent.c.forced_down))
+    return and_(is_live(agent), not_(agent.c.forced_down))
 
 
 @cache
-def eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
+def is_eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """Condition: shards may be assigned to the agent.
 
     The SQL of :attr:`evenkeel.core.placement.AgentSnapshot.eligible`.
     """
-    return and_(acts(agent), agent.c.admin_state_up)
+    return and_(is_acting(agent), agent.c.admin_state_up)
 
 
 @cache
 def eligible_ids() -> Select[tuple[str]]:
     """Query of the ids of eligible agents, for ``IN``; evaluated once per statement."""
-    return select(schema.agent.c.id).where(eligible())
+    return select(schema.agent.c.id).where(is_eligible())
 
 
 @cache
 def acting_ids() -> Select[tuple[str]]:
     """Query of the ids of agents that serve their shards, for ``IN``; evaluated once per statement."""
-    return select(schema.agent.c.id).where(acts())
+    return select(schema.agent.c.id).where(is_acting())
 
 
 FREED: Mapping[str, Any] = {"acting_agent_id": None, "handover_to": None, "handover_at": None}

@@ -25,7 +25,7 @@ from evenkeel.core.protocol.messages import (
     SessionState,
 )
 from evenkeel.store.engine.database import Database
-from evenkeel.store.engine.operations import reading, writing
+from evenkeel.store.engine.operations import read_operation, write_operation
 from evenkeel.store.networks.attaching import allocate
 from evenkeel.store.ownership import adoption, readers, services, sessions, shards
 from evenkeel.store.ownership.histories import Histories
@@ -102,7 +102,7 @@ class SqlOwnership:
         finally:
             self._beginning = False
 
-    record_state = writing(sessions.record_state)
+    record_state = write_operation(sessions.record_state)
 
     async def end_session(self, agent_id: AgentId, session_id: SessionId) -> None:
         with suppress(ConcurrentUpdate):  # the session was replaced meanwhile: it has ended
@@ -174,13 +174,13 @@ class SqlOwnership:
             awaited = await self._db.read(lambda connection: due_networks(connection, shard_id, found.awaited))
         return FoundServices(page=found.page, needs=replace(found.needs, ports=lacking), awaited=awaited)
 
-    ports_to_adopt = reading(adoption.ports_to_adopt)
+    ports_to_adopt = read_operation(adoption.ports_to_adopt)
 
-    adopt_networks = writing(adoption.adopt_networks)
+    adopt_networks = write_operation(adoption.adopt_networks)
 
-    certificate_reader = reading(readers.read_certificate_reader)
+    certificate_reader = read_operation(readers.read_certificate_reader)
 
-    release = writing(shards.release)
+    release = write_operation(shards.release)
 
     async def raise_epoch(
         self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, select
 
 from evenkeel.core.resources.model import LoadBalancer, Pool
-from evenkeel.store.engine.variants import group_concat, join_values, variant
+from evenkeel.store.engine.variants import group_concat, join_values, mariadb_variant
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind, load_balancer_of, pool_of
 
@@ -74,7 +74,7 @@ def _ids(kind: Kind, parent: Column[Any]) -> ColumnElement[str]:
     ids = select(join_values(children.c.id)).correlate(kind.table).scalar_subquery()
     # MariaDB ignores the order of a subquery, and its subqueries in FROM cannot refer to outer tables
     in_order = select(group_concat(table.c.id, *order)).where(parent == kind.table.c.id)
-    return variant(ids, mariadb=in_order.correlate(kind.table).scalar_subquery())
+    return mariadb_variant(ids, mariadb=in_order.correlate(kind.table).scalar_subquery())
 
 
 @cache

@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.store.engine.in_list import storable
+from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.rows import JSON_FIELDS, LOAD_BALANCER, POOL, TEXT_LISTS, Kind
@@ -90,7 +90,7 @@ def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]
     lists = {column.name: column for column in kind.columns if column.name in TEXT_LISTS}
     conditions: list[ColumnElement[bool]] = []
     if query.project_id is not None:
-        conditions.append(kind.table.c.project_id == storable(query.project_id))
+        conditions.append(kind.table.c.project_id == storable_text(query.project_id))
     for name, values in query.filters.items():
         if kind is POOL and name == "health_monitor_id":
             conditions.append(_pool_has_monitor(values))
@@ -110,7 +110,7 @@ def _pool_has_monitor(values: Sequence[Any]) -> ColumnElement[bool]:
     """Condition: the pool has one of these monitors; None: it has none."""
     monitor = schema.health_monitor
     live = select(monitor.c.pool_id).where(monitor.c.deleted == false())
-    given = [storable(str(value)) for value in values if value is not None]
+    given = [storable_text(str(value)) for value in values if value is not None]
     conditions: list[ColumnElement[bool]] = [schema.pool.c.id.in_(live.where(monitor.c.id.in_(given)))] if given else []
     if None in values:
         conditions.append(schema.pool.c.id.not_in(live))
@@ -206,9 +206,9 @@ def _order(key: SortKey, *, reverse: bool) -> list[ColumnElement[Any]]:
 def _beyond_marker(
     connection: Connection, kind: Kind, query: ListQuery, keys: Sequence[SortKey]
 ) -> ColumnElement[bool]:
-    marker = select(*(key.column for key in keys)).where(kind.table.c[kind.key] == storable(query.marker or ""))
+    marker = select(*(key.column for key in keys)).where(kind.table.c[kind.key] == storable_text(query.marker or ""))
     if query.project_id is not None:
-        marker = marker.where(kind.table.c.project_id == storable(query.project_id))
+        marker = marker.where(kind.table.c.project_id == storable_text(query.project_id))
     row = connection.execute(marker).first()
     if row is None:
         text = f"Supplied pagination marker '{query.marker}' is not valid: there is no such {kind.title}."

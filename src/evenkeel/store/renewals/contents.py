@@ -44,7 +44,7 @@ def read_due(connection: Connection, limit: int, options: StoreOptions) -> list[
     return list(connection.scalars(statement))
 
 
-def take(connection: Connection, ids: Sequence[str], options: StoreOptions) -> tuple[DueCertificate, ...]:
+def take_due(connection: Connection, ids: Sequence[str], options: StoreOptions) -> tuple[DueCertificate, ...]:
     """Take due certificates that no other controller took meanwhile."""
     next_check_at = db_now() + float(options.certificate_refresh_seconds)
     taken = [
@@ -88,9 +88,9 @@ def note_content(
         values["expiry_told_days"] = None
     connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(**values))
     if row.problem:
-        record_event(connection, kind="certificate_readable", text=f"{title(due)} can be read again")
+        record_event(connection, kind="certificate_readable", text=f"{event_title(due)} can be read again")
     if is_new:
-        text = f"{title(due)} has new content, {found.sha256[:16]}; load balancers that get it: {len(ids)}"
+        text = f"{event_title(due)} has new content, {found.sha256[:16]}; load balancers that get it: {len(ids)}"
         record_event(connection, kind="certificate_renewed", text=text)
     return changes_of(connection, in_list(_root.c.id, ids)) if is_new and ids else ()
 
@@ -102,11 +102,11 @@ def note_problem(connection: Connection, due: DueCertificate, problem: str) -> N
         update(_certificate).where(_certificate.c.id == due.id, _certificate.c.problem != text).values(problem=text)
     ).rowcount
     if new:
-        told = f"{title(due)} cannot be read any more; load balancers keep what they have: {text}"
+        told = f"{event_title(due)} cannot be read any more; load balancers keep what they have: {text}"
         record_event(connection, kind="certificate_unreadable", text=told)
 
 
-def title(due: Any) -> str:
+def event_title(due: Any) -> str:
     """The reference in event texts."""
     return f"{CertificateKind(due.kind).words} {due.reference} of project {due.project_id}"
 

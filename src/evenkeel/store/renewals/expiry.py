@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, and_, not_, or_, select, updat
 from evenkeel.core.tls.certificates import DAY_SECONDS, EXPIRY_DAYS, CertificateKind, expiry_stages, expiry_text
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from evenkeel.store.renewals.contents import in_use, title
+from evenkeel.store.renewals.contents import event_title, in_use
 from evenkeel.store.writing.events import event_row, record_events
 
 _certificate = schema.certificate
@@ -51,7 +51,7 @@ def warn(connection: Connection, rows: Sequence[Any]) -> int:
         unchanged = (_certificate.c.id == row.id, _certificate.c.not_after == row.not_after)
         same = told.is_(None) if row.expiry_told_days is None else told == row.expiry_told_days
         if connection.execute(update(_certificate).where(*unchanged, same).values(expiry_told_days=days)).rowcount:
-            events.append(event_row(kind=_kind(days), text=expiry_text(title(row), row.not_after, days)))
+            events.append(event_row(kind=_kind(days), text=expiry_text(event_title(row), row.not_after, days)))
     record_events(connection, events)
     return len(events)
 

@@ -7,7 +7,7 @@ from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, DueCertificate
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.operations import writing
+from evenkeel.store.engine.operations import write_operation
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.renewals import contents, expiry
@@ -31,12 +31,12 @@ class SqlRenewals:
         ids = await self._db.query(lambda connection: contents.read_due(connection, limit, self._options))
         if not ids:
             return ()
-        return await self._db.write(lambda connection: contents.take(connection, ids, self._options))
+        return await self._db.write(lambda connection: contents.take_due(connection, ids, self._options))
 
     async def note_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
         return await self._db.write(lambda connection: contents.note_content(connection, due, found, self._options))
 
-    note_problem = writing(contents.note_problem)
+    note_problem = write_operation(contents.note_problem)
 
     async def warn_of_expiry(self, *, limit: int) -> int:
         rows = await self._db.query(lambda connection: expiry.read_expiring(connection, limit))

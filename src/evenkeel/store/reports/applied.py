@@ -33,10 +33,10 @@ from sqlalchemy import (
 
 from evenkeel.core.devices.device import REPAIRS_MAX
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.protocol.messages import ReportApplied, ReportReceipt
 from evenkeel.core.resources.statuses import PENDING, OperatingStatus, ProvisioningStatus
-from evenkeel.core.status.changes import contradicts
+from evenkeel.core.status.changes import contradicts_database
 from evenkeel.core.status.outcomes import Applied
 from evenkeel.core.status.provisioning import LoadBalancerState, StatusChange, apply_report
 from evenkeel.store.engine.clock import db_now
@@ -45,12 +45,12 @@ from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.ownership.capacity import confirm, is_limited
 from evenkeel.store.ownership.device_titles import read_device_titles
-from evenkeel.store.ownership.histories import CONFIRMED_ANEW, contradiction, history_id
+from evenkeel.store.ownership.histories import CONFIRMED_ANEW, contradiction_text, history_id
 from evenkeel.store.records import schema
 from evenkeel.store.reports.orphaned_load_balancers import note_removed
 from evenkeel.store.vips.leaving import free_vips
 from evenkeel.store.writing.events import EventRow, event_row, record_events
-from evenkeel.store.writing.revisions import AppliedBy, outcomes
+from evenkeel.store.writing.revisions import AppliedBy, outcomes_statement
 
 _shard = schema.shard
 _root = schema.load_balancer
@@ -109,7 +109,7 @@ class _Taken:
         """The agent, host and epoch that applied the revisions."""
         return AppliedBy(self.report.agent_id, self.shard.host or "", self.report.epoch)
 
-    def recorded(self) -> Recorded:
+    def to_recorded(self) -> Recorded:
         """Result of the report for its caller."""
         leaves_networks = self.left and bool(self.shard.attached)
         lost = next(iter(self.lost), "")
@@ -137,7 +137,7 @@ def record_applied(connection: Connection, sent: Sequence[ReportApplied]) -> lis
         _record_batch(connection, batch)
     repaired = [row for each in taken.values() if each.report.repaired for row in _repaired_events(connection, each)]
     record_events(connection, repaired)
-    return [answers[at] if at in answers else taken[at].recorded() for at in range(len(sent))]
+    return [answers[at] if at in answers else taken[at].to_recorded() for at in range(len(sent))]
 
 
 def _lock_reported_shards(
@@ -245,7 +245,7 @@ def _repaired_events(connection: Connection, taken: _Taken) -> list[EventRow]:
         event_row(
             kind="device_repaired",
             text=f"device {devices.get(repair.device, repair.device)}, load balancer"
-            f" {titled(names[repair.load_balancer_id], repair.load_balancer_id)}: {'; '.join(repair.found)}",
+            f" {name_and_id(names[repair.load_balancer_id], repair.load_balancer_id)}: {'; '.join(repair.found)}",
             environment=environment,
             agent_id=report.agent_id,
             shard_id=report.shard_id,
@@ -269,8 +269,8 @@ def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
 
 
 def _contradictions(was: LoadBalancerState, outcome: Applied) -> Iterator[str]:
-    if contradicts(outcome, revision=was.revision, change_id=was.change_id):
-        yield contradiction(was.id, outcome.revision, was.revision)
+    if contradicts_database(outcome, revision=was.revision, change_id=was.change_id):
+        yield contradiction_text(was.id, outcome.revision, was.revision)
 
 
 def locked_states() -> Select[Any]:
@@ -366,7 +366,7 @@ def write_status_changes(
     roots = (
         Run(_REMOVE, [{"id": id_} for id_ in removed]),
         Run(_CHANGE, [_change(each.now) for each in kept]),
-        outcomes(zip(changes, applied_by, strict=True) if applied_by else ()),
+        outcomes_statement(zip(changes, applied_by, strict=True) if applied_by else ()),
     )
     unwatched = not carries_traffic and (schema.health_monitor.name, True) in unconfirmed
     settling = [

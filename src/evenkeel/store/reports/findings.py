@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, false, or_, select,
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.control.writes import Recheck
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.protocol.messages import ReportReceipt, ReportStatus
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.store.engine.in_list import in_list
@@ -192,7 +192,7 @@ def _events(group: Any, rows: Sequence[Any], kind: str, told: str) -> list[Event
     found = []
     for shard_id, some in by_shard.items():
         ids = [row.id for row in some]
-        titles = [titled(row.name, row.id) for row in some[:NAMED_MAX]]
+        titles = [name_and_id(row.name, row.id) for row in some[:NAMED_MAX]]
         named = ", ".join(titles) + (f" and {len(ids) - NAMED_MAX} more" if len(ids) > NAMED_MAX else "")
         where = f"{shard_title(some[0].project_id)}, device group {group.environment}/{group.group_number}"
         found.append(

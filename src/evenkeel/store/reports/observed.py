@@ -32,7 +32,7 @@ from evenkeel.core.protocol.messages import OVERTAKEN, ReportReceipt, ReportStat
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.status.outcomes import ObservedStatistics, ObservedStatus
 from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.returning import returning
+from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.engine.statements import batches, upsert
 from evenkeel.store.ownership.sql import is_of
 from evenkeel.store.records import schema
@@ -110,7 +110,7 @@ def _newest_of_group(connection: Connection, report: ReportStatus) -> Any:
         .where(_is_observer(report), or_(of_another, _shard.c.observed_number <= report.number))
         .values(observed_session_id=report.session_id, observed_number=report.number)
     )
-    return returning(statement, *_GROUP, by=_shard.c.id == report.shard_id).first(connection)
+    return update_returning(statement, *_GROUP, by=_shard.c.id == report.shard_id).first_row(connection)
 
 
 _GROUP = (_shard.c.environment, _shard.c.group_number, _REACHED_COUNT)

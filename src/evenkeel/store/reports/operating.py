@@ -31,8 +31,8 @@ def changed_at(table: Table, status: ColumnElement[str] | str) -> ColumnElement[
 def set_operating(
     connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], status: OperatingStatus, reason: str
 ) -> None:
-    """Set the status of load balancers and all their children: see :func:`evenkeel.core.status.operating.below`. Four
-    statements."""
+    """Set the status of load balancers and all their children: see
+    :func:`evenkeel.core.status.operating.status_below`. Four statements."""
     connection.execute(
         update(_root)
         .where(in_list(_root.c.id, load_balancer_ids))

@@ -49,7 +49,7 @@ def note_removed(connection: Connection, ids: Sequence[LoadBalancerId]) -> None:
         connection.execute(insert(_removed).from_select(["id", "removed_at"], going))
 
 
-def judge(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
+def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
     """Decide on orphans, and record them. A constant number of statements.
 
     ``limit``: maximum number of orphans removed because their grace time is over. Raises :class:`SessionLost` unless
@@ -73,7 +73,7 @@ def judge(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, l
     orphans = _Orphans(connection, call.shard_id, unknown, 0.0 if halted else grace_seconds)
     remove = orphans.take_due(limit)
     orphans.record(environment=place.environment, agent_id=call.agent_id)
-    kept = orphans.kept()
+    kept = orphans.kept_seconds()
     if not halted:
         return OrphanVerdict(remove=(*let_go, *remove), kept=kept, again_seconds=orphans.again_seconds())
     kept |= dict.fromkeys(let_go)
@@ -172,7 +172,7 @@ class _Orphans:
             events.append(event("orphan_found", text, new[0]))
         record_events(self._connection, events)
 
-    def kept(self) -> dict[LoadBalancerId, float | None]:
+    def kept_seconds(self) -> dict[LoadBalancerId, float | None]:
         """Load balancers that stay, with the seconds until they may be removed."""
         return {
             one: None if at is None else max(0.0, at - self._now)
@@ -182,7 +182,7 @@ class _Orphans:
 
     def again_seconds(self) -> float | None:
         """Seconds until the agent must request the next decision; None if no orphan stays."""
-        kept = self.kept()
+        kept = self.kept_seconds()
         if not kept:
             return None
         if self._more:

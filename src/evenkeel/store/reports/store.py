@@ -13,7 +13,7 @@ from evenkeel.core.protocol.messages import (
 from evenkeel.core.status.traffic import TrafficReading
 from evenkeel.metrics.controller import TIME_TO_ACTIVE
 from evenkeel.store.engine.database import Database
-from evenkeel.store.engine.operations import reading, writing
+from evenkeel.store.engine.operations import read_operation, write_operation
 from evenkeel.store.networks.attaching import release
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.networks import due_networks
@@ -65,17 +65,17 @@ class SqlReports:
             tell(change)
         return ReportReceipt(stale=waiting is None)
 
-    record_observed = writing(observed.record_observed)
+    record_observed = write_operation(observed.record_observed)
 
-    note_findings = writing(findings.note_findings)
+    note_findings = write_operation(findings.note_findings)
 
-    expected = reading(findings.read_expected)
+    expected = read_operation(findings.read_expected)
 
-    note_tenants = writing(orphans.note_tenants)
+    note_tenants = write_operation(orphans.note_tenants)
 
-    judge_orphans = writing(orphaned_load_balancers.judge)
+    judge_orphans = write_operation(orphaned_load_balancers.decide_orphans)
 
-    record_plan = writing(plans.record_plan)
+    record_plan = write_operation(plans.record_plan)
 
     async def traffic(self, *, limit: int) -> TrafficReading:
         reading = await self._db.read(lambda connection: read_traffic(connection, limit))

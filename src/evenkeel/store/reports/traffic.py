@@ -29,7 +29,7 @@ from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.traffic import GroupObservation, TrafficReading, TrafficTotals
 from evenkeel.store.engine.database import Database
-from evenkeel.store.ownership.sql import live
+from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 from evenkeel.store.records.shared_counts import SharedCount, kept_seconds
 
@@ -116,7 +116,7 @@ def _members() -> Select[Any]:
 
 @cache
 def _groups() -> Select[Any]:
-    watched = and_(live(), _group.c.reach == ReachKind.REACHED.value)
+    watched = and_(is_live(), _group.c.reach == ReachKind.REACHED.value)
     return (
         select(
             _shard.c.environment,

@@ -5,7 +5,7 @@ from sqlalchemy import ColumnElement, Connection, case, exists, false, func, or_
 from evenkeel.core.control.scheduling import ChangeIndicator
 from evenkeel.core.placement.reach import UNWATCHED_SECONDS
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.ownership.sql import live
+from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.silence import LATE
 
@@ -19,7 +19,7 @@ def _number(condition: ColumnElement[bool]) -> ColumnElement[int]:
     return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
 
 
-_LIVE = live()
+_LIVE = is_live()
 _changed_lately = or_(
     _agent.c.session_started_at > db_now() - SETTLED_SECONDS,
     _agent.c.sight_since > db_now() - SETTLED_SECONDS,

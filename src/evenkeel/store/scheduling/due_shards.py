@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from evenkeel.core.control.scheduling import DueWork
 from evenkeel.core.placement import Candidates, GroupSnapshot, candidates
-from evenkeel.core.placement.reach import judge
+from evenkeel.core.placement.reach import group_reach
 from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.ownership.agent_views import read_agents, time_of
 from evenkeel.store.ownership.sql import handover_overdue
@@ -37,7 +37,9 @@ def read_due_work(connection: Connection, settle_seconds: float, breaker_window_
 
 def _reach_news(rules: Mapping[tuple[str, int], GroupRules], now: float) -> tuple[tuple[str, int], ...]:
     """Groups whose reachable devices differ from the recorded ones."""
-    return tuple(place for place, each in rules.items() if judge(each.reach, each.group.agents, now) != each.reach)
+    return tuple(
+        place for place, each in rules.items() if group_reach(each.reach, each.group.agents, now) != each.reach
+    )
 
 
 def _needs_decision(*, homes: bool) -> ColumnElement[bool]:

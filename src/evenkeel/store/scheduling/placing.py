@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import structlog
 from sqlalchemy import Connection, Double, bindparam, exists, false, or_, select, update
 
-from evenkeel.core.control.epochs import plausible
+from evenkeel.core.control.epochs import is_plausible
 from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import Assign
@@ -26,10 +26,10 @@ from evenkeel.store.ownership.capacity import reserve
 from evenkeel.store.ownership.sql import (
     ConcurrentUpdate,
     acting_ids,
-    acts,
-    eligible,
     handover_overdue,
     hosts_locked,
+    is_acting,
+    is_eligible,
     mark_assignments_changed,
     owner_of,
     record_used_up,
@@ -47,7 +47,7 @@ _shard = schema.shard
 _root = schema.load_balancer
 
 
-def place(
+def place_on_shard(
     connection: Connection,
     load_balancer_id: LoadBalancerId,
     environment: str,
@@ -219,7 +219,7 @@ def _may_receive(agent_id: AgentId) -> Any:
         _agent.c.id == agent_id,
         _agent.c.environment == _shard.c.environment,
         _agent.c.group_number == _shard.c.group_number,
-        eligible(),
+        is_eligible(),
     )
 
 
@@ -231,9 +231,9 @@ def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOw
     ).all()
     # Another controller has decided on shards with another epoch.
     seen = [(by_shard[shard.id], shard) for shard in locked if shard.epoch == by_shard[shard.id].seen_epoch]
-    if used_up := [shard for _, shard in seen if not plausible(shard.epoch + 1)]:
+    if used_up := [shard for _, shard in seen if not is_plausible(shard.epoch + 1)]:
         record_used_up(connection, used_up)
-        seen = [(step, shard) for step, shard in seen if plausible(shard.epoch + 1)]
+        seen = [(step, shard) for step, shard in seen if is_plausible(shard.epoch + 1)]
     if not seen:
         return ()
     hosts = hosts_locked(connection, {id_ for step, shard in seen for id_ in (step.agent_id, shard.acting_agent_id)})
@@ -280,8 +280,10 @@ def _taking_values(step: Assign, shard: Any) -> dict[str, Any]:
 
 def _acting_agents(connection: Connection, agent_ids: Iterable[AgentId]) -> dict[str, Any]:
     """The agents that act now, and whether they may take shards of other homes."""
-    columns = (_agent.c.id, _agent.c.environment, _agent.c.group_number, eligible().label("eligible"))
-    return {row.id: row for row in connection.execute(select(*columns).where(in_list(_agent.c.id, agent_ids), acts()))}
+    columns = (_agent.c.id, _agent.c.environment, _agent.c.group_number, is_eligible().label("eligible"))
+    return {
+        row.id: row for row in connection.execute(select(*columns).where(in_list(_agent.c.id, agent_ids), is_acting()))
+    }
 
 
 def _may_take(taker: Any, step: Assign, shard: Any) -> bool:

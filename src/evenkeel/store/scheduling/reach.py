@@ -12,14 +12,14 @@ from sqlalchemy import ColumnElement, Connection, case, func, or_, select, updat
 from evenkeel.core.control.environments import GroupReach
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.kit.ids import COMMON_PROJECT, ShardId
-from evenkeel.core.placement.reach import Reach, ReachKind, judge
+from evenkeel.core.placement.reach import Reach, ReachKind, group_reach
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.operating import UNWATCHED, WATCHED_AGAIN
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches, json_text
 from evenkeel.store.ownership.agent_views import read_agents
 from evenkeel.store.ownership.device_titles import read_device_titles, read_titles_of
-from evenkeel.store.ownership.sql import ConcurrentUpdate, live, owner_of
+from evenkeel.store.ownership.sql import ConcurrentUpdate, is_live, owner_of
 from evenkeel.store.records import schema
 from evenkeel.store.reports.operating import changed_at, set_operating
 from evenkeel.store.scheduling.rules import reach_of
@@ -42,7 +42,7 @@ def note_reach(connection: Connection, environment: str, number: int) -> ShardOw
     agents = read_agents(connection, 0.0, environment=environment, group_number=number)
     # Without agents there is no row to read the time from, and nothing can be recent.
     now = agents[0].read_at if agents else float("inf")
-    found = judge(known, [agent.view for agent in agents], now)
+    found = group_reach(known, [agent.view for agent in agents], now)
     if found == known:
         return None
     place = f"{environment}/{number}"
@@ -156,7 +156,7 @@ def _observer(connection: Connection, environment: str, number: int) -> ShardOwn
             _shard.c.environment == environment,
             _shard.c.project_id == COMMON_PROJECT,
             _shard.c.group_number == number,
-            live(),
+            is_live(),
         )
     ).first()
     return None if row is None else owner_of(row, row.host)

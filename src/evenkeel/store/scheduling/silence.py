@@ -9,11 +9,11 @@ from sqlalchemy import Connection, and_, case, not_, or_, select, update
 
 from evenkeel.core.control.agents import SessionRef
 from evenkeel.core.kit.circuit_breaker import AgentHeartbeat, BreakerState, breaker_change
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.ownership.agent_views import SeenAgent, read_agents, time_of
-from evenkeel.store.ownership.sql import live
+from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.rules import read_rules
 from evenkeel.store.writing.events import record_event
@@ -31,7 +31,7 @@ _environment = schema.environment
 LATE = (_agent.c.session_expires_at - db_now()) < LATE_SHARE_OF_TTL * _agent.c.session_ttl_seconds
 _SESSIONS = (
     select(_agent.c.id, _agent.c.session_id, _agent.c.environment, case((LATE, 1), else_=0).label("late"))
-    .where(live())
+    .where(is_live())
     .order_by(_agent.c.id)
 )
 
@@ -122,9 +122,9 @@ def note_silence(connection: Connection, breaker_window_seconds: float) -> None:
 def _record_change(connection: Connection, agent: SeenAgent) -> None:
     back = agent.view.live
     news = (
-        and_(_agent.c.silent_since.is_not(None), live())
+        and_(_agent.c.silent_since.is_not(None), is_live())
         if back
-        else and_(_agent.c.silent_since.is_(None), not_(live()))
+        else and_(_agent.c.silent_since.is_(None), not_(is_live()))
     )
     # An expiry in the future is one from before the clock was set back.
     expired_at = case((_agent.c.session_expires_at < db_now(), _agent.c.session_expires_at), else_=db_now())
@@ -137,7 +137,7 @@ def _record_change(connection: Connection, agent: SeenAgent) -> None:
         record_event(
             connection,
             kind="agent_back" if back else "agent_silent",
-            text=f"agent {titled(agent.host, agent.view.id)} "
+            text=f"agent {name_and_id(agent.host, agent.view.id)} "
             + ("is alive again" if back else "sent no keepalive in time; its session expired"),
             environment=agent.environment,
             agent_id=agent.view.id,
@@ -180,7 +180,7 @@ def end_sessions(connection: Connection, sessions: Sequence[SessionRef]) -> int:
     for session in sorted(sessions, key=lambda each: each.agent_id):
         changed = connection.execute(
             update(_agent)
-            .where(_agent.c.id == session.agent_id, _agent.c.session_id == session.session_id, live())
+            .where(_agent.c.id == session.agent_id, _agent.c.session_id == session.session_id, is_live())
             # no time to live: not expired, but ended
             .values(session_expires_at=db_now(), session_ttl_seconds=0.0)
         )
@@ -190,7 +190,8 @@ def end_sessions(connection: Connection, sessions: Sequence[SessionRef]) -> int:
             record_event(
                 connection,
                 kind="agent_vanished",
-                text=f"agent {titled(host, session.agent_id)} disappeared from the message bus; its session was ended",
+                text=f"agent {name_and_id(host, session.agent_id)} disappeared from the message bus;"
+                " its session was ended",
                 environment=session.environment,
                 agent_id=session.agent_id,
             )

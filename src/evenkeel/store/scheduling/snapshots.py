@@ -25,8 +25,8 @@ from evenkeel.store.ownership.agent_views import by_group, read_agents
 from evenkeel.store.ownership.capacity import group_capacity
 from evenkeel.store.ownership.sql import (
     acting_ids,
-    eligible,
     eligible_ids,
+    is_eligible,
     mark_assignments_changed,
 )
 from evenkeel.store.records import schema
@@ -63,7 +63,7 @@ def _unplaced_statement(limit: int) -> Select[Any]:
     taking = (
         select(_agent.c.environment)
         .join(_group, and_(_group.c.environment == _agent.c.environment, _group.c.number == _agent.c.group_number))
-        .where(eligible(), _group.c.capacity_score < FULL_SCORE)
+        .where(is_eligible(), _group.c.capacity_score < FULL_SCORE)
     )
     zone = _root.c.zone_group_number
     in_zone = taking.where(_group.c.environment == _root.c.provider, _group.c.number == zone).correlate(_root).exists()

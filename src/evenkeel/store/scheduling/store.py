@@ -12,7 +12,7 @@ from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId
 from evenkeel.core.placement import Assign, GroupSnapshot, ended_handovers
 from evenkeel.store.engine.database import Database
-from evenkeel.store.engine.operations import querying, reading, writing
+from evenkeel.store.engine.operations import querying, read_operation, write_operation
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.shard_with_capacity import read_shard_with_capacity
@@ -44,13 +44,13 @@ class SqlScheduling:
         self._certificates_after = ""
         """Id of the certificate that was checked last."""
 
-    unplaced = reading(snapshots.read_unplaced)
+    unplaced = read_operation(snapshots.read_unplaced)
 
     async def explain_unplaced(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
         if load_balancer_ids:
             await self._db.write(lambda connection: snapshots.explain_unplaced(connection, load_balancer_ids, reason))
 
-    groups = reading(snapshots.read_groups)
+    groups = read_operation(snapshots.read_groups)
 
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
         def look(connection: Connection) -> GroupSnapshot:
@@ -63,7 +63,7 @@ class SqlScheduling:
         # A second snapshot: the handovers just ended are decided on anew.
         return await self._db.read(look)
 
-    skewed_groups = reading(snapshots.read_skewed)
+    skewed_groups = read_operation(snapshots.read_skewed)
 
     async def place(
         self,
@@ -76,7 +76,7 @@ class SqlScheduling:
         deadline_seconds = self._options.pending_deadline_seconds
         try:
             return await self._db.write(
-                lambda connection: placing.place(
+                lambda connection: placing.place_on_shard(
                     connection, load_balancer_id, environment, project_id, group_number, home_agent_id, deadline_seconds
                 )
             )
@@ -127,17 +127,17 @@ class SqlScheduling:
             log.error("shard not assigned", shard=steps[0].shard_id, agent=steps[0].agent_id, exc_info=error)
             return ()
 
-    start_handover = writing(placing.start_handover)
+    start_handover = write_operation(placing.start_handover)
 
     change_indicator = querying(read_change_indicator)
 
-    read_due_work = reading(due_shards.read_due_work)
+    read_due_work = read_operation(due_shards.read_due_work)
 
-    note_silence = writing(silence.note_silence)
+    note_silence = write_operation(silence.note_silence)
 
     sessions = querying(silence.read_sessions)
 
-    end_sessions = writing(silence.end_sessions)
+    end_sessions = write_operation(silence.end_sessions)
 
     async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
         try:
@@ -187,10 +187,10 @@ class SqlScheduling:
         except IntegrityError:  # one is in use again; the next sweep leaves it out
             return 0
 
-    note_controller = writing(controllers.note_controller)
+    note_controller = write_operation(controllers.note_controller)
 
-    note_certificates = writing(own_certificates.note_certificates)
+    note_certificates = write_operation(own_certificates.note_certificates)
 
-    forget_controller = writing(controllers.forget_controller)
+    forget_controller = write_operation(controllers.forget_controller)
 
-    trim_events = writing(sweeping.trim_events)
+    trim_events = write_operation(sweeping.trim_events)

@@ -4,8 +4,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, delete, exists, or_, select
 
-from evenkeel.core.kit.names import titled
-from evenkeel.core.status.provisioning import overdue
+from evenkeel.core.kit.names import name_and_id
+from evenkeel.core.status.provisioning import overdue_change
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
@@ -57,11 +57,11 @@ def mark_overdue(connection: Connection, limit: int, deadline_seconds: float) ->
     ids = read_overdue(connection, limit, deadline_seconds)
     # checked again under the lock: a report or another sweeper may have come first
     rows = connection.execute(locked_states().where(in_list(_root.c.id, ids), *_is_overdue(deadline_seconds))).all()
-    write_status_changes(connection, [overdue(state_of(row), reason) for row in rows])
+    write_status_changes(connection, [overdue_change(state_of(row), reason) for row in rows])
     events = [
         event_row(
             kind="load_balancer_overdue",
-            text=f"load balancer {titled(row.name, row.id)}, revision {row.revision}: {reason}",
+            text=f"load balancer {name_and_id(row.name, row.id)}, revision {row.revision}: {reason}",
             environment=row.provider,
             shard_id=row.shard_id,
             load_balancer_id=row.id,

@@ -19,7 +19,7 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all
-from evenkeel.store.engine.returning import returning
+from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_of
 from evenkeel.store.vips.leaving import check_has_vip
@@ -35,7 +35,7 @@ from evenkeel.store.writing.revision_lock import (
     Target,
     change_of,
     immutable,
-    pending,
+    pending_status,
     read_any,
     touch_pool,
 )
@@ -209,12 +209,12 @@ def _give_pool(connection: Connection, listener_id: str, pool_id: str, locked: L
         .where(table.c.id == listener_id, table.c.default_pool_id.is_(None), table.c.deleted == false())
         .values(
             default_pool_id=pool_id,
-            provisioning_status=pending(LISTENER),
+            provisioning_status=pending_status(LISTENER),
             revision=locked.revision,
             updated_at=locked.now,
         )
     )
-    row = returning(statement, table.c.protocol, by=table.c.id == listener_id).first(connection)
+    row = update_returning(statement, table.c.protocol, by=table.c.id == listener_id).first_row(connection)
     if row is None:
         raise _no_pool_for(connection, listener_id)
     return str(row.protocol)

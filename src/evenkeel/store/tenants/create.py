@@ -21,13 +21,13 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
 from evenkeel.store.engine.inserting import Rows, insert_together
 from evenkeel.store.engine.variants import join_values
-from evenkeel.store.networks.claims import borrow, hold
+from evenkeel.store.networks.claims import borrow_port, hold_claim
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.shard_with_capacity import PROJECT_ID, shard_in, shards_with_capacity
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, NO_NETWORK, row_of
 from evenkeel.store.vips.addresses import HELD_OF_SOME, address_rows
-from evenkeel.store.vips.port_changes import note
+from evenkeel.store.vips.port_changes import store_pending_change
 from evenkeel.store.vips.selection import candidates, free_address
 from evenkeel.store.writing.certificates import add_uses
 from evenkeel.store.writing.changes import new_change
@@ -125,13 +125,15 @@ def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> boo
     Returns whether it has to be updated. It is bound as soon as its host is known, otherwise by the placement.
     """
     if plan.claim is not None and plan.claim.borrowed:
-        borrow(connection, plan.claim)
+        borrow_port(connection, plan.claim)
     elif plan.claim is not None:
-        hold(connection, plan.claim, plan.port_id)
+        hold_claim(connection, plan.claim, plan.port_id)
     binding = plan.claim is not None and root.shard_id is not None
     if not binding and not plan.tell_network:
         return False
-    note(connection, root.id, 1, security_groups=bool(root.vip_sg_ids) and plan.tell_network, binding=binding)
+    store_pending_change(
+        connection, root.id, 1, security_groups=bool(root.vip_sg_ids) and plan.tell_network, binding=binding
+    )
     return True
 
 

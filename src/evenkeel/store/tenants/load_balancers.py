@@ -9,14 +9,14 @@ from sqlalchemy import Connection, delete, exists, false, select
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, Invalid
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.resources.attributes import CHANGEABLE
 from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
-from evenkeel.store.vips.port_changes import note
+from evenkeel.store.vips.port_changes import store_pending_change
 from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import (
@@ -57,7 +57,7 @@ def update_load_balancer(
         if "tags" in changes:
             replace_tags(connection, locked.id, changes["tags"])
         if tell_network:
-            note(connection, locked.id, locked.revision, security_groups="vip_sg_ids" in changes)
+            store_pending_change(connection, locked.id, locked.revision, security_groups="vip_sg_ids" in changes)
         change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
         return replace(change, tell_network=tell_network)
 
@@ -76,7 +76,7 @@ def fail_over_load_balancer(
         record_act(
             connection,
             kind="load_balancer_failover",
-            done=f"a failover of load balancer {titled(locked.row.name, load_balancer_id)} was requested",
+            done=f"a failover of load balancer {name_and_id(locked.row.name, load_balancer_id)} was requested",
             environment=change.environment,
             load_balancer_id=load_balancer_id,
         )
@@ -141,7 +141,7 @@ def remove_unplaced(connection: Connection, locked: Locked) -> Change:
     record_event(
         connection,
         kind="load_balancer_deleted",
-        text=f"load balancer {titled(locked.row.name, locked.id)} was deleted before it was placed",
+        text=f"load balancer {name_and_id(locked.row.name, locked.id)} was deleted before it was placed",
         environment=change.environment,
         load_balancer_id=locked.id,
     )

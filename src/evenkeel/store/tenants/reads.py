@@ -10,7 +10,7 @@ from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import ListenerStatistics, one_family
 from evenkeel.store.engine.base import Op
-from evenkeel.store.engine.in_list import storable
+from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import L7POLICY, L7RULE, LOAD_BALANCER, POOL, Kind, vips_of
@@ -45,7 +45,7 @@ def read_served_by(connection: Connection, kind: Kind, object_id: str) -> Served
     """The environment of the load balancer that the object is or belongs to; None if there is no such object. One
     query.
     """
-    row = connection.execute(_served_by(kind), {"object_id": storable(object_id)}).first()
+    row = connection.execute(_served_by(kind), {"object_id": storable_text(object_id)}).first()
     if row is None:
         return None
     known = dict(row._mapping)
@@ -63,7 +63,7 @@ def list_objects(kind: Kind, query: ListQuery, parent_id: str | None) -> Op[Page
     def op(connection: Connection) -> Page:
         conditions: list[ColumnElement[bool]] = []
         if parent_id is not None and kind.parent is not None:
-            conditions.append(kind.parent == storable(parent_id))
+            conditions.append(kind.parent == storable_text(parent_id))
         page = list_page(connection, kind, query, conditions)
         if parent_id is not None and not page.items:
             read_any(connection, Target(L7POLICY if kind is L7RULE else POOL, parent_id, query.project_id))

@@ -5,7 +5,7 @@ from sqlalchemy import Connection, case, false, select, update
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import HEALTH_MONITOR, L7POLICY, LISTENER, POOL, Kind
 from evenkeel.store.writing.conflicts import in_use
-from evenkeel.store.writing.revision_lock import Locked, pending, touch_listeners
+from evenkeel.store.writing.revision_lock import Locked, pending_status, touch_listeners
 
 _policy = schema.l7policy
 
@@ -27,7 +27,7 @@ def check_restricted(connection: Connection, kind: Kind, child_id: str, locked: 
             .values(
                 action=case((_policy.c.action == "REDIRECT_TO_POOL", "REJECT"), else_=_policy.c.action),
                 redirect_pool_id=None,
-                provisioning_status=pending(L7POLICY),
+                provisioning_status=pending_status(L7POLICY),
                 revision=locked.revision,
                 updated_at=locked.now,
             )

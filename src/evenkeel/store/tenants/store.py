@@ -26,7 +26,7 @@ from evenkeel.core.resources.model import (
 )
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.database import Database, Op
-from evenkeel.store.engine.operations import reading
+from evenkeel.store.engine.operations import read_operation
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.loading import load_trees
@@ -254,4 +254,4 @@ class SqlTenants:
             raise NotFound(LOAD_BALANCER.title, load_balancer_id)
         return tree
 
-    statistics = reading(reads.read_statistics)
+    statistics = read_operation(reads.read_statistics)

@@ -13,7 +13,7 @@ from evenkeel.core.resources.attributes import STORABLE
 from evenkeel.core.resources.model import Child
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
-from evenkeel.store.engine.returning import UpdateReturning, returning
+from evenkeel.store.engine.returning import UpdateReturning, update_returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import (
@@ -39,7 +39,7 @@ from evenkeel.store.writing.revision_lock import (
     Target,
     change_of,
     immutable,
-    pending,
+    pending_status,
     read_any,
     touch_listener,
     touch_listeners,
@@ -178,7 +178,7 @@ def update_row(connection: Connection, kind: Kind, child_id: str, values: dict[s
     """
     parameters = {f"new_{name}": value for name, value in values.items()}
     parameters |= {"child_id": child_id, "new_revision": locked.revision, "new_updated_at": locked.now}
-    row = _update_statement(kind, tuple(sorted(values))).first(connection, parameters)
+    row = _update_statement(kind, tuple(sorted(values))).first_row(connection, parameters)
     if row is None:
         raise immutable(kind, child_id)
     return row
@@ -190,7 +190,9 @@ def _update_statement(kind: Kind, names: tuple[str, ...]) -> UpdateReturning:
     given = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in (*names, "revision", "updated_at")}
     is_it = table.c.id == bindparam("child_id")
     statement = update(table).where(is_it, table.c.deleted == false())
-    return returning(statement.values(given | {"provisioning_status": pending(kind)}), *kind.columns, by=is_it)
+    return update_returning(
+        statement.values(given | {"provisioning_status": pending_status(kind)}), *kind.columns, by=is_it
+    )
 
 
 def _touch_parents(connection: Connection, kind: Kind, row: Any, locked: Locked, *, going: bool = False) -> None:
@@ -226,7 +228,7 @@ def empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
         .where(table.c.default_pool_id == pool_id, table.c.deleted == false())
         .values(
             default_pool_id=None,
-            provisioning_status=pending(LISTENER),
+            provisioning_status=pending_status(LISTENER),
             revision=locked.revision,
             updated_at=locked.now,
         )

@@ -11,12 +11,12 @@ from typing import Any
 from sqlalchemy import Connection, and_, exists, false, insert, null, select, update
 
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.kit.names import titled
+from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.networking.network import DuePort, VipPortId, octavia_port
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.operations import writing
+from evenkeel.store.engine.operations import write_operation
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.networks.claims import AT_ONCE
 from evenkeel.store.records import schema
@@ -81,7 +81,7 @@ def _note_lost(connection: Connection, ports: Iterable[VipPortId]) -> tuple[Load
         [
             event_row(
                 kind="vip_port_lost",
-                text=f"load balancer {titled(row.name, row.id)}: {_lost_text(row.vip_port_id)}",
+                text=f"load balancer {name_and_id(row.name, row.id)}: {_lost_text(row.vip_port_id)}",
                 environment=row.provider,
                 load_balancer_id=row.id,
             )
@@ -170,8 +170,8 @@ def _record_new_port(connection: Connection, port: DuePort, port_id: str) -> boo
         [
             event_row(
                 kind="vip_port_made_again",
-                text=f"load balancer {titled(root.name, port.load_balancer_id)}: its VIP has port {port_id} instead of"
-                f" {port.port_id}",
+                text=f"load balancer {name_and_id(root.name, port.load_balancer_id)}: its VIP has port {port_id}"
+                f" instead of {port.port_id}",
                 environment=root.provider,
                 load_balancer_id=port.load_balancer_id,
             )
@@ -208,11 +208,11 @@ class SqlLostPorts:
     async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
         return await self._db.write(lambda connection: _note_lost(connection, ports)) if ports else ()
 
-    begin_making = writing(_begin)
+    begin_making = write_operation(_begin)
 
-    found_again = writing(_record_found_port)
+    found_again = write_operation(_record_found_port)
 
-    made_again = writing(_record_new_port)
+    made_again = write_operation(_record_new_port)
 
     async def not_made(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
         await self._db.write(

@@ -164,7 +164,7 @@ _FIRST = insert(_change).from_select(
 )
 
 
-def note(
+def store_pending_change(
     connection: Connection,
     load_balancer_id: LoadBalancerId,
     revision: int,

@@ -19,10 +19,10 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, exis
 
 from evenkeel.core.kit.errors import QuotaMet
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.resources.limits import LoadBalancerLimits, check_limits, growing
+from evenkeel.core.resources.limits import LoadBalancerLimits, check_limits, growing_kinds
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 from evenkeel.core.resources.quota import TITLES, Quotas, exceeded_quotas
-from evenkeel.store.engine.returning import returning
+from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 
@@ -49,7 +49,7 @@ QUOTA_OF: dict[type[Any], str] = {
 """Name of the quota by class of the created object."""
 
 _IS_IT = _quota.c.project_id == bindparam("quota_project_id")
-_LOCK = returning(
+_LOCK = update_returning(
     update(_quota).where(_IS_IT).values(checks=_quota.c.checks + 1), *(_quota.c[name] for name in TITLES), by=_IS_IT
 )
 
@@ -94,7 +94,7 @@ def check_quota(
         quotas = defaults.with_own(_lock_limits(connection, project_id))
         # In the order of COUNTED, so that few different statements are built and cached.
         names = tuple(name for name in COUNTED if name in asked & quotas.limited_kinds())
-    below = growing(wanted) if holder is not None else ()
+    below = growing_kinds(wanted) if holder is not None else ()
     if not names and not below:
         return
     parameters = {"quota_project_id": project_id, "holder_id": holder.load_balancer_id if holder else ""}
@@ -109,11 +109,11 @@ def check_quota(
 def _lock_limits(connection: Connection, project_id: ProjectId) -> dict[str, int | None]:
     """The project's own limits; locks the row until the transaction ends."""
     parameters = {"quota_project_id": project_id}
-    row = _LOCK.first(connection, parameters)
+    row = _LOCK.first_row(connection, parameters)
     if row is None:
         # A project with default quotas only has no row yet; without one there would be nothing to lock.
         insert_if_absent(connection, _quota, {"project_id": project_id, "checks": 0})
-        row = _LOCK.first(connection, parameters)
+        row = _LOCK.first_row(connection, parameters)
     return {name: getattr(row, name) for name in TITLES}
 
 

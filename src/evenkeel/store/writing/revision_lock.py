@@ -33,8 +33,8 @@ from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.resources.model import LoadBalancerTree, Resource
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import storable
-from evenkeel.store.engine.returning import UpdateReturning, returning
+from evenkeel.store.engine.in_list import storable_text
+from evenkeel.store.engine.returning import UpdateReturning, update_returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind
 from evenkeel.store.writing.changes import change_assignments, new_change
@@ -130,7 +130,7 @@ def try_lock(
     statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)), strict)
     parameters = {f"new_{name}": value for name, value in values.items()}
     raising = {"deadline_seconds": deadline_seconds, "new_change": new_change()}
-    row = statement.first(connection, parameters | _parameters(target) | raising)
+    row = statement.first_row(connection, parameters | _parameters(target) | raising)
     if row is None:
         if strict is not None:
             _check_status(connection, target, strict)
@@ -157,7 +157,7 @@ def _raise_revision(
         # in the same statement, so that no other write comes in between
         statement = statement.where(_root.c.provisioning_status.in_(strict.statuses))
     more = (_root.c.mirrored, db_now().label("now"), has_quota(_PROJECT))
-    return returning(statement, *LOAD_BALANCER.columns, *more, by=is_root)
+    return update_returning(statement, *LOAD_BALANCER.columns, *more, by=is_root)
 
 
 def revision_assignments() -> dict[str, Any]:
@@ -192,11 +192,11 @@ def _is_target(kind: Kind, parented: bool) -> list[ColumnElement[bool]]:
 
 def _parameters(target: Target) -> dict[str, Any]:
     # Ids come from URLs, and PostgreSQL refuses a parameter with a NUL.
-    parameters = {"target_id": storable(target.id)}
+    parameters = {"target_id": storable_text(target.id)}
     if target.project_id is not None:
-        parameters["target_project_id"] = storable(target.project_id)
+        parameters["target_project_id"] = storable_text(target.project_id)
     if target.parent_id is not None:
-        parameters["target_parent_id"] = storable(target.parent_id)
+        parameters["target_parent_id"] = storable_text(target.parent_id)
     return parameters
 
 
@@ -264,7 +264,7 @@ def _wrong_state(load_balancer_id: LoadBalancerId, status: str) -> Conflict:
 # -- parents
 
 
-def pending(kind: Kind) -> ColumnElement[str]:
+def pending_status(kind: Kind) -> ColumnElement[str]:
     """The status of an existing row after a change: PENDING_UPDATE, unless it was never confirmed or is being
     deleted.
     """
@@ -275,7 +275,7 @@ def pending(kind: Kind) -> ColumnElement[str]:
 _TOUCH_POOL = (
     update(schema.pool)
     .where(schema.pool.c.id == bindparam("touched_id"), schema.pool.c.deleted == false())
-    .values(provisioning_status=pending(POOL), revision=bindparam("new_revision"), updated_at=db_now())
+    .values(provisioning_status=pending_status(POOL), revision=bindparam("new_revision"), updated_at=db_now())
 )
 _senders = select(schema.l7policy.c.listener_id).where(
     schema.l7policy.c.redirect_pool_id == bindparam("touched_id"), schema.l7policy.c.deleted == false()
@@ -287,23 +287,23 @@ _TOUCH_LISTENERS = (
         or_(schema.listener.c.default_pool_id == bindparam("touched_id"), schema.listener.c.id.in_(_senders)),
         schema.listener.c.deleted == false(),
     )
-    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
+    .values(provisioning_status=pending_status(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
 )
 _TOUCH_LISTENER = (
     update(schema.listener)
     .where(schema.listener.c.id == bindparam("touched_id"), schema.listener.c.deleted == false())
-    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
+    .values(provisioning_status=pending_status(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
 )
 _TOUCH_POLICY = (
     update(schema.l7policy)
     .where(schema.l7policy.c.id == bindparam("touched_id"), schema.l7policy.c.deleted == false())
-    .values(provisioning_status=pending(L7POLICY), revision=bindparam("new_revision"), updated_at=db_now())
+    .values(provisioning_status=pending_status(L7POLICY), revision=bindparam("new_revision"), updated_at=db_now())
 )
 _policys_listener = select(schema.l7policy.c.listener_id).where(schema.l7policy.c.id == bindparam("touched_id"))
 _TOUCH_POLICYS_LISTENER = (
     update(schema.listener)
     .where(schema.listener.c.id == _policys_listener.scalar_subquery(), schema.listener.c.deleted == false())
-    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
+    .values(provisioning_status=pending_status(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
 )
 
 

@@ -107,7 +107,7 @@ class AppliedBy(NamedTuple):
     epoch: int
 
 
-def outcomes(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> Run:
+def outcomes_statement(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> Run:
     """Statement that stores which agent applied revisions, or why they failed."""
     rows = [
         {

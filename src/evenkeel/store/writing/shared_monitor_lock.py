@@ -9,8 +9,8 @@ from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import HealthMonitor
 from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, POOLS_OF_MONITOR_MAX
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import storable
-from evenkeel.store.engine.returning import returning
+from evenkeel.store.engine.in_list import storable_text
+from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import HEALTH_MONITOR
 
@@ -22,12 +22,12 @@ def lock_shared_monitor(
     connection: Connection, monitor_id: str, project_id: ProjectId | None, changes: dict[str, Any] | None = None
 ) -> Row[Any]:
     """Lock a shared monitor and change it; returns its row. Raises :class:`NotFound`."""
-    is_it = [_shared.c.id == storable(monitor_id)]
+    is_it = [_shared.c.id == storable_text(monitor_id)]
     if project_id is not None:
-        is_it.append(_shared.c.project_id == storable(project_id))
+        is_it.append(_shared.c.project_id == storable_text(project_id))
     values = (changes or {}) | {"revision": _shared.c.revision + 1}
     statement = update(_shared).where(*is_it).values(values | ({"updated_at": db_now()} if changes else {}))
-    row: Row[Any] | None = returning(statement, *_shared.c, by=is_it[0]).first(connection)
+    row: Row[Any] | None = update_returning(statement, *_shared.c, by=is_it[0]).first_row(connection)
     if row is None:
         raise NotFound(HEALTH_MONITOR.title, monitor_id)
     return row

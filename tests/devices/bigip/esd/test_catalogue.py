@@ -33,7 +33,7 @@ class Rig:
 
     async def problems(self) -> dict[str, str]:
         await self.catalogue.refresh()
-        return {one.name: one.problem for one in self.catalogue.news().services}
+        return {one.name: one.problem for one in self.catalogue.take_changes().services}
 
 
 def user(number: int, *names: str) -> Any:
@@ -44,13 +44,13 @@ async def test_a_change_of_files_makes_its_users_due(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     rig.write(web={"lbaas_ctcp": "tcp"}, other={})
     await rig.catalogue.definitions_for((user(1, "web"), user(2, "other"), user(3), user(4, "web")))
-    rig.catalogue.news()
+    rig.catalogue.take_changes()
     await rig.catalogue.refresh()
-    assert rig.catalogue.news().due == {}
+    assert rig.catalogue.take_changes().due == {}
     rig.write(web={"lbaas_irule": ["r"]}, other={})
     await rig.catalogue.refresh()
-    assert rig.catalogue.news().due == {PROJECT: ("lb-1", "lb-4")}
-    assert rig.catalogue.news().due == {}
+    assert rig.catalogue.take_changes().due == {PROJECT: ("lb-1", "lb-4")}
+    assert rig.catalogue.take_changes().due == {}
 
 
 async def test_load_balancer_that_no_longer_uses_a_changed_service_is_not_due(tmp_path: Path) -> None:
@@ -58,10 +58,10 @@ async def test_load_balancer_that_no_longer_uses_a_changed_service_is_not_due(tm
     rig.write(web={})
     await rig.catalogue.definitions_for((user(1, "web"), user(2, "web")))
     await rig.catalogue.definitions_for((user(1), gone(2)))
-    rig.catalogue.news()
+    rig.catalogue.take_changes()
     rig.write(web={"lbaas_irule": ["r"]})
     await rig.catalogue.refresh()
-    assert rig.catalogue.news().due == {}
+    assert rig.catalogue.take_changes().due == {}
 
 
 async def test_devices_are_asked_when_files_change_and_now_and_then(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ async def test_without_a_directory_there_are_none() -> None:
 
     catalogue = Catalogue("", look)
     await catalogue.refresh()
-    assert catalogue.news().services == ()
+    assert catalogue.take_changes().services == ()
     found = (await catalogue.definitions_for((user(1, "web"),)))["web"].problem
     assert "esd_dir is not set" in found
 

@@ -20,7 +20,7 @@ from evenkeel.devices.bigip.objects import (
     Verb,
 )
 from evenkeel.devices.bigip.reconcile.files import referenced_file_names, with_files
-from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, plan
+from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, plan, state_after
 from evenkeel.devices.bigip.render.load_balancer import render
 from tests.devices.bigip.certificates import authority, certificate, revocation_list, tls_listener, tls_service
 from tests.devices.services import gone, pool, service
@@ -51,7 +51,7 @@ def planned(
 
 
 def made(*services: ServiceDefinition) -> Observed:
-    return after({}, planned({}, *services).operations)
+    return state_after({}, planned({}, *services).operations)
 
 
 def files(observed: Observed) -> set[str]:
@@ -134,18 +134,20 @@ def test_a_renewal_goes_with_the_old_files_and_touches_no_virtual_server() -> No
     ]
     removed = {step.key.name for step in steps if step.verb is Verb.DELETE}
     assert removed == whole(A) and {step.owner for step in steps if step.verb is Verb.DELETE} == {SHARED}
-    assert files(after(observed, steps)) == whole(B)
+    assert files(state_after(observed, steps)) == whole(B)
 
 
 def test_files_are_shared_and_go_with_the_last_that_refers_to_them() -> None:
     first, second = (tls_service(number, names={"ref-a": A}) for number in (1, 2))
     todo = planned({}, first, second)
-    assert sum(step.key.name == f"dev_{A.sha256}.key" for step in todo.of(frozenset({"lb-1", "lb-2"}))) == 1
-    assert all(any(step.key.type == KEY_FILE for step in todo.of(frozenset({one}))) for one in ("lb-1", "lb-2"))
-    observed = after({}, todo.of(frozenset({"lb-1", "lb-2"})))
-    observed = after(observed, planned(observed, gone(1)).operations)
+    assert sum(step.key.name == f"dev_{A.sha256}.key" for step in todo.operations_of(frozenset({"lb-1", "lb-2"}))) == 1
+    assert all(
+        any(step.key.type == KEY_FILE for step in todo.operations_of(frozenset({one}))) for one in ("lb-1", "lb-2")
+    )
+    observed = state_after({}, todo.operations_of(frozenset({"lb-1", "lb-2"})))
+    observed = state_after(observed, planned(observed, gone(1)).operations)
     assert files(observed) == whole(A)
-    assert files(after(observed, planned(observed, gone(2)).operations)) == set()
+    assert files(state_after(observed, planned(observed, gone(2)).operations)) == set()
 
 
 def test_a_file_that_a_strangers_profile_refers_to_stays_and_so_does_what_has_another_name() -> None:
@@ -157,7 +159,7 @@ def test_a_file_that_a_strangers_profile_refers_to_stays_and_so_does_what_has_an
     for name in others:
         key = Key(type=CERTIFICATE_FILE, name=name)
         observed[key] = ObservedObject(key=key, attributes={})
-    result = after(observed, planned(observed, gone(1), complete=True).operations)
+    result = state_after(observed, planned(observed, gone(1), complete=True).operations)
     assert files(result) == {*others, f"dev_{A.sha256}.crt"}
 
 
@@ -211,7 +213,7 @@ def test_files_exist_before_they_are_referred_to_and_only_those(
     observed = made(*before)
     todo = planned(observed, *wanted, complete=complete, brought=() if held else EVERY)
     for step in todo.operations:
-        observed = after(observed, [step])
+        observed = state_after(observed, [step])
         if step.verb is not Verb.DELETE:  # nothing is named before it is there
             body = {step.key: step.body}
             assert referenced_file_names(body, PARTITION) <= files(observed)

@@ -18,7 +18,7 @@ from evenkeel.devices.bigip.objects import (
     RenderedObjects,
     Verb,
 )
-from evenkeel.devices.bigip.reconcile.plan import Plan, after, node_of, plan
+from evenkeel.devices.bigip.reconcile.plan import Plan, node_of, plan, state_after
 from evenkeel.devices.bigip.render.load_balancer import render
 from tests.devices.bigip.definitions import tenants
 from tests.devices.services import gone, pool, service
@@ -33,7 +33,7 @@ def planned(observed: Observed, *services: ServiceDefinition, complete: bool = F
 
 
 def made(*services: ServiceDefinition) -> Observed:
-    return after({}, planned({}, *services).operations)
+    return state_after({}, planned({}, *services).operations)
 
 
 def in_its_own_words(observed: Observed) -> Observed:
@@ -65,7 +65,7 @@ def test_a_plan_that_was_carried_out_leaves_nothing_to_do(
 ) -> None:
     observed = in_its_own_words(made(*before))
     todo = planned(observed, *wanted, complete=complete)
-    done = in_its_own_words(after(observed, todo.operations))
+    done = in_its_own_words(state_after(observed, todo.operations))
     assert not planned(done, *wanted, complete=complete).operations
 
 
@@ -74,7 +74,7 @@ def test_a_plan_that_was_carried_out_leaves_nothing_to_do(
 def test_the_way_does_not_matter(before: tuple[ServiceDefinition, ...], wanted: tuple[ServiceDefinition, ...]) -> None:
     sound = tuple(one for one in wanted if not render(one, NAMES).problem)
     observed = made(*before)
-    result = after(observed, planned(observed, *sound, complete=True).operations)
+    result = state_after(observed, planned(observed, *sound, complete=True).operations)
     assert set(result) == set(made(*sound))
 
 
@@ -84,7 +84,7 @@ def test_nodes_stay_exactly_while_members_use_them(
     before: tuple[ServiceDefinition, ...], wanted: tuple[ServiceDefinition, ...], complete: bool
 ) -> None:
     observed = made(*before)
-    result = after(observed, planned(observed, *wanted, complete=complete).operations)
+    result = state_after(observed, planned(observed, *wanted, complete=complete).operations)
     used = {node_of(name) for item in result.values() if item.key.type == POOL for name in item.members}
     assert {key.name for key in result if key.type == NODE} == used
 
@@ -101,7 +101,7 @@ def test_operations_come_in_an_order_that_refers_to_nothing_missing(
             assert not _still_used(step, observed)
         else:
             seen[step.key.name] = 1
-        observed = after(observed, [step])
+        observed = state_after(observed, [step])
 
 
 def _still_used(step: ConfigOperation, observed: Observed) -> bool:
@@ -153,7 +153,7 @@ def test_object_without_our_mark_is_no_orphan() -> None:
     assert not planned(observed, complete=True).operations
     ours = foreign("ltm/pool", "dev_pool-5", "evenkeel:dev/1:pool:lb-5:pool-5")
     assert [step.owner for step in planned({ours.key: ours}, complete=True).operations] == ["lb-5"]
-    assert not planned({ours.key: ours}, service()).of(frozenset({"lb-5"}))
+    assert not planned({ours.key: ours}, service()).operations_of(frozenset({"lb-5"}))
 
 
 def test_a_load_balancer_that_cannot_be_rendered_keeps_what_it_has() -> None:

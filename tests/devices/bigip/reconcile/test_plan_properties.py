@@ -20,7 +20,7 @@ from evenkeel.devices.bigip.objects import (
     ObservedObject,
     Verb,
 )
-from evenkeel.devices.bigip.reconcile.plan import SHARED, after, node_of
+from evenkeel.devices.bigip.reconcile.plan import SHARED, node_of, state_after
 from evenkeel.devices.bigip.render.load_balancer import render
 from tests.devices.bigip.definitions import tenants
 from tests.devices.bigip.reconcile.test_plan import NAMES, PARTITION, in_its_own_words, made, planned
@@ -63,7 +63,7 @@ def test_plan_makes_each_wanted_object_equal_in_every_attribute(
     before: Services, wanted: Services, complete: bool
 ) -> None:
     observed = in_its_own_words(made(*before))
-    result = after(observed, planned(observed, *wanted, complete=complete).operations)
+    result = state_after(observed, planned(observed, *wanted, complete=complete).operations)
     for rendered in (render(one, NAMES) for one in wanted):
         for item in () if rendered.problem else rendered.objects:
             there = result[item.key]
@@ -80,7 +80,7 @@ def test_plan_never_touches_objects_of_others(
 ) -> None:
     observed = {**made(*before), **others}
     todo = planned(observed, *wanted, complete=complete)
-    result = after(observed, todo.operations)
+    result = state_after(observed, todo.operations)
     for key, item in others.items():
         unmarked = item.mark is None
         is_wanted_name = any(key == one.key for service in wanted for one in render(service, NAMES).objects)
@@ -91,7 +91,7 @@ def test_plan_never_touches_objects_of_others(
             stranger = others.get(one.key)
             if stranger and stranger.mark and stranger.mark.environment != NAMES.environment:
                 assert service.load_balancer_id in todo.problems
-                assert not todo.of(frozenset({service.load_balancer_id}))
+                assert not todo.operations_of(frozenset({service.load_balancer_id}))
 
 
 @many
@@ -102,7 +102,7 @@ def test_a_partial_batch_leaves_other_load_balancers_alone(before: Services, wan
     observed = in_its_own_words(made(*before))
     todo = planned(observed, *batch)
     assert {step.owner for step in todo.operations} <= ids | {SHARED}
-    result = after(observed, todo.operations)
+    result = state_after(observed, todo.operations)
     for key, item in observed.items():
         if owner(item) not in ids and key.type != NODE:
             assert result.get(key) == item
@@ -123,7 +123,7 @@ def test_nothing_is_made_that_refers_to_what_is_not_there_yet_and_nothing_remove
             ]
             replaced = any(step.key == one.key for service in wanted for one in render(service, NAMES).objects)
             assert replaced or not users, f"{step.key} is used by {users}"
-        observed = after(observed, [step])
+        observed = state_after(observed, [step])
         if step.verb is not Verb.DELETE and _refers(step.key):
             there = {key.name for key in observed}
             assert references(step.body) <= there, f"{step.key} comes before what it refers to"

@@ -6,8 +6,8 @@ from evenkeel.core.devices.device import DeviceState, Observation
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.haproxy.naming import HaproxyNames
-from evenkeel.devices.haproxy.note import Note, pack
-from evenkeel.devices.haproxy.observe.observation import HaproxyReading, absences, merge
+from evenkeel.devices.haproxy.note import Note, pack_note
+from evenkeel.devices.haproxy.observe.observation import HaproxyReading, find_absences, merge
 from evenkeel.haproxyd import wire
 
 NAMES = HaproxyNames(prefix="dev")
@@ -33,7 +33,7 @@ def partition(
         "load_balancer_ids": ("lb",),
         "frontends": tuple(part for part in parts if isinstance(part, wire.FrontendStatus)),
         "backends": tuple(part for part in parts if isinstance(part, wire.BackendStatus)),
-        "notes": {} if note is None else {"lb": pack(note)},
+        "notes": {} if note is None else {"lb": pack_note(note)},
     }
     return wire.PartitionStatus(**{**fields, **changes})
 
@@ -157,7 +157,7 @@ def test_where_it_does_not_run_as_configured_they_are_degraded() -> None:
 def test_devices_that_hold_different_things_are_not_in_step() -> None:
     more, less = partition(frontend(), backend(server(), server("m2"))), partition(frontend(), backend(server()))
     readings = {"a": reading(more), "b": reading(less, host="b")}
-    uneven = absences(readings, NAMES)
+    uneven = find_absences(readings, NAMES)
     assert uneven == {Absence(device="b", load_balancer_id="lb")}
     seen = merge(readings, (), NAMES, uneven=uneven)
     assert statuses(seen)["lb"] == "DEGRADED"
@@ -169,13 +169,13 @@ def test_devices_that_mean_different_things_are_not_in_step_either() -> None:
         "a": reading(partition(frontend(), note=Note())),
         "b": reading(partition(frontend(), note=Note(addresses=1))),
     }
-    assert {one.device for one in absences(readings, NAMES)} == {"a", "b"}
+    assert {one.device for one in find_absences(readings, NAMES)} == {"a", "b"}
 
 
 def test_one_that_does_not_run_is_not_out_of_step_and_one_without_the_partition_is() -> None:
     well = reading(partition(frontend()))
-    assert not absences({"a": well, "b": reading(partition(problem="down"), host="b")}, NAMES)
-    assert absences({"a": well, "b": reading(host="b")}, NAMES) == {Absence(device="b", load_balancer_id="lb")}
+    assert not find_absences({"a": well, "b": reading(partition(problem="down"), host="b")}, NAMES)
+    assert find_absences({"a": well, "b": reading(host="b")}, NAMES) == {Absence(device="b", load_balancer_id="lb")}
 
 
 def test_being_out_of_step_hides_no_error() -> None:

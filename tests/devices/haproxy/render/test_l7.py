@@ -6,7 +6,7 @@ import pytest
 
 from evenkeel.core.devices.service import ServiceDefinition, ServiceL7Policy
 from evenkeel.core.resources.patterns import check_pattern
-from evenkeel.devices.haproxy.note import unpack
+from evenkeel.devices.haproxy.note import unpack_note
 from evenkeel.devices.haproxy.render.load_balancer import render
 from tests.devices.haproxy.asking import applied, request, servers
 from tests.devices.haproxy.configuration import rendered
@@ -60,9 +60,9 @@ def test_listeners_that_see_no_requests_have_no_policies() -> None:
 
 
 def test_a_pool_that_only_policies_send_to_is_in_use() -> None:
-    assert unpack(rendered(judged(to_pool(1, 2), pools=2)).note).pools_idle == ()
+    assert unpack_note(rendered(judged(to_pool(1, 2), pools=2)).note).pools_idle == ()
     down = judged(to_pool(1, 2, admin_state_up=False), pools=2)
-    assert unpack(rendered(down).note).pools_idle == ("pool-2",)
+    assert unpack_note(rendered(down).note).pools_idle == ("pool-2",)
 
 
 def site(servers: tuple[Server, ...], *policies: ServiceL7Policy) -> ServiceDefinition:

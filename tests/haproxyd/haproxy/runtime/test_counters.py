@@ -151,8 +151,8 @@ async def test_a_broken_file_begins_at_zero_and_a_full_disk_hinders_nobody(
 def test_forgotten_is_only_what_is_beyond_the_limit() -> None:
     totals = CounterTotals()
     for number in range(5):
-        totals.seen("1-1", {str(number): FrontendCounts(connections=1)})
-    totals.gone("1-1")
+        totals.record_counts("1-1", {str(number): FrontendCounts(connections=1)})
+    totals.add_to_base("1-1")
     totals.forget_beyond(["1"], 5)
     assert len(totals.base) == 5
     totals.forget_beyond(["1"], 4)
@@ -173,11 +173,11 @@ def test_totals_are_what_was_served_whatever_comes_between_looks(steps: list[tup
     for what, number in steps:
         if what == "serve":
             served, count = served + number, count + number
-        totals.seen(f"{current}-0", {"f": FrontendCounts(connections=count, bytes_in=count)})
+        totals.record_counts(f"{current}-0", {"f": FrontendCounts(connections=count, bytes_in=count)})
         if what == "worker":
             current, count = current + 1, 0
         elif what == "gone" and current:
-            totals.gone(f"{current - 1}-0")
+            totals.add_to_base(f"{current - 1}-0")
         elif what == "daemon":
-            totals = CounterTotals(msgspec.json.decode(msgspec.json.encode(totals.saved()), type=Saved))
-        assert totals.total("f").connections == served
+            totals = CounterTotals(msgspec.json.decode(msgspec.json.encode(totals.state_to_save()), type=Saved))
+        assert totals.total_of("f").connections == served

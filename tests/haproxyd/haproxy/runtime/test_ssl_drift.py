@@ -5,7 +5,7 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload
-from evenkeel.haproxyd.haproxy.runtime.ssl_drift import fingerprints, parse, questions, ssl_drift
+from evenkeel.haproxyd.haproxy.runtime.ssl_drift import drift_commands, fingerprints, parse, ssl_drift
 from tests.haproxyd.tlsworld import certificate, file, without_key
 
 A, B = certificate("a.test"), certificate("b.test")
@@ -30,7 +30,7 @@ LIST = "# l.list\na.pem\nb.pem [alpn h2 ] b.test\n\n"
 
 
 def test_every_file_is_asked_for_and_read_again() -> None:
-    assert questions(BOTH) == ("show ssl cert a.pem", "show ssl cert b.pem", "show ssl crt-list l.list")
+    assert drift_commands(BOTH) == ("show ssl cert a.pem", "show ssl cert b.pem", "show ssl crt-list l.list")
     seen = parse(shown("a.pem", A) + LIST)
     assert seen.listed == {"l.list": ["a.pem", "b.pem"]}
     assert seen.fingerprints == {"a.pem": fingerprints(A)}

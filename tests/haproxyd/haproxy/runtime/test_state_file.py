@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runtime.state_file import COLUMNS, DOWN, UP, is_judged, kept_states
-from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE, table
+from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE, table_rows
 
 MORE_COLUMNS = ("srv_use_ssl", "srv_check_port", "srv_check_addr", "srv_agent_addr", "srv_agent_port")
 PING = wire.Ping(delay=1, timeout=1, rise=1, fall=1)
@@ -80,14 +80,14 @@ def test_a_file_has_one_whole_line_of_20_columns_for_each_server_in_service_befo
         and ("b1", server.name) in first
         and not int(first["b1", server.name]["srv_admin_state"]) & MAINTENANCE
     }
-    found = [(row["be_name"], row["srv_name"]) for row in table(text)]
+    found = [(row["be_name"], row["srv_name"]) for row in table_rows(text)]
     assert sorted(found) == sorted(expected)
 
 
 @given(backends, st.lists(rows, max_size=6))
 def test_configured_columns_of_the_state_file_are_the_configurations(backend: wire.Backend, rows: list[Row]) -> None:
     by_name = {server.name: server for server in backend.servers}
-    for row in table(kept_states(config(backend), shown(*rows))):
+    for row in table_rows(kept_states(config(backend), shown(*rows))):
         server = by_name[row["srv_name"]]
         assert (row["srv_port"], row["srv_admin_state"]) == (str(server.port), "0")
         assert row["srv_uweight"] == row["srv_iweight"] == str(server.weight)
@@ -97,7 +97,7 @@ def test_configured_columns_of_the_state_file_are_the_configurations(backend: wi
 @given(backends, st.lists(rows, max_size=6))
 def test_a_server_is_down_only_if_something_may_raise_it(backend: wire.Backend, rows: list[Row]) -> None:
     by_name = {server.name: server for server in backend.servers}
-    for row in table(kept_states(config(backend), shown(*rows))):
+    for row in table_rows(kept_states(config(backend), shown(*rows))):
         assert row["srv_op_state"] in (DOWN, UP)
         assert row["srv_op_state"] == UP or is_judged(backend, by_name[row["srv_name"]])
 
@@ -130,7 +130,7 @@ def test_health_of_an_unchanged_target_is_kept_where_it_is_judged(
     server = wire.BackendServer(name="s1", address="fd00:0::1", port=80, arguments=arguments)
     row = {"be_name": "b1", "srv_name": "s1", "srv_addr": "fd00::1", "srv_port": "80", "srv_op_state": before}
     text = kept_states(config(wire.Backend(name="b1", servers=(server,), ping=ping)), shown(row))
-    assert [row["srv_op_state"] for row in table(text)] == [after]
+    assert [row["srv_op_state"] for row in table_rows(text)] == [after]
 
 
 @pytest.mark.parametrize("place", [{"srv_addr": "10.0.0.2", "srv_port": "80"}, {"srv_port": "81"}])
@@ -142,7 +142,7 @@ def test_a_new_target_is_down_until_its_checks_have_succeeded(
     server = wire.BackendServer(name="s1", address="10.0.0.1", port=80, arguments=arguments)
     row = {"be_name": "b1", "srv_name": "s1", "srv_addr": "10.0.0.1", "srv_op_state": before, **place}
     text = kept_states(config(wire.Backend(name="b1", servers=(server,), ping=ping)), shown(row))
-    assert [row["srv_op_state"] for row in table(text)] == [after]
+    assert [row["srv_op_state"] for row in table_rows(text)] == [after]
 
 
 @pytest.mark.parametrize("text", ["", "\n", "1\n", "Unknown command\n", "1\n# be_id be_name srv_name\n3 b1\n"])

@@ -2,7 +2,7 @@
 
 from msgspec.structs import asdict
 
-from evenkeel.api.common.resources import object_id, one
+from evenkeel.api.common.resources import object_id, one_answer
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal
@@ -16,7 +16,7 @@ from evenkeel.core.resources.model import HealthMonitor, Pool
 from evenkeel.core.resources.pool_rooted import RootedPool, SharedMonitor
 
 
-async def usable(services: Services, call: Call, monitor_id: str) -> SharedMonitor:
+async def shareable_monitor(services: Services, call: Call, monitor_id: str) -> SharedMonitor:
     """Return a monitor that pools may share. Raises :class:`NotFound`, :class:`NeutronRefusal`."""
     monitor: SharedMonitor = await read_object(services, call, HEALTH_MONITORS, monitor_id)
     if monitor.in_pool:
@@ -32,7 +32,7 @@ async def usable(services: Services, call: Call, monitor_id: str) -> SharedMonit
 async def check_fit(services: Services, call: Call, pool: Pool, monitor: SharedMonitor) -> None:
     """Check that the pool's provider supports the monitor, and in such a pool. Raises :class:`Unsupported`."""
     check_monitored(pool.protocol, monitor.type)
-    served = await services.providers.of(Pool, pool.id, call.caller.scope)
+    served = await services.providers.provider_of(Pool, pool.id, call.caller.scope)
     served.refuse(monitor_problems(served.table, asdict(monitor)))
     served.refuse(monitored_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled))
 
@@ -52,7 +52,7 @@ async def create(services: Services, call: Call, body: V1AssociationBody) -> Ans
     """Handle POST /pools/{id}/health_monitors: associate a monitor with a pool; answers 201."""
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=scope)
-    monitor = await usable(services, call, body.health_monitor.id)
+    monitor = await shareable_monitor(services, call, body.health_monitor.id)
     await check_fit(services, call, pool, monitor)
     await services.accepted(
         await services.lbaas_v1.associate_monitor(pool.id, monitor.id, new_id=services.new_id(), project_id=scope)
@@ -65,7 +65,7 @@ async def show(services: Services, call: Call) -> Answer:
     pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     monitor_id = object_id(call, HEALTH_MONITORS.title)
     _read_monitor(pool, monitor_id)
-    return one(HEALTH_MONITORS, await read_object(services, call, HEALTH_MONITORS, monitor_id))
+    return one_answer(HEALTH_MONITORS, await read_object(services, call, HEALTH_MONITORS, monitor_id))
 
 
 async def delete(services: Services, call: Call) -> Answer:

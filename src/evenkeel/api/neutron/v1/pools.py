@@ -13,7 +13,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal
-from evenkeel.api.neutron.v1.associations import check_fit, usable
+from evenkeel.api.neutron.v1.associations import check_fit, shareable_monitor
 from evenkeel.api.neutron.v1.lists import POOLS, read_object
 from evenkeel.api.neutron.v1.requests import V1PoolChange, V1PoolNew
 from evenkeel.api.neutron.v1.showing import statistics_view
@@ -39,7 +39,7 @@ async def make(services: Services, call: Call, wanted: V1PoolNew) -> RootedPool:
     await _check_subnet(services, wanted.subnet_id, None if call.caller.scope is None else project_id)
     tree = _tree(wanted, project_id, provider, services.new_id(), services.new_id())
     if wanted.health_monitors:
-        monitor = await usable(services, call, wanted.health_monitors[0])
+        monitor = await shareable_monitor(services, call, wanted.health_monitors[0])
         check_monitored(wanted.protocol, monitor.type)
         tree = replace(tree, health_monitors=(_in_pool(monitor, tree.pools[0], services.new_id()),))
     refuse(provider, tree_problems(table, tree))
@@ -116,7 +116,7 @@ async def _set_monitor(
 ) -> None:
     """Set the pool's monitor in one change with the attributes, so that all or nothing is accepted."""
     if monitor_id is not None:
-        await check_fit(services, call, pool, await usable(services, call, monitor_id))
+        await check_fit(services, call, pool, await shareable_monitor(services, call, monitor_id))
     changes, _ = await checked_changes(services, call, pool.id, attributes)
     accepted = await services.lbaas_v1.set_pool_monitor(
         pool.id, monitor_id, changes, new_id=services.new_id(), project_id=call.caller.scope

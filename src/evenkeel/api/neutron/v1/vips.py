@@ -41,7 +41,7 @@ async def make(services: Services, call: Call, wanted: V1VipNew) -> PoolVip:
     _check_same(wanted, pool)
     row = _row(wanted, pool, services.new_id())
     persistence = persistence_of(wanted.session_persistence)
-    served = await services.providers.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
+    served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.refuse(listener_problems(served.table, asdict(row)))
     _check_persistence(served, row, pool, persistence)
     await services.accepted(await _store_vip(services, call, wanted, row, persistence))
@@ -123,7 +123,7 @@ async def modify(services: Services, call: Call, vip_id: str, wanted: V1VipChang
         pool = await _other_pool(services, call, row, wanted.pool_id)
     persistence = persistence_of(wanted.session_persistence)
     changes = change_values(wanted, Listener)
-    served = await services.providers.of(LoadBalancer, row.load_balancer_id, scope)
+    served = await services.providers.provider_of(LoadBalancer, row.load_balancer_id, scope)
     served.refuse(listener_problems(served.table, changes))
     _check_persistence(served, row, pool, persistence)
     if pool.id != pool_id:

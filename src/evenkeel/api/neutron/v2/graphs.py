@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import UNSET, UnsetType
 
 from evenkeel.api.common.services import Services
-from evenkeel.api.common.status_trees import below, policies_of
+from evenkeel.api.common.status_trees import policies_of, pool_contents
 from evenkeel.api.common.views import View
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.v2 import requests, showing, views
@@ -112,7 +112,7 @@ class _Parts:
     """The children of a load balancer by their parents."""
 
     def __init__(self, tree: LoadBalancerTree) -> None:
-        self._members, self._monitors = below(tree)
+        self._members, self._monitors = pool_contents(tree)
         self._policies, self._rules = policies_of(tree)
         self._pools = {row.id: row for row in tree.pools}
 

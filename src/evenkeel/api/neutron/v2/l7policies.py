@@ -11,7 +11,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.http.fields import HTTP_NAME_CHARACTERS
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
-from evenkeel.api.neutron.v2.listeners import apart
+from evenkeel.api.neutron.v2.listeners import different_load_balancers
 from evenkeel.api.neutron.v2.resources import body_as
 from evenkeel.api.usecases import l7_requests as octavia
 from evenkeel.api.usecases.l7_changes import stored_changes
@@ -56,7 +56,7 @@ async def _check_same(services: Services, call: Call, listener_id: str, pool_id:
     pool: Pool = await services.tenants.get(Pool, str(pool_id), project_id=scope)
     listener: Listener = await services.tenants.get(Listener, listener_id, project_id=scope)
     if pool.load_balancer_id != listener.load_balancer_id:
-        raise apart()
+        raise different_load_balancers()
 
 
 async def modify(services: Services, call: Call, policy_id: str, wanted: change_requests.V2L7PolicyChange) -> L7Policy:

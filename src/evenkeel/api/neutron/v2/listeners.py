@@ -56,11 +56,11 @@ async def _pool_on(services: Services, call: Call, pool_id: str, named: str | No
     """Return the pool, which must be of the load balancer ``named`` if one is."""
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     if named not in (None, pool.load_balancer_id):
-        raise apart()
+        raise different_load_balancers()
     return pool
 
 
-def apart() -> NeutronRefusal:
+def different_load_balancers() -> NeutronRefusal:
     """Build the error for a listener and a pool of different load balancers."""
     return bad_request("Listener and pool must be on the same loadbalancer.", "ListenerAndPoolMustBeOnSameLoadbalancer")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
-from evenkeel.api.common.resources import find_parent, one
+from evenkeel.api.common.resources import find_parent, one_answer
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.errors import NeutronRefusal
@@ -27,7 +27,7 @@ async def create(services: Services, call: Call, body: requests.V2MemberNewBody)
     wanted = body.members if body.member is None else [body.member]
     made = await _create_members(services, call, wanted or [])
     if body.member is not None:
-        return one(MEMBERS, made[0], 201)
+        return one_answer(MEMBERS, made[0], 201)
     return json_answer({MEMBERS.plural: [MEMBERS.view(row) for row in made]}, 201)
 
 
@@ -46,7 +46,7 @@ async def _create_members(services: Services, call: Call, wanted: Sequence[reque
         )
         for each in wanted
     ]
-    served = await services.providers.of(LoadBalancer, pool.load_balancer_id, scope)
+    served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, scope)
     for row in rows:
         served.refuse(member_problems(served.table, asdict(row)))
     accepted = await services.tenants.add_members(rows, project_id=scope)

@@ -4,10 +4,10 @@ from msgspec import UnsetType
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.neutron.bodies import invalid
+from evenkeel.api.neutron.bodies import invalid_value
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
-from evenkeel.api.neutron.v2.listeners import apart, check_pair
+from evenkeel.api.neutron.v2.listeners import check_pair, different_load_balancers
 from evenkeel.api.neutron.v2.resources import body_as
 from evenkeel.api.usecases import change_requests as octavia_changes
 from evenkeel.api.usecases import pool_requests
@@ -21,7 +21,7 @@ def persistence_of(body: requests.V2Persistence | None) -> octavia.Persistence |
     if body is None or body == requests.V2Persistence():
         return None
     if not isinstance(body.type, str):
-        raise invalid("session_persistence", "'type' must be given, and not be null.")
+        raise invalid_value("session_persistence", "'type' must be given, and not be null.")
     cookie_name = body.cookie_name if isinstance(body.cookie_name, str) else None
     return octavia.Persistence(type=body.type, cookie_name=cookie_name)
 
@@ -31,7 +31,7 @@ async def make(services: Services, call: Call, wanted: requests.V2PoolNew) -> Po
     if wanted.listener_id is not None:
         listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=call.caller.scope)
         if wanted.loadbalancer_id not in (None, listener.load_balancer_id):
-            raise apart()
+            raise different_load_balancers()
         if listener.default_pool_id is not None:
             raise _has_pool(listener)
         check_pair(listener.protocol, wanted.protocol)

@@ -11,7 +11,7 @@ from evenkeel.api.common.resources import TenantResource, find, parent_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Handler
-from evenkeel.api.neutron.bodies import invalid
+from evenkeel.api.neutron.bodies import invalid_value
 from evenkeel.api.neutron.lists import LIST_PARAMETERS, page_body, page_of, page_type, parse_list, select_fields
 from evenkeel.api.neutron.v2 import showing
 from evenkeel.api.octavia import resources as octavia
@@ -65,7 +65,7 @@ def _statuses(resource: TenantResource, filters: Mapping[str, tuple[Any, ...]]) 
     rest = {name: values for name, values in filters.items() if name != "operating_status"}
     disabled = showing.DISABLED in asked
     if disabled and set(asked) != {showing.DISABLED}:
-        raise invalid("operating_status", f"{showing.DISABLED} cannot be combined with other statuses.")
+        raise invalid_value("operating_status", f"{showing.DISABLED} cannot be combined with other statuses.")
     # Empty if the two conditions contradict each other: then no object matches.
     states = tuple(state for state in rest.get("admin_state_up", (True, False)) if state is not disabled)
     stored = {} if disabled else {"operating_status": showing.stored_statuses(asked, resource.kind)}

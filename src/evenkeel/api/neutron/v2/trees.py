@@ -11,11 +11,11 @@ from msgspec import UNSET, UnsetType
 from evenkeel.api.common.status_trees import (
     CLOSED,
     STATUSES,
-    below,
     join_item_pieces,
     join_with_commas,
     json_before_children,
     policies_of,
+    pool_contents,
 )
 from evenkeel.api.common.views import View, shown_address
 from evenkeel.api.neutron.v2.showing import DEGRADED, DISABLED, operating_status
@@ -125,7 +125,7 @@ class _Tree:
     """
 
     def __init__(self, tree: LoadBalancerTree) -> None:
-        self.members, self.monitors = below(tree)
+        self.members, self.monitors = pool_contents(tree)
         self.policies, self.rules = policies_of(tree)
         self.pools = {row.id: row for row in tree.pools}
         self._working: dict[tuple[str, bool], bool] = {}

@@ -80,7 +80,7 @@ async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -
 
     def reload() -> None:
         if reloading.reload():
-            parent.reloaded()
+            parent.forward_reload()
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
     await metrics.start(expose=parent.exposition)
@@ -135,7 +135,7 @@ async def _notify_serving(parent: "Parent", systemd: ServiceManager, conf: cfg.C
     await parent.serves.wait()
     # Written before READY=1, so that units that systemd starts after this one find the file.
     announce(conf.api.endpoint_file, url)
-    systemd.ready()
+    systemd.notify_ready()
     await systemd.watch(hangs=parent.no_worker_serves, problem="no worker serves")
 
 
@@ -240,8 +240,8 @@ class Parent:
             looked_at = time.monotonic()
             for worker in tuple(self._workers.values()):
                 if late:
-                    worker.forgive()  # this process did not run either
-                elif worker.hangs(self._beat_seconds):
+                    worker.restart_silence()  # this process did not run either
+                elif worker.is_hanging(self._beat_seconds):
                     log.error("a worker hangs; it is killed", worker=worker.number, pid=worker.pid)
                     worker.send(signal.SIGKILL)
                 elif worker.serves:
@@ -252,7 +252,7 @@ class Parent:
         """Whether no worker has served for that long."""
         return time.monotonic() - self._served_at > within_seconds
 
-    def reloaded(self) -> None:
+    def forward_reload(self) -> None:
         """Forward a changed configuration to the workers that serve; all others get it as soon as they serve."""
         self._reloads += 1
         for worker in self._workers.values():

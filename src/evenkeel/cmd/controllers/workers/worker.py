@@ -102,11 +102,11 @@ class Worker:
                 self._served_at = self._beat_at
                 self._on_serving(self)
 
-    def forgive(self) -> None:
+    def restart_silence(self) -> None:
         """Restart the measurement of the worker's silence now."""
         self._beat_at = time.monotonic()
 
-    def hangs(self, beat_seconds: float) -> bool:
+    def is_hanging(self, beat_seconds: float) -> bool:
         """Whether a serving worker has sent no notification for that long. Before, it may wait for the database or the
         bus.
         """

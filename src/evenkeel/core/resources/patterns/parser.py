@@ -43,7 +43,7 @@ def parse(text: str) -> Node:
         raise PatternRefused(f"it has {len(text)} characters; 1 to {CHARACTERS_MAX} are allowed")
     # The only option that is accepted; the sets below have both cases of each letter anyway.
     parser = _Parser(text.removeprefix("(?i)"))
-    found = parser.choice(0)
+    found = parser.parse_alternatives(0)
     if not parser.ended:
         raise PatternRefused("a ')' has no '(' before it")
     return found
@@ -80,7 +80,7 @@ class _Parser:
         self._at += len(what)
         return True
 
-    def choice(self, depth: int) -> Node:
+    def parse_alternatives(self, depth: int) -> Node:
         """Parse alternatives, up to a closing parenthesis or the end."""
         if depth > DEPTH_MAX:
             raise PatternRefused(f"groups are nested deeper than {DEPTH_MAX}")
@@ -120,7 +120,7 @@ class _Parser:
         # PCRE takes (* for the beginning of a verb, such as (*ACCEPT).
         if not ahead and not self._skip_if_next("?:") and self._peek() in ("?", "*"):
             raise PatternRefused(f"'({self._peek(3)}' is not allowed; (…), (?:…), (?=…) and (?!…) are")
-        body = self.choice(depth + 1)
+        body = self.parse_alternatives(depth + 1)
         if not self._skip_if_next(")"):
             raise PatternRefused("a '(' has no ')' after it")
         return Lookahead(body=body) if ahead else body

@@ -83,7 +83,7 @@ class Catalogue:
             for name in sorted(named)
         }
 
-    def news(self) -> EnhancedServices:
+    def take_changes(self) -> EnhancedServices:
         """All enhanced services, and the load balancers that use one that changed since the last call."""
         changed, self._changed = self._changed, set()
         due: dict[ProjectId, list[LoadBalancerId]] = {}

@@ -11,7 +11,7 @@ from evenkeel.config.esd.tags import TAGS
 from evenkeel.devices.bigip.canonical import full_path
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON
-from evenkeel.devices.waiting import together
+from evenkeel.devices.waiting import gather_all
 
 Common = Mapping[str, frozenset[str]]
 """Full paths of the objects in /Common of one device, by type."""
@@ -25,7 +25,7 @@ async def objects_on(device: IControl, types: Iterable[str]) -> Common:
     wanted = tuple(types)
     selected = {"$select": "name,partition,subPath,fullPath"}
     reads = (device.collection(kind, partition=COMMON, expand=False, **selected) for kind in wanted)
-    answers = await together(*reads)
+    answers = await gather_all(*reads)
     return {kind: frozenset(map(full_path, items)) for kind, items in zip(wanted, answers, strict=True)}
 
 

@@ -16,7 +16,7 @@ from evenkeel.core.kit.errors import DeviceRejected
 from evenkeel.core.tls.certificates import Secret
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.objects import Key
-from evenkeel.devices.waiting import together
+from evenkeel.devices.waiting import gather_all
 
 log = structlog.get_logger(__name__)
 
@@ -36,7 +36,7 @@ async def uploaded_files(
     # before the first upload, so that a cancelled one is removed later, too
     left.update(names.values())
     try:
-        await together(*(device.upload(name, contents[key].reveal()) for key, name in names.items()))
+        await gather_all(*(device.upload(name, contents[key].reveal()) for key, name in names.items()))
         yield {key: f"file:{FOLDER}/{name}" for key, name in names.items()}
     except DeviceRejected:
         # After any other failure the uploads are left to the next pass, because the device may not answer now.

@@ -37,7 +37,7 @@ def subnets_in_common(observed: Observed, names: BigIpNames) -> dict[str, str]:
     """Addresses by subnet id of our self IPs in /Common."""
     found = {}
     for key, seen in observed.items():
-        if key.type == SELF_IP and seen.mark is not None and names.owns(seen.mark):
+        if key.type == SELF_IP and seen.mark is not None and names.is_own_mark(seen.mark):
             subnet_id = marked_subnet(seen.mark.object_id).id
             found[subnet_id] = str(seen.attributes.get("address", ""))
     return found

@@ -16,7 +16,7 @@ from evenkeel.devices.bigip.naming import COMMON
 from evenkeel.devices.bigip.objects import NODE, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe.nested import check_statistics, number, statistics_entries
 from evenkeel.devices.rates import RateMeter
-from evenkeel.devices.waiting import together
+from evenkeel.devices.waiting import gather_all
 
 SYSTEM_TUNNELS = frozenset({"/Common/http-tunnel", "/Common/socks-tunnel"})
 TRAFFIC = "sys/traffic"
@@ -62,7 +62,7 @@ class BigIpCapacity:
         """Values of the requested metrics, as far as they are known. Raises :class:`DeviceUnavailable`."""
         counted = [metric for metric in COUNTED if metric in metrics]
         traffic = any(each in metrics for each in (*RATES, Metric.ACTIVE_CONNECTIONS) if each != Metric.SSLTPS)
-        answers = await together(
+        answers = await gather_all(
             *(self._count(metric) for metric in counted),
             *([self._entries(TRAFFIC)] if traffic else []),
             *([self._entries(f"{CLIENT_SSL}/stats")] if Metric.SSLTPS in metrics else []),

@@ -6,7 +6,7 @@ from typing import Any
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.observe.nested import description, statistics_entries
-from evenkeel.devices.waiting import together
+from evenkeel.devices.waiting import gather_all
 
 Item = Mapping[str, Any]
 SYNC_STATUS = "/mgmt/tm/cm/sync-status"
@@ -47,7 +47,7 @@ async def read_cluster(device: IControl) -> ClusterView:
 
     Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
-    devices, groups, sync = await together(
+    devices, groups, sync = await gather_all(
         device.collection("cm/device"), device.collection("cm/device-group", expand=True), _sync_answer(device)
     )
     return ClusterView(devices=tuple(devices), groups=tuple(groups), sync=sync_status_in(sync[0]))

@@ -31,10 +31,10 @@ _VIRTUAL = (
     "disabled",
     "description",
 )
-_VIRTUAL_FORMS = tuple((name, canonical.form(name)) for name in ("persist", "sourceAddressTranslation"))
+_VIRTUAL_FORMS = tuple((name, canonical.canonical_form_of(name)) for name in ("persist", "sourceAddressTranslation"))
 _POOL = ("fullPath", "loadBalancingMode", "minActiveMembers", "monitor", "description")
 _MEMBER = ("name", "address", "ratio", "priorityGroup", "monitor", "description")
-_MEMBER_FORMS = tuple((name, canonical.form(name)) for name in ("session", "state"))
+_MEMBER_FORMS = tuple((name, canonical.canonical_form_of(name)) for name in ("session", "state"))
 
 
 def digests(
@@ -44,7 +44,7 @@ def digests(
     found: dict[str, list[str]] = {}
     for items, text in ((addresses, _address_text), (virtuals, _virtual_text), (pools, _pool_text)):
         for item in items:
-            if (mark := names.own(item.get("description"))) and mark.load_balancer_id:
+            if (mark := names.own_mark(item.get("description"))) and mark.load_balancer_id:
                 found.setdefault(mark.load_balancer_id, []).append(text(item))
     return {load_balancer_id: _hash(texts) for load_balancer_id, texts in found.items()}
 

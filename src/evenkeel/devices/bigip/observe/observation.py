@@ -16,7 +16,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status import health
-from evenkeel.devices.absence import Absence, lacking, out_of_step
+from evenkeel.devices.absence import Absence, lacking_devices, out_of_step
 from evenkeel.devices.bigip.canonical import scalar
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames
@@ -26,7 +26,7 @@ from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
 from evenkeel.devices.bigip.observe.nested import check_statistics, description, number, statistics_entries
 from evenkeel.devices.bigip.observe.partition_reads import subcollection
 from evenkeel.devices.bigip.observe.requirements import device_state
-from evenkeel.devices.waiting import together
+from evenkeel.devices.waiting import gather_all
 
 Item = Mapping[str, Any]
 
@@ -44,7 +44,7 @@ class BigIpReading(Value):
 
 async def read(device: IControl) -> BigIpReading:
     """Read one device. Raises :class:`DeviceUnavailable`."""
-    addresses, virtuals, pools, statistics = await together(
+    addresses, virtuals, pools, statistics = await gather_all(
         device.collection(VIRTUAL_ADDRESS),
         device.collection(VIRTUAL),
         device.collection(POOL, expand=True),
@@ -92,7 +92,7 @@ def merge(
         statistics=tuple(ObservedStatistics(listener_id=key, statistics=value) for key, value in totals.items()),
         devices=(*(one.state for one in seen), *unreachable),
         configurations=configurations(seen, names),
-        lacking=lacking(absent),
+        lacking=lacking_devices(absent),
     )
 
 
@@ -101,7 +101,7 @@ def configurations(readings: Iterable[BigIpReading], names: BigIpNames) -> dict[
     return digest.combine_digests([digest.digests(one.addresses, one.virtuals, one.pools, names) for one in readings])
 
 
-def absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozenset[Absence]:
+def find_absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozenset[Absence]:
     """Objects that a device lacks and another device has."""
     held = {host: frozenset(_held_objects(reading, names)) for host, reading in readings.items()}
     everything = frozenset().union(*held.values())
@@ -116,7 +116,7 @@ def _held_objects(reading: BigIpReading, names: BigIpNames) -> Iterator[tuple[Lo
     """Load balancer, kind and id of each object, for marks of any version."""
     members = (member for pool in reading.pools for member in subcollection(pool, "members"))
     for item in (*reading.addresses, *reading.virtuals, *reading.pools, *members):
-        mark = names.own(item.get("description"))
+        mark = names.own_mark(item.get("description"))
         if mark and mark.load_balancer_id:
             yield mark.load_balancer_id, mark.kind, mark.object_id
 
@@ -157,7 +157,7 @@ def statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, 
 
 
 def _own_mark(item: Item, kind: str, names: BigIpNames) -> Any:
-    mark = names.own(item.get("description"))
+    mark = names.own_mark(item.get("description"))
     return mark if mark and mark.implements == kind else None
 
 
@@ -171,7 +171,7 @@ def _by_object(items: Iterable[Item], kind: str, names: BigIpNames) -> dict[str,
 
 
 def _owner_of(items: Iterable[Item], names: BigIpNames) -> str:
-    return next((mark.load_balancer_id for item in items if (mark := names.own(item.get("description")))), "")
+    return next((mark.load_balancer_id for item in items if (mark := names.own_mark(item.get("description")))), "")
 
 
 def _members(pool: Item, names: BigIpNames) -> list[ObservedStatus]:

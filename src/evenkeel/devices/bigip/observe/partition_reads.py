@@ -7,7 +7,7 @@ as absent only if a successful response does not contain it: every failure raise
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evenkeel.core.control.epochs import plausible
+from evenkeel.core.control.epochs import is_plausible
 from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
@@ -40,7 +40,7 @@ from evenkeel.devices.bigip.objects import (
     Observed,
     ObservedObject,
 )
-from evenkeel.devices.waiting import together
+from evenkeel.devices.waiting import gather_all
 
 
 class Guards(Value):
@@ -54,12 +54,12 @@ class Guards(Value):
     @property
     def believed(self) -> tuple[Guard, ...]:
         """The guards whose epoch is in the valid range."""
-        return tuple(guard for guard in self.held if plausible(guard.epoch))
+        return tuple(guard for guard in self.held if is_plausible(guard.epoch))
 
     @property
     def impossible_guards(self) -> tuple[Guard, ...]:
         """The guards whose epoch is out of range, which have no owner."""
-        return tuple(guard for guard in self.held if not plausible(guard.epoch))
+        return tuple(guard for guard in self.held if not is_plausible(guard.epoch))
 
     @property
     def newest(self) -> int | None:
@@ -80,7 +80,7 @@ def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
     found = (guard for name in groups if (guard := parse_guard(name)) is not None)
     guards = sorted(found, key=lambda guard: (guard.epoch, guard.session))
     # A guard with an impossible epoch has no owner, so its mark does not count.
-    names = (*(guard.name for guard in guards if plausible(guard.epoch)), GUARD)
+    names = (*(guard.name for guard in guards if is_plausible(guard.epoch)), GUARD)
     marks = {name: mark for name in names if name in groups and (mark := mark_of(DATA_GROUP, groups[name])) is not None}
     return Guards(
         held=tuple(guards),
@@ -140,7 +140,7 @@ _WITH_PARTS = (FORWARDING_TABLE, POLICY, POOL, VIRTUAL, VLAN)
 
 
 async def _gather(device: IControl, kinds: tuple[str, ...], partition: str) -> dict[str, list[dict[str, Any]]]:
-    answers = await together(
+    answers = await gather_all(
         *(device.collection(kind, partition=partition, expand=kind in _WITH_PARTS) for kind in kinds)
     )
     return dict(zip(kinds, answers, strict=True))

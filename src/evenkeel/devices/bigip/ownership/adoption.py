@@ -34,7 +34,7 @@ async def found_networks(
         return None
     mark = parse_mark(item.get("description"))
     if mark is not None:
-        if not names.owns(mark):
+        if not names.is_own_mark(mark):
             raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.place}")
         return None
     observed, _ = await read_all(device, partition, adjacent=True)

@@ -52,9 +52,9 @@ async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, 
     found = await _read(device, names, folder)
     # A claim made before sync mode is outside the folder; it counts only if it is another owner's.
     if found is None and folder and (former := await _read(device, names, "")) is not None:
-        found = former if not names.owns(former.mark) else None
+        found = former if not names.is_own_mark(former.mark) else None
     found = found or await _make(device, names, folder)
-    if not names.owns(found.mark):
+    if not names.is_own_mark(found.mark):
         owner = found.mark.owner if found.mark else f"the creator of data group /{COMMON}/{names.device_claim}"
         raise DeviceRejected(device.host, f"belongs to {owner}; this is {names.place}")
     if before is not None and found.went_back(before):
@@ -96,14 +96,14 @@ async def _read(device: IControl, names: BigIpNames, folder: str) -> Claim | Non
 
 
 async def _make(device: IControl, names: BigIpNames, folder: str) -> Claim:
-    mark = parse_mark(names.mark(KIND))
+    mark = parse_mark(names.marked_description(KIND))
     made = Claim(mark=mark, lineage=_new_id(), stamp=_new_id())
     body = {
         "name": names.device_claim,
         "partition": COMMON,
         **({"subPath": folder} if folder else {}),
         "type": "string",
-        "description": names.mark(KIND),
+        "description": names.marked_description(KIND),
         "records": made.records(),
     }
     try:

@@ -20,7 +20,7 @@ from typing import Any
 
 import structlog
 
-from evenkeel.core.control.epochs import EPOCH_MAX, plausible
+from evenkeel.core.control.epochs import EPOCH_MAX, is_plausible
 from evenkeel.core.kit.errors import DeviceRejected, StaleOwner
 from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
@@ -30,7 +30,7 @@ from evenkeel.devices.bigip.objects import DATA_GROUP, POOL, ROUTE_DOMAIN, VIRTU
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from evenkeel.devices.errors import PartitionUnavailable
-from evenkeel.devices.waiting import together
+from evenkeel.devices.waiting import gather_all
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +42,9 @@ _PARTITIONS = "/mgmt/tm/auth/partition"
 async def ensure_partition(device: IControl, partition: str, names: BigIpNames) -> bool:
     """Create the tenant's partition. True: it did not exist, so it is empty."""
     try:
-        await device.write("POST", _PARTITIONS, {"name": partition, "description": names.mark("partition")})
+        await device.write(
+            "POST", _PARTITIONS, {"name": partition, "description": names.marked_description("partition")}
+        )
     except Exists:
         return False
     return True
@@ -133,7 +135,7 @@ async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *
         return
     if mark is None:
         await _refuse_route_domains(device, partition, {partition} if adjacent else set())
-        body = {"description": names.mark("partition")}
+        body = {"description": names.marked_description("partition")}
         await device.write("PATCH", f"{_PARTITIONS}/{partition}", body)
         log.warning("partition adopted", device=device.host, partition=partition)
 
@@ -153,7 +155,7 @@ async def _partition_mark(device: IControl, partition: str, names: BigIpNames) -
     """The mark in the partition's description. Raises :class:`DeviceRejected` if it belongs to another owner."""
     found = await device.get(f"{_PARTITIONS}/{partition}", **{"$select": "description"})
     mark = parse_mark(found.get("description"))
-    if mark is not None and not names.owns(mark):
+    if mark is not None and not names.is_own_mark(mark):
         raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.place}")
     return mark
 
@@ -161,7 +163,7 @@ async def _partition_mark(device: IControl, partition: str, names: BigIpNames) -
 async def _is_filled(device: IControl, partition: str) -> bool:
     """Whether the partition holds objects that serve, or could serve, traffic."""
     kinds = (VIRTUAL_ADDRESS, VIRTUAL, POOL)
-    return any(await together(*(device.collection(kind, partition=partition) for kind in kinds)))
+    return any(await gather_all(*(device.collection(kind, partition=partition) for kind in kinds)))
 
 
 async def retire(
@@ -185,9 +187,9 @@ async def retire(
     removals = [Command(method="DELETE", path=_item(partition, name)) for name in (mine.name, GUARD)]
     for attempt in range(1, ATTEMPTS_MAX + 1):
         commands = [
-            touch(partition, mine, owner),
+            touch_command(partition, mine, owner),
             *([] if keep else removals),
-            *await minimum_epoch.raising(mine),
+            *await minimum_epoch.raise_commands(mine),
             *also,
         ]
         try:
@@ -226,9 +228,9 @@ async def remove_partition(device: IControl, partition: str, names: BigIpNames) 
 
 def check(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: str) -> None:
     """Check that ``mine`` may own the partition. Raises :class:`StaleOwner`, :class:`DeviceRejected`."""
-    if not plausible(mine.epoch):
+    if not is_plausible(mine.epoch):
         raise DeviceRejected(host, f"epoch {mine.epoch} is out of range; 0 to {EPOCH_MAX} are allowed")
-    if foreign := [mark for mark in guards.marks if not names.owns(mark)]:
+    if foreign := [mark for mark in guards.marks if not names.is_own_mark(mark)]:
         raise DeviceRejected(host, f"partition {partition} belongs to {foreign[0].owner}; this is {names.place}")
     rivals = (guard for guard in guards.believed if guard.epoch == mine.epoch and guard.session)
     if (guards.newest or 0) > mine.epoch or any(guard != mine for guard in rivals):
@@ -243,14 +245,14 @@ def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpN
     commands = [Command(method="DELETE", path=_item(partition, name)) for name in old]
     # Our guard is there beside older ones: touched first, it makes the transaction fail if it has been removed.
     if mine in guards.held:
-        return [touch(partition, mine, owner), *commands]
+        return [touch_command(partition, mine, owner), *commands]
     commands.append(_create(partition, mine.name, names, records(mine.epoch, owner)))
     if not guards.held and not guards.sentinel:
         commands.append(_create(partition, GUARD, names, []))
     return commands
 
 
-def touch(partition: str, mine: Guard, owner: str, revision: str = "") -> Command:
+def touch_command(partition: str, mine: Guard, owner: str, revision: str = "") -> Command:
     """The first command of every batch: it modifies our guard, and fails if the guard was removed.
 
     Never empty: the device refuses a modification without attributes.
@@ -277,6 +279,6 @@ def _create(partition: str, name: str, names: BigIpNames, content: list[dict[str
         "name": name,
         "partition": partition,
         "type": "string",
-        "description": names.mark("guard"),
+        "description": names.marked_description("guard"),
     }
     return Command(method="POST", path=f"/mgmt/tm/{DATA_GROUP}", body={**body, "records": content} if content else body)

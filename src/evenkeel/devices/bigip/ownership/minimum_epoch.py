@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from evenkeel.core.control.epochs import plausible
+from evenkeel.core.control.epochs import is_plausible
 from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.devices.bigip.icontrol.answers import Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
@@ -51,7 +51,7 @@ class MinimumEpoch:
         if await self._read():
             return
         self._found = None
-        for name in (self._names.floor_sentinel, self._names.floor(NONE)):
+        for name in (self._names.floor_sentinel, self._names.floor_name(NONE)):
             command = self._create(name)
             # Another agent may create the same objects at the same time.
             with contextlib.suppress(Exists):
@@ -70,7 +70,7 @@ class MinimumEpoch:
             raise StaleOwner(partition, newest.epoch)
         return self._keep_newest(found)
 
-    async def raising(self, mine: Guard) -> list[Command]:
+    async def raise_commands(self, mine: Guard) -> list[Command]:
         """Commands that raise the floor to the guard ``mine``, which the same transaction removes.
 
         If the floor is as high already, they only keep it from being changed meanwhile. Raises
@@ -83,7 +83,7 @@ class MinimumEpoch:
         # Whether the transaction is committed is not known here, so the floor is read again.
         self._found = None
         first = [] if self._sentinel else [self._create(self._names.floor_sentinel)]
-        return [*first, *(self._delete(old) for old in found), self._create(self._names.floor(mine))]
+        return [*first, *(self._delete(old) for old in found), self._create(self._names.floor_name(mine))]
 
     def _keep_newest(self, found: tuple[Guard, ...]) -> list[Command]:
         newest = _newest_guard(found)
@@ -91,21 +91,23 @@ class MinimumEpoch:
             return [self._touch(newest)]
         self._found = None  # read again: it exists after this
         lone = [] if self._sentinel else [self._create(self._names.floor_sentinel)]
-        return [*lone, self._create(self._names.floor(newest))]
+        return [*lone, self._create(self._names.floor_name(newest))]
 
     async def _read(self) -> tuple[Guard, ...]:
         if self._found is None:
             items = await self._device.collection(DATA_GROUP, partition=COMMON)
-            ours = (item for item in items if not item.get("subPath") and self._names.own(item.get("description")))
+            ours = (item for item in items if not item.get("subPath") and self._names.own_mark(item.get("description")))
             names = [str(item.get("name")) for item in ours]
             self._sentinel = self._names.floor_sentinel in names
             self._found = tuple(guard for name in names if (guard := self._names.floor_of(name)) is not None)
-            if impossible := [guard.name for guard in self._found if not plausible(guard.epoch)]:
+            if impossible := [guard.name for guard in self._found if not is_plausible(guard.epoch)]:
                 log.error("floor with an impossible epoch; ignoring it", device=self._device.host, guards=impossible)
         return self._found
 
     def _touch(self, guard: Guard) -> Command:
-        return Command(method="PATCH", path=self._path(guard), body={"description": self._names.mark(KIND)})
+        return Command(
+            method="PATCH", path=self._path(guard), body={"description": self._names.marked_description(KIND)}
+        )
 
     def _delete(self, guard: Guard) -> Command:
         return Command(method="DELETE", path=self._path(guard))
@@ -115,13 +117,13 @@ class MinimumEpoch:
             "name": name,
             "partition": COMMON,
             "type": "string",
-            "description": self._names.mark(KIND),
+            "description": self._names.marked_description(KIND),
         }
         return Command(method="POST", path=f"/mgmt/tm/{DATA_GROUP}", body=body)
 
     def _path(self, guard: Guard) -> str:
-        return f"/mgmt/tm/{DATA_GROUP}/{segment(COMMON, self._names.floor(guard))}"
+        return f"/mgmt/tm/{DATA_GROUP}/{segment(COMMON, self._names.floor_name(guard))}"
 
 
 def _newest_guard(found: tuple[Guard, ...]) -> Guard:
-    return max((guard for guard in found if plausible(guard.epoch)), key=lambda guard: guard.epoch, default=NONE)
+    return max((guard for guard in found if is_plausible(guard.epoch)), key=lambda guard: guard.epoch, default=NONE)

@@ -30,7 +30,7 @@ def is_forwarder(key: Key) -> bool:
 def forwarders(self_ips: Mapping[Key, Attributes], partition: str, names: BigIpNames) -> Iterator[WantedObject]:
     """Forwarding virtual servers and their addresses for these self IPs, of which only floating ones count."""
     for key, attributes in sorted(self_ips.items(), key=lambda item: item[0].name):
-        mark = names.own(attributes.get("description"))
+        mark = names.own_mark(attributes.get("description"))
         if key.type != SELF_IP or not key.name.startswith(_GATEWAY) or mark is None:
             continue
         host, _, rest = str(attributes.get("address", "")).partition("%")
@@ -55,7 +55,7 @@ def forwarders(self_ips: Mapping[Key, Attributes], partition: str, names: BigIpN
                 "translatePort": "disabled",
                 "vlansEnabled": True,
                 "vlans": [str(attributes.get("vlan", ""))],
-                "description": names.mark(KIND, LoadBalancerId(""), marked_subnet(mark.object_id).id),
+                "description": names.marked_description(KIND, LoadBalancerId(""), marked_subnet(mark.object_id).id),
             },
         )
 
@@ -69,7 +69,7 @@ def _address(name: str, address: str, mask: str, traffic_group: str, names: BigI
             "mask": mask,
             "autoDelete": "false",
             "trafficGroup": traffic_group,
-            "description": names.mark(KIND),
+            "description": names.marked_description(KIND),
         },
         immutables=frozenset({"address"}),
     )
@@ -78,5 +78,5 @@ def _address(name: str, address: str, mask: str, traffic_group: str, names: BigI
 def forwarding(observed: Observed, names: BigIpNames) -> Iterator[Key]:
     """Keys of our forwarders that exist on the device."""
     for key, seen in observed.items():
-        if is_forwarder(key) and seen.mark is not None and names.owns(seen.mark) and seen.mark.kind == KIND:
+        if is_forwarder(key) and seen.mark is not None and names.is_own_mark(seen.mark) and seen.mark.kind == KIND:
             yield key

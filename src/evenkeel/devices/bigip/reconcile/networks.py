@@ -103,7 +103,7 @@ def _written_form(item: Any) -> Any:
 
 def _own_subnet(key: Key, attributes: Attributes, names: BigIpNames) -> MarkedSubnet | None:
     """The subnet of one of our self IPs; None if the self IP is not ours, or the subnet has no gateway."""
-    mark = names.own(attributes.get("description")) if key.type == SELF_IP else None
+    mark = names.own_mark(attributes.get("description")) if key.type == SELF_IP else None
     subnet = None if mark is None else marked_subnet(mark.object_id)
     return subnet if subnet is not None and subnet.gateway else None
 
@@ -150,7 +150,7 @@ def _default_route(
     attributes = {
         "network": with_domain(destination, number),
         "gw": with_domain(gateways[subnet_id], number),
-        "description": names.mark("net-route", LoadBalancerId(""), subnet_id),
+        "description": names.marked_description("net-route", LoadBalancerId(""), subnet_id),
     }
     return WantedObject(key=key, owner="", attributes=attributes, immutables=frozenset({"network"}))
 
@@ -182,7 +182,7 @@ def spare_addresses(
     return frozenset(found)
 
 
-def needless(
+def unused_objects(
     left: Mapping[Key, Attributes], marked: Observed, names: BigIpNames, partition: str, spare: Collection[str]
 ) -> list[Key]:
     """Our network objects that nothing uses; objects that belong to one network alone are left out.
@@ -220,7 +220,7 @@ _OF_SUBNETS = (SELF_IP, SNAT_ADDRESS, *NEIGHBOURS)
 
 
 def _is_ours(key: Key, seen: ObservedObject, names: BigIpNames) -> bool:
-    is_ours = seen.mark is not None and names.owns(seen.mark) and not seen.mark.load_balancer_id
+    is_ours = seen.mark is not None and names.is_own_mark(seen.mark) and not seen.mark.load_balancer_id
     return key.type in NETWORK_TYPES and is_ours
 
 
@@ -335,7 +335,7 @@ def shorter_tables(
 
 
 def _macs(keys: Iterable[Key], observed: Observed, names: BigIpNames) -> set[str]:
-    ours = (key for key in keys if key.type in NEIGHBOURS and names.owns(observed[key].mark))
+    ours = (key for key in keys if key.type in NEIGHBOURS and names.is_own_mark(observed[key].mark))
     return {str(observed[key].attributes.get("macAddress", "")).lower() for key in ours}
 
 

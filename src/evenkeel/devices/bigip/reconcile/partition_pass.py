@@ -46,7 +46,7 @@ from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
 from evenkeel.devices.bigip.reconcile import drift
 from evenkeel.devices.bigip.reconcile.files import with_files
-from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, is_of_networks, plan, still_unused
+from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, is_of_networks, plan, state_after, still_unused
 
 log = structlog.get_logger(__name__)
 
@@ -188,7 +188,7 @@ class PartitionPass:
 
     def _orphans(self, named: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
         marks = (seen.mark for seen in (self._view.observed or {}).values())
-        held = {mark.load_balancer_id for mark in marks if mark is not None and self._names.owns(mark)}
+        held = {mark.load_balancer_id for mark in marks if mark is not None and self._names.is_own_mark(mark)}
         return frozenset(one for one in held if one and one not in named)
 
     # -- read
@@ -293,13 +293,13 @@ class PartitionPass:
     # -- write
 
     async def _carry_out(self, todo: Plan) -> None:
-        shared = todo.of(frozenset({SHARED}))
-        parts = list(portions(todo, self._options.commands_max))
+        shared = todo.operations_of(frozenset({SHARED}))
+        parts = list(transaction_groups(todo, self._options.commands_max))
         # shared removals go into the same transaction as the only part; with several parts they wait for all
         for owners in parts:
             await self._settle(owners, shared if len(parts) == 1 else ())
         left = [step for step in shared if still_unused(step, self._view.observed or {}, self._folder)]
-        left += [step for step in self._plan().of(frozenset({SHARED})) if is_of_networks(step.key)]
+        left += [step for step in self._plan().operations_of(frozenset({SHARED})) if is_of_networks(step.key)]
         if left:
             try:
                 await self._commit(tuple(left))
@@ -310,7 +310,7 @@ class PartitionPass:
 
     async def _settle(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
         """Commit the operations of these owners together; if the device refuses them, each half separately."""
-        all_steps = self._plan().of(frozenset(owners))
+        all_steps = self._plan().operations_of(frozenset(owners))
         steps = first_of(all_steps)
         if not steps:
             return
@@ -324,7 +324,7 @@ class PartitionPass:
             await self._after_unknown(error)
             await self._settle(owners)
         except DeviceRejected as error:
-            if await self._after_refusal() and first_of(self._plan().of(frozenset(owners))) != steps:
+            if await self._after_refusal() and first_of(self._plan().operations_of(frozenset(owners))) != steps:
                 await self._settle(owners)  # the plan was based on outdated state
             elif len(owners) == 1 and not shared:
                 self._errors[LoadBalancerId(owners[0])] = error.reason
@@ -361,7 +361,7 @@ class PartitionPass:
         if self._writes or not self._errors:
             return False
         try:
-            await self._commit_commands([guard.touch(self._partition, self._guard, self._options.agent_host)])
+            await self._commit_commands([guard.touch_command(self._partition, self._guard, self._options.agent_host)])
         except DeviceRejected as error:
             self._make_sure(await read_guards(self._device, self._partition))
             self._log.warning("device refuses every commit", reason=error.reason)
@@ -375,14 +375,14 @@ class PartitionPass:
             self._view.uploads_swept = True
         async with uploaded_files(self._device, self._partition, contents, self._uploads) as sources:
             commands = [
-                guard.touch(self._partition, self._guard, self._options.agent_host, self._revision()),
+                guard.touch_command(self._partition, self._guard, self._options.agent_host, self._revision()),
                 *(command_of(step, self._folder, sources.get(step.key, "")) for step in steps),
                 *self._also(),
             ]
             await self._commit_commands(commands)
         self._writes += 1
         self._note_repairs(steps)
-        self._view.observed = after(self._view.observed or {}, steps)
+        self._view.observed = state_after(self._view.observed or {}, steps)
         self._log.info("batch committed", commands=len(commands), removed=_count(steps, Verb.DELETE))
 
     async def _commit_commands(self, commands: list[Command]) -> None:
@@ -443,7 +443,7 @@ def _count(steps: tuple[ConfigOperation, ...], verb: Verb) -> int:
     return sum(step.verb is verb for step in steps)
 
 
-def portions(todo: Plan, commands_max: int) -> Iterator[tuple[str, ...]]:
+def transaction_groups(todo: Plan, commands_max: int) -> Iterator[tuple[str, ...]]:
     """Groups of owners whose operations fit into one transaction; an owner with too many gets a group of its own."""
     sizes = Counter(step.owner for step in todo.operations if step.owner != SHARED)
     part: list[str] = []

@@ -63,10 +63,10 @@ from evenkeel.devices.bigip.reconcile.networks import (
     default_routes,
     forget_link,
     merge_network_objects,
-    needless,
     shorter_lists,
     shorter_tables,
     spare_addresses,
+    unused_objects,
 )
 from evenkeel.devices.bigip.reconcile.taking_over import has_route, replaced_objects, under_their_names
 
@@ -99,7 +99,7 @@ class Plan(Value):
     observed: Observed = {}
     partition: str = ""
 
-    def of(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
+    def operations_of(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
         """Operations of some owners in order; an operation for an object that several of them need appears once."""
         found = [one for one in self.operations if one.owner in owners and not _is_for_networks(one)]
         needs = merge_network_objects(
@@ -212,7 +212,7 @@ def _detach(
             yield from _operations_for(item, observed.get(item.key), partition)
     stay = wanted.keys() | routes.keys()
     spare = spare_addresses(left, wanted, shared)
-    unused = [key for key in needless(left, observed, names, partition, spare) if key not in stay]
+    unused = [key for key in unused_objects(left, observed, names, partition, spare) if key not in stay]
     # Objects of F5's agent are adopted in tenants' partitions only.
     if partition != COMMON:
         unused += replaced_objects(left, wanted, observed, partition)
@@ -259,7 +259,7 @@ def _foreign_object_problem(
 ) -> str:
     for item in objects:
         seen = observed.get(item.key)
-        if seen and seen.mark and not names.owns(seen.mark):
+        if seen and seen.mark and not names.is_own_mark(seen.mark):
             return f"/{partition}/{item.key.name} belongs to {seen.mark.owner}"
         # In /Common operators have objects of their own, so one without our mark is not changed.
         if seen and not seen.mark and partition == COMMON and item.key.type != FORWARDING_TABLE:
@@ -270,7 +270,7 @@ def _foreign_object_problem(
 def _own_load_balancer_id(seen: ObservedObject, names: BigIpNames) -> str:
     """Id of the load balancer that one of our objects belongs to; empty if the object is not ours."""
     mark = seen.mark
-    return mark.load_balancer_id if mark and names.owns(mark) else ""
+    return mark.load_balancer_id if mark and names.is_own_mark(mark) else ""
 
 
 def _operations_for(item: WantedObject, seen: ObservedObject | None, partition: str) -> Iterator[ConfigOperation]:
@@ -357,7 +357,7 @@ def _as_made_by_device(node: ObservedObject | None) -> bool:
     return (
         node is not None
         and not node.attributes.get("description")
-        and canonical.same("address", node.key.name, node.attributes)
+        and canonical.has_wanted_value("address", node.key.name, node.attributes)
     )
 
 
@@ -378,7 +378,7 @@ def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> b
 # -- the state after a commit
 
 
-def after(observed: Observed, operations: Iterable[ConfigOperation]) -> Observed:
+def state_after(observed: Observed, operations: Iterable[ConfigOperation]) -> Observed:
     """The state after the operations were committed. ``observed`` is not modified."""
     result = dict(observed)
     for step in operations:

@@ -56,7 +56,7 @@ def under_their_names(
     if not any(one.networks for one in services):
         return services
     found = {
-        (key.type, canonical.form(attribute)(seen.attributes.get(attribute))): seen
+        (key.type, canonical.canonical_form_of(attribute)(seen.attributes.get(attribute))): seen
         for key, seen in observed.items()
         if (attribute := _SAME.get(key.type)) is not None
     }
@@ -133,8 +133,8 @@ def _key_on_device(
     attribute = _SAME.get(item.key.type)
     if attribute is None:
         return None
-    seen = found.get((item.key.type, canonical.form(attribute)(item.attributes[attribute])))
-    if seen is not None and (names.owns(seen.mark) or (seen.mark is None and _is_its(seen, item, partition))):
+    seen = found.get((item.key.type, canonical.canonical_form_of(attribute)(item.attributes[attribute])))
+    if seen is not None and (names.is_own_mark(seen.mark) or (seen.mark is None and _is_its(seen, item, partition))):
         return seen.key
     return None if own is None else replace(item.key, name=f"{item.key.name}{_BESIDE}")
 
@@ -143,7 +143,7 @@ def _is_in_the_way(item: WantedObject, seen: ObservedObject, partition: str) -> 
     """Whether F5's agent gave our name to another address, which is removed after ours has taken its place."""
     if item.key.type not in (SELF_IP, SNAT_ADDRESS) or seen.mark is not None or not _is_its(seen, item, partition):
         return False
-    return not canonical.same("address", item.attributes["address"], seen.attributes)
+    return not canonical.has_wanted_value("address", item.attributes["address"], seen.attributes)
 
 
 def _is_its(seen: ObservedObject, item: WantedObject, partition: str) -> bool:
@@ -167,13 +167,13 @@ def _profile(item: WantedObject, seen: ObservedObject | None, names: BigIpNames)
     """Path of the tunnel's profile if it is the one of the same name in /Common: a tunnel's profile cannot be
     changed.
     """
-    if item.key.type != TUNNEL or seen is None or not (seen.mark is None or names.owns(seen.mark)):
+    if item.key.type != TUNNEL or seen is None or not (seen.mark is None or names.is_own_mark(seen.mark)):
         return None
     name = str(item.attributes["profile"]).rpartition("/")[2]
     return f"/{COMMON}/{name}" if seen.attributes.get("profile") == f"/{COMMON}/{name}" else None
 
 
-def unchangeable(rendered: Iterable[RenderedObjects], observed: Observed, partition: str) -> str:
+def adoption_obstacle(rendered: Iterable[RenderedObjects], observed: Observed, partition: str) -> str:
     """Reason why the partition cannot be adopted; empty if there is none.
 
     It names an object of networks that would have to be recreated, under traffic.

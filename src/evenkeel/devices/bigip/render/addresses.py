@@ -37,9 +37,9 @@ class VirtualIp(Value):
         """Netmask of a single address."""
         return IPV6_MASK if self.version == 6 else IPV4_MASK
 
-    def name(self, object_id: str, names: BigIpNames) -> str:
+    def object_name(self, object_id: str, names: BigIpNames) -> str:
         """The name of the object that implements ``object_id`` at this address."""
-        return names.helper(f"vip-{self.digest}", object_id) if self.digest else names.of(object_id)
+        return names.helper(f"vip-{self.digest}", object_id) if self.digest else names.object_name(object_id)
 
     def mark_kind(self, kind: str) -> str:
         """Return the kind that the mark of an object at this address names: ``kind``, for an additional VIP with its
@@ -70,7 +70,7 @@ def virtual_address(service: ServiceDefinition, vip: VirtualIp, names: BigIpName
     """The virtual address of one VIP."""
     traffic_group = names.traffic_group(service.project_id)
     return WantedObject(
-        key=Key(type=VIRTUAL_ADDRESS, name=vip.name(service.load_balancer_id, names)),
+        key=Key(type=VIRTUAL_ADDRESS, name=vip.object_name(service.load_balancer_id, names)),
         owner=service.load_balancer_id,
         attributes={
             "address": vip.address,
@@ -78,7 +78,7 @@ def virtual_address(service: ServiceDefinition, vip: VirtualIp, names: BigIpName
             "autoDelete": "false",
             "enabled": "yes" if service.admin_state_up else "no",
             **({"trafficGroup": traffic_group} if traffic_group else {}),
-            "description": names.mark(
+            "description": names.marked_description(
                 vip.mark_kind("loadbalancer"), service.load_balancer_id, service.load_balancer_id
             ),
         },

@@ -48,7 +48,7 @@ class References:
             certificate=self._path(sha256, CERTIFICATE), key=self._path(sha256, KEY), chain=self._path(sha256, CHAIN)
         )
 
-    def interchangeable(self, references: Iterable[str]) -> list[list[str]]:
+    def group_by_names(self, references: Iterable[str]) -> list[list[str]]:
         """Certificates grouped by equal names with keys of different types, each group in order."""
         groups: list[list[str]] = []
         open_groups: dict[str, tuple[list[str], set[str]]] = {}

@@ -50,7 +50,7 @@ def client_ssl_profiles(
         **_client_authentication(listener, references),
         "renegotiation": "disabled",  # HTTP/2 forbids it, TLS 1.3 has none, clients could exhaust the device with it
         "ocspStapling": "disabled",
-        "description": names.mark("clientssl", service.load_balancer_id, listener.id),
+        "description": names.marked_description("clientssl", service.load_balancer_id, listener.id),
     }
     return [
         WantedObject(
@@ -65,7 +65,7 @@ def client_ssl_profiles(
             },
             immutables=frozenset({"defaultsFrom"}),
         )
-        for place, group in enumerate(references.interchangeable(certificate_references(listener)))
+        for place, group in enumerate(references.group_by_names(certificate_references(listener)))
     ]
 
 
@@ -81,7 +81,7 @@ def http2_profiles(service: ServiceDefinition, listener: ServiceListener, names:
             attributes={
                 "defaultsFrom": HTTP2,
                 "enforceTlsRequirements": "disabled",
-                "description": names.mark("http2", service.load_balancer_id, listener.id),
+                "description": names.marked_description("http2", service.load_balancer_id, listener.id),
             },
             immutables=frozenset({"defaultsFrom"}),
         )

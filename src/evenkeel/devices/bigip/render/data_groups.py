@@ -25,7 +25,7 @@ def data_group(
         attributes={
             "type": type_,
             "records": [{"name": name, "data": data} for name, data in records.items()],
-            "description": names.mark(kind, service.load_balancer_id, object_id),
+            "description": names.marked_description(kind, service.load_balancer_id, object_id),
         },
         immutables=frozenset({"type"}),
     )

@@ -92,7 +92,7 @@ class _Virtual:
         types = {f"/{self.partition}/{item.key.name}": item.key.type for item in self.own}
         return types.get(path) or _BUILT_IN.get(path, "")
 
-    def has(self, type_: str) -> bool:
+    def has_profile(self, type_: str) -> bool:
         return any(self.type_of(one["name"]) == type_ for one in self.profiles)
 
     def own_of(self, type_: str) -> WantedObject | None:
@@ -124,9 +124,9 @@ class _Virtual:
             if one["name"] == before:
                 one["name"] = f"/{self.partition}/{key.name}"
 
-    def standard(self) -> None:
+    def make_full_proxy(self) -> None:
         """Make a fastL4 virtual server a full proxy; its own time-outs move to a tcp profile."""
-        if not self.has(_FAST_L4):
+        if not self.has_profile(_FAST_L4):
             return
         old = self.own_of(_FAST_L4)
         self.remove(_FAST_L4)
@@ -188,7 +188,7 @@ def with_enhanced_services(
 def _apply(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     _check_protocol(made, found)
     if _needs_full_proxy(found):
-        made.standard()
+        made.make_full_proxy()
     for step in (_transport, _http, _tls, _one_connect, _compression, _persistence, _code):
         step(made, found)
 
@@ -229,7 +229,7 @@ def _needs_full_proxy(found: Mapping[str, _Setting]) -> bool:
 
 def _transport(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     for tag, type_ in ((t.FAST_L4, _FAST_L4), (t.UDP, _UDP)):
-        if tag in found and found[tag].paths and made.has(type_):
+        if tag in found and found[tag].paths and made.has_profile(type_):
             _refuse_times(made, tag, found[tag])
             made.remove(type_)
             made.add(found[tag].path)
@@ -288,7 +288,7 @@ def _one_connect(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     setting = found.get(t.ONE_CONNECT)
     if setting is None:
         return
-    shared = made.has(_ONE_CONNECT)
+    shared = made.has_profile(_ONE_CONNECT)
     made.remove(_ONE_CONNECT)
     if not setting.paths:
         if shared and made.listener.l7policies:

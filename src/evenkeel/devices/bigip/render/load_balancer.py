@@ -44,7 +44,7 @@ from evenkeel.devices.bigip.render.admission import admitted_networks
 from evenkeel.devices.bigip.render.certificates import References
 from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT, client_ssl_profiles, http2_profiles
 from evenkeel.devices.bigip.render.enhanced import Definitions, digest_of, with_enhanced_services
-from evenkeel.devices.bigip.render.l7.effective import Routing, routing
+from evenkeel.devices.bigip.render.l7.effective import Routing, effective_routing
 from evenkeel.devices.bigip.render.l7.rendered import render_l7
 from evenkeel.devices.bigip.render.monitor import monitor_objects
 from evenkeel.devices.bigip.render.network.addresses import in_route_domain
@@ -109,7 +109,7 @@ def _objects(
     virtuals: list[WantedObject] = []
     for listener in service.listeners:
         default_pool = pools.get(listener.default_pool_id or "")
-        routes = routing(listener, pools)
+        routes = effective_routing(listener, pools)
         own = _listener_objects(service, routes, default_pool, names)
         client_ssl = client_ssl_profiles(service, listener, names, references, parent_ssl_profile)
         own = [*own, *client_ssl]

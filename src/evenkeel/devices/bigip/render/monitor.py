@@ -105,7 +105,7 @@ def _object(
             **times(monitor),
             **_talk(monitor, kind, header),
             **({"sslProfile": server_ssl_path(service, pool, names)} if kind == "HTTPS" else {}),
-            "description": names.mark("monitor", service.load_balancer_id, monitor.id),
+            "description": names.marked_description("monitor", service.load_balancer_id, monitor.id),
         },
         immutables=frozenset({"defaultsFrom", "destination"}),
     )
@@ -116,7 +116,7 @@ def monitor_name(pool: ServicePool, monitor: ServiceMonitor, place: str, names: 
     because monitors of all types share one namespace."""
     if place != EVERYWHERE:
         return names.helper(f"monitor-{hashlib.sha256(place.encode()).hexdigest()[:12]}", monitor.id)
-    return names.helper("https", monitor.id) if _becomes_https(pool, monitor, place) else names.of(monitor.id)
+    return names.helper("https", monitor.id) if _becomes_https(pool, monitor, place) else names.object_name(monitor.id)
 
 
 def _becomes_https(pool: ServicePool, monitor: ServiceMonitor, place: str) -> bool:

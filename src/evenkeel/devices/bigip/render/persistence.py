@@ -92,7 +92,7 @@ def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: Bi
         return []
     group, rule = f"{APP_COOKIE_KIND}-name", f"{APP_COOKIE_KIND}-rule"
     folder = f"/{names.partition(service.project_id)}"
-    mark = names.mark(rule, service.load_balancer_id, pool.id)
+    mark = names.marked_description(rule, service.load_balancer_id, pool.id)
     code = _app_cookie_code(f"{folder}/{names.helper(group, pool.id)}")
     return [
         data_group(service, group, pool.id, {COOKIE_RECORD: _cookie_name(pool)}, names),
@@ -193,7 +193,7 @@ def _profile(
         attributes={
             "defaultsFrom": parent,
             **settings,
-            "description": names.mark(name, service.load_balancer_id, pool.id),
+            "description": names.marked_description(name, service.load_balancer_id, pool.id),
         },
         immutables=frozenset({"defaultsFrom"}),
     )

@@ -34,13 +34,13 @@ def pool_object(service: ServiceDefinition, pool: ServicePool, names: BigIpNames
     backups = any(member.backup for member in pool.members)
     _refuse_twins(pool)
     return WantedObject(
-        key=Key(type=POOL, name=names.of(pool.id)),
+        key=Key(type=POOL, name=names.object_name(pool.id)),
         owner=service.load_balancer_id,
         attributes={
             "loadBalancingMode": _METHODS[pool.lb_algorithm, different_weights(pool)],
             "minActiveMembers": 1 if backups else 0,
             "monitor": _monitor_path(service, pool, EVERYWHERE, names),
-            "description": names.mark("pool", service.load_balancer_id, pool.id),
+            "description": names.marked_description("pool", service.load_balancer_id, pool.id),
         },
         members=tuple(_member(service, pool, member, backups, names) for member in pool.members),
     )
@@ -69,7 +69,7 @@ def _member(
     address = _member_address(member)
     up = pool.admin_state_up and member.admin_state_up
     return WantedObject(
-        key=Key(type=MEMBER, name=endpoint(address, member.protocol_port), pool=names.of(pool.id)),
+        key=Key(type=MEMBER, name=endpoint(address, member.protocol_port), pool=names.object_name(pool.id)),
         owner=service.load_balancer_id,
         attributes={
             "address": address,
@@ -79,7 +79,7 @@ def _member(
             "session": "user-enabled" if up and member.weight > 0 else "user-disabled",
             "state": "user-up" if up else "user-down",
             "monitor": _own_monitor(service, pool, member, names),
-            "description": names.mark("member", service.load_balancer_id, member.id),
+            "description": names.marked_description("member", service.load_balancer_id, member.id),
         },
         immutables=frozenset({"address"}),
     )

@@ -29,7 +29,7 @@ def http_profile(service: ServiceDefinition, listener: ServiceListener, names: B
                 "insertXforwardedFor": "enabled" if plan.forwarded_for else "disabled",
                 "headerInsert": plan.profile_header or "none",
                 **({"hsts": _hsts(listener)} if listener.protocol == TLS_PROTOCOL else {}),
-                "description": names.mark("http", service.load_balancer_id, listener.id),
+                "description": names.marked_description("http", service.load_balancer_id, listener.id),
             },
             immutables=frozenset({"defaultsFrom"}),
         )

@@ -29,7 +29,7 @@ def listener_rules(
     lines = list(code_lines((*_rule_parts(service, routes, names), *routing_parts)))
     if not lines:
         return []
-    mark = names.mark("rule", service.load_balancer_id, listener.id)
+    mark = names.marked_description("rule", service.load_balancer_id, listener.id)
     return [
         WantedObject(
             key=Key(type=RULE, name=names.helper("rule", listener.id)),

@@ -34,7 +34,7 @@ def server_ssl_profiles(
                 **tls_attributes(service, pool, names),
                 **_verification(pool, references),
                 **_own_certificate(pool, references),
-                "description": names.mark("serverssl", service.load_balancer_id, pool.id),
+                "description": names.marked_description("serverssl", service.load_balancer_id, pool.id),
             },
             immutables=frozenset({"defaultsFrom"}),
         )

@@ -94,7 +94,7 @@ def cipher_objects(
     if not speaker.tls_ciphers:
         return []
     name = _name(speaker, names)
-    mark = names.mark("ciphers", service.load_balancer_id, speaker.id)
+    mark = names.marked_description("ciphers", service.load_balancer_id, speaker.id)
     rule = {"cipher": ":".join(_cipher_names(speaker)), "description": mark}
     group = {"allow": [{"name": f"/{names.partition(service.project_id)}/{name}"}], "description": mark}
     return [
@@ -110,7 +110,7 @@ def _name(speaker: ServiceListener | ServicePool, names: BigIpNames) -> str:
 def _versions(speaker: ServiceListener | ServicePool) -> tuple[str, ...]:
     for version in speaker.tls_versions:
         if version not in _SWITCHES:
-            raise Unrenderable(f"{whose(speaker)}: tls_versions {version}: {', '.join(_SWITCHES)} are possible")
+            raise Unrenderable(f"{owner_text(speaker)}: tls_versions {version}: {', '.join(_SWITCHES)} are possible")
     return speaker.tls_versions or DEFAULT_VERSIONS
 
 
@@ -118,13 +118,13 @@ def _cipher_names(speaker: ServiceListener | ServicePool) -> Iterable[str]:
     requested = [name for name in (speaker.tls_ciphers or "").split(":") if name not in ABSENT_DEFAULTS]
     for name in requested:
         if name not in CIPHERS:
-            raise Unrenderable(f"{whose(speaker)}: tls_ciphers: {name!r} is no name of a cipher that a BIG-IP has")
+            raise Unrenderable(f"{owner_text(speaker)}: tls_ciphers: {name!r} is no name of a cipher that a BIG-IP has")
     # As in OpenSSL, a list without TLS 1.3 ciphers does not restrict TLS 1.3.
     if NEWEST in _versions(speaker) and not _NEWEST_CIPHERS.keys() & set(requested):
         requested = [*_NEWEST_CIPHERS, *requested]
     return dict.fromkeys(CIPHERS[name] for name in requested)
 
 
-def whose(speaker: ServiceListener | ServicePool) -> str:
+def owner_text(speaker: ServiceListener | ServicePool) -> str:
     """Name of the object that an attribute belongs to, for messages."""
     return f"{'listener' if isinstance(speaker, ServiceListener) else 'pool'} {speaker.id}"

@@ -119,7 +119,7 @@ def _profile(
             owner=service.load_balancer_id,
             attributes={
                 **profile_attributes(name, settings),
-                "description": names.mark(name, service.load_balancer_id, listener.id),
+                "description": names.marked_description(name, service.load_balancer_id, listener.id),
             },
             immutables=frozenset({"defaultsFrom"}),
         )

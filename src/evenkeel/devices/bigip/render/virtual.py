@@ -36,9 +36,9 @@ def virtual_server(
     # where pools have different persistence, the iRule sets it for each request
     persistence = persistence_attributes(service, listener, next(iter(routes.pools), None), names)
     up = service.admin_state_up and listener.admin_state_up
-    address_name = vip.name(service.load_balancer_id, names)
+    address_name = vip.object_name(service.load_balancer_id, names)
     return WantedObject(
-        key=Key(type=VIRTUAL, name=vip.name(listener.id, names)),
+        key=Key(type=VIRTUAL, name=vip.object_name(listener.id, names)),
         owner=service.load_balancer_id,
         attributes={
             # The destination is the name of the virtual address, not its number: our virtual address has a name of its
@@ -46,7 +46,7 @@ def virtual_server(
             "destination": f"/{partition}/{address_name}:{listener.protocol_port}",
             "mask": vip.mask,
             "ipProtocol": ip_protocol(listener),
-            "pool": f"/{partition}/{names.of(live_pool.id)}" if live_pool else "",
+            "pool": f"/{partition}/{names.object_name(live_pool.id)}" if live_pool else "",
             "profiles": _profile_list(service, pool, routes, own, names),
             "rules": [f"/{partition}/{item.key.name}" for item in own if item.key.type == RULE],
             "policies": [{"name": f"/{partition}/{item.key.name}"} for item in own if item.key.type == POLICY],
@@ -54,7 +54,7 @@ def virtual_server(
             "sourceAddressTranslation": {"type": "automap"},
             "connectionLimit": max(0, listener.connection_limit),
             "enabled" if up and listener.connection_limit != 0 else "disabled": True,
-            "description": names.mark(vip.mark_kind("listener"), service.load_balancer_id, listener.id),
+            "description": names.marked_description(vip.mark_kind("listener"), service.load_balancer_id, listener.id),
         },
     )
 

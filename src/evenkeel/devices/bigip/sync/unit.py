@@ -97,7 +97,7 @@ class SyncUnit:
         Raises as :meth:`BigIpDevice.apply`.
         """
         writer = await self._writable_device()
-        outcome = await writer.watched(writer.apply(batch, rendered))
+        outcome = await writer.run_watched(writer.apply(batch, rendered))
         if not self._membership(writer).group or not (outcome.writes or self.pending):
             return outcome, []
         return outcome, list(await self._push_configuration(writer, batch))
@@ -146,7 +146,7 @@ class SyncUnit:
             if not self._membership(writer).group:  # no other device is synchronised from it
                 self._writer = writer
                 return writer
-            async with writer.reached():
+            async with writer.required_reachable():
                 status = await read_sync_status(writer.icontrol)
                 unsynced = await writer.journal.read()
             state = self._state(writer, status)
@@ -171,7 +171,7 @@ class SyncUnit:
         errors: list[DeviceUnavailable] = []
         for device in self.devices:
             try:
-                async with device.reached():
+                async with device.required_reachable():
                     found.append((device, await device.journal.read()))
             except DeviceUnavailable as error:
                 errors.append(error)
@@ -195,7 +195,7 @@ class SyncUnit:
         for device in self.devices:
             if device is not writer and device.reach.doubt is None:
                 try:
-                    async with device.reached():
+                    async with device.required_reachable():
                         if (await device.journal.read()).any:
                             return True
                 except DeviceUnavailable:
@@ -228,11 +228,11 @@ class SyncUnit:
         """Check that a push replaces nothing newer on this device. Raises :class:`StaleOwner`,
         :class:`DeviceUnavailable`."""
         try:
-            async with peer.reached():
+            async with peer.required_reachable():
                 await peer.check_owner(batch)
                 unsynced = await peer.journal.read()
         except DeviceUnavailable as error:
-            async with writer.reached():
+            async with writer.required_reachable():
                 links = links_of(await read_sync_status(writer.icontrol))
             # Only a device that is certainly disconnected from the written one cannot receive the push.
             if links.get(str(peer.cluster.own.get("name"))) != "disconnected":
@@ -249,7 +249,7 @@ class SyncUnit:
             return
         known = {key_of(device.cluster.own) for device in self.devices}
         others = {str(item.get("name")) for item in self._membership(writer).members if key_of(item) not in known}
-        async with writer.reached():
+        async with writer.required_reachable():
             links = links_of(await read_sync_status(writer.icontrol))
         if any(links.get(name) != "disconnected" for name in others):
             reason = f"not reached yet: if it is one of {', '.join(sorted(others))}, {UNVERIFIED}"
@@ -270,7 +270,7 @@ class SyncUnit:
         """Push and wait until the group is in sync. Returns the devices that did not get it."""
         own = self._membership(writer)
         peers = {str(item.get("name")) for item in own.members} - {str(writer.cluster.own.get("name"))}
-        async with writer.reached():
+        async with writer.required_reachable():
             links = links_of(await read_sync_status(writer.icontrol))
             away = {name for name, link in links.items() if link != "connected"}
             # With autoSync the devices push by themselves, and without a connected peer a push would reach none.

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 
 from evenkeel.core.resources.capacity import Metric
-from evenkeel.devices.haproxy.note import unpack
+from evenkeel.devices.haproxy.note import unpack_note
 from evenkeel.devices.rates import RateMeter
 from evenkeel.haproxyd import wire
 
@@ -43,4 +43,4 @@ class HaproxyCapacity:
 
 def _address_counts(seen: wire.DaemonObservation) -> Iterator[int]:
     for partition in seen.partitions:
-        yield from (unpack(partition.notes.get(each, "")).addresses for each in partition.load_balancer_ids)
+        yield from (unpack_note(partition.notes.get(each, "")).addresses for each in partition.load_balancer_ids)

@@ -16,7 +16,7 @@ from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status import health
 from evenkeel.devices.absence import Absence, degraded_status, out_of_step
 from evenkeel.devices.haproxy.naming import HaproxyNames, object_id
-from evenkeel.devices.haproxy.note import Note, unpack
+from evenkeel.devices.haproxy.note import Note, unpack_note
 from evenkeel.haproxyd import wire
 
 S = OperatingStatus
@@ -72,22 +72,22 @@ def _worse_status(one: ObservedStatus, other: ObservedStatus) -> ObservedStatus:
 
 def own_partitions(seen: wire.DaemonObservation, names: HaproxyNames) -> Iterator[wire.PartitionStatus]:
     """The partitions of this environment."""
-    return (partition for partition in seen.partitions if names.owns(partition.name))
+    return (partition for partition in seen.partitions if names.is_own_partition(partition.name))
 
 
-def runs(partition: wire.PartitionStatus) -> bool:
+def is_running(partition: wire.PartitionStatus) -> bool:
     """Whether the partition's HAProxy runs, or has nothing to run."""
     return bool(partition.frontends or partition.backends) or not partition.problem
 
 
 def _statuses(host: str, seen: wire.DaemonObservation, names: HaproxyNames) -> Iterator[ObservedStatus]:
     for partition in own_partitions(seen, names):
-        if runs(partition):
+        if is_running(partition):
             yield from _of_partition(host, partition)
 
 
 def _of_partition(host: str, partition: wire.PartitionStatus) -> Iterator[ObservedStatus]:
-    notes = {LoadBalancerId(each): unpack(partition.notes.get(each, "")) for each in partition.load_balancer_ids}
+    notes = {LoadBalancerId(each): unpack_note(partition.notes.get(each, "")) for each in partition.load_balancer_ids}
     below: dict[LoadBalancerId, list[OperatingStatus]] = {each: [] for each in notes}
     for owner, status in _part_statuses(partition, notes):
         # Members count through their pools.
@@ -152,7 +152,7 @@ def _not_running(
     """
     for host, reading in readings.items():
         for partition in own_partitions(reading.seen, names):
-            if not runs(partition):
+            if not is_running(partition):
                 reason = f"device {host}: {partition.problem}"
                 for each in partition.load_balancer_ids:
                     if ("loadbalancer", each) in running:
@@ -161,7 +161,7 @@ def _not_running(
                         yield ObservedStatus(kind="loadbalancer", id=each, status=S.ERROR, reason=reason)
 
 
-def absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> frozenset[Absence]:
+def find_absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> frozenset[Absence]:
     """Load balancers that a device lacks, in whole or part, and another device holds."""
     held = {host: _held_parts(reading.seen, names) for host, reading in readings.items()}
     everything: dict[LoadBalancerId, set[Key]] = {}
@@ -179,7 +179,7 @@ def absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> fro
 
 def _held_parts(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadBalancerId, set[Key]]:
     found: dict[LoadBalancerId, set[Key]] = {}
-    for partition in filter(runs, own_partitions(seen, names)):
+    for partition in filter(is_running, own_partitions(seen, names)):
         for each in partition.load_balancer_ids:
             # A note that differs shows another configuration, although all objects are there.
             found[LoadBalancerId(each)] = {("note", partition.notes.get(each, ""))}
@@ -194,7 +194,7 @@ def _held_parts(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadB
 
 def _without_status(reading: HaproxyReading, names: HaproxyNames) -> set[str]:
     """Load balancers without a status from the device, because their HAProxy does not run."""
-    gone = (partition for partition in own_partitions(reading.seen, names) if not runs(partition))
+    gone = (partition for partition in own_partitions(reading.seen, names) if not is_running(partition))
     return {each for partition in gone for each in partition.load_balancer_ids}
 
 

@@ -45,4 +45,4 @@ async def _wait_for_notification(device: HaproxyDevice, names: HaproxyNames) -> 
 
 def _concern_environment(news: wire.DaemonEvents, after: int, names: HaproxyNames) -> bool:
     """Whether the events may concern this environment; a number below ``after`` comes from a restarted daemon."""
-    return news.missed or news.newest < after or any(names.owns(event.partition) for event in news.events)
+    return news.missed or news.newest < after or any(names.is_own_partition(event.partition) for event in news.events)

@@ -30,7 +30,7 @@ class ReferencedFiles:
         self._contents = contents
         self._files: dict[str, wire.File] = {}
 
-    def named(self, owner: str, field: str, reference: str, kind: CertificateKind) -> str:
+    def file_name(self, owner: str, field: str, reference: str, kind: CertificateKind) -> str:
         """The file name for a reference. ``owner``: the listener's or pool's name in HAProxy.
 
         Raises :class:`Unrenderable` if the definition does not resolve the reference.

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.resources.model import CHILDLESS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.haproxy.naming import beside, object_name
+from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.headers import cleaning_lines, header_lines
 from evenkeel.devices.haproxy.render.l7 import PolicyLines
 from evenkeel.devices.haproxy.render.modes import mode_of
@@ -82,7 +82,7 @@ def cidr_files(listener: ServiceListener) -> list[wire.File]:
 
 
 def _cidr_file(listener: ServiceListener) -> str:
-    return beside(object_name("listener", listener.id), "cidrs")
+    return auxiliary_name(object_name("listener", listener.id), "cidrs")
 
 
 def _canonical_cidr(listener: ServiceListener, text: str) -> str:

@@ -31,7 +31,7 @@ from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.devices.errors import Unrenderable, problem_of
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name
-from evenkeel.devices.haproxy.note import Note, pack
+from evenkeel.devices.haproxy.note import Note, pack_note
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
 from evenkeel.devices.haproxy.render.headers import inserted_headers
 from evenkeel.devices.haproxy.render.l7 import policy_lines, pools_in_use, redirect_pools
@@ -109,7 +109,7 @@ def _load_balancer(service: ServiceDefinition, certificates: ReferencedFiles) ->
         backends=rendered_pools,
         # Last, because rendering collects the files that it refers to.
         files=(*lists, *certificates.files),
-        note=pack(_note_of(service, listening)),
+        note=pack_note(_note_of(service, listening)),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from evenkeel.core.devices.service import ServiceListener, ServicePool
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.haproxy.naming import beside, object_name
+from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 
 MODES = {"HTTP": "http", "TCP": "tcp", "HTTPS": "tcp", "TERMINATED_HTTPS": "http", "PROMETHEUS": "http"}
 """HAProxy's mode by listener protocol."""
@@ -30,4 +30,4 @@ def modes_of(pool: ServicePool, listeners: Collection[ServiceListener]) -> tuple
 def backend_name(pool: ServicePool, mode: str, modes: tuple[str, ...]) -> str:
     """The name of the pool's backend in a mode."""
     name = object_name("pool", pool.id)
-    return name if mode == modes[0] else beside(name, mode)
+    return name if mode == modes[0] else auxiliary_name(name, mode)

@@ -35,10 +35,10 @@ def _verification(pool: ServicePool, files: ReferencedFiles) -> tuple[str, ...]:
     if pool.ca_tls_container_ref is None:
         return ("verify", "none")
     name = object_name("pool", pool.id)
-    ca = files.named(name, "ca_tls_container_ref", pool.ca_tls_container_ref, CertificateKind.AUTHORITY)
+    ca = files.file_name(name, "ca_tls_container_ref", pool.ca_tls_container_ref, CertificateKind.AUTHORITY)
     if pool.crl_container_ref is None:
         return ("verify", "required", "ca-file", ca)
-    crl = files.named(name, "crl_container_ref", pool.crl_container_ref, CertificateKind.REVOCATION_LIST)
+    crl = files.file_name(name, "crl_container_ref", pool.crl_container_ref, CertificateKind.REVOCATION_LIST)
     return ("verify", "required", "ca-file", ca, "crl-file", crl)
 
 
@@ -46,4 +46,4 @@ def _own_certificate(pool: ServicePool, files: ReferencedFiles) -> tuple[str, ..
     if pool.tls_container_ref is None:
         return ()
     name = object_name("pool", pool.id)
-    return ("crt", files.named(name, "tls_container_ref", pool.tls_container_ref, CertificateKind.CERTIFICATE))
+    return ("crt", files.file_name(name, "tls_container_ref", pool.tls_container_ref, CertificateKind.CERTIFICATE))

@@ -19,7 +19,7 @@ from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.core.tls.certificates import CertificateKind
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.haproxy.naming import beside, object_name
+from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
 from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.devices.haproxy.render.tls import alpn, tls_arguments
@@ -68,7 +68,7 @@ def hsts_lines(listener: ServiceListener) -> list[str]:
 
 
 def _list_name(listener: ServiceListener) -> str:
-    return beside(object_name("listener", listener.id), "crt_list")
+    return auxiliary_name(object_name("listener", listener.id), "crt_list")
 
 
 def _certificates(listener: ServiceListener, files: ReferencedFiles) -> list[str]:
@@ -79,7 +79,7 @@ def _certificates(listener: ServiceListener, files: ReferencedFiles) -> list[str
     references |= {one: "sni_container_refs" for one in listener.sni_container_refs if one not in references}
     if not references:
         raise Unrenderable(f"listener {name}: it has neither default_tls_container_ref nor sni_container_refs")
-    return [files.named(name, field, one, CertificateKind.CERTIFICATE) for one, field in references.items()]
+    return [files.file_name(name, field, one, CertificateKind.CERTIFICATE) for one, field in references.items()]
 
 
 def _clients(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
@@ -91,8 +91,8 @@ def _clients(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ..
     authority, revoked = listener.client_ca_tls_container_ref, listener.client_crl_container_ref
     if authority is None:
         raise Unrenderable(f"listener {name}: client_authentication needs client_ca_tls_container_ref")
-    ca = files.named(name, "client_ca_tls_container_ref", authority, CertificateKind.AUTHORITY)
+    ca = files.file_name(name, "client_ca_tls_container_ref", authority, CertificateKind.AUTHORITY)
     if revoked is None:
         return ("verify", VERIFY[listener.client_authentication], "ca-file", ca)
-    crl = files.named(name, "client_crl_container_ref", revoked, CertificateKind.REVOCATION_LIST)
+    crl = files.file_name(name, "client_crl_container_ref", revoked, CertificateKind.REVOCATION_LIST)
     return ("verify", VERIFY[listener.client_authentication], "ca-file", ca, "crl-file", crl, *_OF_CLIENTS_ALONE)

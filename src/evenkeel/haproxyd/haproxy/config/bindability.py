@@ -32,11 +32,11 @@ def with_bindable_peer(config: HaproxyConfig, ours: Binds) -> tuple[HaproxyConfi
     bind = peer_bind(config)
     if bind is None or bind in ours:
         return config, ""
-    problem = binds.unbindable([bind]).get(bind, "")
+    problem = binds.unbindable_addresses([bind]).get(bind, "")
     return (HaproxyConfig(load_balancers=config.load_balancers) if problem else config), problem
 
 
-def unbindable(config: HaproxyConfig, running: HaproxyConfig, ours: Binds) -> dict[str, str]:
+def unbindable_load_balancers(config: HaproxyConfig, running: HaproxyConfig, ours: Binds) -> dict[str, str]:
     """Load balancers whose new addresses cannot be bound, so that HAProxy does not try."""
     # HAProxy listens on the peers' address too, but a load balancer cannot have that one, so it is tested as a new one.
     balancers_binds = ours - {peer_bind(running)}
@@ -47,7 +47,7 @@ def unbindable(config: HaproxyConfig, running: HaproxyConfig, ours: Binds) -> di
         for bind in binds.bind_addresses(one)
         if bind not in balancers_binds
     }
-    problems = binds.unbindable(new)
+    problems = binds.unbindable_addresses(new)
     return {new[bind]: problem for bind, problem in problems.items()}
 
 
@@ -56,7 +56,11 @@ def still_bindable(previous: LoadBalancers, ours: Binds) -> LoadBalancers:
 
     The test is needed because HAProxy may not run them, if they come from the disk.
     """
-    return {name: one for name, one in previous.items() if not binds.unbindable(set(binds.bind_addresses(one)) - ours)}
+    return {
+        name: one
+        for name, one in previous.items()
+        if not binds.unbindable_addresses(set(binds.bind_addresses(one)) - ours)
+    }
 
 
 def what_listens(wanted: LoadBalancers, ours: Binds) -> LoadBalancers:
@@ -69,7 +73,7 @@ def what_listens(wanted: LoadBalancers, ours: Binds) -> LoadBalancers:
     return found
 
 
-def without(config: HaproxyConfig, running: LoadBalancers, bad: dict[str, str]) -> HaproxyConfig:
+def without_unbindable(config: HaproxyConfig, running: LoadBalancers, bad: dict[str, str]) -> HaproxyConfig:
     """The configuration with the ``bad`` load balancers replaced by what runs of them now.
 
     Load balancers that conflict with these are added to ``bad``.
@@ -82,7 +86,7 @@ def without(config: HaproxyConfig, running: LoadBalancers, bad: dict[str, str]) 
     fitting = msgspec.structs.replace(config, load_balancers=kept | as_now)
     bad.update(more)
     # Each round adds load balancers to `bad`, so the recursion ends.
-    return without(fitting, running, bad) if more else fitting
+    return without_unbindable(fitting, running, bad) if more else fitting
 
 
 def ping_changed(before: HaproxyConfig, after: HaproxyConfig) -> bool:

@@ -14,7 +14,7 @@ class RuntimeCommand(Value):
     payload: str = ""
     expects: str = ""
 
-    def shown(self, answer: str) -> str:
+    def loggable_answer(self, answer: str) -> str:
         """The answer in a form that may be logged: replaced by a note if it repeats a line of the payload."""
         repeats = any(line in answer for line in self.payload.splitlines() if len(line) >= REPEATED_CHARS_MIN)
         return "(not shown: it repeats the payload)" if repeats else answer.strip()
@@ -22,7 +22,7 @@ class RuntimeCommand(Value):
     def __repr__(self) -> str:
         return f"RuntimeCommand(text={self.text!r}, payload=<{len(self.payload)}>, expects={self.expects!r})"
 
-    def done(self, answer: str) -> bool:
+    def has_succeeded(self, answer: str) -> bool:
         """Whether the command succeeded."""
         reply = answer.strip()
         return self.expects in reply if self.expects else not reply

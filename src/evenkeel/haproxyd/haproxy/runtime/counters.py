@@ -77,21 +77,21 @@ class CounterTotals:
         self.base = dict(saved.base) if saved else {}
         self.workers: dict[str, Counts] = dict(saved.workers) if saved else {}
 
-    def seen(self, worker: str, counts: Counts) -> None:
+    def record_counts(self, worker: str, counts: Counts) -> None:
         """Record the counts of a worker since its start."""
         before = self.workers.get(worker, {})
         if started_over(before, counts):
-            self.gone(worker)
+            self.add_to_base(worker)
         # a frontend that the worker no longer has keeps the counts it had
         self.workers[worker] = {**self.workers.get(worker, {}), **counts}
 
-    def gone(self, worker: str) -> None:
+    def add_to_base(self, worker: str) -> None:
         """The worker will not be queried again: add its counts to the base."""
         for name, counts in self.workers.pop(worker, {}).items():
             ended = msgspec.structs.replace(counts, active=0, listening=False)
             self.base[name] = sum_of_counts(self.base.get(name, _NOTHING), ended)
 
-    def total(self, name: str) -> FrontendCounts:
+    def total_of(self, name: str) -> FrontendCounts:
         """The total since the frontend was created."""
         total = self.base.get(name, _NOTHING)
         for counts in self.workers.values():
@@ -103,7 +103,7 @@ class CounterTotals:
         if len(self.base) > limit:
             self.base = {name: counts for name, counts in self.base.items() if name in kept}
 
-    def saved(self) -> Saved:
+    def state_to_save(self) -> Saved:
         """The state to be written to disk."""
         return Saved(base=dict(self.base), workers={worker: dict(counts) for worker, counts in self.workers.items()})
 
@@ -183,7 +183,7 @@ class PartitionCounters:
         """Record the worker's counts, and return whether it has connections. Raises :class:`HaproxyDown`."""
         async with self._lock:  # answers are recorded in the order in which they were given
             counts = frontend_counts(await held.command(FRONTENDS))
-            self._totals.seen(worker, counts)
+            self._totals.record_counts(worker, counts)
         return any(one.active for one in counts.values())
 
     async def collect(self, cli: WorkerCli, pid: int, kept: Collection[str]) -> Mapping[str, FrontendCounts]:
@@ -198,7 +198,7 @@ class PartitionCounters:
             listening = self._totals.workers[current]
             totals = {
                 name: msgspec.structs.replace(
-                    self._totals.total(name), listening=listening.get(name, _NOTHING).listening
+                    self._totals.total_of(name), listening=listening.get(name, _NOTHING).listening
                 )
                 for name in kept
             }
@@ -221,7 +221,7 @@ class PartitionCounters:
         Returns the worker's key, which cannot be determined any more once the process has ended.
         """
         worker = worker_key(pid)
-        self._totals.seen(worker, frontend_counts(await cli.of_worker(pid, FRONTENDS)))
+        self._totals.record_counts(worker, frontend_counts(await cli.of_worker(pid, FRONTENDS)))
         return worker
 
     async def _record_leaving(self, cli: WorkerCli, worker: str) -> None:
@@ -231,12 +231,12 @@ class PartitionCounters:
                 raise HaproxyDown("another process has its pid")
             await self._record(cli, pid)
         except HaproxyDown:
-            self._totals.gone(worker)
+            self._totals.add_to_base(worker)
 
     async def _save(self) -> None:
         # Set also if the write fails, so that a full disk is not tried again at each observation.
         self._saved_at_seconds = self._monotonic()
-        content = msgspec.json.encode(self._totals.saved())
+        content = msgspec.json.encode(self._totals.state_to_save())
         try:
             await asyncio.to_thread(_write, self._file, content)
         except OSError as error:

@@ -20,7 +20,7 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     FORCED_MAINTENANCE,
     ServerKey,
     ServerState,
-    canonical,
+    canonical_notation,
     frontend_rows,
 )
 
@@ -75,7 +75,7 @@ def _server_repairs(
     ``is_judged``: a health check or ping may raise the server if it is down.
     """
     name = f"{backend.name}/{server.name}"
-    if (canonical(found.address), found.port) != (canonical(server.address), server.port):
+    if (canonical_notation(found.address), found.port) != (canonical_notation(server.address), server.port):
         text = f"set server {name} addr {server.address} port {server.port}"
         yield "address", RuntimeCommand(text=text, expects="changed")
     if found.weight != server.weight:
@@ -96,7 +96,7 @@ def _argument_repairs(name: str, wanted: ServerArguments, found: ServerState) ->
         yield "TLS", RuntimeCommand(text=text, expects="ssl setting updated")
     if not wanted.checked:
         return
-    if canonical(found.check_address) != canonical(wanted.check_address):
+    if canonical_notation(found.check_address) != canonical_notation(wanted.check_address):
         # HAProxy refuses to set OWN_ADDRESS, so that one is repaired by a reload
         yield "address of checks", RuntimeCommand(text=f"set server {name} check-addr {wanted.check_address}")
     if found.check_port != wanted.check_port:

@@ -11,7 +11,7 @@ from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, Runt
 from evenkeel.haproxyd.haproxy.runtime.drift import acl_drift, frontend_drift, server_drift
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
 from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete
-from evenkeel.haproxyd.haproxy.runtime.ssl_drift import questions, ssl_drift
+from evenkeel.haproxyd.haproxy.runtime.ssl_drift import drift_commands, ssl_drift
 from evenkeel.haproxyd.haproxy.runtime.worker_state import FRONTENDS, SERVERS_STATE, server_states
 
 log = structlog.get_logger(__name__)
@@ -32,8 +32,10 @@ class RuntimeCommands:
             self._log.warning("runtime command not answered", command=command.text, reason=str(error))
             # It may have been executed all the same: after a planned change or a repair, the caller then reloads.
             return False
-        if not command.done(answer):
-            self._log.info("runtime command refused", command=command.text, answer=command.shown(answer)[:200])
+        if not command.has_succeeded(answer):
+            self._log.info(
+                "runtime command refused", command=command.text, answer=command.loggable_answer(answer)[:200]
+            )
             return False
         return True
 
@@ -61,7 +63,7 @@ class RuntimeCommands:
 
     async def repair_certificates(self, running: HaproxyConfig) -> tuple[Finding, ...]:
         """Restore certificates, CA files and lists of certificates, and return the repairs."""
-        reads = questions(running)
+        reads = drift_commands(running)
         return await self._repair(ssl_drift(running, await self._cli.commands(reads)) if reads else ())
 
     async def _repair(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -29,14 +29,14 @@ class SeenCertificates(Value):
     listed: dict[str, list[str]]
 
 
-def questions(config: HaproxyConfig) -> tuple[str, ...]:
+def drift_commands(config: HaproxyConfig) -> tuple[str, ...]:
     """The commands whose answers :func:`ssl_drift` evaluates."""
     files = (file for one in config.load_balancers.values() for file in one.files)
     return tuple(f"show ssl {_SHOWN_BY[file.kind]} {file.name}" for file in files if file.kind in _SHOWN_BY)
 
 
 def parse(text: str) -> SeenCertificates:
-    """Parse the answers to :func:`questions`; files that HAProxy has not loaded are left out."""
+    """Parse the answers to :func:`drift_commands`; files that HAProxy has not loaded are left out."""
     seen = SeenCertificates(fingerprints={}, listed={})
     prints: list[str] = []
     names: list[str] | None = None

@@ -24,8 +24,8 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     CHECK_CONFIGURED,
     CHECK_ENABLED,
     MAINTENANCE,
-    canonical,
-    table,
+    canonical_notation,
+    table_rows,
 )
 
 VERSION = "1"
@@ -49,7 +49,7 @@ def kept_states(config: HaproxyConfig, shown: str) -> str:
     """
     lines = [VERSION, " ".join(("#", *COLUMNS))]
     wanted = dict(_servers_in_service(config))
-    for row in table(shown):
+    for row in table_rows(shown):
         found = wanted.pop((row["be_name"], row["srv_name"]), None)
         if found is not None and not int(row["srv_admin_state"]) & MAINTENANCE:
             lines.append(_line(*found, row))
@@ -94,7 +94,7 @@ def _line(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str, s
 def _health(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str, str]) -> str:
     if not is_judged(backend, server):
         return UP
-    if (canonical(row["srv_addr"]), row["srv_port"]) != (canonical(server.address), str(server.port)):
+    if (canonical_notation(row["srv_addr"]), row["srv_port"]) != (canonical_notation(server.address), str(server.port)):
         # pings do not depend on the port; their first result decides about a new address
         return DOWN if arguments_of(server).checked else UP
     return DOWN if row["srv_op_state"] == DOWN else UP

@@ -63,7 +63,7 @@ class FrontendCounts(Value):
 def server_states(text: str) -> dict[ServerKey, ServerState]:
     """Parse the answer to :data:`SERVERS_STATE`."""
     found = {}
-    for row in table(text):
+    for row in table_rows(text):
         admin = int(row["srv_admin_state"])
         found[row["be_name"], row["srv_name"]] = ServerState(
             up=row["srv_op_state"] != "0" and not admin & MAINTENANCE,
@@ -80,7 +80,7 @@ def server_states(text: str) -> dict[ServerKey, ServerState]:
 
 
 @functools.lru_cache(maxsize=8192)
-def canonical(address: str) -> str:
+def canonical_notation(address: str) -> str:
     """An address in the one notation in which equal addresses are equal; any other text as it is."""
     try:
         return str(ipaddress.ip_address(address))
@@ -91,7 +91,7 @@ def canonical(address: str) -> str:
 def server_connections(text: str) -> dict[ServerKey, int]:
     """Connections in use, from :data:`SERVERS_CONNECTIONS`."""
     found = {}
-    for row in table(text):
+    for row in table_rows(text):
         backend, _, server = row["bkname/svname"].partition("/")
         found[backend, server] = int(row["used_cur"])
     return found
@@ -119,7 +119,7 @@ def frontend_counts(text: str) -> dict[str, FrontendCounts]:
     }
 
 
-def table(text: str) -> Iterator[Mapping[str, str]]:
+def table_rows(text: str) -> Iterator[Mapping[str, str]]:
     """Rows of a table as mappings from column names, which the line that starts with ``#`` gives.
 
     Other lines, and rows with too few columns, are ignored.

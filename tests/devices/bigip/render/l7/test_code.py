@@ -12,7 +12,7 @@ from evenkeel.core.devices.service import ServiceDefinition, ServiceL7Policy, Se
 from evenkeel.core.resources.model import SessionPersistence
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import DATA_GROUP, POLICY, RULE, VIRTUAL, WantedObject
-from evenkeel.devices.bigip.render.l7.effective import routing
+from evenkeel.devices.bigip.render.l7.effective import effective_routing
 from evenkeel.devices.bigip.render.l7.rendered import render_l7
 from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.render.rule_parts import code_lines
@@ -180,7 +180,7 @@ def test_file_types() -> None:
 def over_tls(one: ServiceL7Rule, **certificate: Any) -> bool:
     """Whether the rule matches a request on a listener where TLS ends."""
     definition = judged(policy(1, one), protocol="TERMINATED_HTTPS")
-    rendered = render_l7(definition, routing(definition.listeners[0], {"pool-1": definition.pools[0]}), NAMES)
+    rendered = render_l7(definition, effective_routing(definition.listeners[0], {"pool-1": definition.pools[0]}), NAMES)
     records = {record["name"]: record["data"] for record in rendered.objects[0].attributes["records"]}
     rules = Rule("\n".join(code_lines(rendered.parts)), {f"{PART}/dev_l7_listener-1": records})
     return rules.request(**certificate).status == 403

@@ -42,7 +42,7 @@ class Routing(Value):
         return any(pool.tls_enabled for pool in self.named)
 
 
-def routing(listener: ServiceListener, pools: Mapping[str, ServicePool]) -> Routing:
+def effective_routing(listener: ServiceListener, pools: Mapping[str, ServicePool]) -> Routing:
     """The policies that can match, and the pools. ``pools``: all pools by id. Raises :class:`Unrenderable`."""
     if listener.l7policies and listener.protocol not in L7_PROTOCOLS:
         raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")

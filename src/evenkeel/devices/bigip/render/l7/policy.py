@@ -20,7 +20,7 @@ import re
 from typing import Any
 
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.devices.bigip.naming import BigIpNames, plain
+from evenkeel.devices.bigip.naming import BigIpNames, plain_or_digest
 from evenkeel.devices.bigip.objects import POLICY, Key, WantedObject
 from evenkeel.devices.bigip.render.l7.effective import EffectivePolicy, Routing
 from evenkeel.devices.bigip.render.l7.persistence import same_persistence
@@ -67,7 +67,7 @@ def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpName
     partition = names.partition(service.project_id)
     rules = [_rule(place, each, partition, names) for place, each in enumerate(routing.policies)]
     if routing.default is not None:
-        forward = _forward(f"/{partition}/{names.of(routing.default.id)}")
+        forward = _forward(f"/{partition}/{names.object_name(routing.default.id)}")
         rules.append({"name": DEFAULT_RULE, "ordinal": len(rules), "conditions": [], "actions": [forward]})
     return WantedObject(
         key=Key(type=POLICY, name=names.helper("l7", routing.listener.id)),
@@ -78,7 +78,7 @@ def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpName
             "controls": ["forwarding"],
             "requires": ["http"],
             "rules": rules,
-            "description": names.mark("l7", service.load_balancer_id, routing.listener.id),
+            "description": names.marked_description("l7", service.load_balancer_id, routing.listener.id),
         },
         immutables=frozenset({"legacy"}),
     )
@@ -87,11 +87,13 @@ def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpName
 def _rule(place: int, each: EffectivePolicy, partition: str, names: BigIpNames) -> dict[str, Any]:
     conditions = [_condition(number, comparison(rule)) for number, rule in enumerate(each.rules)]
     return {
-        "name": plain(each.policy.id),
+        "name": plain_or_digest(each.policy.id),
         "ordinal": place,
         "conditions": conditions,
         "actions": [
-            _forward(f"/{partition}/{names.of(each.pool.id)}") if each.pool else _redirect(redirect_url(each.policy))
+            _forward(f"/{partition}/{names.object_name(each.pool.id)}")
+            if each.pool
+            else _redirect(redirect_url(each.policy))
         ],
     }
 

@@ -120,7 +120,7 @@ class _Choice:
     def records(self, number: int, pool: ServicePool) -> Records:
         """Records of one policy's pool. ``number``: the policy's number."""
         partition = self._names.partition(self._service.project_id)
-        found = {f"{number}.action": "pool", f"{number}.target": f"/{partition}/{self._names.of(pool.id)}"}
+        found = {f"{number}.action": "pool", f"{number}.target": f"/{partition}/{self._names.object_name(pool.id)}"}
         if self._persistence:
             word, cookie = persistence_words(pool)
             found[f"{number}.persist"] = word

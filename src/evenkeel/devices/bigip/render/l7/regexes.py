@@ -38,7 +38,7 @@ def tcl_regex(text: str) -> str:
         raise NotPossible("regular expressions contain printable ASCII characters only")
     body = text.removeprefix("(?i)")
     parser = _Parser(body)
-    found = parser.alternatives(0)
+    found = parser.parse_alternatives(0)
     if parser.rest:
         raise NotPossible("there is a ')' without '('")
     if parser.atoms > ATOMS_MAX:
@@ -49,7 +49,7 @@ def tcl_regex(text: str) -> str:
 def atoms_of(text: str) -> int:
     """Number of atoms of an expression that :func:`tcl_regex` accepts, with counted repetitions unrolled."""
     parser = _Parser(text.removeprefix("(?i)"))
-    parser.alternatives(0)
+    parser.parse_alternatives(0)
     return parser.atoms
 
 
@@ -67,7 +67,7 @@ class _Parser:
     def rest(self) -> str:
         return self._text[self._at :]
 
-    def alternatives(self, depth: int) -> str:
+    def parse_alternatives(self, depth: int) -> str:
         if depth > _DEPTH_MAX:
             raise NotPossible(f"groups are nested deeper than {_DEPTH_MAX}")
         branches, atoms = [], 0
@@ -115,7 +115,7 @@ class _Parser:
             raise NotPossible(
                 f"a group that begins with ({self.rest[:2]}: only ( and (?: are possible, and (?i) in front"
             )
-        inner = self.alternatives(depth + 1)
+        inner = self.parse_alternatives(depth + 1)
         if not self._skip_if_next(")"):
             raise NotPossible("a ')' is missing")
         # Groups do not capture, because only whether there is a match counts.

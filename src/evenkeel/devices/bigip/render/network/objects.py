@@ -132,7 +132,7 @@ class _Renderer:
     ) -> WantedObject:
         # The tunnels of all networks have one profile, so its mark names no network.
         owner = LoadBalancerId("") if kind == _SHARED_PROFILE else self._owner
-        mark = self._names.mark(f"net-{kind}", owner, object_id)
+        mark = self._names.marked_description(f"net-{kind}", owner, object_id)
         return WantedObject(
             key=key,
             owner=self._service.load_balancer_id,
