@@ -2,8 +2,8 @@
 
 A connection is unauthenticated until a login or client certificate on it (:meth:`Connection.mark_authenticated`).
 When an address, or all together, would exceed a limit, the oldest unauthenticated connection is closed in favour of
-the new one; authenticated connections stay. Connections of addresses that authenticated recently are not closed in favour of
-addresses that never did. A new connection is refused only when all others are authenticated.
+the new one; authenticated connections stay. Connections of addresses that authenticated recently are not closed in
+favour of addresses that never did. A new connection is refused only when all others are authenticated.
 """
 
 from collections import Counter, OrderedDict

@@ -23,7 +23,7 @@ class RestartBackoff:
         return self._backoff.nominal_seconds(self._failures)
 
     def record_serving(self) -> None:
-        """Record that HAProxy serves: if it does for ``steady_after_seconds``, :meth:`record_exit` resets the pauses."""
+        """Record that HAProxy serves; after ``steady_after_seconds`` of it :meth:`record_exit` resets the pauses."""
         # Later passes do not restart the time for which HAProxy has served.
         if self._serving_since is None:
             self._serving_since = self._now()
