@@ -32,7 +32,7 @@ class Gatekeeper:
         caller = await self._identity.identify(headers, scope)
         connection = scope["state"].get(CONNECTION)
         if connection is not None:
-            connection.known()
+            connection.mark_authenticated()
         # before authorization: requests that the policy refuses use up the project's rate, too
         if not self._policy.allows(UNHURRIED, caller):
             self._rate_limit.count_request(caller.project_id)
