@@ -19,8 +19,15 @@ from tests.services.mariadb import MariaDB
 from tests.services.octavia import Octavia
 
 SETTLED_SECONDS = 120.0
-PROVIDERS = {"evenkeel": "prod", "evenkeel-elsewhere": "elsewhere"}
-"""Environments by provider; the second does not exist."""
+ENVIRONMENTS = {"prod": "haproxy", "none": "noop", "big": "bigip"}
+"""Device types by environment; agents of the first run always, those of the others in :mod:`tests.octavia.sites`."""
+PROVIDERS = {
+    "evenkeel": "prod",
+    "evenkeel-noop": "none",
+    "evenkeel-bigip": "big",
+    "evenkeel-elsewhere": "elsewhere",
+}
+"""Environments by provider; the last does not exist."""
 DRIFT_SECONDS = 5.0
 FINAL = ("ACTIVE", "ERROR", "DELETED")
 Body = dict[str, Any]
@@ -43,7 +50,13 @@ class World:
     def started(cls, folder: Path, venv: Path) -> Iterator[Self]:
         """Run until the block ends. ``venv``: where Octavia is installed."""
         database = MariaDB()
-        cluster = Cluster(folder / "evenkeel", environment="prod", device="haproxy")
+        environments = ",".join(f"{name}:{device}" for name, device in ENVIRONMENTS.items())
+        cluster = Cluster(
+            folder / "evenkeel",
+            environment="prod",
+            device="haproxy",
+            controller_options={"DEFAULT": {"environments": environments}},
+        )
         octavia = None
         try:
             database.start()
