@@ -105,6 +105,18 @@ def test_option_that_the_device_type_does_not_have_is_refused_with_our_words(wor
     assert world.settled(id) == "DELETED"
 
 
+def test_policy_of_a_populated_load_balancer_that_the_device_type_can_not_do_is_refused(world: World) -> None:
+    rule = {"type": "HEADER", "key": "X-Kind", "compare_type": "REGEX", "value": "(?=a)b"}
+    policy = {"action": "REDIRECT_TO_POOL", "redirect_pool": {"name": "web"}, "rules": [rule]}
+    listener = {"protocol": "HTTP", "protocol_port": 18083, "l7policies": [policy]}
+    pool = {"name": "web", "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"}
+    populated = {"listeners": [listener], "pools": [pool], "vip_address": world.address(), "name": "look-ahead"}
+    body = {"provider": "evenkeel-bigip", "vip_subnet_id": world.subnet_id, **populated}
+    status, answer = world.octavia.request("POST", "/loadbalancers", {"loadbalancer": body})
+    assert status == 501 and "(?=a)b" in answer["faultstring"], answer
+    assert world.ask("GET", "/loadbalancers?name=look-ahead")["loadbalancers"] == []
+
+
 def test_provider_without_its_environment_is_refused_and_nothing_is_left(world: World) -> None:
     body = {"provider": "evenkeel-elsewhere", "vip_subnet_id": world.subnet_id, "name": "nowhere"}
     status, answer = world.octavia.request("POST", "/loadbalancers", {"loadbalancer": body})

@@ -12,7 +12,7 @@ from typing import Any
 from octavia_lib.api.drivers import exceptions, provider_base
 from oslo_config import cfg
 
-from evenkeel_octavia import controllers, convert, options
+from evenkeel_octavia import controllers, convert, options, requested
 from evenkeel_octavia.settings import MisconfiguredError
 
 LOG = logging.getLogger(__name__)
@@ -37,7 +37,8 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         )
 
     def loadbalancer_create(self, loadbalancer: Any) -> None:
-        self._check("create", "loadbalancer", _whole("loadbalancer", loadbalancer))
+        body = requested.with_policies(_whole("loadbalancer", loadbalancer), requested.body_of_request())
+        self._check("create", "loadbalancer", body)
 
     def loadbalancer_delete(self, loadbalancer: Any, cascade: bool = False) -> None:
         """Accept the deletion."""
