@@ -33,7 +33,7 @@ _CONFIGURATION = """
 [DEFAULT]
 debug = False
 [api_settings]
-auth_strategy = noauth
+auth_strategy = {strategy}
 enabled_provider_drivers = {providers}
 default_provider_driver = {default}
 [database]
@@ -56,6 +56,7 @@ enforce_scope = False
 [evenkeel]
 providers = {environments}
 {options}
+{login}
 """
 _NETWORK = """
 from octavia.network.drivers.noop_driver import driver
@@ -63,6 +64,25 @@ from octavia.network.drivers.noop_driver import driver
 create_engine = driver.create_engine
 driver.create_engine = lambda url: create_engine("sqlite:///{home}/network.db")  # else a file in /tmp for all
 """
+_DISTINCT = """
+import ipaddress
+import random
+
+from octavia.network.drivers.noop_driver import driver
+
+allocate = driver.NoopManager.allocate_vip
+
+
+def allocate_vip(self, load_balancer):
+    vip, more = allocate(self, load_balancer)
+    if not (load_balancer.vip and load_balancer.vip.ip_address):
+        vip.ip_address = str(ipaddress.ip_address("10.0.0.1") + random.randrange(2**24 - 2))
+    return vip, more
+
+
+driver.NoopManager.allocate_vip = allocate_vip
+"""
+"""The no-op network gives all VIPs one address, which no Neutron does."""
 _API = """
 import sys
 
@@ -100,6 +120,7 @@ class Octavia(OpenStackServer):
         *,
         environments: Mapping[str, str],
         options: Mapping[str, object],
+        login: str = "",
         agent: str = "evenkeel_agent",
         workers: int = 2,
         more_drivers: Sequence[str] = (),
@@ -107,7 +128,8 @@ class Octavia(OpenStackServer):
         python_path: Path | None = None,
         variables: Mapping[str, str] | None = None,
     ) -> None:
-        """Initialize. ``environments``: Even Keel's environment by provider; ``options``: more of ``[evenkeel]``.
+        """Initialize. ``environments``: Even Keel's environment by provider; ``options``: more of ``[evenkeel]``;
+        ``login``: the section by which it believes a Keystone.
 
         ``more_drivers``: further providers; ``entry_points``, ``python_path`` and ``variables``: what theirs need.
         """
@@ -120,6 +142,8 @@ class Octavia(OpenStackServer):
         self.configuration = self._home / "octavia.conf"
         self.configuration.write_text(
             _CONFIGURATION.format(
+                strategy="keystone" if login else "noauth",
+                login=login,
                 providers=", ".join(f"{name}: a provider" for name in (*environments, *more_drivers)),
                 default=next(iter(environments)),
                 database=database.replace("mysql://", "mysql+pymysql://"),
@@ -129,7 +153,7 @@ class Octavia(OpenStackServer):
                 options="\n".join(f"{name} = {value}" for name, value in options.items()),
             )
         )
-        programs = {"own_network": _NETWORK, "serve_octavia": _API, "run_driver_agent": _DRIVER_AGENT}
+        programs = {"own_network": _NETWORK + _DISTINCT, "serve_octavia": _API, "run_driver_agent": _DRIVER_AGENT}
         for name, text in programs.items():
             (self._home / f"{name}.py").write_text(text.format(file=self.configuration, home=self._home))
         project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
