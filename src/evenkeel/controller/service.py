@@ -20,6 +20,7 @@ from evenkeel.controller.driver import Driver
 from evenkeel.controller.failure_detector import FailureDetector
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.network_facts import NetworkFactsUpdates
+from evenkeel.controller.notifications import SEND_SECONDS, Notifications
 from evenkeel.controller.own_certificates import OwnCertificates, ReadCertificates
 from evenkeel.controller.placements import Placements
 from evenkeel.controller.port_releases import PortReleases
@@ -56,8 +57,8 @@ class Controller:
     """All work of a controller besides serving HTTP.
 
     ``network``: a network service with ports for VIPs; ``key_manager``: source of certificates; ``presence``: heartbeat
-    for operators; ``certificates``: reads the end dates of the certificates of this process and its peers. Each is None
-    if there is none.
+    for operators; ``certificates``: reads the end dates of the certificates of this process and its peers;
+    ``notifications``: sends events of load balancers to a message broker. Each is None if there is none.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Controller:
         key_manager: KeyManager | None = None,
         presence: Presence | None = None,
         certificates: ReadCertificates | None = None,
+        notifications: Notifications | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._operators = store.operators
@@ -124,6 +126,7 @@ class Controller:
         self.activity = ActivityRecorder(settings.traffic)
         self.traffic = TrafficRecorder(store.reports, clock, settings.traffic, on_look=self.activity.record_poll)
         self._presence = presence
+        self._notifications = notifications
         self._own_certificates = (
             None if certificates is None else OwnCertificates(store.operators, store.scheduling, certificates, clock)
         )
@@ -167,6 +170,9 @@ class Controller:
         if self._presence is not None:
             pause = self._pause(lambda: CONTROLLER_SEEN_SECONDS)
             loops.append(self._repeat(pause, self._presence.store_heartbeat, "presence"))
+        if self._notifications is not None:
+            pause = self._pause(lambda: SEND_SECONDS)
+            loops.append(self._repeat(pause, self._notifications.send_pending, "notifications"))
         if self._ports is not None:
             loops.append(self._repeat(self._until_ports_are_due, self._ports.update_due, "VIPs' ports"))
         if settings.traffic.points:
@@ -265,6 +271,8 @@ class Controller:
             with contextlib.suppress(Unavailable):
                 # After the loops, the heartbeat among them, which would store the row again.
                 await self._presence.end()
+        if self._notifications is not None:
+            await self._notifications.stop()
         # Before the subscriptions are closed, because their handlers may wait for these tasks.
         await self._definitions.close()
         await self._placements.close()

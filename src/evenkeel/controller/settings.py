@@ -14,6 +14,17 @@ class TrafficSettings(Value):
     load_balancers_max: int = 10_000
 
 
+class NotificationSettings(Value):
+    """Settings of notifications of load balancers' events."""
+
+    shapes: tuple[str, ...]
+    """Shapes in which each event is sent: of :data:`evenkeel.controller.notification_shapes.SHAPES`."""
+    host: str
+    """Host name in the publisher of Neutron's shape."""
+    waiting_max: int = 100_000
+    """Number of unsent events above which the oldest are dropped."""
+
+
 class ControllerSettings(Value):
     """Intervals and limits of a controller."""
 

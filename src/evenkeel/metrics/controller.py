@@ -43,3 +43,21 @@ LOOP_SUCCESS = Gauge(
     "When a background loop last succeeded.",
     ["loop"],
 )
+NOTIFICATIONS_SENT = Counter(
+    "evenkeel_notifications_sent_total",
+    "Notifications of load balancers' events that the broker confirmed, repetitions included, by shape (octavia, "
+    "neutron) and event (create, update, delete).",
+    ["shape", "event"],
+)
+NOTIFICATIONS_WAITING = Gauge(
+    "evenkeel_notifications_waiting",
+    "Events in the outbox that are not sent yet; 0 at controllers that do not send at present.",
+)
+NOTIFICATION_OLDEST_SECONDS = Gauge(
+    "evenkeel_notification_oldest_seconds",
+    "Age of the oldest event in the outbox; 0 without any, and at controllers that do not send at present.",
+)
+NOTIFICATIONS_DROPPED = Counter(
+    "evenkeel_notifications_dropped_total",
+    "Events that were dropped unsent, because the outbox was full.",
+)

@@ -11,6 +11,7 @@ from evenkeel.store.migrations.administration import check_schema
 from evenkeel.store.mirrors.store import SqlMirrors
 from evenkeel.store.networks.claims import SqlClaims
 from evenkeel.store.networks.store import SqlAttachments
+from evenkeel.store.notifications.store import SqlNotifications
 from evenkeel.store.operators.catalogue import SqlCatalogue
 from evenkeel.store.operators.quotas import SqlQuotas
 from evenkeel.store.operators.store import SqlOperators
@@ -42,12 +43,13 @@ class SqlStore:
         self.tenants = SqlTenants(database, options, random)
         self.lbaas_tenants = SqlTenants(database, options, random, in_error=True)
         self.mirrors = SqlMirrors(database, options, random)
+        self.notifications = SqlNotifications(database)
         self.lbaas_v1 = SqlLbaasV1(database, options, random)
         self.operators = SqlOperators(database, options)
         self.quotas = SqlQuotas(database, options)
         self.catalogue = SqlCatalogue(database)
         self.ownership = SqlOwnership(database, self.histories)
-        self.reports = SqlReports(database, self.histories)
+        self.reports = SqlReports(database, self.histories, options)
         self.scheduling = SqlScheduling(database, options)
         self.renewals = SqlRenewals(database, options)
         self.claims = SqlClaims(database)

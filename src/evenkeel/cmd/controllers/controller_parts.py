@@ -17,6 +17,7 @@ from evenkeel.cmd.options import limit_options, quota_options
 from evenkeel.cmd.options.device_drivers import installed_drivers
 from evenkeel.cmd.options.key_manager_options import OpenedKeyManager, open_key_manager
 from evenkeel.cmd.options.network_options import OpenedNetwork, open_network
+from evenkeel.cmd.options.notification_options import notifies, open_notifications
 from evenkeel.cmd.options.tls_options import tls_rules
 from evenkeel.cmd.options.tracing_options import open_tracing
 from evenkeel.cmd.process.metrics_endpoint import MetricsEndpoint
@@ -26,7 +27,7 @@ from evenkeel.config.problems import Problems
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.kit.names import ENVIRONMENT_NAME_RULE, is_environment_name
 from evenkeel.core.networking.addresses import AddressRules
-from evenkeel.core.ports import Bus
+from evenkeel.core.ports import Bus, NotificationSender
 from evenkeel.core.tls.tls import TlsRules
 from evenkeel.store.engine.database import unverified_transport
 from evenkeel.store.options import StoreOptions
@@ -46,6 +47,7 @@ class ControllerParts(NamedTuple):
     store: SqlStore
     network: OpenedNetwork
     bus: Bus
+    notifications: NotificationSender | None
     metrics: MetricsEndpoint
     end_traces: Callable[[], None]
 
@@ -56,6 +58,8 @@ class ControllerParts(NamedTuple):
         await asyncio.to_thread(self.end_traces)
         self.keys.close()
         self.network.close()
+        if self.notifications is not None:
+            await self.notifications.close()
         await self.bus.close()
         await self.store.close()
 
@@ -75,6 +79,7 @@ async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> Controlle
     problems.collect_from(lambda: proxies_of(conf))
     keys = problems.collect_from(lambda: open_key_manager(conf))
     bus = problems.collect_from(lambda: open_controller_bus(conf))
+    notifications = problems.collect_from(lambda: open_notifications(conf))
     store = problems.collect_from(lambda: _open_store(conf))
     network = problems.collect_from(lambda: open_network(conf, store)) if store else None
     metrics = problems.collect_from(lambda: MetricsEndpoint(conf, listens=not worker))
@@ -91,12 +96,16 @@ async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> Controlle
             network.close()
         if bus:
             await bus.close()
+        if notifications:
+            await notifications.close()
         if store:
             await store.close()
     with problems:
         pass  # raises what was found
     assert network is not None  # noqa: S101  # else there was a problem
-    return ControllerParts(environments, admission, addresses, tls, keys, store, network, bus, metrics, end_traces)
+    return ControllerParts(
+        environments, admission, addresses, tls, keys, store, network, bus, notifications, metrics, end_traces
+    )
 
 
 async def check(conf: cfg.ConfigOpts) -> None:
@@ -115,6 +124,7 @@ def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
             load_balancer_limits=limit_options.load_balancer_limits(conf),
             orphan_grace_seconds=conf.orphan_grace_time,
             events_kept=conf.database.events_kept,
+            notifications=notifies(conf),
             certificate_refresh_seconds=conf.certificates.certificate_refresh,
         ),
     )

@@ -18,12 +18,14 @@ from evenkeel.cmd.controllers.controller_parts import ControllerParts, open_part
 from evenkeel.cmd.controllers.own_certificates import ShownCertificates
 from evenkeel.cmd.controllers.process_context import ProcessContext
 from evenkeel.cmd.controllers.serving import run_serving
+from evenkeel.cmd.options.notification_options import notification_settings
 from evenkeel.cmd.options.series_options import traffic_settings
 from evenkeel.cmd.process.endpoint import listen, url_of
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS
 from evenkeel.cmd.process.reloading import Action, Reloading
 from evenkeel.cmd.process.runtime import NEIGHBOUR_RETRY_SECONDS, SystemClock, new_id, on_stop_signal, start_bus
 from evenkeel.cmd.process.service_manager import EventLoopWatchdog, ServiceManager
+from evenkeel.controller.notifications import Notifications
 from evenkeel.controller.presence import Presence
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
@@ -112,6 +114,7 @@ def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: Proces
         settings=settings(conf),
         network=network.network if network.gives_back else None,
         key_manager=parts.keys.key_manager,
+        notifications=open_notifier(conf, parts),
         certificates=ShownCertificates(conf, socket.gethostname()),
         presence=Presence(
             store.scheduling,
@@ -122,6 +125,14 @@ def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: Proces
             problem=parts.bus.problem,
         ),
     )
+
+
+def open_notifier(conf: cfg.ConfigOpts, parts: ControllerParts) -> Notifications | None:
+    """The part that sends notifications; None if they are off."""
+    if parts.notifications is None:
+        return None
+    settings = notification_settings(conf)
+    return Notifications(parts.store.notifications, parts.notifications, settings, SystemClock(), holder=new_id())
 
 
 async def expose_metrics(

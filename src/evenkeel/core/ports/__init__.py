@@ -13,6 +13,7 @@ from evenkeel.core.ports.key_manager import CertificateStore, KeyManager
 from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
 from evenkeel.core.ports.mirrors import MirrorStore
 from evenkeel.core.ports.network import LookUp, Network
+from evenkeel.core.ports.notifications import NotificationSender, NotificationStore
 from evenkeel.core.ports.operators import OperatorStore
 from evenkeel.core.ports.ownership import FoundServices, OwnershipStore
 from evenkeel.core.ports.quotas import QuotaStore
@@ -41,6 +42,8 @@ __all__ = [
     "MirrorStore",
     "Network",
     "NetworkAdopter",
+    "NotificationSender",
+    "NotificationStore",
     "OperatorStore",
     "OwnershipStore",
     "PortStore",

@@ -6,6 +6,7 @@ from evenkeel.core.ports.attachments import AttachmentStore
 from evenkeel.core.ports.catalogue import CatalogueStore
 from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
 from evenkeel.core.ports.mirrors import MirrorStore
+from evenkeel.core.ports.notifications import NotificationStore
 from evenkeel.core.ports.operators import OperatorStore
 from evenkeel.core.ports.ownership import OwnershipStore
 from evenkeel.core.ports.quotas import QuotaStore
@@ -34,6 +35,11 @@ class Store(Protocol):
     @property
     def mirrors(self) -> MirrorStore:
         """Load balancers that mirror another system's."""
+        ...
+
+    @property
+    def notifications(self) -> NotificationStore:
+        """The outbox of notifications."""
         ...
 
     @property

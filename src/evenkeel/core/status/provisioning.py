@@ -34,6 +34,8 @@ class LoadBalancerState(Value):
     pending_deadline: float | None = None
     vip_leaving_revision: int | None = None
     name: str = ""
+    own_revision: int = 0
+    """Revision of the last change of the load balancer's own attributes; 0: none since it was created."""
 
     @property
     def title(self) -> str:

@@ -41,6 +41,7 @@ _GIVE_VIP = (
     update(_root)
     .where(_root.c.id == bindparam("b_id"))
     .values({name: bindparam(name) for name in ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")})
+    .values(own_revision=bindparam("b_revision"))
 )
 _REMOVE_ROOT = (
     update(_root)
@@ -115,7 +116,7 @@ def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: Projec
         check_unused(connection, pool_id)
         mark_deleted(connection, POOL, locked, schema.pool.c.id == pool_id)
         empty_pool(connection, pool_id, locked)
-        return _with_its_root(connection, pool_id, locked)
+        return _with_its_root(connection, pool_id, locked, notifies=writes.options.notifications)
 
     return op
 
@@ -124,7 +125,7 @@ def _give_vip(connection: Connection, plan: VipPlan, locked: Locked, random: Ran
     """Allocate the VIP; returns whether the port must be bound now, and not by the placement."""
     vip = _vip(connection, plan, random)
     insert_together(connection, [address_rows(locked.id, (vip,))])
-    connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id})
+    connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id, "b_revision": locked.revision})
     if plan.claim is not None:
         hold_claim(connection, plan.claim, plan.port_id, by=locked.id)
         if locked.placed:
@@ -162,13 +163,13 @@ def _check_without_vip(connection: Connection, pool_id: str) -> None:
         raise Conflict(f"Pool {pool_id} is still in use by vip {vip_id}.", code="pool_has_vip")
 
 
-def _with_its_root(connection: Connection, pool_id: str, locked: Locked) -> Change:
+def _with_its_root(connection: Connection, pool_id: str, locked: Locked, *, notifies: bool) -> Change:
     """Mark the pool deleted, and with its last pool a load balancer that was made for a pool of LBaaS v1."""
     pool = build_one(connection, POOL, read_any(connection, Target(POOL, pool_id, None)))
     if locked.row.root_pool_id is not None and not has_children(connection, locked.id):
         if not locked.placed:
             # No device has it, so no report will confirm the removal.
-            remove_unplaced(connection, locked)
+            remove_unplaced(connection, locked, notifies=notifies)
         else:
             connection.execute(_REMOVE_ROOT, {"b_id": locked.id})
     elif not locked.placed:

@@ -88,7 +88,7 @@ def remove(
         if locked is None:
             return None
         if not locked.placed:
-            return remove_unplaced(connection, locked)
+            return remove_unplaced(connection, locked, notifies=options.notifications)
         for kind in CHILD_KINDS:
             mark_deleted(connection, kind, locked, kind.table.c.load_balancer_id == load_balancer_id)
         return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
@@ -126,7 +126,9 @@ def _write(
     root = stored.load_balancer
     target = Target(LOAD_BALANCER, root.id, None)
     deadline, values = options.pending_deadline_seconds, columns_of(changes.load_balancer)
-    locked = try_lock(connection, target, deadline_seconds=deadline, values=values) or refuse(connection, target)
+    locked = try_lock(connection, target, deadline_seconds=deadline, values=values, own=bool(changes.load_balancer))
+    if locked is None:
+        refuse(connection, target)
     if "tags" in changes.load_balancer:
         replace_tags(connection, locked.id, changes.load_balancer["tags"])
     apply_steps(connection, options, changes.steps, stored, locked, certificates)

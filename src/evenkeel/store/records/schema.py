@@ -354,6 +354,8 @@ load_balancer = Table(
         Column("earlier_changes", Text, nullable=False, default="", server_default=""),
         # a copy of another system's, which alone changes it: see store/mirrors
         Column("mirrored", Boolean, nullable=False, default=False, server_default=false()),
+        # of the last change of its own attributes; 0: none since it was created. See core/status/lifecycle.py
+        Column("own_revision", BigInteger, nullable=False, default=0, server_default="0"),
         without=("vip",),
     ),
     # no live_key: the address stays allocated until the device has released it
@@ -397,6 +399,43 @@ mirror_lease = Table(  # which process of the other system writes a provider's l
     "mirror_lease",
     metadata,
     Column("provider", String(64), primary_key=True),
+    Column("holder", NAME, nullable=False),
+    Column("expires_at", Double, nullable=False),
+)
+
+# events of load balancers that are to be sent to a message broker, each with the load balancer at that time: see
+# writing/outbox.py. Without a foreign key, because the load balancer may be gone
+notification = Table(
+    "notification",
+    metadata,
+    Column("id", BIG_ID, primary_key=True, autoincrement=True),
+    Column("event", KEYWORD, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("load_balancer_id", ID, nullable=False),
+    Column("project_id", NAME, nullable=False),
+    Column("name", NAME, nullable=False),
+    Column("description", NAME, nullable=False),
+    Column("admin_state_up", Boolean, nullable=False),
+    Column("provider", String(64), nullable=False),
+    Column("provisioning_status", KEYWORD, nullable=False),
+    Column("operating_status", KEYWORD, nullable=False),
+    Column("vip_address", String(64), nullable=False),
+    Column("vip_subnet_id", ID, nullable=False),
+    Column("vip_network_id", ID, nullable=False),  # empty: no VIP
+    Column("vip_port_id", ID, nullable=False),
+    Column("vip_qos_policy_id", ID),
+    Column("availability_zone", NAME),
+    Column("flavor_id", ID),
+    Column("flavor", Text),  # JSON object; NULL without a flavor
+    # separated by commas
+    Column("listener_ids", LONGER_TEXT, nullable=False),
+    Column("pool_ids", LONGER_TEXT, nullable=False),
+)
+
+notification_lease = Table(  # which controller sends notifications
+    "notification_lease",
+    metadata,
+    Column("name", KEYWORD, primary_key=True),
     Column("holder", NAME, nullable=False),
     Column("expires_at", Double, nullable=False),
 )

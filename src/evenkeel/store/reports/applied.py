@@ -37,6 +37,7 @@ from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.protocol.messages import ReportApplied, ReportReceipt
 from evenkeel.core.resources.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.core.status.changes import contradicts_database
+from evenkeel.core.status.lifecycle import LifecycleEvent, lifecycle_event
 from evenkeel.core.status.outcomes import Applied
 from evenkeel.core.status.provisioning import LoadBalancerState, StatusChange, apply_report
 from evenkeel.store.engine.clock import db_now
@@ -50,6 +51,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.reports.orphaned_load_balancers import note_removed
 from evenkeel.store.vips.leaving import free_vips
 from evenkeel.store.writing.events import EventRow, event_row, record_events
+from evenkeel.store.writing.outbox import record_notifications
 from evenkeel.store.writing.revisions import AppliedBy, outcomes_statement
 
 _shard = schema.shard
@@ -125,16 +127,16 @@ class _Outcome(NamedTuple):
     applied: Applied
 
 
-def record_applied(connection: Connection, sent: Sequence[ReportApplied]) -> list[Recorded]:
+def record_applied(connection: Connection, sent: Sequence[ReportApplied], *, notifies: bool = False) -> list[Recorded]:
     """Write the new statuses of reports of different shards; the number of statements does not depend on their
-    number.
+    number. ``notifies``: write the events to the outbox of notifications, too.
     """
     answers, taken = _lock_reported_shards(connection, sent)
     # An agent may report one load balancer twice; the newest outcome counts, whatever the order.
     outcomes = [_Outcome(each, one) for each in taken.values() for one in newest_outcomes(each.report.outcomes)]
     # In order of ids, over all reports of the round: so do all transactions that lock load balancers.
     for batch in batches(sorted(outcomes, key=lambda each: each.applied.load_balancer_id)):
-        _record_batch(connection, batch)
+        _record_batch(connection, batch, notifies)
     repaired = [row for each in taken.values() if each.report.repaired for row in _repaired_events(connection, each)]
     record_events(connection, repaired)
     return [answers[at] if at in answers else taken[at].to_recorded() for at in range(len(sent))]
@@ -165,7 +167,7 @@ def _is_owners(report: ReportApplied, shard: Any) -> bool:
     return owner == (report.agent_id, report.session_id, report.epoch)
 
 
-def _record_batch(connection: Connection, batch: Sequence[_Outcome]) -> None:
+def _record_batch(connection: Connection, batch: Sequence[_Outcome], notifies: bool) -> None:
     by_key = {(each.taken.report.shard_id, each.applied.load_balancer_id): each for each in batch}
     ids = {"b_ids": sorted({id_ for _, id_ in by_key}), "b_shards": sorted({shard_id for shard_id, _ in by_key})}
     # The query takes ids and shards as two lists; pairs that no report named are sorted out here.
@@ -184,7 +186,20 @@ def _record_batch(connection: Connection, batch: Sequence[_Outcome]) -> None:
             taken.settled |= _settled_change(change, outcome)
             if _became_active(change):
                 taken.seconds.append(float(row.waited_seconds))
+    events = _lifecycle_events([change for change, _ in changes]) if notifies else {}
+    gone = events.pop(LifecycleEvent.DELETE, [])
+    record_notifications(connection, {LifecycleEvent.DELETE: gone})  # while the rows are there
     _write_all(connection, changes)
+    record_notifications(connection, events)  # with the statuses and addresses just written
+
+
+def _lifecycle_events(changes: Iterable[StatusChange]) -> dict[LifecycleEvent, list[str]]:
+    """Ids of load balancers by the event that their change of status completes."""
+    ids: dict[LifecycleEvent, list[str]] = {}
+    for change in changes:
+        if (event := lifecycle_event(change)) is not None:
+            ids.setdefault(event, []).append(change.was.id)
+    return ids
 
 
 def _write_all(connection: Connection, changes: Sequence[tuple[StatusChange, _Taken]]) -> None:

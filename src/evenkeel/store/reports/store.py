@@ -15,6 +15,7 @@ from evenkeel.metrics.controller import TIME_TO_ACTIVE
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.operations import read_operation, write_operation
 from evenkeel.store.networks.attaching import release
+from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.networks import due_networks
 from evenkeel.store.reports import applied, findings, networks, observed, orphaned_load_balancers, orphans, plans
@@ -24,8 +25,9 @@ from evenkeel.store.reports.traffic import count_with_totals, read_traffic
 class SqlReports:
     """Agents' reports, in SQL."""
 
-    def __init__(self, database: Database, histories: Histories) -> None:
+    def __init__(self, database: Database, histories: Histories, options: StoreOptions) -> None:
         self._db = database
+        self._notifies = options.notifications
         self._histories = histories
         self._with_totals = count_with_totals(database)
 
@@ -33,7 +35,7 @@ class SqlReports:
         self, report: ReportApplied, *, tell: Callable[[Change], None] = lambda change: None
     ) -> ReportReceipt:
         with tracer().deferred_span("record report", attributes={"evenkeel.agent.id": report.agent_id}) as work:
-            (recorded,) = await self._db.write(lambda connection: applied.record_applied(connection, [report]))
+            (recorded,) = await self._record([report])
             work.concerns(recorded.settled)
         return await self._follow(report, recorded, tell)
 
@@ -41,9 +43,13 @@ class SqlReports:
         self, sent: Sequence[ReportApplied], *, tell: Callable[[Change], None] = lambda change: None
     ) -> list[ReportReceipt]:
         with tracer().deferred_span("record reports", attributes={"evenkeel.reports": len(sent)}) as work:
-            recorded = await self._db.write(lambda connection: applied.record_applied(connection, sent))
+            recorded = await self._record(sent)
             work.concerns({change_id: id_ for each in recorded for change_id, id_ in each.settled.items()})
         return [await self._follow(report, each, tell) for report, each in zip(sent, recorded, strict=True)]
+
+    async def _record(self, sent: Sequence[ReportApplied]) -> list[applied.Recorded]:
+        notifies = self._notifies
+        return await self._db.write(lambda connection: applied.record_applied(connection, sent, notifies=notifies))
 
     async def _follow(
         self, report: ReportApplied, recorded: applied.Recorded, tell: Callable[[Change], None]

@@ -12,6 +12,7 @@ from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.resources.attributes import CHANGEABLE
 from evenkeel.core.resources.model import LoadBalancer
+from evenkeel.core.status.lifecycle import LifecycleEvent
 from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
@@ -19,6 +20,7 @@ from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
 from evenkeel.store.vips.port_changes import store_pending_change
 from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.events import record_event
+from evenkeel.store.writing.outbox import record_notifications
 from evenkeel.store.writing.revision_lock import (
     PENDING_DELETE,
     Locked,
@@ -107,7 +109,7 @@ def delete_load_balancer(
                 code="has_children",
             )
         if not locked.placed:
-            return remove_unplaced(connection, locked)
+            return remove_unplaced(connection, locked, notifies=writes.options.notifications)
         if cascade:
             for kind in CHILD_KINDS:
                 mark_deleted(connection, kind, locked, kind.table.c.load_balancer_id == load_balancer_id)
@@ -133,10 +135,14 @@ def has_children(connection: Connection, load_balancer_id: LoadBalancerId) -> bo
     return bool(connection.scalar(select(below[0] | below[1])))
 
 
-def remove_unplaced(connection: Connection, locked: Locked) -> Change:
-    """Remove the rows of a load balancer that was never placed, and of its children: no device has it."""
+def remove_unplaced(connection: Connection, locked: Locked, *, notifies: bool) -> Change:
+    """Remove the rows of a load balancer that was never placed, and of its children: no device has it. ``notifies``:
+    write the event to the outbox of notifications.
+    """
     # Built before the rows go, because it reads the ids of the children.
     change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+    if notifies:
+        record_notifications(connection, {LifecycleEvent.DELETE: [locked.id]})
     connection.execute(delete(_root).where(_root.c.id == locked.id))
     record_event(
         connection,

@@ -118,16 +118,18 @@ def try_lock(
     deadline_seconds: float,
     values: dict[str, Any] | None = None,
     strict: AcceptedStatuses | None = None,
+    own: bool = False,
 ) -> Locked | None:
     """Lock the load balancer of the target; None if one of them does not exist or is marked deleted.
 
     One statement, and one that records the request of the new revision. ``values`` are set on the load balancer by the
-    same statement. ``strict``: raises :class:`NotFound` for the target, or :class:`Conflict` for a load balancer,
-    marked deleted or not, in a status that is not accepted.
+    same statement. ``own``: the write changes attributes of the load balancer itself. ``strict``: raises
+    :class:`NotFound` for the target, or :class:`Conflict` for a load balancer, marked deleted or not, in a status that
+    is not accepted.
     """
     values = values or {}
     scoped, parented = target.project_id is not None, target.parent_id is not None
-    statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)), strict)
+    statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)), strict, own)
     parameters = {f"new_{name}": value for name, value in values.items()}
     raising = {"deadline_seconds": deadline_seconds, "new_change": new_change()}
     row = statement.first_row(connection, parameters | _parameters(target) | raising)
@@ -145,12 +147,14 @@ def try_lock(
 
 @lru_cache(maxsize=SHAPES)
 def _raise_revision(
-    kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...], strict: AcceptedStatuses | None
+    kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...], strict: AcceptedStatuses | None, own: bool
 ) -> UpdateReturning:
     given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
     is_root = _is_root_of(kind, parented)
     statement = update(_root).where(is_root, _root.c.deleted == false())
-    statement = statement.ordered_values(*(revision_assignments() | given).items())
+    # first, because in MariaDB a later assignment sees the raised revision
+    noted = {"own_revision": _root.c.revision + 1} if own else {}
+    statement = statement.ordered_values(*(noted | revision_assignments() | given).items())
     if scoped:
         statement = statement.where(_root.c.project_id == bindparam("target_project_id"))
     if strict is not None:

@@ -51,7 +51,14 @@ class TenantWrites:
         """
         strict = AcceptedStatuses(mutable, self._in_error) if self.options.strict_immutability else None
         deadline = self.options.pending_deadline_seconds
-        locked = revision_lock.try_lock(connection, target, deadline_seconds=deadline, values=values, strict=strict)
+        locked = revision_lock.try_lock(
+            connection,
+            target,
+            deadline_seconds=deadline,
+            values=values,
+            strict=strict,
+            own=mutable is Mutable.ITSELF,
+        )
         # The revision that was raised goes with the transaction.
         if locked is not None and locked.row.mirrored and not mirrored_too:
             raise mirrored(locked.id, locked.row.provider)

@@ -1,0 +1,165 @@
+"""Notifications in oslo.messaging's format over RabbitMQ, for listeners of oslo.messaging such as Ceilometer's.
+
+oslo.messaging's own notifier cannot be used where none may be lost: it logs a failure and goes on, and gives each
+attempt another message id. The format is that of its driver ``messagingv2``: a topic exchange named by the service, the
+routing key ``<topic>.info``, and an envelope of version 2.0 around the message as JSON text (``common.serialize_msg``
+in its ``_drivers``). Here each message is persistent, mandatory and confirmed.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import structlog
+from aio_pika import DeliveryMode, ExchangeType, Message
+from aio_pika.abc import AbstractConnection
+from aio_pika.exceptions import PublishError
+from aiormq.exceptions import ChannelPreconditionFailed
+
+from evenkeel.bus.amqp.connection import AmqpConnection, translate_errors
+from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
+from evenkeel.bus.amqp.nodes import Node
+from evenkeel.bus.amqp.publish_channel import PublishChannel, PublishRefused
+from evenkeel.core.control.notifications import Notification
+from evenkeel.core.kit.errors import BusUnavailable
+
+CONNECT_SECONDS = 5.0
+"""Time for which a notification waits for the connection."""
+SEND_SECONDS = 10.0
+"""Time-out of the broker's confirmation."""
+
+log = structlog.get_logger(__name__)
+
+
+class AmqpNotifications:
+    """Implements :class:`evenkeel.core.ports.NotificationSender`. Connects at the first notification."""
+
+    def __init__(self, nodes: Sequence[Node], *, name: str, topics: Sequence[str], quorum: bool = False) -> None:
+        """``topics``: each gets every notification. ``quorum``: queues that do not exist yet become quorum queues."""
+        self._topics = tuple(topics)
+        self._arguments: dict[str, Any] = {"x-queue-type": "quorum"} if quorum else {}
+        self._link: AmqpConnection[_Outlet] = AmqpConnection(
+            nodes, name=name, complaints=ConnectionErrorLog(), open_session=self._open
+        )
+        self._warned: set[str] = set()
+
+    async def send(self, notification: Notification) -> None:
+        self._link.start()
+        body = encode(notification)
+        outlet = await self._link.session(timeout_seconds=CONNECT_SECONDS)
+        try:
+            for topic in self._topics:
+                await outlet.send(notification, f"{topic}.{notification.priority.lower()}", body)
+        except BusUnavailable:
+            # A new connection also repairs a channel that the broker closed, and queues that were deleted.
+            self._link.drop(outlet)
+            raise
+
+    async def close(self) -> None:
+        await self._link.close()
+
+    async def _open(self, connection: AbstractConnection) -> "_Outlet":
+        return _Outlet(connection, await PublishChannel.open(connection), self._arguments, self._warned)
+
+
+class _Outlet:
+    """Publishes over one connection."""
+
+    def __init__(
+        self, connection: AbstractConnection, channel: PublishChannel, arguments: dict[str, Any], warned: set[str]
+    ) -> None:
+        self._connection = connection
+        self._channel = channel
+        self._arguments = arguments
+        self._warned = warned
+        self._declared: set[tuple[str, str]] = set()
+        self._declaring = asyncio.Lock()
+
+    async def send(self, notification: Notification, key: str, body: bytes) -> None:
+        """Publish to one topic's queue. Raises :class:`BusUnavailable`."""
+        message = Message(
+            body,
+            message_id=notification.message_id,
+            content_type="application/json",
+            content_encoding="utf-8",
+            delivery_mode=DeliveryMode.PERSISTENT,
+        )
+        with translate_errors("sending a notification"):
+            async with asyncio.timeout(SEND_SECONDS):
+                try:
+                    await self._publish(notification.exchange, key, message)
+                except PublishError:
+                    # returned: somebody deleted the queue, or its binding
+                    self._declared.discard((notification.exchange, key))
+                    await self._publish(notification.exchange, key, message)
+
+    async def _publish(self, exchange: str, key: str, message: Message) -> None:
+        await self._declare(exchange, key)
+        try:
+            await self._channel.publish(message, key, mandatory=True, exchange=exchange)
+        except PublishRefused as error:
+            raise BusUnavailable(f"the broker refuses notifications for queue {key}; is it full?") from error
+
+    async def _declare(self, exchange: str, key: str) -> None:
+        """Make exchange, queue and binding once for each connection, as oslo.messaging does: so a notification waits
+        for a consumer that comes later.
+        """
+        async with self._declaring:
+            if (exchange, key) not in self._declared:
+                await self._declare_exchange(exchange)
+                await self._declare_queue(exchange, key)
+                self._declared.add((exchange, key))
+
+    async def _declare_exchange(self, exchange: str) -> None:
+        # Each attempt has a channel of its own, because a refusal closes it.
+        try:
+            channel = await self._connection.channel()
+            await channel.declare_exchange(exchange, ExchangeType.TOPIC, durable=True)
+        except ChannelPreconditionFailed as error:
+            self._warn("exchange", exchange, error)
+            channel = await self._connection.channel()
+            await channel.declare_exchange(exchange, passive=True)
+        await channel.close()
+
+    async def _declare_queue(self, exchange: str, key: str) -> None:
+        try:
+            channel = await self._connection.channel()
+            queue = await channel.declare_queue(key, durable=True, arguments=self._arguments)
+        except ChannelPreconditionFailed as error:
+            self._warn("queue", key, error)
+            channel = await self._connection.channel()
+            queue = await channel.declare_queue(key, passive=True)
+        await queue.bind(exchange, key)
+        await channel.close()
+
+    def _warn(self, kind: str, name: str, error: Exception) -> None:
+        """Log once that a consumer has made an exchange or a queue with other attributes: it is used as it is."""
+        if name not in self._warned:
+            self._warned.add(name)
+            log.warning(
+                "an existing exchange or queue for notifications is not durable as configured here: notifications in it"
+                " may not survive a restart of the broker",
+                kind=kind,
+                name=name,
+                reason=str(error)[:300],
+            )
+
+
+def encode(notification: Notification) -> bytes:
+    """The notification in oslo.messaging's envelope of version 2.0."""
+    message = {
+        "message_id": notification.message_id,
+        "publisher_id": notification.publisher_id,
+        "event_type": notification.event_type,
+        "priority": notification.priority,
+        "payload": notification.payload,
+        "timestamp": notification.timestamp,
+        # A new one for each attempt: oslo.messaging's listener would not acknowledge a repetition by the same id, so
+        # that it stayed in the queue. (Seen with 18.3.1: AMQPListener.__call__.)
+        "_unique_id": uuid.uuid4().hex,
+        **{f"_context_{name}": value for name, value in notification.context.items()},
+    }
+    text = msgspec.json.encode(message).decode()
+    return msgspec.json.encode({"oslo.version": "2.0", "oslo.message": text})

@@ -1,0 +1,121 @@
+"""Sends the outbox of notifications to a message broker.
+
+One controller sends at a time. An entry is removed after the broker has confirmed it, so none is lost, and an entry is
+sent again if its controller ends in between, with the same message id. Entries of one load balancer are sent in order,
+each after the confirmation of the former.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from evenkeel.controller.notification_shapes import notification_of
+from evenkeel.controller.settings import NotificationSettings
+from evenkeel.core.control.notifications import PendingNotification
+from evenkeel.core.kit.errors import BusUnavailable, Unavailable
+from evenkeel.core.ports import Clock, NotificationSender, NotificationStore
+from evenkeel.metrics.controller import (
+    NOTIFICATION_OLDEST_SECONDS,
+    NOTIFICATIONS_DROPPED,
+    NOTIFICATIONS_SENT,
+    NOTIFICATIONS_WAITING,
+)
+
+log = structlog.get_logger(__name__)
+
+SEND_SECONDS = 1.0
+"""Interval at which the outbox is read: the usual delay of a notification."""
+TURN_SECONDS = 20.0
+"""Duration of a turn; after the death of its controller another one sends that much later, at most. A batch may take
+longer: then some of it may be sent twice."""
+BATCH = 200
+STATE_SECONDS = 10.0
+"""Interval at which number and age of the entries are read."""
+
+
+class Notifications:
+    """The part of one controller."""
+
+    def __init__(
+        self,
+        outbox: NotificationStore,
+        sender: NotificationSender,
+        settings: NotificationSettings,
+        clock: Clock,
+        *,
+        holder: str,
+    ) -> None:
+        """``holder``: names this controller among those that take turns."""
+        self._outbox = outbox
+        self._sender = sender
+        self._settings = settings
+        self._clock = clock
+        self._holder = holder
+        self._state_due_at = 0.0
+        self._has_turn = False
+
+    async def send_pending(self) -> None:
+        """Send all entries, if it is this controller's turn. Raises :class:`Unavailable`."""
+        while await self._take_turn():
+            await self._enforce_limit()
+            batch = await self._outbox.oldest(BATCH)
+            sent, failure = await self._send_batch(batch)
+            await self._outbox.remove(sent)
+            if failure is not None:
+                raise failure
+            if len(batch) < BATCH:
+                return
+
+    async def stop(self) -> None:
+        """Let another controller send at once, and disconnect."""
+        try:
+            if self._has_turn:
+                await self._outbox.take_turn(self._holder, 0)
+        except Unavailable:
+            log.info("the turn to send notifications was not given back; it expires")
+        await self._sender.close()
+
+    async def _take_turn(self) -> bool:
+        had, self._has_turn = self._has_turn, await self._outbox.take_turn(self._holder, TURN_SECONDS)
+        if had and not self._has_turn:
+            # the numbers are those of the controller that sends
+            NOTIFICATIONS_WAITING.set(0)
+            NOTIFICATION_OLDEST_SECONDS.set(0)
+        return self._has_turn
+
+    async def _enforce_limit(self) -> None:
+        """Read the state of the outbox now and then, and drop the oldest entries of one that is too long."""
+        if self._clock.monotonic() < self._state_due_at:
+            return
+        self._state_due_at = self._clock.monotonic() + STATE_SECONDS
+        state = await self._outbox.state()
+        excess = state.count - self._settings.waiting_max
+        if excess > 0:
+            dropped = await self._outbox.drop_oldest(excess)
+            NOTIFICATIONS_DROPPED.inc(dropped)
+            log.error("the oldest notifications were dropped unsent", count=dropped, limit=self._settings.waiting_max)
+        NOTIFICATIONS_WAITING.set(min(state.count, self._settings.waiting_max))
+        NOTIFICATION_OLDEST_SECONDS.set(state.oldest_seconds)
+
+    async def _send_batch(self, batch: Sequence[PendingNotification]) -> tuple[list[int], BusUnavailable | None]:
+        """Send a batch; returns the ids of the entries that were confirmed, and a failure, if there was one."""
+        of_each: dict[str, list[PendingNotification]] = {}
+        for entry in batch:
+            of_each.setdefault(entry.load_balancer_id, []).append(entry)
+        results = await asyncio.gather(*(self._send_in_order(entries) for entries in of_each.values()))
+        sent = [id_ for ids, _ in results for id_ in ids]
+        return sent, next((failure for _, failure in results if failure is not None), None)
+
+    async def _send_in_order(self, entries: Sequence[PendingNotification]) -> tuple[list[int], BusUnavailable | None]:
+        """Send entries of one load balancer; stops at the first failure."""
+        sent: list[int] = []
+        for entry in entries:
+            try:
+                for shape in self._settings.shapes:
+                    await self._sender.send(notification_of(entry, shape, self._settings.host))
+                    NOTIFICATIONS_SENT.labels(shape, entry.event.value).inc()
+            except BusUnavailable as failure:
+                return sent, failure
+            sent.append(entry.id)
+        return sent, None

@@ -1,0 +1,101 @@
+"""Implements :class:`evenkeel.core.ports.NotificationStore`: each method is a transaction."""
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, delete, func, or_, select
+
+from evenkeel.core.control.notifications import LEASE_SECONDS_MAX, OutboxState, PendingNotification
+from evenkeel.core.status.lifecycle import LifecycleEvent
+from evenkeel.store.engine.base import Database
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.operations import querying, writing
+from evenkeel.store.records import schema
+from evenkeel.store.writing import leases
+
+_notification = schema.notification
+_LEASE = {"name": "notifications"}
+_VIP = ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")
+_OLDEST = select(_notification).order_by(_notification.c.id)
+_STATE = select(func.count().label("entries"), (db_now() - func.min(_notification.c.at)).label("age")).select_from(
+    _notification
+)
+
+
+def take_turn(connection: Connection, holder: str, seconds: float) -> bool:
+    """Take, renew or give back the turn to send; see
+    :meth:`evenkeel.core.ports.notifications.NotificationStore.take_turn`.
+    """
+    lease = schema.notification_lease
+    return leases.take(connection, lease, _LEASE, holder, seconds, seconds_max=LEASE_SECONDS_MAX)
+
+
+def oldest(connection: Connection, limit: int) -> tuple[PendingNotification, ...]:
+    """The oldest entries."""
+    return tuple(_pending(row) for row in connection.execute(_OLDEST.limit(limit)))
+
+
+def remove(connection: Connection, ids: Collection[int]) -> None:
+    """Delete entries: by ranges of ids, because most entries that were sent follow each other."""
+    if ids:
+        ranges = [_notification.c.id.between(first, last) for first, last in _spans(sorted(ids))]
+        connection.execute(delete(_notification).where(or_(*ranges)))
+
+
+def state(connection: Connection) -> OutboxState:
+    """Number and age of the entries."""
+    row = connection.execute(_STATE).one()
+    return OutboxState(count=row.entries, oldest_seconds=max(0.0, row.age or 0.0))
+
+
+def drop_oldest(connection: Connection, count: int) -> int:
+    """Delete the oldest entries; returns their number."""
+    some = select(_notification.c.id).order_by(_notification.c.id).limit(count)
+    last = max(connection.scalars(some), default=None)
+    if last is None:
+        return 0
+    return connection.execute(delete(_notification).where(_notification.c.id <= last)).rowcount
+
+
+class SqlNotifications:
+    """The outbox of notifications, in SQL."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    take_turn = writing(take_turn)
+    oldest = querying(oldest)
+    remove = writing(remove)
+    state = querying(state)
+    drop_oldest = writing(drop_oldest)
+
+
+def _pending(row: Any) -> PendingNotification:
+    values = dict(row._mapping)
+    return PendingNotification(
+        **values
+        | {name: (values[name] or None) if row.vip_network_id else None for name in _VIP}
+        | {
+            "event": LifecycleEvent(row.event),
+            "admin_state_up": bool(row.admin_state_up),
+            "flavor": None if row.flavor is None else msgspec.json.decode(row.flavor),
+            "listener_ids": _ids(row.listener_ids),
+            "pool_ids": _ids(row.pool_ids),
+        }
+    )
+
+
+def _ids(text: str) -> tuple[str, ...]:
+    return tuple(sorted(text.split(","))) if text else ()
+
+
+def _spans(ids: list[int]) -> list[tuple[int, int]]:
+    """First and last id of each run of consecutive ids. ``ids``: ascending."""
+    spans: list[tuple[int, int]] = []
+    for id_ in ids:
+        if spans and spans[-1][1] == id_ - 1:
+            spans[-1] = (spans[-1][0], id_)
+        else:
+            spans.append((id_, id_))
+    return spans

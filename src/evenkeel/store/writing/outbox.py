@@ -1,0 +1,75 @@
+"""Entries of the outbox of notifications, written by the transactions that complete the events.
+
+An entry holds the load balancer's attributes at that time, copied by the database itself, because the load balancer may
+have changed or gone when it is sent. All these transactions have locked the load balancer's row, so that the entries of
+one load balancer have ascending ids.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Column, Connection, Insert, Table, false, func, insert, literal, select
+
+from evenkeel.core.status.lifecycle import LifecycleEvent
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import in_bound_list
+from evenkeel.store.records import schema
+
+COPIED = (
+    "project_id",
+    "name",
+    "description",
+    "admin_state_up",
+    "provider",
+    "provisioning_status",
+    "operating_status",
+    "vip_address",
+    "vip_subnet_id",
+    "vip_network_id",
+    "vip_port_id",
+    "vip_qos_policy_id",
+    "availability_zone",
+    "flavor_id",
+)
+"""Attributes of the load balancer that an entry has."""
+_notification = schema.notification
+_root = schema.load_balancer
+
+
+def record_notifications(connection: Connection, ids: Mapping[LifecycleEvent, Sequence[str]]) -> None:
+    """Add an entry for each of the locked load balancers, by event. One statement for each event that occurred."""
+    for event, load_balancer_ids in ids.items():
+        if load_balancer_ids:
+            connection.execute(_insert(event), {"b_ids": list(load_balancer_ids)})
+
+
+@cache
+def _insert(event: LifecycleEvent) -> Insert:
+    values: dict[str, Any] = {
+        "event": literal(event.value, _notification.c.event.type),
+        "at": db_now(),
+        "load_balancer_id": _root.c.id,
+        **{name: _root.c[name] for name in COPIED},
+        "flavor": _flavor(),
+        "listener_ids": _ids_of(schema.listener),
+        "pool_ids": _ids_of(schema.pool),
+    }
+    there = select(*values.values()).where(in_bound_list(_root.c.id, "b_ids")).order_by(_root.c.id)
+    return insert(_notification).from_select(list(values), there)
+
+
+def _flavor() -> Any:
+    """Data of the load balancer's flavor, as JSON."""
+    profile, flavor = schema.flavor_profile, schema.flavor
+    of_flavor = select(profile.c.flavor_data).join(flavor, flavor.c.flavor_profile_id == profile.c.id)
+    return of_flavor.where(flavor.c.id == _root.c.flavor_id).scalar_subquery()
+
+
+def _ids_of(table: Table) -> Any:
+    """Ids of the load balancer's objects in the table, separated by commas; empty without any."""
+    id_: Column[str] = table.c.id
+    joined = select(func.aggregate_strings(id_, ",")).where(
+        table.c.load_balancer_id == _root.c.id, table.c.deleted == false()
+    )
+    return func.coalesce(joined.scalar_subquery(), "")
