@@ -23,6 +23,8 @@ PROBLEMS = 'evenkeel_haproxyd_partition_problems{instance="h:1"}'
 WORKER = 'evenkeel_controller_worker_up{instance="c:1",worker="2"}'
 DAY = 86_400
 OWN = 'evenkeel_own_certificate_ends_timestamp_seconds{instance="c:1",certificate="message broker mq:5671"}'
+OLDEST = 'evenkeel_notification_oldest_seconds{instance="c:1"}'
+DROPPED = 'evenkeel_notifications_dropped_total{instance="c:1"}'
 CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "EvenKeelApiSlow": (
         [slow("2.5", "0+1x40"), slow("5.0", "0+100x40"), slow("+Inf", "0+100x40")],
@@ -39,6 +41,14 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "EvenKeelControllerDown": (
         [{"series": WORKER, "values": "1+0x35 0 0 0 0"}],
         [{"series": WORKER, "values": "1+0x35 0 1 1 1"}],
+    ),
+    "EvenKeelNotificationsLate": (
+        [{"series": OLDEST, "values": "0+60x40"}],
+        [{"series": OLDEST, "values": "0+60x10 0+60x10 0+60x3 0+0x20"}],
+    ),
+    "EvenKeelNotificationsDropped": (
+        [{"series": DROPPED, "values": "0+0x20 5+0x20"}],
+        [{"series": DROPPED, "values": "5+0x40"}],
     ),
     "EvenKeelPartitionProblems": (
         [{"series": PROBLEMS, "values": "0 1+0x39"}],
@@ -59,6 +69,8 @@ def test_an_alert_fires_for_its_cause_only(tmp_path: Path, name: str, fires: boo
     labels = {"severity": "warning", "instance": {"h": "h:1"}.get("h" if "Partition" in name else "", "c:1")}
     if "Own" in name:
         labels = {"severity": "warning", "certificate": "message broker mq:5671"}
+    if "Notifications" in name:
+        labels = {"severity": "critical" if "Dropped" in name else "warning"}
     if "Background" in name:
         labels["loop"] = "sweeper"
     if "Controller" in name:

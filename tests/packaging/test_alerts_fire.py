@@ -44,6 +44,8 @@ BY_SERIES = {
     "EvenKeelBackgroundWorkFails",
     "EvenKeelPartitionProblems",
     "EvenKeelOwnCertificateExpiring",
+    "EvenKeelNotificationsLate",
+    "EvenKeelNotificationsDropped",
 }
 """Tried in :mod:`tests.packaging.test_alert_series`: their causes are defects, or take long."""
 

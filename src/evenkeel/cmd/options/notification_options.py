@@ -55,14 +55,15 @@ NOTIFICATIONS = [
 
 def notifies(conf: cfg.ConfigOpts) -> bool:
     """Whether notifications are on."""
-    return bool(conf[SECTION].shapes)
+    return bool(conf.notifications.shapes)
 
 
 def notification_settings(conf: cfg.ConfigOpts) -> NotificationSettings:
     """Settings of the sender, from the options."""
-    options = conf[SECTION]
     return NotificationSettings(
-        shapes=tuple(dict.fromkeys(options.shapes)), host=socket.gethostname(), waiting_max=options.waiting_max
+        shapes=tuple(dict.fromkeys(conf.notifications.shapes)),
+        host=socket.gethostname(),
+        waiting_max=conf.notifications.waiting_max,
     )
 
 
@@ -73,17 +74,17 @@ def open_notifications(conf: cfg.ConfigOpts) -> "AmqpNotifications | None":
     from evenkeel.bus.amqp.nodes import parse_nodes  # only with notifications, as the client library it brings
     from evenkeel.bus.amqp.notifications import AmqpNotifications
 
-    options = conf[SECTION]
-    url = options.transport_url or conf.transport_url
+    given = conf.notifications.transport_url
+    url = given or conf.transport_url
     if not url.startswith(tuple(f"{scheme}://" for scheme in AMQP)):
-        where = "" if options.transport_url else ", and [DEFAULT] transport_url, which is used without one, is not"
+        where = "" if given else ", and [DEFAULT] transport_url, which is used without one, is not"
         raise ValueError(f"{SECTION}.transport_url: has to be rabbit://user:password@host:port/vhost{where}")
-    if not options.topics:
+    topics = tuple(dict.fromkeys(conf.notifications.topics))
+    if not topics:
         raise ValueError(f"{SECTION}.topics: one at least is needed")
     try:
         nodes = parse_nodes(url)
     except ValueError as error:
-        raise ValueError(f"{SECTION}.{error}" if options.transport_url else str(error)) from error
-    topics = tuple(dict.fromkeys(options.topics))
+        raise ValueError(f"{SECTION}.{error}" if given else str(error)) from error
     name = f"notifications-{uuid.uuid4().hex[:8]}"
-    return AmqpNotifications(nodes, name=name, topics=topics, quorum=options.quorum_queues)
+    return AmqpNotifications(nodes, name=name, topics=topics, quorum=conf.notifications.quorum_queues)

@@ -57,7 +57,7 @@ class Notification(Value):
     exchange: str
     """Control exchange of the service by which the event is named."""
     message_id: str
-    """The same in each repetition, so that consumers can discard those."""
+    """Id that each repetition of the notification has, too, so that consumers can discard repetitions."""
     publisher_id: str | None
     event_type: str
     timestamp: str
