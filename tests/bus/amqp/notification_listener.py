@@ -43,7 +43,10 @@ class Listener:
 
     def first_receptions(self) -> list[dict[str, Any]]:
         """Received notifications without repetitions, as a consumer discards them: by message id."""
-        return list({each["metadata"]["message_id"]: each for each in reversed(self.received)}.values())[::-1]
+        found: dict[str, dict[str, Any]] = {}
+        for each in self.received:
+            found.setdefault(each["metadata"]["message_id"], each)
+        return list(found.values())
 
 
 def _print(value: dict[str, Any]) -> None:

@@ -54,7 +54,7 @@ class AmqpNotifications:
                 await outlet.send(notification, f"{topic}.{notification.priority.lower()}", body)
         except BusUnavailable:
             # A new connection also repairs a channel that the broker closed, and queues that were deleted.
-            self._link.drop(outlet)
+            self._link.replace_session(outlet)
             raise
 
     async def close(self) -> None:

@@ -10,7 +10,7 @@ from evenkeel.core.control.notifications import LEASE_SECONDS_MAX, OutboxState, 
 from evenkeel.core.status.lifecycle import LifecycleEvent
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.operations import querying, writing
+from evenkeel.store.engine.operations import querying, write_operation
 from evenkeel.store.records import schema
 from evenkeel.store.writing import leases
 
@@ -64,11 +64,11 @@ class SqlNotifications:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    take_turn = writing(take_turn)
+    take_turn = write_operation(take_turn)
     oldest = querying(oldest)
-    remove = writing(remove)
+    remove = write_operation(remove)
     state = querying(state)
-    drop_oldest = writing(drop_oldest)
+    drop_oldest = write_operation(drop_oldest)
 
 
 def _pending(row: Any) -> PendingNotification:
