@@ -6,7 +6,8 @@ lost leaves them PENDING, so it is repeated. The agent keeps nothing that it cou
 saves requests.
 
 Parts run one after the other in one thread, each at its own pace. A part that fails is logged, and repeated after a
-pause that doubles; the other parts go on.
+pause that doubles; the other parts go on. Reports on settled load balancers are made in threads of their own, because
+one takes long: meanwhile others are written, and those that settle are the next report.
 """
 
 import itertools
@@ -14,11 +15,12 @@ import logging
 import random
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evenkeel_octavia import convert, drift, reports
+from evenkeel_octavia.batches import Batches
 from evenkeel_octavia.controllers import ControllerError, Refused
 from evenkeel_octavia.drift import Listed
 from evenkeel_octavia.mirror import MAX_IDS, Mirror, Written, pieces
@@ -31,6 +33,12 @@ BATCH = 100
 """Load balancers that are read from Octavia's database at once."""
 FIRST_POLL_SECONDS, LAST_POLL_SECONDS = 0.05, 2.0
 """Pauses between requests for the status of a load balancer: each is half as long again as the one before."""
+BRISK_SECONDS, BRISK_POLL_SECONDS = 5.0, 0.05
+"""So long after the last work Octavia's database is looked at with this pause: who waits for one change often makes the
+next one.
+"""
+REPORTS_AT_ONCE, PATIENCE_SECONDS = 4, 1.0
+"""Most reports under way, and how long one keeps the next from beginning."""
 MAX_PAUSE_SECONDS = 30.0
 _STALE, _LEAVING = "stale_snapshot", "being_deleted"
 """Reasons of conflicts that pass."""
@@ -87,6 +95,18 @@ class Part:
         self.due_at = now() + pause
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Refusal:
+    """Refusal of a load balancer by the controllers."""
+
+    digest: str
+    """Digest of the refused content."""
+
+
+_Outcome = MirroredStatus | _Refusal | None
+"""Outcome for a load balancer that is to be reported; None: it is deleted."""
+
+
 @dataclass(kw_only=True)
 class _Sent:
     """A load balancer that was written or deleted at the controllers and is not settled yet."""
@@ -109,8 +129,11 @@ class Agent:
         *,
         is_active: Callable[[str], bool],
         now: Callable[[], float] = time.monotonic,
+        reporters: Executor | None = None,
     ) -> None:
-        """Initialize. ``is_active``: whether this agent has the lease of an environment."""
+        """Initialize. ``is_active``: whether this agent has the lease of an environment; ``reporters``: runs reports,
+        by default in threads.
+        """
         self._settings = settings
         self._source = source
         self._mirror = mirror
@@ -129,6 +152,15 @@ class Agent:
         self._statuses_at: dict[str, float] = {}
         self._totals: dict[str, tuple[Any, ...]] = {}
         self._writers = ThreadPoolExecutor(settings.puts_at_once, thread_name_prefix="evenkeel-write")
+        self._reporters = reporters or ThreadPoolExecutor(REPORTS_AT_ONCE, thread_name_prefix="evenkeel-report")
+        self._outcomes = Batches[_Outcome](
+            self._report_outcomes,
+            self._reporters,
+            at_once=REPORTS_AT_ONCE,
+            patience_seconds=PATIENCE_SECONDS,
+            now=now,
+        )
+        self._brisk_until = 0.0
         self._parts = [
             Part("work on pending load balancers", self._work),
             Part("report of changed statuses", self._report_changes),
@@ -142,6 +174,7 @@ class Agent:
         while not wait(self.step()):
             pass
         self._writers.shutdown(wait=False, cancel_futures=True)
+        self._reporters.shutdown(wait=False, cancel_futures=True)
 
     def step(self) -> float:
         """Run each part that is due; return the seconds until the next one is."""
@@ -151,6 +184,7 @@ class Agent:
             due = min(part.due_at for part in self._parts)
             return min(max(due - self._now(), 0.01), 1.0)
         self._sent.clear()
+        self._outcomes.clear()
         return min(self._settings.poll_seconds, 0.25)
 
     def _active(self) -> list[str]:
@@ -160,28 +194,46 @@ class Agent:
     # -- pending load balancers
 
     def _work(self) -> float:
+        # before the list is read: a load balancer whose report ends in between may be on it, and is left for the next
+        reported = self._outcomes.ids
         waiting = self._source.pending(self._active())
         waiting |= dict.fromkeys(self._stuck, "PENDING_UPDATE")
         now = self._now()
         self._sent = {id: sent for id, sent in self._sent.items() if id in waiting}
-        self._held_back = {id: until for id, until in self._held_back.items() if until > now}
-        fresh = [id for id in waiting if id not in self._sent and id not in self._held_back]
-        refused = self._write_fresh(fresh[:BATCH]) if fresh else []
+        # in place, of a copy: threads that report add to it
+        for id, until in list(self._held_back.items()):
+            if until <= now:
+                self._held_back.pop(id, None)
+        left_out = reported | self._sent.keys() | self._held_back.keys()
+        fresh = [id for id in waiting if id not in left_out]
+        refused = self._write_fresh(fresh[:BATCH]) if fresh else {}
         polled = [id for id, sent in self._sent.items() if sent.poll_at <= self._now()]
         settled = self._settled(polled)
-        self._report([*refused, *self._applied(settled)])
+        for id in settled:
+            del self._sent[id]
+            self._stuck.discard(id)
+        self._outcomes.add({**refused, **settled})
         if fresh or settled:
+            self._brisk_until = self._now() + BRISK_SECONDS
             return 0.01
-        soonest = min((sent.poll_at for sent in self._sent.values()), default=now + self._settings.poll_seconds)
-        return min(self._settings.poll_seconds, max(soonest - self._now(), 0.02))
+        return self._pause()
 
-    def _write_fresh(self, ids: Sequence[str]) -> list[Report]:
+    def _pause(self) -> float:
+        """Return the seconds until Octavia's database, or a written load balancer, is looked at again."""
+        now = self._now()
+        seconds = self._settings.poll_seconds
+        if self._sent or now < self._brisk_until:
+            seconds = min(seconds, BRISK_POLL_SECONDS)
+        soonest = min((sent.poll_at for sent in self._sent.values()), default=now + seconds)
+        return min(seconds, max(soonest - now, 0.02))
+
+    def _write_fresh(self, ids: Sequence[str]) -> Mapping[str, _Outcome]:
         snapshot = self._source.trees(ids)
         self._stuck -= set(ids) - set(snapshot.trees)
         return self.write(snapshot)
 
-    def write(self, snapshot: Snapshot, *, is_drift: bool = False) -> list[Report]:
-        """Bring load balancers to the controllers; return reports of those that they refuse.
+    def write(self, snapshot: Snapshot, *, is_drift: bool = False) -> Mapping[str, _Outcome]:
+        """Bring load balancers to the controllers; return those that they refuse.
 
         ``is_drift``: nobody waits for them, so that none is reported later.
         """
@@ -190,10 +242,11 @@ class Agent:
         failures = [each for each in found if isinstance(each, Exception)]
         if failures and len(failures) == len(found):
             raise failures[0]  # the controllers are ill, not a load balancer
-        return [each for each in found if not isinstance(each, Exception) and each]
+        tried = zip(snapshot.trees, found, strict=True)
+        return {id: each for id, each in tried if isinstance(each, _Refusal)}
 
-    def _tried(self, tree: Tree, seconds: float, is_drift: bool) -> Report | Exception:
-        """Write one load balancer; return the report if it is refused. One that fails alone is tried again later."""
+    def _tried(self, tree: Tree, seconds: float, is_drift: bool) -> _Refusal | Exception | None:
+        """Write one load balancer; return the refusal if it is refused. One that fails alone is tried again later."""
         try:
             digest = self._write(tree, seconds)
         except Refused as refusal:
@@ -205,7 +258,7 @@ class Agent:
             return self._put_off(tree, error)
         if not is_drift:
             self._sent[tree.id] = _Sent(digest=digest, poll_at=self._now())
-        return {}
+        return None
 
     def _put_off(self, tree: Tree, error: ControllerError) -> ControllerError:
         self._held_back[tree.id] = self._now() + 2.0
@@ -231,20 +284,20 @@ class Agent:
         """Return the digest of a load balancer as it is written to the controllers."""
         return convert.digest_of(self._body(tree))
 
-    def _after_refusal(self, tree: Tree, seconds: float, refusal: Refused) -> Report:
-        """Return the report on a refused load balancer. Raises the refusal if it may pass."""
+    def _after_refusal(self, tree: Tree, seconds: float, refusal: Refused) -> _Refusal | None:
+        """Return a refusal that is final, None if it was to be expected. Raises it if it may pass."""
         if refusal.reason == _STALE:
             # rows that are read from now on are at least as new as what was written then
             written = self._mirror.snapshot_of(tree.id)
             self._least_snapshot = max(self._least_snapshot, written or seconds)
-            return {}
+            return None
         if refusal.reason == _LEAVING:
             self._held_back[tree.id] = self._now() + 1.0
-            return {}
+            return None
         if refusal.status not in _FINAL or tree.is_leaving:
             raise refusal
         LOG.warning("load balancer %s is refused: %s", tree.id, refusal.message)
-        return reports.report_refused(tree)
+        return _Refusal(digest=self.digest_of(tree))
 
     def _settled(self, ids: Sequence[str]) -> dict[str, MirroredStatus | None]:
         """Return those of ``ids`` that are settled at the controllers, with their statuses; None: deleted."""
@@ -262,23 +315,36 @@ class Agent:
                 sent.poll_at, sent.pause = self._now() + sent.pause, min(sent.pause * 1.5, LAST_POLL_SECONDS)
         return settled
 
-    def _applied(self, settled: Mapping[str, MirroredStatus | None]) -> list[Report]:
-        """Return the reports on settled load balancers, by rows that are read again now.
+    def _report_outcomes(self, outcomes: Mapping[str, _Outcome]) -> None:
+        """Report load balancers; one that can't be reported now is written and reported again later."""
+        try:
+            self._report(self._reports_on(outcomes))
+        except Exception as error:
+            for id in outcomes:
+                self._held_back[id] = self._now() + random.uniform(1.0, 5.0)  # noqa: S311
+            LOG.warning("%d load balancers can't be reported: %s", len(outcomes), error)
+            LOG.debug("report failed", exc_info=True)
+
+    def _reports_on(self, outcomes: Mapping[str, _Outcome]) -> list[Report]:
+        """Return the reports on load balancers, by rows that are read again now.
 
         Rows may have changed since they were written: only those that are what the controllers have are reported.
         """
         found: list[Report] = []
-        for ids in _batched(settled, BATCH):
+        for ids in _batched(outcomes, BATCH):
             for id, tree in self._source.trees(ids).trees.items():
-                status = settled[id]
-                if status is None and tree.is_leaving:
-                    found.append(reports.report_deleted(tree))
-                elif status is not None and not tree.is_leaving and self.digest_of(tree) == status.digest:
-                    found.append(reports.report_applied(tree, status, with_operating=self._with_operating))
-        for id in settled:
-            self._sent.pop(id, None)
-            self._stuck.discard(id)
+                outcome = outcomes[id]
+                if outcome is None:
+                    if tree.is_leaving:
+                        found.append(reports.report_deleted(tree))
+                elif not tree.is_leaving and self.digest_of(tree) == outcome.digest:
+                    found.append(self._report_on(tree, outcome))
         return found
+
+    def _report_on(self, tree: Tree, outcome: MirroredStatus | _Refusal) -> Report:
+        if isinstance(outcome, _Refusal):
+            return reports.report_refused(tree)
+        return reports.report_applied(tree, outcome, with_operating=self._with_operating)
 
     @property
     def _with_operating(self) -> bool:
@@ -287,6 +353,9 @@ class Agent:
     def _report(self, found: Iterable[Report]) -> None:
         """Report to Octavia. A load balancer with a record that Octavia refuses holds none of the others up."""
         for batch in reports.batches(listed := [report for report in found if report]):
+            if not self._active():
+                # this process stood still until another agent took over: what it has read may be out of date
+                return None
             try:
                 self._reporter.statuses(batch)
             except reports.BadRecordError:

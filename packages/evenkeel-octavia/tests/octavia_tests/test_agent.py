@@ -1,6 +1,9 @@
 """Nothing stays PENDING: whatever fails, the agent repeats it, and reports what the controllers have."""
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -8,7 +11,9 @@ from evenkeel_octavia import leftovers
 from evenkeel_octavia.agent import Agent
 from evenkeel_octavia.controllers import Controllers
 from evenkeel_octavia.mirror import ControllersMirror
+from evenkeel_octavia.reports import Report
 from evenkeel_octavia.settings import AgentSettings, Endpoint
+from evenkeel_octavia.trees import Snapshot, Tree
 from octavia_tests.fake_controller import FakeController, served
 from octavia_tests.octavia_database import OctaviaInMemory
 from octavia_tests.strategies import listener, member, monitor, policy, pool, tree
@@ -26,6 +31,15 @@ class Clock:
         return self.now
 
 
+class Inline(Executor):
+    """Executor that runs everything at once, so that the agent does all in its step."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(fn(*args, **kwargs))
+        return done
+
+
 class Rig:
     """An agent, its controller, Octavia and the time."""
 
@@ -36,7 +50,7 @@ class Rig:
         self.client = Controllers(Endpoint(urls=(url,)))
         self.octavia = OctaviaInMemory()
 
-    def start(self, octavia: OctaviaInMemory, **settings: float) -> None:
+    def start(self, octavia: OctaviaInMemory, *, reporters: Executor | None = None, **settings: float) -> None:
         self.octavia = octavia
         self.agent = Agent(
             AgentSettings(environments={"evenkeel": "prod"}, **settings),  # type: ignore[arg-type]
@@ -45,6 +59,7 @@ class Rig:
             octavia,
             is_active=lambda environment: self.is_active,
             now=self.clock,
+            reporters=reporters or Inline(),
         )
 
     def until(self, condition: Callable[[], bool], *, within_seconds: float = 120.0) -> None:
@@ -353,3 +368,50 @@ def test_repeated_write_of_the_same_content_is_avoided_while_it_is_applied(rig: 
     rig.start(octavia)
     rig.until(lambda: octavia.status() == "ACTIVE")
     assert rig.writes() == ["PUT"]
+
+
+class SlowDriverAgent(OctaviaInMemory):
+    """Octavia whose first report is not answered until the test lets it be."""
+
+    def __init__(self, *trees: Tree) -> None:
+        super().__init__(*trees)
+        self.asked, self.answer = threading.Event(), threading.Event()
+
+    def statuses(self, report: Report) -> None:
+        if not self.asked.is_set():
+            self.asked.set()
+            assert self.answer.wait(60.0)
+        super().statuses(report)
+
+
+def test_report_that_takes_long_holds_neither_writes_nor_other_reports_up(rig: Rig) -> None:
+    octavia = SlowDriverAgent(tree(values=CREATING))
+    with ThreadPoolExecutor(4) as threads:
+        rig.start(octavia, reporters=threads)
+        rig.until(octavia.asked.is_set, within_seconds=1e6)
+        octavia.trees_by_id["lb-1"] = tree(values={**CREATING, "id": "lb-1"})
+        rig.until(lambda: octavia.status("lb-1") == "ACTIVE", within_seconds=1e6)
+        assert octavia.status("lb-0") == "PENDING_CREATE"
+        # settled: its report is under way, so that it is neither written nor reported once more
+        assert len(rig.writes()) == 2
+        octavia.answer.set()
+        rig.until(lambda: octavia.status("lb-0") == "ACTIVE", within_seconds=1e6)
+
+
+def test_agent_whose_lease_ended_while_it_stood_still_reports_nothing_that_it_read_before(rig: Rig) -> None:
+    octavia = OctaviaInMemory(tree(values=CREATING))
+    rig.start(octavia)
+    read = octavia.trees
+
+    def stand_still(ids: Collection[str]) -> Snapshot:
+        found = read(ids)
+        if octavia.reads == 2:
+            rig.is_active = False
+        return found
+
+    octavia.trees = stand_still  # type: ignore[method-assign]
+    rig.until(lambda: not rig.is_active)
+    rig.run_for(2.0)
+    assert octavia.reports == [] and octavia.status() == "PENDING_CREATE"
+    rig.is_active = True
+    rig.until(lambda: octavia.status() == "ACTIVE")
