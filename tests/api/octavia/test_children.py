@@ -330,6 +330,19 @@ async def test_monitor_change_is_checked_as_a_whole(api: Client, pool: dict[str,
     await api.delete(path)
 
 
+@pytest.mark.parametrize("monitor_type", ["PING", "TCP", "TLS-HELLO"])
+async def test_http_version_and_domain_name_are_kept_by_monitors_without_http(
+    api: Client, pool: dict[str, Any], monitor_type: str
+) -> None:
+    name = {"http_version": 1.1, "domain_name": "a.example"}
+    monitor = await api.monitor(pool["id"], type=monitor_type, **name)
+    assert name.items() <= monitor.items()
+    path = f"/healthmonitors/{monitor['id']}"
+    changed = (await api.put(path, {"healthmonitor": {"domain_name": None}}))["healthmonitor"]
+    assert (changed["http_version"], changed["domain_name"], changed["url_path"]) == (1.1, None, None)
+    await api.put(path, {"healthmonitor": {"url_path": "/"}}, 400)
+
+
 async def test_expected_codes_may_be_one_a_list_or_a_range(api: Client, root: dict[str, Any]) -> None:
     for codes in ("204", "200, 202", "200-204"):
         pool = await api.pool(root["id"])

@@ -125,7 +125,7 @@ async def test_null_means_the_default_of_the_protocol(api: Client, root: dict[st
 ELSEWHERE = [
     (name, value)
     for name, value in {**WHOLE, "client_authentication": "OPTIONAL"}.items()
-    if name not in ("default_tls_container_ref",)
+    if name not in ("default_tls_container_ref", *SETTINGS)
 ]
 
 
@@ -137,6 +137,18 @@ async def test_tls_is_refused_where_it_does_not_end(api: Client, root: dict[str,
         assert name in text and protocol in text and "TERMINATED_HTTPS" in text
     listener = await api.listener(root["id"])
     assert name in await change(api, listener, 400, **{name: value})
+
+
+@pytest.mark.parametrize("protocol", ["HTTP", "TCP"])
+async def test_settings_of_tls_are_kept_and_shown_at_a_listener_without_tls(
+    api: Client, root: dict[str, Any], protocol: str
+) -> None:
+    settings = of(WHOLE, SETTINGS)
+    listener = await api.listener(root["id"], protocol=protocol, protocol_port=81, **settings)
+    assert of(listener, SETTINGS) == settings
+    changed = await change(api, listener, tls_versions=["TLSv1.3"])
+    assert of(changed, SETTINGS) == {**settings, "tls_versions": ["TLSv1.3"]}
+    assert "tls_versions" in await change(api, listener, 400, tls_versions=["TLSv9"])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from evenkeel.api.usecases.attribute_values import Attributes, change_values
 from evenkeel.api.usecases.build import persistence_from, persistence_of
 from evenkeel.api.usecases.parents import NewId, Place, check_project, vnic_type_of
 from evenkeel.api.usecases.rules import (
-    HTTP_ATTRIBUTES,
     HTTP_MONITORS,
     check_monitor,
     check_named_once,
@@ -88,9 +87,9 @@ def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMo
     """Return the changes of a health monitor; the result is checked as a whole."""
     changes = change_values(body, HealthMonitor)
     if current.type in HTTP_MONITORS:
-        for name in HTTP_ATTRIBUTES:
+        for name in HTTP_CHECK_DEFAULTS:
             if name in changes and changes[name] is None:
-                changes[name] = HTTP_CHECK_DEFAULTS.get(name)
+                changes[name] = HTTP_CHECK_DEFAULTS[name]
     check_monitor(structs.replace(current, **changes))
     return changes
 

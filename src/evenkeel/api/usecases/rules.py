@@ -28,7 +28,6 @@ from evenkeel.core.resources.model import (
 )
 
 HTTP_MONITORS = ("HTTP", "HTTPS")
-HTTP_ATTRIBUTES = ("http_method", "url_path", "expected_codes", "http_version", "domain_name")
 
 
 def checked_address(field: str, value: str) -> str:
@@ -229,10 +228,10 @@ def check_monitor(monitor: HealthMonitor) -> None:
             f"{UDP_CONNECT_DELAY_MIN_SECONDS} or larger for UDP-CONNECT health monitor type."
         )
     if monitor.type not in HTTP_MONITORS:
-        for name in HTTP_ATTRIBUTES:
+        for name in HTTP_CHECK_DEFAULTS:
             if getattr(monitor, name) is not None:
                 raise Invalid(f"{name} is not a valid option for health monitors of type {monitor.type}.")
-        return
+    # As in Octavia, monitors of all types have these two; types that speak no HTTP do not use the version.
     if monitor.http_version not in (None, 1.0, 1.1):
         raise unknown_input("http_version", monitor.http_version, "Value should be one of: 1.0, 1.1.")
     if monitor.domain_name is not None and monitor.http_version is None:

@@ -141,7 +141,8 @@ def check_listener_tls(row: Listener, *, idle: Idle = NOTHING_IDLE) -> None:
 
 def _refuse_tls(row: Listener, idle: Idle) -> None:
     for name, default in LISTENER_TLS.items():
-        if name in idle or getattr(row, name) == default:
+        # As in Octavia, settings of the TLS protocol are kept, and have no effect without a certificate.
+        if name in idle or name in SETTINGS or getattr(row, name) == default:
             continue
         if name.startswith("hsts"):
             raise Invalid(
