@@ -57,7 +57,15 @@ def test_the_table_ends_with_what_only_this_type_of_device_has() -> None:
         create_writes={"haproxy-1": 2},
         more=[("a step of its own", "went well")],
     )
-    assert outcome.rows()[5:] == [
+    assert outcome.rows()[3:] == [
         ("writes to a device for the create", "haproxy-1 2"),
         ("a step of its own", "went well"),
     ]
+
+
+def test_rows_of_https_are_in_the_table_only_if_there_was_https() -> None:
+    counts = Counts()
+    counts.sent = 2
+    without, with_https = DemoResult(create_writes_promised=3), DemoResult(create_writes_promised=3, https=counts)
+    assert [name for name, _ in without.rows() if "HTTPS" in name] == []
+    assert ("HTTPS requests sent", "2") in with_https.rows()

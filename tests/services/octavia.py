@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import time
-import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from evenkeel.demo.octavia.files import EntryPoints, OctaviaFiles
 from tests.services.installation import environment
 from tests.services.openstack import OpenStackServer
 from tests.services.process import kill_group, spawn, terminate, wait_until_ready
@@ -24,81 +24,6 @@ from tests.services.process import kill_group, spawn, terminate, wait_until_read
 VERSION = "19.0.0"
 VARIABLE = "EVENKEEL_TEST_OCTAVIA_HOST"
 PROJECT = "5a1fd2a4-4f4c-4a0b-9a0f-6f2a7c1d9a11"
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "packages" / "evenkeel-octavia"
-EntryPoints = Mapping[str, Mapping[str, str]]
-"""Place by name, by group."""
-
-_CONFIGURATION = """
-[DEFAULT]
-debug = False
-[api_settings]
-auth_strategy = {strategy}
-enabled_provider_drivers = {providers}
-default_provider_driver = {default}
-[database]
-connection = {database}
-[controller_worker]
-network_driver = network_noop_driver
-compute_driver = compute_noop_driver
-amphora_driver = amphora_noop_driver
-image_driver = image_noop_driver
-volume_driver = volume_noop_driver
-[certificates]
-cert_manager = noop_cert_manager
-[driver_agent]
-status_socket_path = {home}/status.sock
-stats_socket_path = {home}/stats.sock
-get_socket_path = {home}/get.sock
-enabled_provider_agents = {agent}
-[oslo_policy]
-enforce_scope = False
-[evenkeel]
-providers = {environments}
-{options}
-{login}
-"""
-_NETWORK = """
-from octavia.network.drivers.noop_driver import driver
-
-create_engine = driver.create_engine
-driver.create_engine = lambda url: create_engine("sqlite:///{home}/network.db")  # else a file in /tmp for all
-"""
-_DISTINCT = """
-import ipaddress
-import random
-
-from octavia.network.drivers.noop_driver import driver
-
-allocate = driver.NoopManager.allocate_vip
-
-
-def allocate_vip(self, load_balancer):
-    vip, more = allocate(self, load_balancer)
-    if not (load_balancer.vip and load_balancer.vip.ip_address):
-        vip.ip_address = str(ipaddress.ip_address("10.0.0.1") + random.randrange(2**24 - 2))
-    return vip, more
-
-
-driver.NoopManager.allocate_vip = allocate_vip
-"""
-"""The no-op network gives all VIPs one address, which no Neutron does."""
-_API = """
-import sys
-
-sys.argv = ["octavia-api", "--config-file", "{file}"]  # octavia.wsgi.api reads its configuration from it
-import own_network
-from octavia.wsgi.api import application
-"""
-_DRIVER_AGENT = """
-import sys
-
-sys.argv = ["octavia-driver-agent", "--config-file", "{file}"]
-import own_network
-from octavia.cmd.driver_agent import main
-
-main()
-"""
 
 
 def installed(version: str = VERSION) -> Path:
@@ -139,26 +64,17 @@ class Octavia(OpenStackServer):
         self._python = venv / "bin" / "python"
         self._programs = venv / "bin"
         self._workers = workers
-        self.configuration = self._home / "octavia.conf"
-        self.configuration.write_text(
-            _CONFIGURATION.format(
-                strategy="keystone" if login else "noauth",
-                login=login,
-                providers=", ".join(f"{name}: a provider" for name in (*environments, *more_drivers)),
-                default=next(iter(environments)),
-                database=database.replace("mysql://", "mysql+pymysql://"),
-                home=self._home,
-                agent=agent,
-                environments=", ".join(f"{name}: {place}" for name, place in environments.items()),
-                options="\n".join(f"{name} = {value}" for name, value in options.items()),
-            )
+        self._files = OctaviaFiles(
+            self._home,
+            database=database.replace("mysql://", "mysql+pymysql://"),
+            environments=environments,
+            options=options,
+            agent=agent,
+            more_drivers=more_drivers,
+            login=login,
         )
-        programs = {"own_network": _NETWORK + _DISTINCT, "serve_octavia": _API, "run_driver_agent": _DRIVER_AGENT}
-        for name, text in programs.items():
-            (self._home / f"{name}.py").write_text(text.format(file=self.configuration, home=self._home))
-        project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
-        self._write_entry_points("evenkeel_octavia", project["entry-points"])
-        self._write_entry_points("more", entry_points or {})
+        self.configuration = self._files.configuration
+        self._files.write_entry_points("more", entry_points or {})
         self._driver_agent: subprocess.Popen[bytes] | None = None
         self._is_migrated = False
 
@@ -168,27 +84,19 @@ class Octavia(OpenStackServer):
             self.command("octavia-db-manage", "--config-file", str(self.configuration), "upgrade", "head")
             self._is_migrated = True
         if not self.running:
-            self._begin(
-                [
-                    *(self._programs / "gunicorn", "--workers", str(self._workers), "--preload"),
-                    *("--worker-class", "gthread", "--threads", "4"),
-                    *("--bind", f"127.0.0.1:{self.port}", "--timeout", "120", "serve_octavia:application"),
-                ]
-            )
+            self._begin(self._files.api_command(self._programs, self.port, self._workers))
         self.start_driver_agent()
 
     def start_driver_agent(self) -> None:
         """Start driver-agent with its provider agent, unless it runs."""
         if self._driver_agent is not None and self._driver_agent.poll() is None:
             return
-        for name in ("status", "stats", "get"):
-            (self._home / f"{name}.sock").unlink(missing_ok=True)
-        command = [self._python, self._home / "run_driver_agent.py"]
+        self._files.remove_sockets()
+        command = [self._python, self._files.driver_agent]
         log = self._home / "driver-agent.log"
         self._driver_agent = spawn(command, log=log, env=self._environment(), cwd=self._home, user=self._user)
-        sockets = [self._home / f"{name}.sock" for name in ("status", "stats", "get")]
         wait_until_ready(
-            lambda: all(path.exists() for path in sockets),
+            self._files.sockets_exist,
             self._driver_agent,
             log=log,
             timeout_seconds=self.start_seconds,
@@ -236,7 +144,7 @@ class Octavia(OpenStackServer):
 
     def register_providers(self) -> None:
         """Write the entry points of all providers, as operators do."""
-        arguments = ("--config-file", str(self.configuration), "--directory", str(self._home / "plugins"))
+        arguments = ("--config-file", str(self.configuration), "--directory", str(self._files.plugins))
         self.command("python", "-m", "evenkeel_octavia", "register-providers", *arguments)
 
     def run(self, code: str, *arguments: str) -> str:
@@ -280,19 +188,6 @@ class Octavia(OpenStackServer):
         files = (self._log, self._home / "driver-agent.log", self._home / "own-agent.log")
         return "\n".join(file.read_text(errors="replace") for file in files if file.exists())
 
-    def _write_entry_points(self, name: str, groups: EntryPoints) -> None:
-        folder = self._home / "plugins" / f"{name}-0.dist-info"
-        folder.mkdir(parents=True)
-        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
-        lines: list[str] = []
-        for group, points in groups.items():
-            lines += [f"[{group}]", *(f"{name} = {place}" for name, place in points.items())]
-        (folder / "entry_points.txt").write_text("\n".join([*lines, ""]))
-
     def _more_environment(self) -> Mapping[str, str]:
-        return {
-            "PYTHONPATH": f"{self._home / 'plugins'}:{PACKAGE / 'src'}:{self._home}{self._more_path}",
-            **self._variables,
-            "TMPDIR": str(self._home),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
+        given = self._files.variables
+        return {**given, **self._variables, "PYTHONPATH": f"{given['PYTHONPATH']}{self._more_path}"}

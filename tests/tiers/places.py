@@ -168,6 +168,9 @@ RELEASE = {
     ),
     "cloud/test_sdk_functional.py": ReleaseTests("the SDK's own functional tests", _CLOUD),
     "compat/octavia/test_stock.py": ReleaseTests("a live stock Octavia", _OCTAVIA),
+    "demo/octavia/test_behind.py": ReleaseTests(
+        "a live stock Octavia", ("tests/demo/octavia/test_behind.py", "src/evenkeel/demo/octavia")
+    ),
     "devices/haproxy/test_mozilla.py": ReleaseTests(
         "a live sslyze", ("tests/devices/haproxy/test_mozilla.py", "src/evenkeel/devices/haproxy/render/tls.py")
     ),
@@ -180,6 +183,7 @@ RELEASE = {
         (
             "tests/octavia",
             "tests/services/octavia.py",
+            "src/evenkeel/demo/octavia",
             "packages/evenkeel-octavia/src",
             "src/evenkeel/api/operators/mirror",
             "src/evenkeel/store/mirrors",

@@ -19,6 +19,9 @@ from evenkeel.demo.controls import Controls
 from evenkeel.demo.dashboard_proxy import DashboardProxy
 from evenkeel.demo.home import DirectoryInUse, fresh_home
 from evenkeel.demo.narration import Narrator, open_narrator
+from evenkeel.demo.octavia import installation, mariadb
+from evenkeel.demo.octavia.host import PROJECT, OctaviaHost
+from evenkeel.demo.octavia.story import OctaviaScenario
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.processes import ProcessFailed
 from evenkeel.demo.scenario import HOSTS, Scenario
@@ -40,9 +43,16 @@ FAILURES = (StepFailed, ProcessFailed, ClientError, SDKException, OSError)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit codes: 0 success, 1 failure, 2 usage or the directory is in use, 130 interrupted."""
     options = parser().parse_args(arguments)
+    if options.octavia and (reason := mariadb.missing()):
+        print(f"demo: {reason}", file=sys.stderr)
+        return 2
     try:
+        venv = octavia_environment(options.octavia_environment) if options.octavia else None
         with fresh_home(options.directory) as directory:
-            return asyncio.run(run(directory, device=options.device, once=options.once))
+            return asyncio.run(run(directory, device=options.device, once=options.once, venv=venv))
+    except ProcessFailed as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
     except DirectoryInUse as error:
         print(f"demo: {error}", file=sys.stderr)
         return 2
@@ -56,6 +66,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--device", choices=DEVICES, default=DEVICES[0], help="HAProxy, or a pair of BIG-IP stand-ins (%(default)s)"
     )
+    made.add_argument(
+        "--octavia",
+        action="store_true",
+        help="behind a stock Octavia, as its provider; needs MariaDB, installs Octavia",
+    )
+    made.add_argument("--octavia-environment", type=Path, help="use the Octavia installed in this virtual environment")
     made.add_argument("--once", action="store_true", help="run once and clean up; the exit code shows the outcome")
     made.add_argument(
         "--directory", type=Path, default=Path(".demo"), help="where logs and data go, emptied first (%(default)s)"
@@ -63,12 +79,28 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-async def run(directory: Path, *, device: str, once: bool) -> int:
-    """Run the scenario, stay up unless ``once``, and stop all processes at the end."""
+def octavia_environment(given: Path | None) -> Path:
+    """The virtual environment of Octavia, installed if need be. Raises :class:`ProcessFailed`."""
+    if given is not None:
+        return given
+    directory = installation.DIRECTORY
+    if not installation.is_installed(directory):
+        print(f"installing Octavia from {installation.LOCK} into {directory} (first time: some minutes)", flush=True)
+        installation.install(directory)
+    return directory
+
+
+async def run(directory: Path, *, device: str, once: bool, venv: Path | None = None) -> int:
+    """Run the scenario, stay up unless ``once``, and stop all processes at the end.
+
+    ``venv``: where an Octavia is installed, behind which it runs.
+    """
     end_on_signals()
     narrator = open_narrator()
     cluster = Cluster(directory, device=device, controller_options=CONTROLLER_OPTIONS, agent_options=AGENT_OPTIONS)
-    story = Scenario(cluster, choose_place(random.SystemRandom()), narrator)
+    place = choose_place(random.SystemRandom())
+    octavia = OctaviaHost(cluster, venv) if venv else None
+    story = OctaviaScenario(cluster, place, narrator, octavia) if octavia else Scenario(cluster, place, narrator)
     controls = Controls(cluster, HOSTS, narrator.say)
     proxy = DashboardProxy(lambda: cluster.controllers, controls)
     await proxy.start()
@@ -93,6 +125,8 @@ async def run(directory: Path, *, device: str, once: bool) -> int:
         narrator.close()
         story.close()
         await proxy.close()
+        if octavia is not None:
+            octavia.close()
         cluster.close()
 
 
@@ -130,16 +164,23 @@ def visitor_hints(cluster: Cluster, story: Scenario) -> str:
 It stays up until Ctrl-C; what you kill is started again after {RESTART_SECONDS} s.
 Try, from another terminal with .venv/bin in its PATH:
 
-  curl {story.place.url}
-  curl --insecure {story.place.https_url}
+{tries(story)}
   export EVENKEEL_ENDPOINT={",".join(cluster.controllers)}
   evenkeel status;  evenkeel agent list;  evenkeel events --follow
   kill -9 PID, or kill -STOP PID and later kill -CONT PID; agents: {agents}
-{tips}  export OS_AUTH_TYPE=none OS_ENDPOINT={cluster.url(1)}
+{tips}  export OS_AUTH_TYPE=none OS_ENDPOINT={story.endpoint}
   openstack loadbalancer list      (needs python-octaviaclient; scripts/test installs it)
-  the other controller, if you kill this one: OS_ENDPOINT={cluster.url(2)}
   members for load balancers of your own: {backends}
 """
+
+
+def tries(story: Scenario) -> str:
+    """Commands that send requests to the load balancer and to its API."""
+    if isinstance(story, OctaviaScenario):
+        return (
+            f"  curl {story.place.url}\n  curl -H 'X-Project-Id: {PROJECT}' {story.endpoint}/v2.0/lbaas/loadbalancers"
+        )
+    return f"  curl {story.place.url}\n  curl --insecure {story.place.https_url}"
 
 
 def report(outcome: DemoResult, narrator: Narrator) -> int:

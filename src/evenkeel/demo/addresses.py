@@ -19,6 +19,12 @@ class VipPlace:
     https_port: int = 0
 
     @property
+    def second_address(self) -> str | None:
+        """Another address of the subnet for a second load balancer; None where only 127.0.0.1 can be bound."""
+        network, _, last = self.address.rpartition(".")
+        return None if self.address == "127.0.0.1" else f"{network}.{int(last) + 1}"
+
+    @property
     def url(self) -> str:
         """The URL of the listener."""
         return f"http://{self.address}:{self.port}/"
@@ -42,6 +48,14 @@ def choose_place(rng: random.Random) -> VipPlace:
             if is_free(address, port) and is_free(address, https_port):
                 return VipPlace(cidr=cidr, address=address, port=port, https_port=https_port)
     raise OSError("no loopback address has a free port")
+
+
+def free_port(rng: random.Random) -> int:
+    """Choose a free port of 127.0.0.1. Raises :class:`OSError` if there is none."""
+    for port in rng.sample(PORTS, ATTEMPTS):
+        if is_free("127.0.0.1", port):
+            return port
+    raise OSError("127.0.0.1 has no free port")
 
 
 def is_free(address: str, port: int) -> bool:

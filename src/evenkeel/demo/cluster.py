@@ -7,7 +7,7 @@ transport URL the same processes use servers. Everything is written below one di
 import asyncio
 import signal
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from secrets import token_bytes
 from typing import Any
@@ -61,6 +61,7 @@ class Cluster:
         self._agent_options = agent_options or {}
         self._urls: dict[str, str] = {}
         self._backend_ports: dict[int, int] = {}
+        self._starters: dict[str, Callable[[], Awaitable[None]]] = {}
 
     def _made_side(
         self, device: str, names: Sequence[str] | None, options: Sections, arguments: Sequence[str]
@@ -190,7 +191,9 @@ class Cluster:
     async def start_again(self, name: str) -> None:
         """Restart a process that has ended, with the same configuration, and wait until it is ready."""
         kind, _, which = name.partition("-")
-        if kind == "agent":
+        if name in self._starters:
+            await self._starters[name]()
+        elif kind == "agent":
             await self._join(which, self.processes[name])
         elif kind == "controller":
             await self.start_controller(int(which))
@@ -198,6 +201,10 @@ class Cluster:
             await self.start_backend(int(which))
         else:
             await self.start_devices()
+
+    def add_starter(self, name: str, start: Callable[[], Awaitable[None]]) -> None:
+        """Let :meth:`start_again` start a process that belongs to no part of the cluster by ``start``."""
+        self._starters[name] = start
 
     # -- ending
 

@@ -37,11 +37,14 @@ class DemoResult:
     def rows(self) -> list[tuple[str, str]]:
         """Label and value of each row of the closing table."""
         creates = ", ".join(f"{device} {count}" for device, count in self.create_writes.items())
+        https = [
+            ("HTTPS requests sent", str(self.https.sent)),
+            ("HTTPS requests failed", str(self.https.failed)),
+        ]
         return [
             ("requests sent", str(self.counts.sent)),
             ("requests failed", str(self.counts.failed)),
-            ("HTTPS requests sent", str(self.https.sent)),
-            ("HTTPS requests failed", str(self.https.failed)),
+            *(https if self.https.sent else []),
             ("seconds from kill to first write by the new agent", f"{self.takeover_seconds:.2f}"),
             ("writes to a device for the create", creates),
             *self.more,

@@ -110,6 +110,16 @@ class Process:
             return "(no log)"
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
+    async def run(self, *, timeout_seconds: float) -> None:
+        """Run the program to its end. Raises :class:`ProcessFailed` for an exit code but 0, and after the time-out."""
+        self.start()
+        has_ended = await asyncio.to_thread(self.wait, timeout_seconds)
+        if not has_ended:
+            self.kill()
+            raise self.failure(f"did not end within {timeout_seconds:.0f} s")
+        if self._popen is None or self._popen.returncode != 0:
+            raise self.failure("failed")
+
     async def until(self, ready: Callable[[], bool], what: str, *, timeout_seconds: float) -> None:
         """Wait for ``ready()``. Raises :class:`ProcessFailed` when the process ends first or the time is over."""
         deadline = time.monotonic() + timeout_seconds

@@ -29,6 +29,11 @@ NAME = "website"
 class Scenario:
     """One run. The steps depend on each other and run in the order of their definition."""
 
+    provider = ""
+    """Provider of the load balancer; empty: the cluster's environment."""
+    creates_at = "controller 1"
+    accepts_at = "controller 2"
+
     def __init__(self, cluster: Cluster, place: VipPlace, narrator: Narrator) -> None:
         self.outcome = DemoResult(
             create_writes_promised=cluster.side.create_writes_promised,
@@ -40,7 +45,7 @@ class Scenario:
         self._narrator = narrator
         self._say = narrator.say
         self._tenants: dict[int, Tenant] = {}
-        self._load_balancer_id = self._project_id = ""
+        self._load_balancer_id = self._project_id = self._subnet_id = ""
         self._https: HttpsWebsite | None = None
 
     async def run(self) -> DemoResult:
@@ -60,6 +65,11 @@ class Scenario:
         https.check_shown_certificates()
         return self.outcome
 
+    @property
+    def endpoint(self) -> str:
+        """Where tenants find the API."""
+        return self._cluster.url(1)
+
     # -- steps
 
     async def _start(self) -> None:
@@ -72,28 +82,33 @@ class Scenario:
         self._say("three agents are alive: " + ", ".join(HOSTS))
         self._backends = [await cluster.start_backend(number) for number in range(1, BACKENDS + 1)]
         self._say(f"{BACKENDS} web servers answer their names")
-        self._tenants = {number: await asyncio.to_thread(Tenant, cluster.url(number)) for number in (1, 2)}
+        self._tenants = await self._connect()
         await settle(self._view_problems)
+
+    async def _connect(self) -> dict[int, Tenant]:
+        """One tenant for each of two ways to the load balancer."""
+        return {number: await asyncio.to_thread(Tenant, self._cluster.url(number)) for number in (1, 2)}
 
     async def _create(self) -> None:
         place = self.place
         body = {"subnet": {"name": "demo", "cidr": place.cidr}}
         subnet = (await asyncio.to_thread(self._cluster.client(1).post, f"{API}/subnets", body))["subnet"]
+        self._subnet_id = subnet["id"]
         self._say(f"subnet demo, {place.cidr}, is the pool of addresses")
         await asyncio.to_thread(self._tenants[1].discover)
         before = await asyncio.to_thread(self._side.last_write)
         made = await asyncio.to_thread(
             self._tenants[1].create_website,
             name=NAME,
-            provider=self._cluster.environment,
-            subnet_id=subnet["id"],
+            provider=self.provider or self._cluster.environment,
+            subnet_id=self._subnet_id,
             address=place.address,
             port=place.port,
             backends=self._backends,
         )
         self._load_balancer_id, self._project_id = made.id, made.project_id
         self._say(
-            f"openstacksdk requested load balancer {made.id} from controller 1: "
+            f"openstacksdk requested load balancer {made.id} from {self.creates_at}: "
             f"listener, pool, monitor, {BACKENDS} members"
         )
         await asyncio.to_thread(self._tenants[1].wait_until_active, made.id)
@@ -122,7 +137,7 @@ class Scenario:
         cluster.kill(agent_name(victim))
         self._say(f"kill -9 of the agent on {victim}")
         member = await asyncio.to_thread(self._tenants[2].add_member, self._load_balancer_id, BACKENDS + 1, backend)
-        self._say(f"while no agent serves it, controller 2 accepts a member: {member.provisioning_status}")
+        self._say(f"while no agent serves it, {self.accepts_at} accepts a member: {member.provisioning_status}")
         await until(lambda: self._served_by_other(victim), "another agent to take over")
         successor = await self._acting_host()
         written_at = await until(
@@ -164,16 +179,7 @@ class Scenario:
         return differences(await asyncio.to_thread(self._side.members), wanted)
 
     async def _vip_answers(self) -> bool:
-        try:
-            async with asyncio.timeout(1.0):
-                connection = await TrafficConnection.open(self.place.address, self.place.port)
-                try:
-                    await connection.get(keep=False)
-                finally:
-                    connection.close()
-        except (OSError, EOFError, TimeoutError, RequestFailed):
-            return False
-        return True
+        return await answers(self.place.address, self.place.port)
 
     async def _all_backends_answer(self) -> bool:
         # A failed request ends the wait, too: the outcome reports it.
@@ -200,3 +206,17 @@ class Scenario:
         """Close the connections of all tenants."""
         for tenant in self._tenants.values():
             tenant.close()
+
+
+async def answers(address: str, port: int) -> bool:
+    """Whether a request to a VIP is answered within a second."""
+    try:
+        async with asyncio.timeout(1.0):
+            connection = await TrafficConnection.open(address, port)
+            try:
+                await connection.get(keep=False)
+            finally:
+                connection.close()
+    except (OSError, EOFError, TimeoutError, RequestFailed):
+        return False
+    return True

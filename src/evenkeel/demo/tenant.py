@@ -10,13 +10,18 @@ POLL_SECONDS = 0.2
 
 
 class Tenant:
-    """A user of the controller at ``url``. Several may share one load balancer through different controllers."""
+    """A user of the API at ``url``. Several may share one load balancer through different controllers.
 
-    def __init__(self, url: str) -> None:
+    ``project_id`` is sent with each request, to an Octavia without Keystone.
+    """
+
+    def __init__(self, url: str, project_id: str = "") -> None:
         # the caller's own cloud settings must not apply
         self._connection = openstack.connect(
             load_yaml_config=False, load_envvars=False, auth_type="none", auth={"endpoint": url}
         )
+        if project_id:
+            self._connection.session.additional_headers["X-Project-Id"] = project_id
         self._api = self._connection.load_balancer
 
     def discover(self) -> None:
@@ -90,6 +95,14 @@ class Tenant:
         """``address:port`` of all members of its pool."""
         members = self._api.members(self._pool(load_balancer_id))
         return {f"{item.address}:{item.protocol_port}" for item in members}
+
+    def delete(self, load_balancer_id: str) -> None:
+        """Delete a load balancer with all that belongs to it."""
+        self._api.delete_load_balancer(load_balancer_id, cascade=True)
+
+    def exists(self, load_balancer_id: str) -> bool:
+        """Whether the API knows the load balancer."""
+        return self._api.find_load_balancer(load_balancer_id) is not None
 
     def _pool(self, load_balancer_id: str) -> Any:
         return next(iter(self._api.pools(loadbalancer_id=load_balancer_id)))

@@ -1,0 +1,171 @@
+"""Files of one host with a stock Octavia whose provider is Even Keel.
+
+The demo and the tests start Octavia from them. Octavia is in a virtual environment of its own; our provider driver and
+provider agent come from this repository's folder, with the entry points of their pyproject.toml.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[4]
+"""The checkout."""
+PACKAGE = ROOT / "packages" / "evenkeel-octavia"
+EntryPoints = Mapping[str, Mapping[str, str]]
+"""Module and attribute by name, by group."""
+SOCKETS = ("status", "stats", "get")
+"""Names of driver-agent's sockets, ``NAME.sock`` in the home directory; they exist once it serves."""
+
+_CONFIGURATION = """
+[DEFAULT]
+debug = False
+[api_settings]
+auth_strategy = {strategy}
+enabled_provider_drivers = {providers}
+default_provider_driver = {default}
+[database]
+connection = {database}
+[controller_worker]
+network_driver = network_noop_driver
+compute_driver = compute_noop_driver
+amphora_driver = amphora_noop_driver
+image_driver = image_noop_driver
+volume_driver = volume_noop_driver
+[certificates]
+cert_manager = noop_cert_manager
+[driver_agent]
+status_socket_path = {home}/status.sock
+stats_socket_path = {home}/stats.sock
+get_socket_path = {home}/get.sock
+enabled_provider_agents = {agent}
+[oslo_policy]
+enforce_scope = False
+[evenkeel]
+providers = {environments}
+{options}
+{login}
+"""
+_NETWORK = """
+from octavia.network.drivers.noop_driver import driver
+
+create_engine = driver.create_engine
+driver.create_engine = lambda url: create_engine("sqlite:///{home}/network.db")  # else a file in /tmp for all
+"""
+_DISTINCT = """
+import ipaddress
+import random
+
+from octavia.network.drivers.noop_driver import driver
+
+allocate = driver.NoopManager.allocate_vip
+
+
+def allocate_vip(self, load_balancer):
+    vip, more = allocate(self, load_balancer)
+    if not (load_balancer.vip and load_balancer.vip.ip_address):
+        vip.ip_address = str(ipaddress.ip_address("10.0.0.1") + random.randrange(2**24 - 2))
+    return vip, more
+
+
+driver.NoopManager.allocate_vip = allocate_vip
+"""
+"""Octavia's no-op network gives all VIPs one address, which no Neutron does."""
+_API = """
+import sys
+
+sys.argv = ["octavia-api", "--config-file", "{file}"]  # octavia.wsgi.api reads its configuration from it
+import own_network
+from octavia.wsgi.api import application
+"""
+_DRIVER_AGENT = """
+import sys
+
+sys.argv = ["octavia-driver-agent", "--config-file", "{file}"]
+import own_network
+from octavia.cmd.driver_agent import main
+
+main()
+"""
+
+
+class OctaviaFiles:
+    """Configuration, programs and entry points below ``home``, whose path must be short: sockets are in it.
+
+    ``database``: URL of an empty database of MariaDB, for SQLAlchemy; ``environments``: Even Keel's environment by
+    provider; ``options``: more of ``[evenkeel]``; ``agent``: the enabled provider agents; ``more_drivers``: further
+    providers; ``login``: the section by which Octavia validates tokens at a Keystone, empty without one.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        database: str,
+        environments: Mapping[str, str],
+        options: Mapping[str, object],
+        agent: str = "evenkeel_agent",
+        more_drivers: Sequence[str] = (),
+        login: str = "",
+    ) -> None:
+        self.home = home
+        self.configuration = home / "octavia.conf"
+        self.driver_agent = home / "run_driver_agent.py"
+        self.configuration.write_text(
+            _CONFIGURATION.format(
+                strategy="keystone" if login else "noauth",
+                login=login,
+                providers=", ".join(f"{name}: a provider" for name in (*environments, *more_drivers)),
+                default=next(iter(environments)),
+                database=database,
+                home=home,
+                agent=agent,
+                environments=", ".join(f"{name}: {place}" for name, place in environments.items()),
+                options="\n".join(f"{name} = {value}" for name, value in options.items()),
+            )
+        )
+        programs = {"own_network": _NETWORK + _DISTINCT, "serve_octavia": _API, "run_driver_agent": _DRIVER_AGENT}
+        for name, text in programs.items():
+            (home / f"{name}.py").write_text(text.format(file=self.configuration, home=home))
+        project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
+        self.write_entry_points("evenkeel_octavia", project["entry-points"])
+
+    @property
+    def plugins(self) -> Path:
+        """Folder of entry points that are written, also by ``evenkeel-octavia register-providers``."""
+        return self.home / "plugins"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Environment variables of all processes of this Octavia."""
+        return {
+            "PYTHONPATH": f"{self.plugins}:{PACKAGE / 'src'}:{self.home}",
+            "TMPDIR": str(self.home),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def api_command(self, programs: Path, port: int, workers: int) -> list[str]:
+        """Command of the API at a port of 127.0.0.1; ``programs``: where the environment has its commands."""
+        return [
+            *(str(programs / "gunicorn"), "--workers", str(workers), "--preload"),
+            *("--worker-class", "gthread", "--threads", "4"),
+            *("--bind", f"127.0.0.1:{port}", "--timeout", "120", "serve_octavia:application"),
+        ]
+
+    def write_entry_points(self, name: str, groups: EntryPoints) -> None:
+        """Declare entry points as an installed distribution of this name would."""
+        folder = self.plugins / f"{name}-0.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
+        lines: list[str] = []
+        for group, points in groups.items():
+            lines += [f"[{group}]", *(f"{name} = {place}" for name, place in points.items())]
+        (folder / "entry_points.txt").write_text("\n".join([*lines, ""]))
+
+    def sockets_exist(self) -> bool:
+        """Whether driver-agent listens."""
+        return all((self.home / f"{name}.sock").exists() for name in SOCKETS)
+
+    def remove_sockets(self) -> None:
+        """Remove the sockets that an ended driver-agent has left."""
+        for name in SOCKETS:
+            (self.home / f"{name}.sock").unlink(missing_ok=True)

@@ -1,0 +1,125 @@
+"""One host of Octavia beside the cluster: MariaDB, the API, and driver-agent with our provider agent."""
+
+import random
+import shutil
+import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+from evenkeel.demo.addresses import free_port
+from evenkeel.demo.cluster import Cluster
+from evenkeel.demo.octavia.files import OctaviaFiles
+from evenkeel.demo.octavia.mariadb import MariadbCommands
+from evenkeel.demo.processes import Process, stop_all
+
+MARIADB = "mariadb"
+SERVICE = "octavia-api"
+DRIVER_AGENT = "octavia-driver-agent"
+PROVIDER = "evenkeel"
+PROJECT = "5a1fd2a4-4f4c-4a0b-9a0f-6f2a7c1d9a11"
+"""Project of the demo's tenant: without Keystone, callers name theirs in a header."""
+WORKERS = 2
+DATABASE = "octavia"
+START_SECONDS = 180.0
+ASK_SECONDS = 5.0
+
+
+class OctaviaHost:
+    """Octavia's processes, started again by the cluster under their names. ``venv``: where Octavia is installed."""
+
+    def __init__(self, cluster: Cluster, venv: Path) -> None:
+        self._cluster = cluster
+        self._programs = venv / "bin"
+        # paths of sockets must be short, and only we may enter: MariaDB's root has no password
+        self._home = Path(tempfile.mkdtemp(prefix="evenkeel-octavia-"))
+        self._database = MariadbCommands(cluster.directory / "mariadb", self._home / "mariadb.sock")
+        self._port = free_port(random.SystemRandom())
+        self._files: OctaviaFiles | None = None
+
+    @property
+    def url(self) -> str:
+        """Endpoint of Octavia."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def files(self) -> OctaviaFiles:
+        """Configuration and programs; written at the first use, when the controllers' URLs are known."""
+        if self._files is None:
+            self._files = OctaviaFiles(
+                self._home,
+                database=self._database.url(DATABASE),
+                environments={PROVIDER: self._cluster.environment},
+                options={"controllers": ", ".join(self._cluster.controllers)},
+            )
+        return self._files
+
+    async def start_database(self) -> None:
+        """Start MariaDB; the first time, with Octavia's tables."""
+        is_new = not (self._cluster.directory / "mariadb").exists()
+        if is_new:
+            await self._tool("mariadb-install", self._database.initialise)
+        server = self._process(MARIADB, self._database.serve)
+        server.start()
+        await server.until(self._database_answers, "an answer", timeout_seconds=START_SECONDS)
+        if is_new:
+            await self._tool("mariadb-create", self._database.create_database(DATABASE))
+            file = str(self.files.configuration)
+            await self._tool(
+                "octavia-db-manage",
+                [str(self._programs / "octavia-db-manage"), "--config-file", file, "upgrade", "head"],
+            )
+        self._cluster.add_starter(MARIADB, self.start_database)
+
+    async def start_api(self) -> None:
+        """Start Octavia's API, and wait until it answers."""
+        service = self._process(SERVICE, self.files.api_command(self._programs, self._port, WORKERS))
+        service.start()
+        await service.until(self._api_answers, "an answer", timeout_seconds=START_SECONDS)
+        self._cluster.add_starter(SERVICE, self.start_api)
+
+    async def start_driver_agent(self) -> None:
+        """Start driver-agent, which runs our provider agent."""
+        self.files.remove_sockets()
+        command = [str(self._programs / "python"), str(self.files.driver_agent)]
+        agent = self._process(DRIVER_AGENT, command)
+        agent.start()
+        await agent.until(self.files.sockets_exist, "its sockets", timeout_seconds=START_SECONDS)
+        self._cluster.add_starter(DRIVER_AGENT, self.start_driver_agent)
+
+    def close(self) -> None:
+        """Stop everything, the database last."""
+        known = self._cluster.processes
+        for name in (DRIVER_AGENT, SERVICE, MARIADB):
+            if name in known:
+                stop_all([known[name]])
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def _process(self, name: str, command: Sequence[str]) -> Process:
+        log = self._cluster.directory / "logs" / f"{name}.log"
+        variables = self.files.variables
+        process = self._cluster.processes[name] = Process(name, command, log=log, environment=variables)
+        return process
+
+    async def _tool(self, name: str, command: Sequence[str]) -> None:
+        """Run a program to its end. Raises :class:`~evenkeel.demo.processes.ProcessFailed`."""
+        log = self._cluster.directory / "logs" / f"{name}.log"
+        await Process(name, command, log=log, environment=self.files.variables).run(timeout_seconds=START_SECONDS)
+
+    def _database_answers(self) -> bool:
+        command = self._database.ping
+        return subprocess.run(command, check=False, capture_output=True, timeout=ASK_SECONDS).returncode == 0  # noqa: S603
+
+    def _api_answers(self) -> bool:
+        try:
+            # proxy settings of the environment are not for a server on this host
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            opener.open(f"{self.url}/", timeout=ASK_SECONDS).close()
+        except urllib.error.HTTPError as error:
+            error.close()
+            return error.code < 400  # 300: its versions
+        except OSError:
+            return False
+        return True

@@ -1,0 +1,49 @@
+"""Octavia's virtual environment for the demo, made once from the lock file ``requirements/octavia.txt``."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from evenkeel.demo.octavia.files import PACKAGE, ROOT
+from evenkeel.demo.processes import ProcessFailed
+
+LOCK = ROOT / "requirements" / "octavia.txt"
+DIRECTORY = ROOT / ".venv-octavia"
+INSTALL_SECONDS = 1800
+
+
+def is_installed(directory: Path) -> bool:
+    """Whether the environment was installed from the lock file as it is now."""
+    stamp = directory / "evenkeel-octavia"
+    return stamp.exists() and stamp.read_bytes() == LOCK.read_bytes()
+
+
+def install(directory: Path) -> None:
+    """Make the environment; pip's own settings apply. Blocks for minutes. Raises
+    :class:`~evenkeel.demo.processes.ProcessFailed`."""
+    if not LOCK.exists() or not PACKAGE.is_dir():
+        raise ProcessFailed(f"Octavia's lock file {LOCK} is missing: --octavia needs a checkout of the repository")
+    shutil.rmtree(directory, ignore_errors=True)
+    _run(sys.executable, "-m", "venv", str(directory))
+    pip = (
+        str(directory / "bin" / "python"),
+        "-m",
+        "pip",
+        "install",
+        "-qq",
+        "--no-input",
+        "--disable-pip-version-check",
+    )
+    _run(*pip, "-r", str(LOCK))
+    (directory / "evenkeel-octavia").write_bytes(LOCK.read_bytes())
+
+
+def _run(*command: str) -> None:
+    try:
+        subprocess.run(command, check=True, capture_output=True, timeout=INSTALL_SECONDS)  # noqa: S603  # ours
+    except subprocess.CalledProcessError as error:
+        output = (error.stdout + error.stderr).decode(errors="replace")
+        raise ProcessFailed(f"{' '.join(command[:4])} … failed:\n{output[-2000:]}") from error
+    except subprocess.TimeoutExpired as error:
+        raise ProcessFailed(f"{' '.join(command[:4])} … took more than {INSTALL_SECONDS} s") from error

@@ -1,0 +1,73 @@
+"""Commands of a MariaDB that listens on a Unix socket only and belongs to the demo. Pure but for the search."""
+
+import os
+import shutil
+from pathlib import Path
+
+_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
+_PROGRAMS = ("mariadbd", "mariadb-install-db", "mariadb", "mariadb-admin")
+
+
+def missing() -> str:
+    """Reason why MariaDB cannot be started here; empty if it can."""
+    if absent := [name for name in _PROGRAMS if shutil.which(name, path=_PATH) is None]:
+        return (
+            f"Octavia needs MariaDB, and {absent[0]} is not installed. On Debian and Ubuntu: "
+            "apt-get install mariadb-server (the demo starts a server of its own; the system's may stay stopped)"
+        )
+    return ""
+
+
+class MariadbCommands:
+    """Commands of the server whose data are in ``data`` and whose socket is ``socket`` (107 bytes at most).
+
+    There is no TCP port, and root has no password: only who may enter the socket's directory reaches the server.
+    """
+
+    def __init__(self, data: Path, socket: Path) -> None:
+        self._data = data
+        self._socket = socket
+        # it refuses to run as root unless it is asked for by name
+        self._user = ("--user=root",) if os.getuid() == 0 else ()
+
+    @property
+    def initialise(self) -> list[str]:
+        """Create the system's tables."""
+        return self._command(
+            "mariadb-install-db",
+            f"--datadir={self._data}",
+            "--skip-test-db",
+            "--auth-root-authentication-method=normal",
+            *self._user,
+        )
+
+    @property
+    def serve(self) -> list[str]:
+        """Run the server."""
+        return self._command(
+            "mariadbd",
+            f"--datadir={self._data}",
+            f"--socket={self._socket}",
+            f"--pid-file={self._data}/server.pid",
+            "--skip-networking",
+            "--innodb-flush-log-at-trx-commit=2",
+            "--innodb-buffer-pool-size=64M",
+            *self._user,
+        )
+
+    @property
+    def ping(self) -> list[str]:
+        """Succeeds once the server answers."""
+        return self._command("mariadb-admin", f"--socket={self._socket}", "--user=root", "ping")
+
+    def create_database(self, name: str) -> list[str]:
+        """Create a database unless there is one."""
+        statement = f"CREATE DATABASE IF NOT EXISTS {name}"
+        return self._command("mariadb", f"--socket={self._socket}", "--user=root", f"--execute={statement}")
+
+    def url(self, database: str) -> str:
+        """URL of a database for SQLAlchemy."""
+        return f"mysql+pymysql://root@localhost/{database}?unix_socket={self._socket}"
+
+    def _command(self, program: str, *arguments: str) -> list[str]:
+        return [shutil.which(program, path=_PATH) or program, "--no-defaults", *arguments]

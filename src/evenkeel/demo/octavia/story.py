@@ -1,0 +1,88 @@
+"""The demo's steps through the endpoint of a stock Octavia, whose tables are the tenants' truth."""
+
+import asyncio
+import time
+
+from evenkeel.demo.addresses import VipPlace
+from evenkeel.demo.cluster import Cluster
+from evenkeel.demo.narration import Narrator
+from evenkeel.demo.octavia.host import PROJECT, PROVIDER, OctaviaHost
+from evenkeel.demo.outcome import DemoResult
+from evenkeel.demo.scenario import Scenario, answers
+from evenkeel.demo.tenant import Tenant
+from evenkeel.demo.waiting import settle, until
+
+SHORT_LIVED = "short-lived"
+
+
+class OctaviaScenario(Scenario):
+    """:class:`Scenario` with Octavia in front, without HTTPS; then a second load balancer is created and deleted."""
+
+    provider = PROVIDER
+    creates_at = accepts_at = "Octavia"
+
+    def __init__(self, cluster: Cluster, place: VipPlace, narrator: Narrator, host: OctaviaHost) -> None:
+        super().__init__(cluster, place, narrator)
+        self._host = host
+
+    @property
+    def endpoint(self) -> str:
+        """Octavia's endpoint."""
+        return self._host.url
+
+    async def run(self) -> DemoResult:
+        await self._start()
+        began = time.monotonic()
+        await self._create()
+        self.outcome.more.append(("seconds from create at Octavia to ACTIVE", f"{time.monotonic() - began:.2f}"))
+        await self._carry_traffic()
+        home = await self._acting_host()
+        self._say(f"{home} serves it; the other agents stand by")
+        await self._kill(home)
+        await self._bring_back(home)
+        await self._verify()
+        await self._create_and_delete()
+        await self._verify()
+        return self.outcome
+
+    async def _connect(self) -> dict[int, Tenant]:
+        host = self._host
+        await host.start_database()
+        self._say("MariaDB has Octavia's tables")
+        await host.start_api()
+        self._say(f"a stock Octavia answers at {host.url}; its provider {PROVIDER} is this Even Keel")
+        await host.start_driver_agent()
+        self._say("octavia-driver-agent runs the provider agent")
+        tenant = await asyncio.to_thread(Tenant, host.url, PROJECT)
+        return {1: tenant, 2: tenant}
+
+    async def _create_and_delete(self) -> None:
+        place, tenant = self.place, self._tenants[1]
+        port = place.https_port
+        made = await asyncio.to_thread(
+            tenant.create_website,
+            name=SHORT_LIVED,
+            provider=PROVIDER,
+            subnet_id=self._subnet_id,
+            address=place.second_address,
+            port=port,
+            backends=self._backends,
+        )
+        address = made.vip_address
+        await asyncio.to_thread(tenant.wait_until_active, made.id)
+        await until(lambda: answers(address, port), f"an answer at {address}:{port}")
+        self._say(f"a second load balancer, {made.id}, serves at {address}:{port}")
+        began = time.monotonic()
+        await asyncio.to_thread(tenant.delete, made.id)
+
+        async def is_gone() -> bool:
+            return not await asyncio.to_thread(tenant.exists, made.id)
+
+        async def remains() -> list[str]:
+            return [f"{address}:{port} still answers"] if await answers(address, port) else []
+
+        await until(is_gone, "the deletion to be reported to Octavia")
+        seconds = time.monotonic() - began
+        await settle(remains)
+        self._say(f"deleted at Octavia, it is gone after {seconds:.2f} s, and its address answers no more")
+        self.outcome.more.append(("seconds from delete at Octavia to its end", f"{seconds:.2f}"))
