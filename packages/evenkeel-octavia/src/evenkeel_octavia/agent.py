@@ -13,6 +13,7 @@ one takes long: meanwhile others are written, and those that settle are the next
 import itertools
 import logging
 import random
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -145,8 +146,14 @@ class Agent:
         """Load balancers whose report failed, and when it is tried again."""
         self._stuck: set[str] = set()
         """Load balancers that are not PENDING, but have a child that is."""
-        self._least_snapshot = 0.0
-        """Snapshot that another agent, or the database before it failed over, wrote last."""
+        self._ahead_seconds = 0.0
+        """Time by which snapshots are ahead of the database's clock, because that was set back, or the database failed
+        over to a server with another clock. They advance with the clock, so that of two agents' states, too, the one
+        that was read later is the newer one.
+        """
+        self._ahead_of_refused = 0.0
+        """Time by which snapshots of the writes under way are ahead."""
+        self._overtaking = threading.Lock()
         self._cursors: dict[str, str] = {}
         self._compare_statuses: set[str] = set()
         self._statuses_at: dict[str, float] = {}
@@ -237,7 +244,8 @@ class Agent:
 
         ``is_drift``: nobody waits for them, so that none is reported later.
         """
-        seconds = max(snapshot.seconds, self._least_snapshot + 1e-6)
+        self._ahead_of_refused = self._ahead_seconds
+        seconds = snapshot.seconds + self._ahead_seconds
         found = list(self._writers.map(lambda tree: self._tried(tree, seconds, is_drift), snapshot.trees.values()))
         failures = [each for each in found if isinstance(each, Exception)]
         if failures and len(failures) == len(found):
@@ -289,7 +297,7 @@ class Agent:
         if refusal.reason == _STALE:
             # rows that are read from now on are at least as new as what was written then
             written = self._mirror.snapshot_of(tree.id)
-            self._least_snapshot = max(self._least_snapshot, written or seconds)
+            self._overtake(written or seconds, seconds)
             return None
         if refusal.reason == _LEAVING:
             self._held_back[tree.id] = self._now() + 1.0
@@ -298,6 +306,12 @@ class Agent:
             raise refusal
         LOG.warning("load balancer %s is refused: %s", tree.id, refusal.message)
         return _Refusal(digest=self.digest_of(tree))
+
+    def _overtake(self, written: float, refused: float) -> None:
+        """Let snapshots that are taken from now on be newer than ``written``, for which ``refused`` was too old."""
+        with self._overtaking:
+            # several writers are refused at once: each is overtaken, none twice
+            self._ahead_seconds = max(self._ahead_seconds, self._ahead_of_refused + written - refused + 1e-6)
 
     def _settled(self, ids: Sequence[str]) -> dict[str, MirroredStatus | None]:
         """Return those of ``ids`` that are settled at the controllers, with their statuses; None: deleted."""

@@ -1,5 +1,6 @@
 """Nothing stays PENDING: whatever fails, the agent repeats it, and reports what the controllers have."""
 
+import itertools
 import threading
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -243,6 +244,23 @@ def test_newer_snapshot_at_the_controllers_is_overtaken_by_rows_read_later(rig: 
     rig.start(octavia)
     rig.until(lambda: octavia.status() == "ACTIVE")
     assert rig.controller.held["lb-0"]["revision"] == 2
+
+
+def test_after_the_clock_was_set_back_changes_are_applied_and_each_later_state_is_the_newer_one(rig: Rig) -> None:
+    octavia = OctaviaInMemory(tree(values=CREATING))
+    rig.start(octavia)
+    rig.until(lambda: octavia.status() == "ACTIVE")
+    snapshots = [rig.controller.held["lb-0"]["snapshot"]]
+    octavia.seconds -= 3600.0
+    for number in range(3):
+        octavia.seconds += 5.0
+        octavia.trees_by_id["lb-0"] = tree(values={"provisioning_status": "PENDING_UPDATE", "name": f"new-{number}"})
+        rig.until(lambda: octavia.status() == "ACTIVE")
+        assert rig.controller.held["lb-0"]["body"]["name"] == f"new-{number}"
+        snapshots.append(rig.controller.held["lb-0"]["snapshot"])
+    # a state that was read in between, by an agent that then stood still, is refused as older
+    assert all(later > earlier + 4.0 for earlier, later in itertools.pairwise(snapshots[1:]))
+    assert snapshots[1] > snapshots[0]
 
 
 def test_failover_changes_no_row_and_is_applied_all_the_same(rig: Rig) -> None:
