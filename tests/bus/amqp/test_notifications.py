@@ -84,10 +84,11 @@ async def test_a_repetition_reaches_the_listener_with_its_message_id_and_leaves_
         return int(await asyncio.to_thread(broker.evaluate, count)) == 0
 
     async with Listener(broker.url, OCTAVIA) as listener:
-        for number in (1, 1, 2):
-            await outlet.send(numbered(number))
-        await eventually(lambda: [each["payload"]["name"] for each in listener.received] == ["n1", "n1", "n2"])
-        await eventually(is_empty, every_seconds=0.5)
+        for names in (["n1"], ["n1", "n1"]):
+            await outlet.send(numbered(1))
+            await eventually(lambda names=names: [each["payload"]["name"] for each in listener.received] == names)
+            # The listener has acknowledged it, and so would recognize a repetition by oslo.messaging's own unique id.
+            await eventually(is_empty, every_seconds=0.5)
 
 
 async def test_each_topic_gets_each_notification(broker: SharedRabbitMQ, client: Any) -> None:
