@@ -11,6 +11,8 @@ RERUN_AT_MOST = 10
 NO_TESTS = 5
 """Exit code of pytest when no test was selected."""
 WORKERS_AT_MOST = 4
+WAITING_WORKERS = 2
+"""Workers beyond the number of cores in tiers whose tests wait most of the time."""
 DISTRIBUTION = "worksteal"
 """``--dist`` of pytest-xdist. Each worker begins with consecutive tests, so that fixtures of a module or package are
 set up by one worker; workers that have run out of tests take over half of those of another."""
@@ -30,7 +32,7 @@ class Tier(NamedTuple):
 
     def workers(self, cores: int) -> int:
         """Number of pytest processes on a machine with so many cores."""
-        return min(cores, WORKERS_AT_MOST) + self.is_waiting
+        return min(cores, WORKERS_AT_MOST) + (WAITING_WORKERS if self.is_waiting else 0)
 
 
 def tiers(mode: Mode, marks: str = "") -> list[Tier]:

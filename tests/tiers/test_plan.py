@@ -44,10 +44,10 @@ def test_tier_follows_from_marks(marks: set[str], tier: str) -> None:
     assert selecting("full", marks) == [tier]
 
 
-def test_tiers_that_wait_have_a_worker_more_than_there_are_cores_up_to_the_limit() -> None:
+def test_tiers_that_wait_have_two_workers_more_than_there_are_cores_up_to_the_limit() -> None:
     quick, *with_servers = tiers("full")
     assert [quick.workers(cores) for cores in (1, 2, 64)] == [1, 2, WORKERS_AT_MOST]
-    assert all(tier.workers(2) == 3 and tier.workers(64) == WORKERS_AT_MOST + 1 for tier in with_servers)
+    assert all(tier.workers(2) == 4 and tier.workers(64) == WORKERS_AT_MOST + 2 for tier in with_servers)
 
 
 def test_marks_of_the_command_line_restrict_every_tier() -> None:
