@@ -45,15 +45,21 @@ def take_turns(lock: Path) -> None:
     """Let one process at a time make or remove users: a Keystone on SQLite refuses others meanwhile."""
     from tempest import test
 
+    file, depth = lock.open("a"), [0]
+
+    def alone(plain: Callable[[type], None], cls: type) -> None:
+        depth[0] += 1  # a set-up that fails or is skipped tears down inside itself
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            plain(cls)
+        finally:
+            depth[0] -= 1
+            if not depth[0]:
+                fcntl.flock(file, fcntl.LOCK_UN)
+
     for name in ("setUpClass", "tearDownClass"):
         plain = getattr(test.BaseTestCase, name).__func__
-
-        def alone(cls: type, plain: Callable[[type], None] = plain) -> None:
-            with lock.open("a") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
-                plain(cls)
-
-        setattr(test.BaseTestCase, name, classmethod(alone))
+        setattr(test.BaseTestCase, name, classmethod(lambda cls, plain=plain: alone(plain, cls)))
 
 
 def main() -> None:
