@@ -42,7 +42,9 @@ class Recorder(unittest.TestResult):
 
 
 def take_turns(lock: Path) -> None:
-    """Let one process at a time make or remove users: a Keystone on SQLite refuses others meanwhile."""
+    """Let one process at a time make or remove users: in a run without turns the Keystone on SQLite answered a login
+    with 500.
+    """
     from tempest import test
 
     file, depth = lock.open("a"), [0]
