@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import openstack
 
+from evenkeel.devices.noop.capabilities import CAPABILITIES
 from tests.api.stack import PROVIDER as ENVIRONMENT
 from tests.api.stack import Stack
 from tests.octavia.tempest_runner import PACKAGE
@@ -168,11 +169,17 @@ def _configured(folder: Path, identity: Keystone) -> Path:
             password=ADMIN_PASSWORD,
             keystone=identity.url,
             provider=PROVIDER,
-            flavor="amp_image_tag:x",
-            zone="compute_zone:x",
+            flavor=_expected(CAPABILITIES.flavor_metadata),
+            zone=_expected(CAPABILITIES.availability_zone_metadata),
         )
     )
     return file
+
+
+def _expected(settings: Mapping[str, str] | None) -> str:
+    """A setting that the provider offers, and its description, as tempest is told what to expect."""
+    name, description = next(iter((settings or {}).items()))
+    return f"{name}:{description}"
 
 
 def _populate(identity: Keystone, octavia: Octavia) -> None:
