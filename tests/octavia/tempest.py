@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -187,7 +188,10 @@ def _populate(identity: Keystone, octavia: Octavia) -> None:
     domains = {"user_domain_id": "default", "project_domain_id": "default"}
     login = {"auth_url": identity.url, **names, **domains}
     cloud: Any
-    with openstack.connect(load_envvars=False, load_yaml_config=False, auth=login, region_name="R") as cloud:
+    with (
+        warnings.catch_warnings(action="ignore"),  # the SDK's own future
+        openstack.connect(load_envvars=False, load_yaml_config=False, auth=login, region_name="R") as cloud,
+    ):
         for role in ROLES:
             cloud.identity.create_role(name=f"load-balancer_{role}")
         service = cloud.identity.create_service(type="load-balancer", name="octavia")
