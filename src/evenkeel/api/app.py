@@ -24,6 +24,7 @@ from evenkeel.api.http.bodies import check_content_type, read_body
 from evenkeel.api.http.call import NOBODY, Call, Limits
 from evenkeel.api.http.gatekeeper import Gatekeeper
 from evenkeel.api.http.origins import OriginRule
+from evenkeel.api.http.path_prefix import STATE
 from evenkeel.api.http.rate_limit import UNLIMITED, RateLimit
 from evenkeel.api.http.request_log import RequestLog
 from evenkeel.api.http.routing import Operation, RouteMap
@@ -312,6 +313,7 @@ def _endpoint(
             query_string=scope["query_string"],
             request_id=scope["state"]["request_id"],
             scheme=scope["scheme"],
+            prefix=scope["state"].get(STATE, ""),
         )
         if reader is None:
             return await handle(services, call)

@@ -31,7 +31,7 @@ class Limits(Value):
 class Call:
     """One API request: its caller, parameters and headers."""
 
-    __slots__ = ("_query", "_query_string", "caller", "headers", "params", "path", "request_id", "scheme")
+    __slots__ = ("_query", "_query_string", "caller", "headers", "params", "path", "prefix", "request_id", "scheme")
 
     def __init__(
         self,
@@ -43,6 +43,7 @@ class Call:
         query_string: bytes,
         request_id: str,
         scheme: str,
+        prefix: str = "",
     ) -> None:
         self.caller = caller
         self.headers = headers
@@ -50,6 +51,7 @@ class Call:
         self.path = path
         self.request_id = request_id
         self.scheme = scheme
+        self.prefix = prefix
         self._query_string = query_string
         self._query: Query | None = None
 
@@ -62,9 +64,9 @@ class Call:
 
     @property
     def base_url(self) -> str:
-        """Scheme and host of the request, from the client's point of view."""
+        """Scheme, host and path prefix of the API, from the client's point of view."""
         host = self.headers.get(b"host", b"localhost").decode("latin-1")
-        return f"{self.scheme}://{host}"
+        return f"{self.scheme}://{host}{self.prefix}"
 
     def values(self, name: str) -> list[str]:
         """Return the non-empty values of a query parameter. Raises :class:`BadList`."""

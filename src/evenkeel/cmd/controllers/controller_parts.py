@@ -12,7 +12,7 @@ from evenkeel.bus.access import ControllerAccess, refusal_of
 from evenkeel.bus.factory import AMQP, open_bus
 from evenkeel.cmd.configuration.nearest import suggestion
 from evenkeel.cmd.controllers.admission import Admission, check_exposure, open_admission
-from evenkeel.cmd.controllers.serving import proxies_of
+from evenkeel.cmd.controllers.serving import prefix_of, proxies_of
 from evenkeel.cmd.options import limit_options, quota_options
 from evenkeel.cmd.options.device_drivers import installed_drivers
 from evenkeel.cmd.options.key_manager_options import OpenedKeyManager, open_key_manager
@@ -77,6 +77,7 @@ async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> Controlle
     addresses = problems.collect_from(lambda: address_rules(conf.api, "api"))
     tls = problems.collect_from(lambda: tls_rules(conf))
     problems.collect_from(lambda: proxies_of(conf))
+    problems.collect_from(lambda: prefix_of(conf))
     keys = problems.collect_from(lambda: open_key_manager(conf))
     bus = problems.collect_from(lambda: open_controller_bus(conf))
     notifications = problems.collect_from(lambda: open_notifications(conf))

@@ -12,6 +12,7 @@ import uvicorn
 import uvloop
 from oslo_config import cfg
 
+from evenkeel.api.http.path_prefix import PathPrefix, checked_prefix
 from evenkeel.api.http.protocol import BoundedProtocol
 from evenkeel.cmd.options.server_tls import api_tls
 from evenkeel.serving.accepting import AT_ONCE, Acceptor, connections_that_fit
@@ -105,7 +106,7 @@ def server_of(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) 
     """The server configured in ``[api]``. ``accept_at_once``: see :class:`Acceptor`. Raises :class:`ValueError`."""
     shared = proxies_of(conf)
     config = uvicorn.Config(
-        app,
+        PathPrefix(app, default=prefix_of(conf), proxies=shared),
         access_log=False,
         log_config=None,
         log_level="warning",
@@ -126,6 +127,14 @@ def server_of(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) 
     )
     http = HttpLimits(header_bytes_max=conf.api.max_header_bytes, header_seconds=conf.api.header_seconds)
     return Server(config, Connections(limits, tally.add), http, tally, api_tls(conf), accept_at_once)
+
+
+def prefix_of(conf: cfg.ConfigOpts) -> str:
+    """Path below which clients reach the API; empty if it is the root. Raises :class:`ValueError`."""
+    try:
+        return checked_prefix(conf.api.path_prefix)
+    except ValueError as error:
+        raise ValueError(f"api.path_prefix: {error}") from error
 
 
 def proxies_of(conf: cfg.ConfigOpts) -> tuple[Network, ...]:

@@ -139,7 +139,13 @@ API = [
         "proxies",
         default=["127.0.0.0/8", "::1"],
         help="Addresses and networks of load balancers in front of the API: no limit of connections per address; "
-        "their X-Forwarded-For and X-Forwarded-Proto are trusted.",
+        "their X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Prefix are trusted.",
+    ),
+    cfg.StrOpt(
+        "path_prefix",
+        default="",
+        help="Path below which clients reach the API, such as /load-balancer, behind a proxy that removes it: links in "
+        "answers begin with it. X-Forwarded-Prefix of a proxy takes its place.",
     ),
     cfg.ListOpt(
         "trusted_origins",
