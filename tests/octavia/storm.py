@@ -5,102 +5,26 @@
 
 import argparse
 import asyncio
+import contextlib
 import itertools
 import os
 import signal
 import tempfile
 import threading
 import time
-import urllib.error
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from tests.octavia.tenants import Tenant
 from tests.octavia.world import World
 from tests.services.octavia import PROJECT, installed
+from tests.services.rabbitmq import RabbitMQ
 
 PAUSE_SECONDS = 3.0
 """Between two kills."""
 QUIET_SECONDS = 180.0
 """Time after the last kill within which nothing may be PENDING."""
-
-
-@dataclass
-class Tenant:
-    """One client with a load balancer and a pool of its own, and what Octavia has accepted from it."""
-
-    world: World
-    number: int
-    id: str = ""
-    pool: str = ""
-    name: str = ""
-    members: set[str] = field(default_factory=set)
-    refused: int = 0
-
-    def work(self, operations: int) -> None:
-        """Run so many operations that Octavia accepts, one after the other."""
-        root = self._accepted("POST", "/loadbalancers", self._new, lambda: self._found("/loadbalancers"))
-        self.id, self.name = root["id"], root["name"]
-        pool = {"pool": {"name": self.name, "loadbalancer_id": self.id, "protocol": "TCP", "lb_algorithm": "SOURCE_IP"}}
-        self.pool = self._accepted("POST", "/pools", lambda: pool, lambda: self._found("/pools"))["id"]
-        for step in range(operations - 2):
-            self._step(step)
-
-    def _new(self) -> Any:
-        vip = {"vip_subnet_id": self.world.subnet_id, "vip_address": self.world.address()}
-        return {"loadbalancer": {"name": f"tenant-{self.number}", **vip}}
-
-    def _step(self, step: int) -> None:
-        if step % 3 == 2:
-            self.name = f"tenant-{self.number} step {step}"
-            body = {"loadbalancer": {"name": self.name}}
-            self._accepted("PUT", f"/loadbalancers/{self.id}", lambda: body, lambda: None)
-            return
-        address = f"198.51.{100 + self.number}.{step % 250 + 1}"
-        members = f"/pools/{self.pool}/members"
-        new = {"member": {"address": address, "protocol_port": 1024 + step}}
-        self._accepted("POST", members, lambda: new, lambda: self._found(members, address=address))
-        self.members.add(address)
-
-    def _accepted(self, method: str, path: str, body: Callable[[], Any], is_done: Callable[[], Any]) -> dict[str, Any]:
-        """The object in the answer. A request is repeated until it is accepted; one whose answer was lost may have
-        been."""
-        while True:
-            try:
-                if found := is_done():
-                    return dict(found)
-                status, answer = self.world.octavia.request(method, path, body())
-                if status < 300:
-                    return dict(next(iter(answer.values())))
-            except (urllib.error.URLError, OSError, ValueError):
-                pass
-            self.refused += 1
-            time.sleep(0.3)
-
-    def _found(self, path: str, **wanted: str) -> Any:
-        """The object that an earlier request made, if there is one."""
-        kind = path.rpartition("/")[2]
-        wanted = wanted or {"name": f"tenant-{self.number}"}
-        status, answer = self.world.octavia.request("GET", path)
-        if status != 200:
-            raise ValueError(status)
-        return next((row for row in answer[kind] if wanted.items() <= row.items()), None)
-
-    def differences(self) -> list[str]:
-        """What Octavia, or the controllers, have otherwise than Octavia has accepted."""
-        found = []
-        ours = self.world.cluster.client()
-        for where, get in (
-            ("Octavia", self.world.ask),
-            ("controllers", lambda _, path: ours.get(f"/v2.0/lbaas{path}")),
-        ):
-            root = get("GET", f"/loadbalancers/{self.id}")["loadbalancer"]
-            members = {row["address"] for row in get("GET", f"/pools/{self.pool}/members")["members"]}
-            if (root["name"], root["provisioning_status"], members) != (self.name, "ACTIVE", self.members):
-                found.append(f"{where}: {root['name']} {root['provisioning_status']} {len(members)} members")
-        return found
 
 
 def killers(world: World) -> list[Callable[[], None]]:
@@ -117,9 +41,12 @@ def killers(world: World) -> list[Callable[[], None]]:
         world.octavia.kill_driver_agent()
         world.octavia.start_driver_agent()
 
-    def controller() -> None:
-        world.cluster.kill("controller-1")
-        asyncio.run(world.cluster.start_again("controller-1"))
+    def controller(name: str) -> Callable[[], None]:
+        def kill() -> None:
+            world.cluster.kill(name)
+            asyncio.run(world.cluster.start_again(name))
+
+        return kill
 
     def database() -> None:
         world.database.kill()
@@ -129,12 +56,25 @@ def killers(world: World) -> list[Callable[[], None]]:
         world.cluster.kill("agent-host-1")
         asyncio.run(world.cluster.start_again("agent-host-1"))
 
-    return [agent("worker"), database, agent("supervisor"), controller, driver_agent, haproxy_agent]
+    def broker(server: RabbitMQ) -> Callable[[], None]:
+        def kill() -> None:
+            server.kill()
+            server.start()
+
+        return kill
+
+    return [
+        *(agent("worker"), database, agent("supervisor")),
+        *(controller(f"controller-{number}") for number in range(1, len(world.cluster.controllers) + 1)),
+        *(driver_agent, haproxy_agent),
+        *([broker(world.broker)] if world.broker is not None else []),
+    ]
 
 
-def storm(world: World, *, clients: int, operations: int) -> list[Tenant]:
+def storm(world: World, *, clients: int, operations: int, seed: str) -> list[Tenant]:
     """Run clients while processes are killed; returns when nothing is PENDING any more."""
-    tenants = [Tenant(world, number) for number in range(clients)]
+    print(f"seed {seed}")
+    tenants = [Tenant(world, number, seed) for number in range(clients)]
     ended = threading.Event()
     with ThreadPoolExecutor(clients + 1) as threads:
         killing = threads.submit(_kill, world, ended)
@@ -167,15 +107,20 @@ def main() -> None:
     parser.add_argument("--operations", type=int, default=500)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--version", default=None)
+    parser.add_argument("--seed", default=str(time.time_ns()))
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
         venv = installed(given.version) if given.version else installed()
-        with World.started(Path(folder), venv) as world:
+        broker = stack.enter_context(contextlib.closing(RabbitMQ()))
+        broker.start()
+        with World.started(Path(folder), venv, controllers=2, broker=broker) as world:
             began = time.monotonic()
-            tenants = storm(world, clients=given.clients, operations=given.operations)
+            tenants = storm(world, clients=given.clients, operations=given.operations, seed=given.seed)
             seconds = time.monotonic() - began
             for tenant in tenants:
-                print(f"tenant {tenant.number}: {tenant.refused} refused; differences: {tenant.differences()}")
+                print(f"tenant {tenant.number}: {tenant.done}, {tenant.refused} refused")
+                print(f"  differences: {tenant.differences()}")
             print(f"{given.operations} operations in {seconds:.0f} s for project {PROJECT}")
 
 

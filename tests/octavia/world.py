@@ -17,6 +17,7 @@ from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
 from tests.services.mariadb import MariaDB
 from tests.services.octavia import Octavia
+from tests.services.rabbitmq import RabbitMQ
 
 SETTLED_SECONDS = 120.0
 ENVIRONMENTS = {"prod": "haproxy", "none": "noop", "big": "bigip"}
@@ -36,8 +37,11 @@ Body = dict[str, Any]
 class World:
     """Use :meth:`started`."""
 
-    def __init__(self, cluster: Cluster, octavia: Octavia, database: MariaDB, subnet_id: str) -> None:
+    def __init__(
+        self, cluster: Cluster, octavia: Octavia, database: MariaDB, subnet_id: str, broker: RabbitMQ | None
+    ) -> None:
         self.cluster = cluster
+        self.broker = broker
         self.database = database
         self.octavia = octavia
         self.subnet_id = subnet_id
@@ -47,31 +51,38 @@ class World:
 
     @classmethod
     @contextlib.contextmanager
-    def started(cls, folder: Path, venv: Path) -> Iterator[Self]:
-        """Run until the block ends. ``venv``: where Octavia is installed."""
+    def started(
+        cls, folder: Path, venv: Path, *, controllers: int = 1, broker: RabbitMQ | None = None
+    ) -> Iterator[Self]:
+        """Run until the block ends. ``venv``: where Octavia is installed. With a broker, which runs, the controllers
+        use it and the MariaDB, in place of files.
+        """
         database = MariaDB()
         environments = ",".join(f"{name}:{device}" for name, device in ENVIRONMENTS.items())
-        cluster = Cluster(
-            folder / "evenkeel",
-            environment="prod",
-            device="haproxy",
-            controller_options={"DEFAULT": {"environments": environments}},
-        )
-        octavia = None
+        cluster, octavia = None, None
         try:
             database.start()
-            asyncio.run(_start(cluster))
+            servers = {} if broker is None else {"database": database.create_database(), "transport_url": broker.url}
+            cluster = Cluster(
+                folder / "evenkeel",
+                environment="prod",
+                device="haproxy",
+                controller_options={"DEFAULT": {"environments": environments}},
+                **servers,
+            )
+            asyncio.run(_start(cluster, controllers))
             subnet = {"subnet": {"name": "vips", "cidr": "127.0.0.0/8"}}
             subnet_id = cluster.client().post(f"{API}/subnets", subnet)["subnet"]["id"]
             options = {"controllers": ", ".join(cluster.controllers), "drift_interval": DRIFT_SECONDS}
             octavia = Octavia(venv, database.create_database(), environments=PROVIDERS, options=options)
             octavia.register_providers()
             octavia.start()
-            yield cls(cluster, octavia, database, subnet_id)
+            yield cls(cluster, octavia, database, subnet_id, broker)
         finally:
             if octavia is not None:
                 octavia.close()
-            cluster.close()
+            if cluster is not None:
+                cluster.close()
             database.close()
 
     # -- requests
@@ -131,9 +142,10 @@ class World:
         return f"{self.octavia.logs()[-6000:]}\n{self.cluster.failure_report()}"
 
 
-async def _start(cluster: Cluster) -> None:
+async def _start(cluster: Cluster, controllers: int) -> None:
     await cluster.start_devices()
-    await cluster.start_controller(1)
+    for number in range(1, controllers + 1):
+        await cluster.start_controller(number)
     await asyncio.gather(cluster.start_agent("host-1"), *(cluster.start_backend(number) for number in (1, 2)))
 
 
