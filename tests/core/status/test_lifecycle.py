@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.core.status.lifecycle import LifecycleEvent, lifecycle_event
 from evenkeel.core.status.outcomes import Applied
-from evenkeel.core.status.provisioning import LoadBalancerState, apply_report, overdue
+from evenkeel.core.status.provisioning import LoadBalancerState, apply_report, overdue_change
 
 CREATE, UPDATE, DELETE = LifecycleEvent.CREATE, LifecycleEvent.UPDATE, LifecycleEvent.DELETE
 NEW = LoadBalancerState(
@@ -64,4 +64,4 @@ def test_a_failure_is_no_event_and_the_success_after_it_is() -> None:
 
 
 def test_a_missed_deadline_is_no_event() -> None:
-    assert lifecycle_event(overdue(NEW, "late")) is None
+    assert lifecycle_event(overdue_change(NEW, "late")) is None
