@@ -178,6 +178,7 @@ RELEASE = {
         "hundreds of histories", ("tests/equivalence/test_many_histories.py",)
     ),
     "equivalence/octavia": ReleaseTests("Octavia's own configurations", ("tests/equivalence/octavia",)),
+    "octavia/test_tempest.py": ReleaseTests("hundreds of published tests, in release runs only", ()),
     "octavia": ReleaseTests(
         "a live stock Octavia",
         (
