@@ -38,8 +38,12 @@ BRISK_SECONDS, BRISK_POLL_SECONDS = 5.0, 0.05
 """So long after the last work Octavia's database is looked at with this pause: who waits for one change often makes the
 next one.
 """
-REPORTS_AT_ONCE, PATIENCE_SECONDS = 4, 1.0
-"""Most reports under way, and how long one keeps the next from beginning."""
+BRISK_AT_MOST = 3
+"""Load balancers that wait, from which on the usual pause applies: it makes larger batches, which cost less each."""
+REPORTS_AT_ONCE, PATIENCE_SECONDS = 2, 5.0
+"""Most reports under way, and how long one keeps the next from beginning: one that hangs does not hold others up, and
+one that is slow because the host is busy does not get company.
+"""
 MAX_PAUSE_SECONDS = 30.0
 _STALE, _LEAVING = "stale_snapshot", "being_deleted"
 """Reasons of conflicts that pass."""
@@ -221,7 +225,7 @@ class Agent:
             self._stuck.discard(id)
         self._outcomes.add({**refused, **settled})
         if fresh or settled:
-            self._brisk_until = self._now() + BRISK_SECONDS
+            self._brisk_until = self._now() + BRISK_SECONDS if len(waiting) <= BRISK_AT_MOST else 0.0
             return 0.01
         return self._pause()
 
@@ -229,7 +233,7 @@ class Agent:
         """Return the seconds until Octavia's database, or a written load balancer, is looked at again."""
         now = self._now()
         seconds = self._settings.poll_seconds
-        if self._sent or now < self._brisk_until:
+        if now < self._brisk_until:
             seconds = min(seconds, BRISK_POLL_SECONDS)
         soonest = min((sent.poll_at for sent in self._sent.values()), default=now + seconds)
         return min(seconds, max(soonest - now, 0.02))
