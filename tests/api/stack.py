@@ -100,6 +100,10 @@ class Stack:
         await self._workshop.run(process, file_is_written(file), "its URL")
         self.urls = (*self.urls, file.read_text().strip())
 
+    def kill_controller(self, number: int) -> None:
+        """Kill a controller, as if its host was lost; ``number``: from 1."""
+        self._workshop.processes[f"controller-{number}"].kill()
+
     def _start_agent(self) -> None:
         sections: dict[str, dict[str, object]] = {
             "DEFAULT": {
