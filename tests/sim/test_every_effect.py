@@ -61,7 +61,7 @@ def test_the_story_has_every_kind_of_effect() -> None:
     for kind in (
         "commit create_load_balancer",
         "commit delete_load_balancer",
-        "commit SqlReports.record_applied",
+        "commit SqlReports._record_applied",
         "commit SqlScheduling.place",
         "commit SqlScheduling.assign",
         "send ApplyHint",

@@ -20,7 +20,7 @@ __all__ = ["world_fixture"]
 
 LONG_AGO = 1_000_000.0
 STATUSES = ("provisioning_status", "operating_status")
-TABLES = tuple(table for table in schema.metadata.sorted_tables if set(STATUSES) <= set(table.c.keys()))
+TABLES = tuple(table for table in schema.metadata.sorted_tables if {*STATUSES, "updated_at"} <= set(table.c.keys()))
 
 Step = Callable[[World, str, dict[str, str]], Awaitable[object]]
 

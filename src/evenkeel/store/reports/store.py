@@ -35,7 +35,7 @@ class SqlReports:
         self, report: ReportApplied, *, tell: Callable[[Change], None] = lambda change: None
     ) -> ReportReceipt:
         with tracer().deferred_span("record report", attributes={"evenkeel.agent.id": report.agent_id}) as work:
-            (recorded,) = await self._record([report])
+            (recorded,) = await self._record_applied([report])
             work.concerns(recorded.settled)
         return await self._follow(report, recorded, tell)
 
@@ -43,11 +43,11 @@ class SqlReports:
         self, sent: Sequence[ReportApplied], *, tell: Callable[[Change], None] = lambda change: None
     ) -> list[ReportReceipt]:
         with tracer().deferred_span("record reports", attributes={"evenkeel.reports": len(sent)}) as work:
-            recorded = await self._record(sent)
+            recorded = await self._record_applied(sent)
             work.concerns({change_id: id_ for each in recorded for change_id, id_ in each.settled.items()})
         return [await self._follow(report, each, tell) for report, each in zip(sent, recorded, strict=True)]
 
-    async def _record(self, sent: Sequence[ReportApplied]) -> list[applied.Recorded]:
+    async def _record_applied(self, sent: Sequence[ReportApplied]) -> list[applied.Recorded]:
         notifies = self._notifies
         return await self._db.write(lambda connection: applied.record_applied(connection, sent, notifies=notifies))
 
