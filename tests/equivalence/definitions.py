@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from evenkeel.api.usecases import l7_rules, rules
+from evenkeel.api.usecases import l7_rules, rules, tls_rules
 from evenkeel.core.devices.capabilities import Capabilities, definition_problems, pair_problems
 from evenkeel.core.devices.service import (
     NO_VIP,
@@ -23,12 +23,13 @@ from evenkeel.core.devices.service import (
     ServiceMonitor,
     ServicePool,
 )
-from evenkeel.core.kit.errors import EvenKeelError
+from evenkeel.core.kit.errors import EvenKeelError, Invalid
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.attributes import fields_of
 from evenkeel.core.resources.model import (
     L7_PROTOCOLS,
     L7_TARGETS,
+    TLS_PROTOCOL,
     HealthMonitor,
     L7Policy,
     L7Rule,
@@ -185,6 +186,16 @@ def _pair_problem(tree: ServiceDefinition, table: Capabilities) -> str:
     return ""
 
 
+def _refuse_idle_attributes(one: ServiceMonitor | ServiceListener) -> None:
+    """Refuse attributes that objects of this kind do not use. Seeds that are on record were drawn without them."""
+    if isinstance(one, ServiceMonitor):
+        idle = () if one.type in rules.HTTP_MONITORS else ("http_version", "domain_name")
+    else:
+        idle = () if one.protocol == TLS_PROTOCOL else tuple(tls_rules.SETTINGS)
+    if used := [name for name in idle if getattr(one, name)]:
+        raise Invalid(f"{one.id} does not use {', '.join(used)}")
+
+
 def _check_by_the_apis_rules(tree: ServiceDefinition) -> None:
     rules.check_listener_ports([_row(one) for one in tree.listeners])
     for pool in tree.pools:
@@ -192,8 +203,10 @@ def _check_by_the_apis_rules(tree: ServiceDefinition) -> None:
         rules.check_members(_row(one) for one in pool.members)
         if pool.monitor is not None:
             rules.check_monitored(pool.protocol, pool.monitor.type)
+            _refuse_idle_attributes(pool.monitor)
             rules.check_monitor(_row(pool.monitor))
     for listener in tree.listeners:
+        _refuse_idle_attributes(listener)
         rules.check_listener(_row(listener), listener.insert_headers)
         if listener.l7policies:
             l7_rules.check_l7_listener(listener.protocol)

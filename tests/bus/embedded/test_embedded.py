@@ -47,7 +47,7 @@ async def test_the_lease_is_renewed_while_the_handler_works(
 ) -> None:
     time = schema.monotonic_seconds()  # moved by the test
     for module in ("bus", "queries"):
-        monkeypatch.setattr(f"evenkeel.bus.embedded.{module}.now", lambda: time)
+        monkeypatch.setattr(f"evenkeel.bus.embedded.{module}.monotonic_seconds", lambda: time)
     monkeypatch.setattr("evenkeel.bus.embedded.bus.POLL_SECONDS", 0.01)
     bus = await embedded.bus()
     release, starts = asyncio.Event(), 0

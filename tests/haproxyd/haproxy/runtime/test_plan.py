@@ -195,8 +195,8 @@ def test_authorities_and_lists_change_where_haproxy_survives_it(kind, word):
 def test_secrets_of_commands_are_in_no_text():
     (rotated, _) = planned(change(LB, files=(LB.files[0], change(LB.files[1], content="SECRET-KEY\n")))).commands
     assert "SECRET" not in repr(rotated)
-    assert "SECRET" not in rotated.shown("Unknown command: 'SECRET-KEY'\n")
-    assert rotated.shown("unable to load certificate\n") == "unable to load certificate"
+    assert "SECRET" not in rotated.loggable_answer("Unknown command: 'SECRET-KEY'\n")
+    assert rotated.loggable_answer("unable to load certificate\n") == "unable to load certificate"
 
 
 @pytest.mark.parametrize(
