@@ -63,7 +63,7 @@ class Proxy(Server):
 
     def start(self) -> None:
         file = self.home / "configuration"
-        file.write_text(getattr(self, f"_of_{self._kind}")())
+        file.write_text({"nginx": self._in_nginx, "apache2": self._in_apache}.get(self._kind, lambda: self._text)())
         program = shutil.which(self._kind, path=f"{os.environ['PATH']}:/usr/sbin")
         assert program is not None
         self._begin(
@@ -74,7 +74,7 @@ class Proxy(Server):
             }[self._kind]
         )
 
-    def _of_nginx(self) -> str:
+    def _in_nginx(self) -> str:
         paths = "".join(
             f"    {name}_temp_path {self.home}/{name};\n"
             for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -82,10 +82,7 @@ class Proxy(Server):
         head = f"daemon off;\nuser root;\nworker_processes 1;\npid {self.home}/pid;\nerror_log stderr;\nevents {{}}\n"
         return f"{head}http {{\n    access_log off;\n{paths}{self._text}}}\n"
 
-    def _of_haproxy(self) -> str:
-        return self._text
-
-    def _of_apache2(self) -> str:
+    def _in_apache(self) -> str:
         loaded = "".join(f"LoadModule {name}_module {MODULES}/mod_{name}.so\n" for name in APACHE_MODULES)
         places = f"PidFile {self.home}/pid\nErrorLog {self.home}/errors\nDefaultRuntimeDir {self.home}\n"
         who = "User nobody\nGroup nogroup\n"

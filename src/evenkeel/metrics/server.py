@@ -33,7 +33,7 @@ class ScrapeLimits(Value):
     header_seconds: float = 10.0
 
 
-async def _do_nothing() -> None:
+async def do_nothing() -> None:
     """Do nothing: no values have to be read before an exposition."""
 
 
@@ -41,7 +41,7 @@ Expose = Callable[[str], Awaitable[tuple[bytes, str]]]
 """Function from a scraper's Accept header to the exposition and its content type."""
 
 
-def expose_registry(registry: CollectorRegistry, before: Callable[[], Awaitable[None]] = _do_nothing) -> Expose:
+def expose_registry(registry: CollectorRegistry, before: Callable[[], Awaitable[None]] = do_nothing) -> Expose:
     """Return the function that exposes a registry. ``before``: awaited before each exposition."""
 
     async def expose(accept: str) -> tuple[bytes, str]:

@@ -10,15 +10,11 @@ from prometheus_client import REGISTRY
 from evenkeel.cmd.options.server_tls import server_tls
 from evenkeel.cmd.process.endpoint import bound_socket
 from evenkeel.core.networking.addresses import is_loopback
-from evenkeel.metrics.server import Expose, ScrapeServer, expose_registry
+from evenkeel.metrics.server import Expose, ScrapeServer, do_nothing, expose_registry
 
 log = structlog.get_logger(__name__)
 
 METRICS_CERTIFICATE_OPTIONS = ("metrics.ssl_cert_file", "metrics.ssl_key_file", "metrics.ssl_client_ca_file")
-
-
-async def _do_nothing() -> None:
-    """Default of ``before``: there is nothing to read first."""
 
 
 class MetricsEndpoint:
@@ -37,7 +33,7 @@ class MetricsEndpoint:
         if self._listening is not None and self._tls is None and not is_loopback(conf.metrics.bind_host):
             log.warning("metrics are served without TLS", bind_host=conf.metrics.bind_host)
 
-    async def start(self, before: Callable[[], Awaitable[None]] = _do_nothing, *, expose: Expose | None = None) -> None:
+    async def start(self, before: Callable[[], Awaitable[None]] = do_nothing, *, expose: Expose | None = None) -> None:
         """Start serving.
 
         ``before`` is awaited before each exposition of this process's registry. ``expose`` returns another exposition

@@ -16,25 +16,10 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.records import schema
 
-COPIED = (
-    "project_id",
-    "name",
-    "description",
-    "admin_state_up",
-    "provider",
-    "provisioning_status",
-    "operating_status",
-    "vip_address",
-    "vip_subnet_id",
-    "vip_network_id",
-    "vip_port_id",
-    "vip_qos_policy_id",
-    "availability_zone",
-    "flavor_id",
-)
-"""Attributes of the load balancer that an entry has."""
 _notification = schema.notification
 _root = schema.load_balancer
+_COPIED = tuple(each.name for each in _notification.columns if each.name in _root.columns and each.name != "id")
+"""Attributes of the load balancer that an entry has: columns of the same names."""
 
 
 def record_notifications(connection: Connection, ids: Mapping[LifecycleEvent, Sequence[str]]) -> None:
@@ -50,7 +35,7 @@ def _insert(event: LifecycleEvent) -> Insert:
         "event": literal(event.value, _notification.c.event.type),
         "at": db_now(),
         "load_balancer_id": _root.c.id,
-        **{name: _root.c[name] for name in COPIED},
+        **{name: _root.c[name] for name in _COPIED},
         "flavor": _flavor(),
         "listener_ids": _ids_of(schema.listener),
         "pool_ids": _ids_of(schema.pool),

@@ -15,6 +15,7 @@ import structlog
 from prometheus_client import REGISTRY
 
 from evenkeel.cmd.controllers.workers.exposition import exposition
+from evenkeel.metrics.server import do_nothing
 
 ANSWER = struct.Struct(">QQ")
 """Header of an answer: number of the request, length in bytes."""
@@ -91,10 +92,6 @@ def _question(number: int, accept: str) -> bytes:
     return f"{number} {' '.join(accept[:ACCEPT_MAX].split())}\n".encode("ascii", "replace")
 
 
-async def _do_nothing() -> None:
-    """Default of ``before``: there is nothing to read first."""
-
-
 class ParentLine:
     """The worker's end of the connection to its parent. ``number``: number of the worker."""
 
@@ -103,7 +100,7 @@ class ParentLine:
         self._number = number
         self._before: Before | None = None
 
-    def expose(self, before: Before = _do_nothing) -> None:
+    def expose(self, before: Before = do_nothing) -> None:
         """Start to answer requests with metrics. ``before`` is awaited before each exposition."""
         self._before = before
 
