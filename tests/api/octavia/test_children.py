@@ -237,14 +237,15 @@ async def test_member_is_changed_and_deleted(api: Client, pool: dict[str, Any]) 
     await api.get(f"/pools/{UNKNOWN}/members", 404)
 
 
-async def test_batch_replaces_members_and_keeps_what_it_does_not_say(api: Client, pool: dict[str, Any]) -> None:
-    kept = await api.member(pool["id"], address="10.20.0.1", weight=9, name="kept")
+async def test_batch_replaces_members_and_keeps_ids_and_names(api: Client, pool: dict[str, Any]) -> None:
+    kept = await api.member(pool["id"], address="10.20.0.1", weight=9, monitor_port=99, name="kept")
     gone = await api.member(pool["id"], address="10.20.0.9")
     batch = {"members": [{"address": "10.20.0.1", "protocol_port": 8080, "backup": True}, bodies.MEMBERS[1]]}
     assert await api.put(f"/pools/{pool['id']}/members", batch, 202) is None
     rows = {row["address"]: row for row in (await api.get(f"/pools/{pool['id']}/members"))["members"]}
-    assert (rows["10.20.0.1"]["id"], rows["10.20.0.1"]["weight"], rows["10.20.0.1"]["name"]) == (kept["id"], 9, "kept")
-    assert rows["10.20.0.1"]["backup"] is True
+    row = rows["10.20.0.1"]
+    assert (row["id"], row["name"], row["backup"]) == (kept["id"], "kept", True)
+    assert (row["weight"], row["monitor_port"]) == (1, None)
     assert "10.20.0.2" in rows
     assert rows.get("10.20.0.9", {"provisioning_status": "PENDING_DELETE"})["provisioning_status"] == "PENDING_DELETE"
     assert gone["id"] != kept["id"]

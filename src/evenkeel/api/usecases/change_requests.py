@@ -15,7 +15,8 @@ from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer,
 
 @changes_of(MemberNew, Member)
 class MemberBatchItem(Request):
-    """One member of a batch: absent attributes keep the existing member's values."""
+    """One member of a batch. Of an existing member, an absent name, absent tags and an absent subnet stay; all other
+    absent attributes go back to their default."""
 
     address: Address
     protocol_port: Port

@@ -94,6 +94,14 @@ def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMo
     return changes
 
 
+BATCH_DEFAULTS: Changes = {
+    name: next(field.default for field in structs.fields(Member) if field.name == name)
+    for name in ("admin_state_up", "weight", "backup", "monitor_port", "monitor_address", "given_monitor_address")
+}
+"""Values that a batch sets in an existing member where it does not name them, as in Octavia: clients take a monitor
+port away by leaving it out. A name, tags and a subnet stay."""
+
+
 def batch_rows(
     items: Iterable[change_requests.MemberBatchItem],
     existing: Iterable[Member],
@@ -103,10 +111,12 @@ def batch_rows(
     new_id: NewId,
     monitored: bool,
 ) -> tuple[Member, ...]:
-    """Convert a batch request to members: existing members (same address and port) with their
-    changes, and new members.
+    """Convert a batch request to members: new members, and existing members (same address and port), whose attributes
+    of :data:`BATCH_DEFAULTS` go back to their default where the request does not name them.
     """
-    here = {(row.address, row.protocol_port): row for row in existing if not row.deleted}
+    here = {
+        (row.address, row.protocol_port): structs.replace(row, **BATCH_DEFAULTS) for row in existing if not row.deleted
+    }
     rows = []
     for item in items:
         check_project(item, place)

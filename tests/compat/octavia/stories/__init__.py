@@ -2,10 +2,19 @@
 
 from dataclasses import replace
 
-from tests.compat.octavia.stories import catalogue, healthmonitors, l7, listeners, loadbalancers, pools, protocol
+from tests.compat.octavia.stories import (
+    catalogue,
+    healthmonitors,
+    kubernetes,
+    l7,
+    listeners,
+    loadbalancers,
+    pools,
+    protocol,
+)
 from tests.compat.table import Line
 
-_MODULES = (loadbalancers, listeners, pools, healthmonitors, l7, catalogue, protocol)
+_MODULES = (loadbalancers, listeners, pools, healthmonitors, l7, catalogue, protocol, kubernetes)
 
 
 def all_requests() -> list[Line]:

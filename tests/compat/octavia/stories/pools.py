@@ -335,6 +335,31 @@ def _members_changed() -> list[Line]:
     ]
 
 
+def _unnamed_attributes() -> list[Line]:
+    """Batches with the address and port alone, of a member that has everything."""
+    path = "/pools/{pool}/members"
+    everything: dict[str, Any] = {
+        "name": "named",
+        "weight": 7,
+        "backup": True,
+        "admin_state_up": False,
+        "monitor_address": "192.0.2.99",
+        "monitor_port": 99,
+        "subnet_id": "{subnet}",
+        "tags": ["t"],
+    }
+    bare = {"address": "192.0.2.10", "protocol_port": 8080}
+    lines = [load_balancer(), pool(), member(**everything)]
+    for query in ("", "?additive_only=true"):
+        lines += [
+            put(path, {"members": [{**bare, **everything}]}),
+            get(path),
+            put(path + query, {"members": [bare]}),
+            get(path),
+        ]
+    return lines
+
+
 def _batches() -> list[Line]:
     def one(address: str = "192.0.2.30", port: Any = 80, **attributes: Any) -> dict[str, Any]:
         return {"address": address, "protocol_port": port, **attributes}
@@ -420,6 +445,7 @@ STORIES = {
     "members refused": _members_refused(),
     "members changed, read and deleted": _members_changed(),
     "members in batches": _batches(),
+    "what a batch of members leaves out": _unnamed_attributes(),
     "empty references of pools": _empty_references(),
     "addresses as they were given": _addresses_as_given(),
 }
