@@ -96,6 +96,7 @@ async def our_api(
     providers: tuple[str, ...] = ("noop",),
     store_options: StoreOptions | None = None,
     open_network: Callable[[Store], Any] = lambda store: BuiltinNetwork(store.operators),
+    device_of: Callable[[Store], InstantDevice] = InstantDevice,
     **options: Any,
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client of it. ``providers``: environments of the no-op driver, the first being the default. ``options``: more
@@ -107,7 +108,7 @@ async def our_api(
             await _add_provider(store, name)
         for subnet in subnets:
             await store.operators.add_subnet(subnet)
-        device = InstantDevice(store)
+        device = device_of(store)
         table: dict[str, Capabilities] = {"noop": CAPABILITIES}
         app = create_app(
             store=store,

@@ -116,6 +116,7 @@ def create_app(
     capabilities: Mapping[str, Capabilities] | None = None,
     max_body_bytes: int = 1 << 20,
     max_page_items: int = 1000,
+    wait_until_applied: float = 0.0,
     identity: Authenticator | None = None,
     policy: Policy | None = None,
     rate_limit: RateLimit = UNLIMITED,
@@ -132,6 +133,7 @@ def create_app(
     """Create the API over the given ports; the caller starts and closes them.
 
     ``default_provider``: the environment of load balancers without a provider; empty: requests must name one.
+    ``wait_until_applied``: longest time, seconds, that the answer to a write waits until devices have applied it.
     ``capabilities``: table of each device driver; a driver without an entry counts as supporting everything.
     ``identity``: authenticates; the default allows everything. ``policy``: authorizes; the default has no files.
     ``origins``: web pages that may write; None: pages of the API's own address. ``addresses``: the addresses that
@@ -149,7 +151,7 @@ def create_app(
         driver=driver,
         default_provider=default_provider,
         capabilities=capabilities or {},
-        limits=Limits(body_bytes=max_body_bytes, page_items=max_page_items),
+        limits=Limits(body_bytes=max_body_bytes, page_items=max_page_items, applied_seconds=wait_until_applied),
         addresses=addresses,
         certificates=certificates,
         key_manager=key_manager,

@@ -3,6 +3,8 @@
 from typing import Any
 
 from tests.acceptance.hitless.changing import Changing
+from tests.acceptance.hitless.held import Held
+from tests.acceptance.tenant import LBAAS
 
 MS = 1000
 
@@ -62,6 +64,28 @@ class Tour:
                 lambda held, name=name, value=value: getattr(held.server(pool, id_), name) == value,  # type: ignore[misc]
             )
         await do.delete("member removed", f"{path}/{id_}", lambda held: held.server(pool, id_) is None)
+        await self._batches()
+
+    async def _batches(self) -> None:
+        """Whole sets of members, as Kubernetes' cloud controller puts them when nodes come and go."""
+        do, path = self._changing, f"/pools/{self._pool_id}/members"
+        known = (await do.tenant.surely("GET", LBAAS + path))["members"]
+        nodes = [{"address": one["address"], "protocol_port": one["protocol_port"]} for one in known]
+        node = {"address": "127.0.0.1", "protocol_port": self._spare}
+        # health checks of a node's own port, until no request names it
+        checked = {**node, "monitor_port": self._spare}
+
+        def ports(held: Held) -> set[int]:
+            return {server.port for server in held.servers(self._pool_id)}
+
+        for kind, members in (
+            ("a node more", [*nodes, node]),
+            ("a node with its own health check", [*nodes, checked]),
+            ("a node without one", [*nodes, node]),
+            ("a node fewer", nodes),
+        ):
+            wanted = {int(one["protocol_port"]) for one in members}
+            await do.put(kind, path, {"members": members}, lambda held, wanted=wanted: ports(held) == wanted)  # type: ignore[misc]
 
     async def _listener(self, number: int) -> None:
         id_ = self._listener_id

@@ -36,6 +36,9 @@ network_driver = network_noop_driver
 cert_manager = noop_cert_manager
 [oslo_policy]
 enforce_scope = False
+[oslo_middleware]
+# the default refuses a load balancer that Kubernetes creates in one request, of 10 ports and 100 nodes
+max_request_body_size = 1048576
 """
 PENDING = (constants.PENDING_CREATE, constants.PENDING_UPDATE, constants.PENDING_DELETE)
 RESET = "/compat/reset"

@@ -5,7 +5,7 @@ from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.resources.model import HealthMonitor, Listener, ListenerStatistics, LoadBalancer, Member, Pool
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
-from tests.store.builders import PROJECT, create, tree
+from tests.store.builders import PROJECT, confirm, create, tree
 from tests.store.conftest import statements_of
 
 
@@ -104,3 +104,11 @@ async def test_statistics_without_a_report_are_zero(store: SqlStore) -> None:
     stored = await create(store)
 
     assert await store.tenants.statistics(stored.load_balancer.id) == ListenerStatistics()
+
+
+async def test_pending_names_those_that_no_device_has_applied(store: SqlStore) -> None:
+    waiting, applied = (await create(store)).load_balancer.id, (await create(store)).load_balancer.id
+    await confirm(store, applied)
+    with statements_of(store.database) as seen:
+        assert await store.tenants.pending([waiting, applied, "nope"]) == {waiting}
+    assert len(seen) == 1

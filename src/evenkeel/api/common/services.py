@@ -8,6 +8,7 @@ from typing import Self
 
 import structlog
 
+from evenkeel.api.common.applied_watch import AppliedWatch
 from evenkeel.api.common.event_feed import EventFeed
 from evenkeel.api.common.ports import ActivitySource, ChangeSink, TrafficSource
 from evenkeel.api.common.provider_lookup import ProviderLookup
@@ -88,6 +89,7 @@ class Services:
         self.inquiries = asyncio.Semaphore(INQUIRIES_MAX)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver
+        self._applied = AppliedWatch(store.tenants.pending, limits.applied_seconds)
 
     def changing_in_error(self) -> Self:
         """Return a copy of the services for APIs that change objects in ERROR even where immutability is strict."""
@@ -96,9 +98,13 @@ class Services:
         same.tenants = self._lbaas_tenants
         return same
 
-    async def accepted(self, change: Change) -> None:
-        """Notify the driver of a committed write. Does not raise: the request has succeeded."""
+    async def accepted(self, change: Change, *, waits: bool = True) -> None:
+        """Notify the driver of a committed write, and wait, if this is configured and ``waits``, until devices have
+        applied it. Does not raise: the request has succeeded.
+        """
         await self._notify(self._driver.accepted, change)
+        if waits:
+            await self._applied.wait(change.load_balancer_id)
 
     async def failed_over(self, change: Change) -> None:
         """Notify the driver of a committed failover. Does not raise: the request has succeeded."""

@@ -26,6 +26,8 @@ class Limits(Value):
     body_bytes: int = 1 << 20
     page_items: int = 1000
     """Default and largest value of the ``limit`` parameter."""
+    applied_seconds: float = 0.0
+    """Longest time that the answer to a write waits until devices have applied it; 0: none waits."""
 
 
 class Call:

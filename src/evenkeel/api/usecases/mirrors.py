@@ -51,7 +51,7 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
         certificates = await services.references.read(_users(tree, was), project_id, table)
         change = await services.mirrors.put(tree, _plan(services, tree.load_balancer), mark, certificates)
     if change is not None:
-        await services.accepted(change)
+        await services.accepted(change, waits=False)
         return _put_result(change)
     stored = was or await services.mirrors.find(load_balancer_id)
     if stored is None:
@@ -65,7 +65,7 @@ async def remove_mirrored(services: Services, load_balancer_id: LoadBalancerId, 
     """
     change = await services.mirrors.remove(load_balancer_id, provider, snapshot)
     if change is not None:
-        await services.accepted(change)
+        await services.accepted(change, waits=False)
 
 
 @contextmanager

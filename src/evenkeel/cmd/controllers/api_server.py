@@ -88,6 +88,7 @@ class ApiServer:
             capabilities=load_capabilities(),
             max_body_bytes=conf.api.max_body_bytes,
             max_page_items=conf.api.max_page_items,
+            wait_until_applied=conf.api.wait_until_applied,
             identity=parts.admission.identity,
             policy=parts.admission.policy,
             rate_limit=parts.admission.rate_limit,

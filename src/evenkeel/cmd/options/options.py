@@ -121,6 +121,14 @@ API = [
         default=False,
         help="Refuse writes to a load balancer that is not ACTIVE, and to its children, with 409, as Octavia does.",
     ),
+    cfg.FloatOpt(
+        "wait_until_applied",
+        default=0.0,
+        min=0.0,
+        max=5.0,
+        help="Longest time, seconds, that the answer to a tenant's write waits until devices have applied it: clients "
+        "that pause while a load balancer is PENDING, as Kubernetes' do, then find it ACTIVE. 0: answered at once.",
+    ),
     cfg.IntOpt("max_body_bytes", default=1024 * 1024, min=4096, help="Largest accepted request body, bytes."),
     cfg.IntOpt(
         "max_header_bytes",

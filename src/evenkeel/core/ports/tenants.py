@@ -1,6 +1,6 @@
 """Store port for load balancers and their children."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from evenkeel.core.control.environments import ServedBy
@@ -190,6 +190,10 @@ class TenantStore(Protocol):
         """Return all objects of one load balancer, including objects marked deleted; with ``statuses_only`` without
         tags and descriptions, which may be most of the data. Raises :class:`NotFound`.
         """
+        ...
+
+    async def pending(self, load_balancer_ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
+        """Return the load balancers, of those given, whose provisioning status is PENDING; one query."""
         ...
 
     async def statistics(

@@ -1,5 +1,6 @@
 """Reading load balancers and their children."""
 
+from collections.abc import Collection
 from functools import cache
 from typing import Any
 
@@ -10,10 +11,11 @@ from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import ListenerStatistics, one_family
 from evenkeel.store.engine.base import Op
-from evenkeel.store.engine.in_list import storable_text
+from evenkeel.store.engine.in_list import in_list, storable_text
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import L7POLICY, L7RULE, LOAD_BALANCER, POOL, Kind, vips_of
+from evenkeel.store.reports.applied import PENDING_STATUSES
 from evenkeel.store.writing.revision_lock import Target, read_any
 
 _counts = schema.listener_statistics
@@ -51,6 +53,15 @@ def read_served_by(connection: Connection, kind: Kind, object_id: str) -> Served
     known = dict(row._mapping)
     more = [vip.address for vip in vips_of(known.pop("additional_vips"))]
     return ServedBy(**known | {"vip_address": one_family(known["vip_address"], more)})
+
+
+def read_pending(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
+    """Return the load balancers, of those given, whose provisioning status is PENDING. One query."""
+    root = schema.load_balancer.c
+    statement = select(root.id).where(
+        in_list(root.id, load_balancer_ids), root.provisioning_status.in_(PENDING_STATUSES)
+    )
+    return frozenset(LoadBalancerId(row.id) for row in connection.execute(statement))
 
 
 def list_objects(kind: Kind, query: ListQuery, parent_id: str | None) -> Op[Page]:

@@ -1,6 +1,6 @@
 """Implements :class:`evenkeel.core.ports.TenantStore`: each method is a transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -253,5 +253,8 @@ class SqlTenants:
         if tree is None or project_id not in (None, tree.load_balancer.project_id):
             raise NotFound(LOAD_BALANCER.title, load_balancer_id)
         return tree
+
+    async def pending(self, load_balancer_ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
+        return await self._db.query(lambda connection: reads.read_pending(connection, load_balancer_ids))
 
     statistics = read_operation(reads.read_statistics)
