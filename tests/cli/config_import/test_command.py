@@ -183,7 +183,14 @@ def test_option_without_an_equivalent_is_a_problem(evenkeel: Run, tmp_path: Path
     ran = evenkeel("config", "import", "--agent-ini", str(file), "--output", str(tmp_path / "new"))
     assert ran.code == 1
     told = [line.removeprefix("problem: ").partition(":")[0] for line in ran.err.splitlines()]
-    assert told == ["l3_binding_driver", "nonsense", "environment_prefix", "icontrol_hostname", "icontrol_password"]
+    assert told == [
+        "host",
+        "icontrol_hostname",
+        "l3_binding_driver",
+        "nonsense",
+        "environment_prefix",
+        "icontrol_password",
+    ]
 
 
 def test_how_devices_are_attached_to_networks_is_kept(evenkeel: Run, tmp_path: Path) -> None:
@@ -195,7 +202,7 @@ def test_how_devices_are_attached_to_networks_is_kept(evenkeel: Run, tmp_path: P
         "common_network_ids = {'one': 'vlan-1', 'two': 'vlan-2'}\nf5_snat_mode = True\n"
     )
     ran = evenkeel("config", "import", "--agent-ini", str(file), "--output", str(written.parent))
-    assert ran.code == 0, ran.err
+    assert ran.code == 1 and ran.err == "problem: host: not set: name the agent's host in agent.ini\n"
     text = written.read_text().replace("# transport_url =", "transport_url = amqp://mq/v")
     written.write_text(text.replace("# host =", "host = h"))
     section = load("agent", ["--config-file", str(written)], groups=AGENT).bigip
@@ -209,7 +216,7 @@ def test_files_that_cannot_be_read_are_named(evenkeel: Run, tmp_path: Path) -> N
     bad = tmp_path / "bad.ini"
     for content, told in (
         (b"[DEFAULT]\npassword secret\n", "line 2"),
-        (b"\xff", "is not text"),
+        (b"\xff", "line 1: is not text in UTF-8"),
         (b"#" * 1048577, "bytes"),
     ):
         bad.write_bytes(content)

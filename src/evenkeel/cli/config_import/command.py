@@ -10,8 +10,9 @@ from typing import Any
 from evenkeel.cli.base import ListCommand, print_problems
 from evenkeel.cli.client import UsageError
 from evenkeel.cli.columns import list_table
-from evenkeel.cli.config_import.ini_reading import BadIni, Sections, merge_ini_files, read_ini
-from evenkeel.cli.config_import.translation import PASSWORD_FILE, Importer, render_ini_file
+from evenkeel.cli.config_import.ini_reading import BadIni, Sections, decode_ini, merge_ini_files, read_ini
+from evenkeel.cli.config_import.rendering import render_ini_file
+from evenkeel.cli.config_import.translation import AGENT_INI, NEUTRON_CONF, PASSWORD_FILE, Importer
 
 COLUMNS = ("file", "option", "fate", "remark")
 FILE_BYTES_MAX = 1024 * 1024
@@ -44,15 +45,22 @@ class ImportConfig(ListCommand):
         agent = _sections(parsed_args.agent_ini)
         neutron = merge_ini_files(_sections(path) for path in parsed_args.neutron_conf)
         result = Importer(agent, neutron, str(folder)).run()
-        heading = HEADING.format(" and ".join(("f5-openstack-agent.ini", *(["neutron.conf"] if neutron else []))))
+        heading = HEADING.format(" and ".join((AGENT_INI, *([NEUTRON_CONF] if neutron else []))))
         files = {
             "controller.ini": render_ini_file(result.controller, heading),
             "agent.ini": render_ini_file(result.agent, heading),
             PASSWORD_FILE: f"{result.password}\n",
         }
         _write(folder, files, replace=parsed_args.force)
-        print_problems(self, result.problems)
+        print_problems(self, (*result.problems, *self.refusals(folder, result.problems)))
         return list_table(COLUMNS, [finding._asdict() for finding in result.findings])
+
+    def refusals(self, folder: Path, problems: Sequence[str]) -> Sequence[str]:
+        """Reasons for which the processes would refuse the written files, except for those in ``problems``.
+
+        None here: the command line has no processes' libraries.
+        """
+        return ()
 
 
 def _sections(path: str) -> Sections:
@@ -62,11 +70,9 @@ def _sections(path: str) -> Sections:
             content = file.read(FILE_BYTES_MAX + 1)
         if len(content) > FILE_BYTES_MAX:
             raise UsageError(f"{path}: has more than {FILE_BYTES_MAX} bytes")
-        return read_ini(content.decode())
+        return read_ini(decode_ini(content))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: is not text") from None
     except BadIni as error:
         raise UsageError(f"{path}: {error}") from None
 

@@ -3,6 +3,7 @@
 If several files contain an option, the last one wins. Values keep ``$`` as written, because oslo.config interprets it.
 """
 
+import codecs
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -13,10 +14,41 @@ DEFAULT = "DEFAULT"
 # possessive: a file is foreign, and a long line must not cost more than its length
 _SECTION = re.compile(r"\[([^\]]++)\]$")
 _OPTION = re.compile(r"([^\s=:\[][^=:]*+)[=:](.*)$")
+# str.splitlines() also splits at characters such as U+0085, which are part of a line for oslo.config.
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_COMMENT = (b"#", b";")
 
 
 class BadIni(ValueError):
     """A line is no section, option or continuation. The text names its number, never its content."""
+
+
+def decode_ini(content: bytes) -> str:
+    """Decode a file in UTF-8, or in UTF-16 with a byte order mark; comments may be in any encoding.
+
+    Comments become empty lines, so that line numbers stay. Raises :class:`BadIni` for options in another encoding.
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        try:
+            return content.decode("utf-16")
+        except UnicodeDecodeError:
+            raise BadIni("is not text: it begins like UTF-16, and has other bytes") from None
+    # In encodings of comments that are in use (Latin-1, GBK, Shift JIS, …) no line end is part of a character.
+    lines = content.removeprefix(codecs.BOM_UTF8).splitlines()
+    return "\n".join(_decoded_line(number, line) for number, line in enumerate(lines, 1))
+
+
+def _decoded_line(number: int, line: bytes) -> str:
+    if line.lstrip().startswith(_COMMENT):
+        return ""
+    if b"\0" in line:
+        raise BadIni(f"line {number}: is not text")
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        raise BadIni(
+            f"line {number}: is not text in UTF-8; other encodings are read in comments only: save the file as UTF-8"
+        ) from None
 
 
 def read_ini(text: str) -> Sections:
@@ -43,7 +75,7 @@ def merge_ini_files(files: Iterable[Sections]) -> Sections:
 def _options(text: str) -> Iterator[tuple[str, str, list[str]]]:
     section, option = DEFAULT, ""
     lines: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(_LINE_END.split(text), 1):
         stripped = line.strip()
         if not stripped or stripped[0] in "#;":
             continue

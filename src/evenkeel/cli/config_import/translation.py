@@ -1,12 +1,32 @@
-"""Translates options of F5's agent and Neutron to our files, and records the fate of each option. Pure."""
+"""Translates options of F5's agent and Neutron to our files, and records the fate of each option. Pure.
 
+A value that cannot be used here is not written; the operator has to decide instead, and a problem names the option.
+"""
+
+import base64
+import binascii
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from evenkeel.cli.config_import.f5_options import ATTACHMENT, DEFAULTS, OPTIONS, Fate
-from evenkeel.cli.config_import.ini_reading import DEFAULT, Sections
+from evenkeel.cli.config_import import keystone
+from evenkeel.cli.config_import.f5_options import (
+    ATTACHMENT,
+    CIPHERED,
+    DEFAULTS,
+    OPTIONS,
+    V1_DEFAULTS,
+    V1_DRIVER,
+    Fate,
+    is_neutrons,
+)
+from evenkeel.cli.config_import.ini_reading import DEFAULT, Sections, merge_ini_files
+from evenkeel.cli.config_import.message_broker import OWN_PLACE, broker_of
+from evenkeel.cli.config_import.rendering import Line
+from evenkeel.cli.config_import.settings import FALSE, TRUE, UNSET, Settings
 
+AGENT_INI = "f5-openstack-agent.ini"
+NEUTRON_CONF = "neutron.conf"
 PASSWORD_FILE = "icontrol_password"  # noqa: S105  # its name
 QUOTAS = {
     "quota_loadbalancer": "default_load_balancer_quota",
@@ -15,25 +35,19 @@ QUOTAS = {
     "quota_member": "default_member_quota",
     "quota_healthmonitor": "default_health_monitor_quota",
 }
-KEYSTONE_LOGIN = (
-    "auth_type",
-    "auth_url",
-    "username",
-    "password",
-    "user_domain_id",
-    "user_domain_name",
-    "project_name",
-    "project_domain_id",
-    "project_domain_name",
-    "region_name",
-    "cafile",
-    "insecure",
-)
-TOKEN_OPTIONS = (*KEYSTONE_LOGIN, "www_authenticate_uri", "auth_uri", "memcached_servers")
+RESYNC_SECONDS_MIN = 5
+"""The least ``service_resync_interval``: our default of ``status_interval``."""
+REPORT_SECONDS_MIN = 0.5
+_TUNNELS = ("vxlan", "gre")
+_FLAGS = ("use_namespaces", "f5_route_domain_strictness", "f5_snat_mode", "f5_common_networks")
+FLAGS = (*_FLAGS, "f5_common_external_networks", "external_gateway_mode", "f5_global_routed_mode")
+"""Options of F5's agent that are written here and are true or false."""
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SIGNS = re.compile(r"[{}'\"]")
 """Characters of a dictionary literal; F5's agent accepts ``common_network_ids`` in that form, too."""
-_TRUE = ("true", "1", "yes", "on")
+_RABBIT = ("rabbit_", "kombu_", "rpc_backend")
+_RABBIT_REMARK = "transport_url of both files has what names the broker; the rest is set here"
+_LOGIN_REMARK = "[keystone_authtoken] and [neutron] of the controllers have the login in today's names"
 
 
 class ImportedOption(NamedTuple):
@@ -42,15 +56,6 @@ class ImportedOption(NamedTuple):
     file: str
     option: str
     fate: Fate
-    remark: str
-
-
-class Line(NamedTuple):
-    """An option in one of our files. ``value`` None: commented out."""
-
-    section: str
-    option: str
-    value: str | None
     remark: str
 
 
@@ -65,67 +70,111 @@ class Imported(NamedTuple):
 
 
 class Importer:
-    """Translates one agent's configuration, and that of its Neutron. ``folder``: where our files will be."""
+    """Translates one agent's configuration, and that of its Neutron. ``folder``: where our files will be.
+
+    F5's agent reads Neutron's files first and then its own, so an option of Neutron may be in either.
+    """
 
     def __init__(self, agent: Sections, neutron: Sections, folder: str) -> None:
-        self._agent = {**agent.get(DEFAULT, {})}
-        self._neutron = neutron
+        self._agent_names = tuple(agent.get(DEFAULT, {}))
+        self._settings = Settings(merge_ini_files((neutron, agent)))
+        # What neutron.conf has in the agent's names, such as debug, is Neutron's.
+        self._agent = Settings({**neutron, DEFAULT: {**agent.get(DEFAULT, {})}})
+        self._in_neutron = Settings(neutron)
         self._folder = folder
-        self._used: set[tuple[str, str]] = set()
+        self._problems: list[str] = []
+        self._v1 = V1_DRIVER in self._agent.value(DEFAULT, "f5_bigip_lbaas_device_driver")
+        self._defaults = V1_DEFAULTS if self._v1 else DEFAULTS
 
     def run(self) -> Imported:
         controller, agent = tuple(self._controller_lines()), tuple(self._agent_lines())
-        problems = tuple(self._problems())
+        password = self._secret("icontrol_password")
+        self._problems += self._further_problems()
+        resolved = {**self._settings.problems, **self._agent.problems}
         return Imported(
             controller=controller,
             agent=agent,
-            password=_interpolated(self._f5("icontrol_password")),
+            password=password,
             findings=(*self._of_f5(), *self._of_neutron()),
-            problems=problems,
+            problems=tuple(dict.fromkeys((*self._problems, *resolved.values()))),
         )
 
     # -- reading
 
     def _f5(self, name: str) -> str:
-        return self._agent.get(name, [DEFAULTS.get(name, "")])[-1]
+        return self._agent.value(DEFAULT, name) or self._defaults.get(name, "")
 
-    def _neutron_value(self, section: str, option: str) -> str:
-        """Value of an option of Neutron, which is recorded as used."""
-        values = self._neutron.get(section, {}).get(option)
-        if values is None:
+    def _flag(self, name: str, *, default: bool) -> bool:
+        value = self._f5(name).lower()
+        if value not in (*TRUE, *FALSE, ""):
+            self._problems.append(f"{name}: True or False is allowed; {default} is taken")
+        return value in TRUE if value in (*TRUE, *FALSE) else default
+
+    def _neutron(self, section: str, option: str) -> str:
+        return self._settings.value(section, option)
+
+    def _secret(self, name: str) -> str:
+        """The password, decoded if the agent's file has it in base64; empty with a problem if it is encrypted."""
+        value = self._f5(name)
+        if "\n" in value:
+            self._problems.append(f"{name}: has several lines: write the password")
             return ""
-        self._used.add((section, option))
-        return values[-1]
+        if not value or not self._agent.flag(DEFAULT, CIPHERED):
+            return value
+        try:
+            decoded = base64.b64decode(value, validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            decoded = ""
+        if not decoded.isprintable() or not decoded:
+            self._problems.append(f"{name}: is encrypted ({CIPHERED}): write the password")
+            return ""
+        return decoded
+
+    def _number(self, name: str, value: str, least: float, *, whole: bool = False) -> str | None:
+        """The value if it is a number of at least ``least``; else None, with a problem."""
+        try:
+            found = int(value) if whole else float(value)
+        except ValueError:
+            found = float("nan")
+        if least <= found < float("inf"):
+            return value
+        self._problems.append(f"{name}: {'an integer' if whole else 'a number'} of {least:g} or more is allowed")
+        return None
 
     @property
     def _environment(self) -> str:
         return self._f5("environment_prefix")
 
+    @property
+    def _is_environment(self) -> bool:
+        return _ENVIRONMENT.fullmatch(self._environment) is not None
+
     def _f5_providers(self) -> list[str]:
         """Names of the providers that F5's driver served."""
-        values = self._neutron.get("service_providers", {}).get("service_provider", [])
-        if values:
-            self._used.add(("service_providers", "service_provider"))
+        values = self._settings.values("service_providers", "service_provider")
         fields = [value.split(":") for value in values]
         return [one[1] for one in fields if len(one) > 2 and "f5" in f"{one[1]}{one[2]}".lower()]
+
+    def _list(self, name: str) -> list[str]:
+        """Elements of a list, each once."""
+        elements = (one.strip() for one in self._f5(name).replace("\n", ",").split(","))
+        return list(dict.fromkeys(one for one in elements if one.lower() not in UNSET))
 
     # -- our files
 
     def _common_lines(self) -> Iterator[Line]:
-        url = self._neutron_value(DEFAULT, "transport_url")
-        remark = "Neutron's message broker; a virtual host of its own (…/evenkeel) is better"
-        yield Line(
-            DEFAULT,
-            "transport_url",
-            url or None,
-            remark if url else "the message broker: amqp://user:password@host/vhost",
-        )
-        yield Line(DEFAULT, "debug", str(self._f5("debug").lower() in _TRUE).lower(), "")
+        broker = broker_of(self._settings)
+        self._problems += broker.problems
+        remark = broker.remark or f"the message broker: amqp://user:password@host/vhost; {OWN_PLACE}"
+        yield Line(DEFAULT, "transport_url", broker.url or None, remark)
+        yield Line(DEFAULT, "debug", str(self._flag("debug", default=False)).lower(), "")
 
     def _controller_lines(self) -> Iterator[Line]:
         yield from self._common_lines()
-        yield Line(DEFAULT, "environments", f"{self._environment}:bigip", "name:device_driver of each environment")
-        yield Line(DEFAULT, "default_provider", self._environment, "of load balancers that name no provider")
+        environment = self._environment if self._is_environment else None
+        driven = environment and f"{environment}:bigip"
+        yield Line(DEFAULT, "environments", driven, "name:device_driver of each environment")
+        yield Line(DEFAULT, "default_provider", environment, "of load balancers that name no provider")
         if self._f5("f5_pending_services_timeout"):
             yield Line(DEFAULT, "pending_deadline", None, "seconds until PENDING is ERROR; then it is still retried")
         yield Line("database", "connection", None, "a database of its own: postgresql://user:password@host/evenkeel")
@@ -133,110 +182,200 @@ class Importer:
         yield from self._identity_lines()
         yield from self._barbican_lines()
         for theirs, ours in QUOTAS.items():
-            if value := self._neutron_value("quotas", theirs):
-                yield Line("quotas", ours, value, f"{theirs} of Neutron")
+            if (value := self._neutron("quotas", theirs)) and (quota := self._quota(theirs, value)):
+                yield Line("quotas", ours, quota, f"{theirs} of Neutron")
+
+    def _quota(self, name: str, value: str) -> str | None:
+        # Every negative number is Neutron's "no limit".
+        if value.startswith("-") and value.removeprefix("-").isdecimal():
+            return "-1"
+        return self._number(name, value, 0, whole=True)
 
     def _identity_lines(self) -> Iterator[Line]:
-        found = {name: value for name in TOKEN_OPTIONS if (value := self._neutron_value("keystone_authtoken", name))}
-        if not found:
+        login = keystone.login_of(self._settings)
+        self._problems += login.problems
+        if not login.options:
             yield Line("identity", "kind", None, "who may call: see how-to/authentication.md")
             return
-        found.setdefault("auth_type", "password")
         yield Line("identity", "kind", "keystone", "")
-        for name, value in found.items():
-            # keystonemiddleware has renamed this option to www_authenticate_uri, under which it is written below.
-            if name != "auth_uri":
-                yield Line("keystone_authtoken", name, value, "")
-        if "auth_uri" in found and "www_authenticate_uri" not in found:
-            yield Line("keystone_authtoken", "www_authenticate_uri", found["auth_uri"], "auth_uri of Neutron")
-        yield Line("keystone_authtoken", "service_type", "load-balancer", "")
+        for name, value in {**login.options, **login.tokens}.items():
+            yield Line(keystone.SECTION, name, value, "")
+        yield Line(keystone.SECTION, "service_type", "load-balancer", "")
         yield Line("network", "driver", "neutron", "VIPs are ports of tenants' networks")
-        for name in KEYSTONE_LOGIN:
-            if name in found:
-                yield Line("neutron", name, found[name], "")
+        for name, value in login.options.items():
+            yield Line("neutron", name, value, "")
 
     def _barbican_lines(self) -> Iterator[Line]:
         if "barbican" not in self._f5("cert_manager").lower():
             yield Line("certificates", "key_manager", None, "none by default: see how-to/keep-certificates.md")
             return
+        password = self._secret("os_password")
+        found = {"os_auth_url": self._f5("os_auth_url"), "os_username": self._f5("os_username")}
+        missing = [name for name, value in {**found, "os_password": password}.items() if not value]
+        if missing:
+            self._problems.append(f"{', '.join(missing)}: not set: write the login in [barbican], with key_manager")
+            yield Line("certificates", "key_manager", None, "barbican, once [barbican] has a login")
+            return
         yield Line("certificates", "key_manager", "barbican", "")
         yield Line("barbican", "auth_type", "password", "")
-        names = {"os_auth_url": "auth_url", "os_username": "username", "os_password": "password"}
-        for theirs, ours in {**names, "os_user_domain_name": "user_domain_name"}.items():
-            yield Line("barbican", ours, self._f5(theirs) or None, "")
+        yield Line("barbican", "auth_url", keystone.without_version_2(found["os_auth_url"]), "")
+        yield Line("barbican", "username", found["os_username"], "")
+        yield Line("barbican", "password", password, "")
+        if domain := self._f5("os_user_domain_name"):
+            yield Line("barbican", "user_domain_name", domain, "")
+        else:
+            yield Line("barbican", "user_domain_id", "default", "the domain of users of Keystone v2")
 
     def _agent_lines(self) -> Iterator[Line]:
         yield from self._common_lines()
-        host = self._neutron_value(DEFAULT, "host")
+        host = self._neutron(DEFAULT, "host")
+        if not host:
+            self._problems.append("host: not set: name the agent's host in agent.ini")
         yield Line(DEFAULT, "host", host or None, "another one on each host of the group")
-        yield Line(DEFAULT, "environment_prefix", self._environment, "begins the names on the devices: never change it")
-        yield Line(DEFAULT, "environment_group_number", self._f5("environment_group_number"), "")
+        environment = self._environment if self._is_environment else None
+        yield Line(DEFAULT, "environment_prefix", environment, "begins the names on the devices: never change it")
+        group = self._number("environment_group_number", self._f5("environment_group_number"), 1, whole=True)
+        yield Line(DEFAULT, "environment_group_number", group, "")
         yield Line(DEFAULT, "device_driver", "bigip", "")
-        for name in ("service_resync_interval", "capacity_policy"):
-            if name in self._agent:
-                yield Line(DEFAULT, name, self._f5(name).strip("{}"), "")
-        # oslo.config takes both spellings for the same section.
-        if interval := self._neutron_value("agent", "report_interval") or self._neutron_value(
-            "AGENT", "report_interval"
-        ):
-            yield Line(DEFAULT, "report_interval", interval, "report_interval of Neutron's agents")
-        for name in ("icontrol_hostname", "icontrol_username"):
-            yield Line("bigip", name, self._f5(name) or None, "")
-        if hosts := self._f5("icontrol_vcmp_hostname"):
-            yield Line("bigip", "icontrol_vcmp_hostname", hosts, "")
-        yield Line("bigip", "icontrol_password_file", f"{self._folder}/{PASSWORD_FILE}", "")
-        yield Line("bigip", "f5_ha_type", self._f5("f5_ha_type"), "")
-        if profile := self._f5("f5_parent_ssl_profile"):
-            yield Line("bigip", "f5_parent_ssl_profile", _full_path(profile), "")
+        if value := self._f5("service_resync_interval"):
+            resync = self._number("service_resync_interval", value, RESYNC_SECONDS_MIN)
+            yield Line(DEFAULT, "service_resync_interval", resync, "")
+        if policy := _SIGNS.sub("", self._f5("capacity_policy")).strip():
+            yield Line(DEFAULT, "capacity_policy", policy, "")
+        if (interval := self._neutron("agent", "report_interval")) and interval != "0":
+            seconds = self._number("report_interval", interval, REPORT_SECONDS_MIN)
+            yield Line(DEFAULT, "report_interval", seconds, "report_interval of Neutron's agents")
+        yield from self._device_lines()
         yield from self._attachment_lines()
         yield Line("bigip", "ca_file", None, "verifies the devices' certificates, which F5's agent did not: set it")
 
+    def _device_lines(self) -> Iterator[Line]:
+        hosts = self._list("icontrol_hostname")
+        yield Line("bigip", "icontrol_hostname", ",".join(hosts) or None, "")
+        yield Line("bigip", "icontrol_username", self._f5("icontrol_username") or None, "")
+        if guests_hosts := self._list("icontrol_vcmp_hostname"):
+            yield Line("bigip", "icontrol_vcmp_hostname", ",".join(guests_hosts), "")
+        yield Line("bigip", "icontrol_password_file", f"{self._folder}/{PASSWORD_FILE}", "")
+        kind = self._f5("f5_ha_type").lower()
+        if problem := _ha_problem(kind, len(hosts)):
+            self._problems.append(problem)
+        yield Line("bigip", "f5_ha_type", kind if kind in _HA_TYPES else None, "standalone, pair or scalen")
+        if self._f5("f5_sync_mode") == "autosync" or self._f5("sync_mode") == "autosync":
+            yield from self._synchronised_lines()
+        if profile := self._f5("f5_parent_ssl_profile"):
+            yield Line("bigip", "f5_parent_ssl_profile", _full_path(profile), "")
+
+    def _synchronised_lines(self) -> Iterator[Line]:
+        if self._routed:
+            yield Line("bigip", "sync_mode", "sync", "f5_sync_mode = autosync")
+        else:
+            self._problems.append(
+                "f5_sync_mode: autosync is possible only with f5_global_routed_mode = True; each device is written here"
+            )
+
+    @property
+    def _routed(self) -> bool:
+        return self._flag("f5_global_routed_mode", default=True)
+
     def _attachment_lines(self) -> Iterator[Line]:
-        if self._f5("f5_global_routed_mode").lower() in (*_TRUE, ""):
+        if self._routed:
             return
         yield Line("bigip", "f5_global_routed_mode", "False", "see how-to/attach-bigips-to-networks.md")
-        tunnels = "vxlan" if self._f5("f5_vtep_selfip_name") else ""  # the default of F5's agent
         for name in ATTACHMENT:
-            value = _SIGNS.sub("", self._f5(name)).strip()
-            if value := value or (tunnels if name == "advertised_tunnel_types" else ""):
+            if value := self._attachment_value(name):
                 yield Line("bigip", name, value, "")
+
+    def _attachment_value(self, name: str) -> str:
+        value = _SIGNS.sub("", self._f5(name)).strip()
+        if name in FLAGS:
+            return self._attachment_flag(name) if value else ""
+        if name == "advertised_tunnel_types":
+            return ",".join(self._tunnels())
+        if name == "f5_vtep_folder":
+            return value.strip("/")
+        return value
+
+    def _attachment_flag(self, name: str) -> str:
+        value = self._f5(name).lower()
+        if value not in (*TRUE, *FALSE):
+            self._problems.append(f"{name}: True or False is allowed; the default is taken")
+            return ""
+        if name == "external_gateway_mode" and value in TRUE and not self._flag("f5_common_networks", default=False):
+            self._problems.append(
+                f"{name}: is possible only with f5_common_networks = True: an operator makes the route"
+            )
+            return ""
+        return str(value in TRUE)
+
+    def _tunnels(self) -> list[str]:
+        """Tunnel types to write: the option's, or F5's default if there is a self IP for tunnels."""
+        has_end = bool(self._f5("f5_vtep_selfip_name"))
+        if "advertised_tunnel_types" not in self._agent_names:
+            return [*reversed(_TUNNELS)] if has_end and self._v1 else ["vxlan"] if has_end else []
+        given = [one.lower() for one in self._list("advertised_tunnel_types")]
+        if other := [one for one in given if one not in _TUNNELS]:
+            self._problems.append(
+                f"advertised_tunnel_types: {', '.join(_TUNNELS)} are possible, {len(other)} more named"
+            )
+        found = [one for one in given if one in _TUNNELS]
+        if found and not has_end:
+            self._problems.append("f5_vtep_selfip_name: not set, but advertised_tunnel_types is: name the self IP")
+            return []
+        return found
 
     # -- what became of each option
 
     def _of_f5(self) -> Iterator[ImportedOption]:
-        for name in self._agent:
+        for name in self._agent_names:
             known = OPTIONS.get(name)
+            if known is None and (is_neutrons(name) or (DEFAULT.lower(), name) in self._settings.used):
+                continue
             fate, remark = (known.fate, known.remark) if known else ("dropped", "no option of F5's agent")
-            yield ImportedOption("f5-openstack-agent.ini", name, fate, remark)
+            if known and not self._agent.value(DEFAULT, name):
+                fate, remark = "dropped", "has no value: the default"
+            yield ImportedOption(AGENT_INI, name, fate, remark)
 
     def _of_neutron(self) -> Iterator[ImportedOption]:
         left = 0
-        for section, options in self._neutron.items():
-            for name in options:
-                if (section, name) in self._used:
-                    yield ImportedOption("neutron.conf", f"[{section}] {name}", "kept", "as in the files written")
-                elif name.startswith(("f5_", "unlegacy_")):
-                    remark = "the scheduler and the service builder are parts of the controllers"
-                    yield ImportedOption("neutron.conf", f"[{section}] {name}", "replaced", remark)
-                else:
-                    left += 1
+        files = dict.fromkeys(self._in_neutron.options(), NEUTRON_CONF)
+        agents = {one: AGENT_INI for one in self._settings.options() if one not in files and not self._is_f5s(*one)}
+        for (section, name), file in {**files, **agents}.items():
+            shown = f"[{DEFAULT if section == DEFAULT.lower() else section}] {name}"
+            if name.startswith(("f5_", "unlegacy_")):
+                remark = "the scheduler and the service builder are parts of the controllers"
+                yield ImportedOption(file, shown, "replaced", remark)
+            elif section in (DEFAULT.lower(), "oslo_messaging_rabbit") and name.startswith(_RABBIT):
+                yield ImportedOption(file, shown, "replaced", _RABBIT_REMARK)
+            elif section == keystone.SECTION and name in keystone.LEGACY:
+                yield ImportedOption(file, shown, "replaced", _LOGIN_REMARK)
+            elif (section, name) in self._settings.used:
+                yield ImportedOption(file, shown, "kept", "as in the files written")
+            elif section == keystone.SECTION:
+                yield ImportedOption(
+                    file, shown, "dropped", "of Neutron's check of tokens; see keystone_authtoken here"
+                )
+            else:
+                left += 1
         if left:
-            yield ImportedOption(
-                "neutron.conf", f"{left} others", "dropped", "Neutron's own; load balancers do not need them"
-            )
+            remark = "Neutron's own; load balancers do not need them"
+            yield ImportedOption(NEUTRON_CONF, f"{left} others", "dropped", remark)
 
-    def _problems(self) -> Iterator[str]:
-        for name in self._agent:
-            known, value = OPTIONS.get(name), self._f5(name)
-            if known is None:
+    def _is_f5s(self, section: str, name: str) -> bool:
+        return section == DEFAULT.lower() and (name in OPTIONS or not is_neutrons(name))
+
+    def _further_problems(self) -> Iterator[str]:
+        for name in self._agent_names:
+            known, value = OPTIONS.get(name), self._agent.value(DEFAULT, name)
+            if known is None and not is_neutrons(name):
                 yield f"{name}: no option of F5's agent is called so"
-            elif known.harmless is not None and value.lower() not in known.harmless:
+            elif known and value and known.harmless is not None and value.lower() not in known.harmless:
                 yield f"{name}: {known.remark}"
-        if not _ENVIRONMENT.fullmatch(self._environment):
+        if not self._is_environment:
             yield "environment_prefix: letters, digits, - and _ are allowed, at most 64, a letter or digit first"
-        hosts = [one for one in self._f5("icontrol_hostname").split(",") if one.strip()]
-        if self._f5("f5_ha_type") == "scalen" and len(hosts) < 2:
-            yield "icontrol_hostname: name every device; only the second one of a pair is found in the device trust"
+        elif self._v1 and not self._agent.value(DEFAULT, "environment_prefix"):
+            yield "environment_prefix: not set: names on the devices begin with uuid_, so uuid is the environment"
+        if not self._list("icontrol_hostname"):
+            yield "icontrol_hostname: not set: name the devices (F5's agent 9.10 had them from the driver's inventory)"
         if not self._f5("icontrol_password"):
             yield "icontrol_password: not set"
         for provider in self._f5_providers():
@@ -244,29 +383,26 @@ class Importer:
                 yield f"service_provider {provider}: the provider that tenants name is {self._environment} here"
 
 
+_HA_TYPES = {"standalone": (1, 1), "pair": (2, 2), "scalen": (2, 4)}
+"""Least and greatest number of named devices that need no decision, by type."""
+
+
+def _ha_problem(kind: str, hosts: int) -> str:
+    """The decision about a device group of this type with so many named devices; empty: there is none."""
+    if kind not in _HA_TYPES:
+        return f"f5_ha_type: {', '.join(_HA_TYPES)} are allowed"
+    least, most = _HA_TYPES[kind]
+    if not hosts or least <= hosts <= most:
+        return ""
+    if kind == "pair" and hosts == 1:
+        return (
+            "f5_ha_type: pair, but icontrol_hostname names one device: name both, or write standalone if it has no peer"
+        )
+    if kind == "scalen" and hosts == 1:
+        return "icontrol_hostname: name every device; only the second one of a pair is found in the device trust"
+    allowed = str(least) if least == most else f"{least} to {most}"
+    return f"f5_ha_type: {kind} is for {allowed} devices, and icontrol_hostname names {hosts}: change one of both"
+
+
 def _full_path(profile: str) -> str:
     return profile if profile.startswith("/") else f"/Common/{profile}"
-
-
-def _interpolated(value: str) -> str:
-    """The value as the agent gets it from oslo.config, unless it refers to other options."""
-    return value.replace("$$", "$").replace("\\$", "$")
-
-
-def render_ini_file(lines: Sequence[Line], heading: str) -> str:
-    """Text of an ini file. A remark stands above its option."""
-    sections: dict[str, list[Line]] = {}
-    for line in lines:
-        sections.setdefault(line.section, []).append(line)
-    text = [f"# {heading}"]
-    for section, options in sections.items():
-        text += ["", f"[{section}]"]
-        for one in options:
-            if one.remark:
-                text.append(f"# {one.remark}")
-            text.append(f"# {one.option} =" if one.value is None else f"{one.option} = {_continued(one.value)}")
-    return "\n".join(text) + "\n"
-
-
-def _continued(value: str) -> str:
-    return "\n    ".join(value.splitlines())

@@ -79,7 +79,7 @@ class CheckConfig(_FilesCommand):
         conf = None
         try:
             conf = self.read(parsed_args)
-            asyncio.run(_checked(parsed_args.process, conf))
+            asyncio.run(check_parts(parsed_args.process, conf))
         except ValueError as error:
             print_refusal(command, error, conf)
             return NOT_ACCEPTED
@@ -126,7 +126,8 @@ COMMANDS: dict[str, type[Command]] = {
 }
 
 
-async def _checked(name: str, conf: "cfg.ConfigOpts") -> None:
+async def check_parts(name: str, conf: "cfg.ConfigOpts") -> None:
+    """Open and close the parts of the process ``name``. Raises :class:`ValueError` with all problems."""
     from evenkeel.cmd.configuration.processes import PROCESSES
 
     await PROCESSES[name].check()(conf)

@@ -1,0 +1,158 @@
+"""Neutron's login at Keystone, from ``[keystone_authtoken]`` of any release, in keystoneauth's names of today. Pure.
+
+Until Mitaka the section had options of its own (``identity_uri``, ``admin_user``, …; before Juno ``auth_host``, …);
+keystoneauth's plug-ins replaced them. A login is complete, or it is not carried over.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from evenkeel.cli.config_import.settings import FALSE, TRUE, Settings
+
+SECTION = "keystone_authtoken"
+LOGIN = (
+    "auth_url",
+    "username",
+    "user_id",
+    "password",
+    "user_domain_id",
+    "user_domain_name",
+    "project_name",
+    "project_id",
+    "project_domain_id",
+    "project_domain_name",
+    "default_domain_id",
+    "default_domain_name",
+    "system_scope",
+    "trust_id",
+    "application_credential_id",
+    "application_credential_name",
+    "application_credential_secret",
+)
+SESSION = ("region_name", "cafile", "certfile", "keyfile", "insecure")
+LEGACY = (
+    "identity_uri",
+    "admin_user",
+    "admin_password",
+    "admin_tenant_name",
+    "admin_token",
+    "auth_host",
+    "auth_port",
+    "auth_protocol",
+    "auth_admin_prefix",
+)
+"""Options until Mitaka, removed in Newton to Pike."""
+_ALIASES = {
+    "username": ("username", "user_name", "user-name"),
+    "project_name": ("project_name", "tenant_name", "tenant-name"),
+    "project_id": ("project_id", "tenant_id", "tenant-id"),
+    "memcached_servers": ("memcached_servers", "memcache_servers"),
+}
+_PASSWORD = ("password", "v3password", "v2password")
+_APPLICATION = "v3applicationcredential"
+_DOMAIN = "default"
+"""Id of the domain in which Keystone v2's users and projects are."""
+TYPES = (*_PASSWORD, _APPLICATION)
+
+
+class Login(NamedTuple):
+    """``options`` empty: there is none, or ``problems`` give the reason why it is not carried over."""
+
+    options: Mapping[str, str]
+    """Login and session, valid for any section that keystoneauth reads."""
+    tokens: Mapping[str, str]
+    """Further options of ``[keystone_authtoken]``."""
+    problems: tuple[str, ...] = ()
+
+
+def login_of(settings: Settings) -> Login:
+    """The login of Neutron's configuration."""
+    if not settings.names(SECTION):
+        return Login({}, {})
+    place = settings.value(SECTION, "auth_section") or SECTION
+    kind = settings.value(place, "auth_type") or settings.value(place, "auth_plugin")
+    found = {name: value for name in (*LOGIN, *SESSION) if (value := _aliased(settings, place, name))}
+    legacy = {name: value for name in LEGACY if (value := settings.value(SECTION, name))}
+    if not kind and "auth_url" not in found:
+        found = {**_from_legacy(legacy), **found}
+    kind = kind or "password"
+    if problem := _lacking(kind, found, legacy):
+        return Login({}, {}, (problem,))
+    if kind in _PASSWORD:
+        kind = "password"
+        found = {**_domains(found), **found}
+    found["auth_url"] = without_version_2(found["auth_url"])
+    problems: tuple[str, ...] = ()
+    if found.get("insecure", "").lower() not in (*TRUE, *FALSE, ""):
+        del found["insecure"]
+        problems = (f"{SECTION}.insecure: True or False is allowed; False is taken",)
+    found = {"auth_type": kind, **{name: found[name] for name in (*LOGIN, *SESSION) if name in found}}
+    return Login(found, dict(_token_options(settings)), problems)
+
+
+def without_version_2(url: str) -> str:
+    """The URL of Keystone without the path of its version 2, which has no successor below it."""
+    short = url.rstrip("/")
+    return short.removesuffix("/v2.0") if short.endswith("/v2.0") else url
+
+
+def _aliased(settings: Settings, place: str, name: str) -> str:
+    found = [settings.value(place, alias) for alias in _ALIASES.get(name, (name,))]
+    return next((value for value in found if value), "")
+
+
+def _from_legacy(legacy: Mapping[str, str]) -> dict[str, str]:
+    """The login in today's names."""
+    names = {"admin_user": "username", "admin_password": "password", "admin_tenant_name": "project_name"}
+    found = {ours: legacy[theirs] for theirs, ours in names.items() if theirs in legacy}
+    if url := legacy.get("identity_uri") or _url(legacy):
+        found["auth_url"] = url
+    return found
+
+
+def _url(legacy: Mapping[str, str]) -> str:
+    """The URL in parts, with the defaults that its options had; empty without a host."""
+    host, prefix = legacy.get("auth_host", ""), legacy.get("auth_admin_prefix", "").strip("/")
+    if not host:
+        return ""
+    shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    place = f"{legacy.get('auth_protocol', 'https')}://{shown}:{legacy.get('auth_port', '35357')}"
+    return f"{place}/{prefix}" if prefix else place
+
+
+def _lacking(kind: str, found: Mapping[str, str], legacy: Mapping[str, str]) -> str:
+    """Reason for which the login cannot be used; empty if it can."""
+    if kind not in TYPES:
+        return f"{SECTION}.auth_type: {', '.join(TYPES[:2])} or {_APPLICATION} can be carried over: write a login"
+    if kind == _APPLICATION:
+        by_name = "application_credential_name" in found and bool({"username", "user_id"} & found.keys())
+        known = "application_credential_id" in found or by_name
+        missing = [] if known else ["application_credential_id"]
+        missing += [name for name in ("auth_url", "application_credential_secret") if name not in found]
+    else:
+        missing = [] if "username" in found or "user_id" in found else ["username"]
+        missing += [name for name in ("auth_url", "password") if name not in found]
+    if not missing:
+        return ""
+    token = "; admin_token is no login" if "admin_token" in legacy else ""
+    return f"{SECTION}: {', '.join(missing)} not set{token}: write a login in [{SECTION}] and [neutron]"
+
+
+def _domains(found: Mapping[str, str]) -> dict[str, str]:
+    """Domains for a user and a project that name none, as those of Keystone v2 do."""
+    if any(name in found for name in ("default_domain_id", "default_domain_name")):
+        return {}
+    domains = {}
+    if "username" in found and not {"user_domain_id", "user_domain_name"} & found.keys():
+        domains["user_domain_id"] = _DOMAIN
+    if "project_name" in found and not {"project_domain_id", "project_domain_name"} & found.keys():
+        domains["project_domain_id"] = _DOMAIN
+    return domains
+
+
+def _token_options(settings: Settings) -> Iterator[tuple[str, str]]:
+    if servers := _aliased(settings, SECTION, "memcached_servers"):
+        yield "memcached_servers", servers
+    # keystonemiddleware has renamed auth_uri to www_authenticate_uri.
+    if uri := settings.value(SECTION, "www_authenticate_uri") or settings.value(SECTION, "auth_uri"):
+        yield "www_authenticate_uri", without_version_2(uri)

@@ -1,0 +1,89 @@
+"""The message broker of Neutron's configuration as a ``transport_url``: from Neutron's own, or from ``rabbit_*``. Pure.
+
+Neutron of Icehouse to Mitaka names the broker by the options ``rabbit_*`` in ``[DEFAULT]``, since Kilo also in
+``[oslo_messaging_rabbit]``, which wins.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import parse_qsl, quote, urlencode
+
+from evenkeel.cli.config_import.ini_reading import DEFAULT
+from evenkeel.cli.config_import.settings import Settings
+
+_RABBIT = "oslo_messaging_rabbit"
+_SECTIONS = (_RABBIT, DEFAULT)
+_NAMES = ("rabbit_hosts", "rabbit_host", "rabbit_port", "rabbit_userid", "rabbit_password", "rabbit_virtual_host")
+TLS_FLAGS = ("ssl", "rabbit_use_ssl")
+TLS_FILES = {
+    "ssl_ca_file": ("kombu_ssl_ca_certs", "ssl_ca_file"),
+    "ssl_cert_file": ("kombu_ssl_certfile", "ssl_cert_file"),
+    "ssl_key_file": ("kombu_ssl_keyfile", "ssl_key_file"),
+}
+"""Options of ``transport_url``'s query, with the names that oslo.messaging had for them."""
+_SCHEMES = ("rabbit", "amqp")
+_TLS_SCHEMES = ("rabbits", "amqps")
+OWN_PLACE = "a virtual host of its own (…/evenkeel) is better"
+
+
+class Broker(NamedTuple):
+    """``url`` empty: none was found. ``problems``: what the operator has to decide, without passwords."""
+
+    url: str
+    remark: str
+    problems: tuple[str, ...] = ()
+
+
+def broker_of(settings: Settings) -> Broker:
+    """The broker of Neutron's configuration."""
+    backend = _first(settings, "rpc_backend")
+    tls = {name: settings.value(_RABBIT, name) or settings.value(DEFAULT, name) for name in TLS_FLAGS}
+    is_tls = any(value.lower() in ("true", "1", "yes", "on") for value in tls.values())
+    files = {ours: found for ours, theirs in TLS_FILES.items() if (found := _first(settings, *theirs))}
+    if url := settings.value(DEFAULT, "transport_url"):
+        return _of_url(url, is_tls, files)
+    given = {name: _first(settings, name) for name in _NAMES}
+    if any(given.values()):
+        scheme, query = ("amqps", f"?{urlencode(files)}" if files else "") if is_tls else ("amqp", "")
+        vhost = given["rabbit_virtual_host"].removeprefix("/")
+        nodes = ",".join(_nodes(given))
+        url = f"{scheme}://{nodes}/{quote(vhost, safe='')}{query}"
+        return Broker(url, f"Neutron's message broker, from its rabbit_* options; {OWN_PLACE}")
+    if backend and not any(word in backend for word in ("rabbit", "kombu")):
+        return Broker("", "", ("rpc_backend: RabbitMQ is the only message broker: write transport_url in both files",))
+    return Broker("", "")
+
+
+def _of_url(url: str, is_tls: bool, files: dict[str, str]) -> Broker:
+    scheme, _, rest = url.partition("://")
+    scheme = scheme.removeprefix("kombu+")
+    if scheme not in (*_SCHEMES, *_TLS_SCHEMES) or not rest:
+        problem = "transport_url: names no RabbitMQ, the only message broker: write one in both files"
+        return Broker("", "", (problem,))
+    place, _, query = rest.partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    is_tls = is_tls or scheme in _TLS_SCHEMES or options.pop("ssl", "").lower() in ("true", "1", "yes", "on")
+    files = {**files, **{name: options.pop(name) for name in TLS_FILES if name in options}}
+    problems = tuple(f"transport_url: its option {name} has no equivalent, and is left out" for name in sorted(options))
+    if is_tls:
+        secure = scheme if scheme in _TLS_SCHEMES else f"{scheme}s"
+        url = f"{secure}://{place}" + (f"?{urlencode(files)}" if files else "")
+    else:
+        url = f"{scheme}://{place}"
+    return Broker(url, f"Neutron's message broker; {OWN_PLACE}", problems)
+
+
+def _nodes(given: dict[str, str]) -> Iterator[str]:
+    login = ":".join(quote(given[name] or "guest", safe="") for name in ("rabbit_userid", "rabbit_password"))
+    port = given["rabbit_port"] or "5672"
+    hosts = [host for one in given["rabbit_hosts"].split(",") if (host := one.strip())]
+    for host in hosts or [given["rabbit_host"] or "localhost"]:
+        has_port = host.rpartition("]")[2].count(":") == 1
+        bracketed = f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host
+        yield f"{login}@{bracketed}" if has_port else f"{login}@{bracketed}:{port}"
+
+
+def _first(settings: Settings, *names: str) -> str:
+    """The first of the options that is set, in the newer section first."""
+    found = [settings.value(section, name) for name in names for section in _SECTIONS]
+    return next((value for value in found if value), "")

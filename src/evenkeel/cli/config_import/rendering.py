@@ -1,0 +1,37 @@
+"""Text of the ini files that the import writes. Pure."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Line(NamedTuple):
+    """An option in one of our files. ``value`` None: commented out."""
+
+    section: str
+    option: str
+    value: str | None
+    remark: str
+
+
+def render_ini_file(lines: Sequence[Line], heading: str) -> str:
+    """Text of an ini file. A remark stands above its option."""
+    sections: dict[str, list[Line]] = {}
+    for line in lines:
+        sections.setdefault(line.section, []).append(line)
+    text = [f"# {heading}"]
+    for section, options in sections.items():
+        text += ["", f"[{section}]"]
+        for one in options:
+            if one.remark:
+                text.append(f"# {one.remark}")
+            text.append(f"# {one.option} =" if one.value is None else f"{one.option} = {_written(one.value)}")
+    return "\n".join(text) + "\n"
+
+
+def _written(value: str) -> str:
+    """The value as oslo.config reads it back."""
+    text = value.replace("$", "$$")
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":  # oslo.config removes one pair of quotes
+        other = "'" if text[0] == '"' else '"'
+        text = f"{other}{text}{other}"
+    return "\n    ".join(text.splitlines())

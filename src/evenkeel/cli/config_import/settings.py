@@ -1,0 +1,85 @@
+"""Values of options as the agent and Neutron got them from oslo.config: references resolved, ``None`` unset. Pure."""
+
+import re
+from collections.abc import Iterator
+
+from evenkeel.cli.config_import.ini_reading import DEFAULT, Sections
+
+UNSET = ("", "none", "<none>")
+"""Values, in lower case, that F5's and Neutron's examples write for an option without a value."""
+TRUE = ("true", "1", "yes", "on")
+FALSE = ("false", "0", "no", "off")
+_REFERENCE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][\w.]*)\}|([A-Za-z_][\w.]*))")
+REFERENCES_MAX = 8
+"""Maximum depth of references from one option to the next, so that circular ones end."""
+
+
+class Settings:
+    """Options of the files that a process read together. Section names are the same in upper and lower case.
+
+    ``used`` collects options whose value was asked for and is set, ``problems`` texts about values that cannot be
+    resolved, without the values.
+    """
+
+    def __init__(self, files: Sections) -> None:
+        self._values: dict[str, dict[str, list[str]]] = {}
+        for section, options in files.items():
+            self._values.setdefault(section.lower(), {}).update({name: list(one) for name, one in options.items()})
+        self.used: set[tuple[str, str]] = set()
+        self.problems: dict[str, str] = {}
+
+    def value(self, section: str, option: str) -> str:
+        """The option's last value; empty if it is unset."""
+        return next(iter(self.values(section, option)[-1:]), "")
+
+    def values(self, section: str, option: str) -> list[str]:
+        """All values of the option that are set."""
+        raw = self._values.get(section.lower(), {}).get(option, [])
+        found = [value for one in raw if one.lower() not in UNSET and (value := self._resolved(section, option, one))]
+        if raw:
+            self.used.add((section.lower(), option))
+        return found
+
+    def flag(self, section: str, option: str) -> bool:
+        """Whether the option is true; false if it is unset or no truth value."""
+        return self.value(section, option).lower() in TRUE
+
+    def names(self, section: str) -> tuple[str, ...]:
+        """Names of the section's options."""
+        return tuple(self._values.get(section.lower(), {}))
+
+    def options(self) -> Iterator[tuple[str, str]]:
+        """Section, in lower case, and name of every option."""
+        for section, options in self._values.items():
+            for name in options:
+                yield section, name
+
+    def _resolved(self, section: str, option: str, text: str, depth: int = 0) -> str:
+        """The text with ``$option`` and ``${section.option}`` replaced; empty, with a problem, if one has no value."""
+        failed = False
+
+        def replacement(match: re.Match[str]) -> str:
+            nonlocal failed
+            if match[1]:
+                return "$"
+            # A full stop at the end belongs to the text.
+            name, stop = (match[2], "") if match[2] else (match[3].rstrip("."), "." * match[3].endswith("."))
+            raw = self._referenced(section, name)
+            if raw is None or depth >= REFERENCES_MAX:
+                failed = True
+                return ""
+            return self._resolved(section, option, raw, depth + 1) + stop
+
+        found = _REFERENCE.sub(replacement, text.replace("\\$", "$$"))
+        if failed:
+            reason = "a $ refers to an option that no file has; write its value, or $$ for a $"
+            self.problems.setdefault(option, f"{option}: {reason}")
+            return ""
+        return found
+
+    def _referenced(self, section: str, name: str) -> str | None:
+        group, _, option = name.rpartition(".")
+        for place in (group,) if group else (section, DEFAULT):
+            if found := self._values.get(place.lower(), {}).get(option):
+                return found[-1]
+        return None

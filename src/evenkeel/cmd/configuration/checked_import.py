@@ -1,0 +1,59 @@
+"""``evenkeel config import`` with a check of the written files, as the processes' start would do it."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import structlog
+
+from evenkeel.cli.config_import.command import ImportConfig
+from evenkeel.cmd.options.extras import missing_packages, pip_install
+from evenkeel.config.problems import problems_of
+
+FILES = {"controller": "controller.ini", "agent": "agent.ini"}
+"""Written files by process."""
+_OPTION = re.compile(r"(?:\S+:\d+: )?(?:\[[^\]]*\] )?([\w.]+): ")
+"""Beginning of a problem of the check: position and section, where it has them, then the option's name."""
+
+
+class CheckedImport(ImportConfig):
+    """Make our configuration from that of F5's agent and of Neutron, and show what became of each option.
+
+    Writes controller.ini, agent.ini and the file with the devices' password, all with mode 0600. No value is shown.
+    What the processes would refuse is shown like any other decision. Needs no controller.
+    """
+
+    def refusals(self, folder: Path, problems: Sequence[str]) -> Sequence[str]:
+        """Problems of ``evenkeel config check`` with the written files, except with options in ``problems``."""
+        return refusals_of(folder, problems)
+
+
+def refusals_of(folder: Path, problems: Sequence[str]) -> Sequence[str]:
+    """Problems of the files in ``folder`` for the processes, except with options that ``problems`` begin with."""
+    # Some problems begin with several names.
+    named = (name for problem in problems for name in problem.partition(":")[0].split(", "))
+    decided = {name.rpartition(".")[2] for name in named}
+    found = [problem for process, file in FILES.items() for problem in _refusals(process, folder / file)]
+    options = [(_OPTION.match(problem), problem) for problem in found]
+    return [problem for match, problem in options if match is None or match[1].rpartition(".")[2] not in decided]
+
+
+def _refusals(process: str, file: Path) -> Sequence[str]:
+    if missing_packages(process):
+        needed = pip_install(process)
+        return [f"{file.name}: not checked: {needed}, then evenkeel config check {process} --config-file {file}"]
+    from evenkeel.cmd.configuration.commands import check_parts
+    from evenkeel.cmd.configuration.loading import file_arguments, load
+    from evenkeel.cmd.configuration.processes import PROCESSES
+    from evenkeel.cmd.configuration.refusal import located_problems
+
+    # Warnings of the check are about files that an operator has finished.
+    with structlog.testing.capture_logs():
+        conf = None
+        try:
+            conf = load(PROCESSES[process].command, file_arguments([file]), groups=PROCESSES[process].groups)
+            asyncio.run(check_parts(process, conf))
+        except ValueError as error:
+            return problems_of(error) if conf is None else located_problems(conf, error)
+    return ()
