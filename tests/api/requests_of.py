@@ -109,6 +109,7 @@ def _bodies(known: Known) -> Mapping[str, Any]:
     return {
         "LoadBalancerNewBody": bodies.load_balancer(project_id=PROJECT),
         "LoadBalancerChangeBody": {"loadbalancer": {"name": "changed"}},
+        "LoadBalancerResizeBody": {"new_flavor_id": known.flavor},
         "ListenerNewBody": {
             "listener": {"loadbalancer_id": known.load_balancer, "protocol": "HTTP", "protocol_port": 8081}
         },

@@ -144,6 +144,7 @@ class Run:
         changing = Changing(tenant, lambda: self._side.daemon, f"{ENVIRONMENT}_{PROJECT}")
         tour = Tour(
             changing,
+            provider=ENVIRONMENT,
             subnet_id=made["subnet"]["id"],
             load_balancer_id=root["id"],
             listener_id=next(one["id"] for one in root["listeners"] if one["protocol"] == "HTTP"),

@@ -19,6 +19,7 @@ class Tour:
         self,
         changing: Changing,
         *,
+        provider: str,
         subnet_id: str,
         load_balancer_id: str,
         listener_id: str,
@@ -27,6 +28,7 @@ class Tour:
         spare: int,
     ) -> None:
         self._changing = changing
+        self._provider = provider
         self._subnet_id = subnet_id
         self._load_balancer_id = load_balancer_id
         self._listener_id = listener_id
@@ -42,6 +44,7 @@ class Tour:
         await self._monitor(number)
         await self._more_listeners()
         await self._more_load_balancers()
+        await self._resize()
 
     async def _members(self, number: int) -> None:
         do, pool = self._changing, self._pool_id
@@ -86,6 +89,16 @@ class Tour:
         ):
             wanted = {int(one["protocol_port"]) for one in members}
             await do.put(kind, path, {"members": members}, lambda held, wanted=wanted: ports(held) == wanted)  # type: ignore[misc]
+
+    async def _resize(self) -> None:
+        """A new flavor for the load balancer that carries the traffic."""
+        do = self._changing
+        profile = {"flavorprofile": {"provider_name": self._provider, "flavor_data": "{}"}}
+        profile_id = await do.post("flavor profile", "/flavorprofiles", profile, lambda _held, _made: True)
+        flavor = {"flavor": {"flavor_profile_id": profile_id}}
+        flavor_id = await do.post("flavor", "/flavors", flavor, lambda _held, _made: True)
+        path = f"/loadbalancers/{self._load_balancer_id}/resize"
+        await do.put("resize", path, {"new_flavor_id": flavor_id}, lambda held: held.listens(self._listener_id))
 
     async def _listener(self, number: int) -> None:
         id_ = self._listener_id

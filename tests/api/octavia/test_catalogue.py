@@ -196,3 +196,42 @@ async def test_disabled_or_foreign_flavor_or_zone_is_refused(api: Client) -> Non
         answer = await api.post("/loadbalancers", bodies.load_balancer(**body), 400)
         assert word in answer["faultstring"]
     assert (await api.get("/loadbalancers"))["loadbalancers"] == []
+
+
+async def test_resize_gives_a_load_balancer_another_flavor(api: Client) -> None:
+    small, large = await flavor(api), await flavor(api)
+    root = await api.load_balancer(flavor_id=small["id"])
+    path = f"/loadbalancers/{root['id']}"
+    for wanted in (large, large, small):
+        assert await api.put(f"{path}/resize", {"new_flavor_id": wanted["id"]}, 202) is None
+        shown = (await api.get(path))["loadbalancer"]
+        assert shown["flavor_id"] == wanted["id"]
+    await api.delete(f"/flavors/{large['id']}")
+    await api.delete(f"/flavors/{small['id']}", 409)
+
+
+async def test_load_balancer_without_a_flavor_gets_one_by_resize(api: Client) -> None:
+    made, root = await flavor(api), await api.load_balancer()
+    await api.put(f"/loadbalancers/{root['id']}/resize", {"new_flavor_id": made["id"]}, 202)
+    assert (await api.get(f"/loadbalancers/{root['id']}"))["loadbalancer"]["flavor_id"] == made["id"]
+
+
+async def test_resize_to_a_flavor_that_cannot_be_is_refused_and_changes_nothing(api: Client) -> None:
+    root = await api.load_balancer()
+    path = f"/loadbalancers/{root['id']}/resize"
+    other = await flavor(api, provider="strict")
+    port = await flavor(api, data='{"sriov_vip": true}')
+    off = await flavor(api, enabled=False)
+    for wanted, word in (
+        (other["id"], "is not compatible with provider 'dev'"),
+        (port["id"], "needs a VIP port of vnic_type 'direct'"),
+        (off["id"], "not allowed in this deployment"),
+        (bodies.SUBNET_ID, "Invalid flavor_id"),
+        ("nonsense", "new_flavor_id"),
+        (None, "new_flavor_id"),
+    ):
+        assert word in (await api.put(path, {"new_flavor_id": wanted}, 400))["faultstring"]
+    await api.put(path, {}, 400)
+    await api.put(f"/loadbalancers/{bodies.SUBNET_ID}/resize", {"new_flavor_id": other["id"]}, 404)
+    shown = (await api.get(f"/loadbalancers/{root['id']}"))["loadbalancer"]
+    assert (shown["flavor_id"], shown["updated_at"]) == (None, root["updated_at"])

@@ -173,3 +173,10 @@ async def test_one_that_was_never_placed_goes_at_once_and_frees_its_address(stor
             await store.tenants.get(kind, object_id, project_id=None)
     assert [event.kind for event in await store.operators.events()][-1] == "load_balancer_deleted"
     assert await create(store, address="10.0.0.9")
+
+
+async def test_resize_to_a_flavor_that_was_deleted_is_refused(store: SqlStore) -> None:
+    root = (await create(store)).load_balancer
+    with pytest.raises(Invalid, match="flavor_id gone was deleted"):
+        await store.tenants.resize_load_balancer(root.id, flavor_id="gone", enhanced_services=(), project_id=None)
+    assert (await store.tenants.get(LoadBalancer, root.id, project_id=None)).revision == root.revision

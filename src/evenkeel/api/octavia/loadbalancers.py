@@ -1,4 +1,5 @@
-"""Octavia load balancers: failover, statuses, statistics, deletion with children. The rest is in :mod:`.routes`."""
+"""Octavia load balancers: failover, resize, statuses, statistics, deletion with children; the rest is in
+:mod:`.routes`."""
 
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
@@ -7,7 +8,8 @@ from evenkeel.api.octavia.resources import LOAD_BALANCERS
 from evenkeel.api.octavia.showing import statistics_view
 from evenkeel.api.octavia.trees import status_pieces
 from evenkeel.api.responses.answers import Answer, StreamedAnswer, json_answer
-from evenkeel.api.usecases.load_balancers import remove_load_balancer
+from evenkeel.api.usecases.change_requests import LoadBalancerResizeBody
+from evenkeel.api.usecases.load_balancers import remove_load_balancer, resize_load_balancer
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import LoadBalancer
 
@@ -26,6 +28,13 @@ async def failover(services: Services, call: Call) -> Answer:
         LoadBalancerId(load_balancer_id), project_id=call.caller.scope
     )
     await services.failed_over(accepted)
+    return Answer(202)
+
+
+async def resize(services: Services, call: Call, body: LoadBalancerResizeBody) -> Answer:
+    """Handle PUT /loadbalancers/{id}/resize: another flavor of the same provider. Answers 202."""
+    load_balancer_id = object_id(call, LOAD_BALANCERS.title)
+    await resize_load_balancer(services, call, LoadBalancerId(load_balancer_id), body.new_flavor_id)
     return Answer(202)
 
 

@@ -106,6 +106,16 @@ _TENANTS = (
         status=202,
         errors=(409,),
     ),
+    _LOAD_BALANCERS.routes.put(
+        "resize",
+        loadbalancers.resize,
+        "Give a load balancer another flavor",
+        body=change_requests.LoadBalancerResizeBody,
+        rule="put_resize",
+        answer=None,
+        status=202,
+        errors=(400, 409),
+    ),
     *(
         _LOAD_BALANCERS.routes.get(
             name,

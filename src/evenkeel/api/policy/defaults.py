@@ -72,6 +72,7 @@ _OCTAVIA = (
     ("loadbalancer", "get_stats", _READ, "Show a load balancer's statistics"),
     ("loadbalancer", "get_status", _READ, "Show the status tree"),
     ("loadbalancer", "put_failover", _ADMIN, "Fail a load balancer over"),
+    ("loadbalancer", "put_resize", _WRITE, "Give a load balancer another flavor"),
     ("listener", "get_stats", _READ, "Show a listener's statistics"),
     ("quota", "get_all", _READ_QUOTA, "List quotas"),
     ("quota", "get_all-global", _READ_QUOTA_GLOBAL, "List quotas of all projects"),

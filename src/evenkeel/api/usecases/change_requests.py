@@ -66,6 +66,12 @@ class LoadBalancerChangeBody(Request):
     loadbalancer: LoadBalancerChange
 
 
+class LoadBalancerResizeBody(Request):
+    """Body of PUT /loadbalancers/{id}/resize."""
+
+    new_flavor_id: Uuid
+
+
 class ListenerChangeBody(Request):
     """Body of PUT /listeners/{id}."""
 

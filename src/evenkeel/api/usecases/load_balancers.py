@@ -13,10 +13,11 @@ from evenkeel.api.usecases.changes import load_balancer_changes
 from evenkeel.api.usecases.enhanced_services import offered_services
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.parents import Place, project_of
-from evenkeel.api.usecases.provider_choice import chosen_place
+from evenkeel.api.usecases.provider_choice import choose_flavor, chosen_place
 from evenkeel.api.usecases.vips import check_options, plan_vip
 from evenkeel.api.usecases.writes import state_after_write
 from evenkeel.core.devices.capabilities import refuse, tree_problems
+from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.network import VipPort, octavia_port
 from evenkeel.core.resources.enhanced_services import services_in_tags
@@ -97,6 +98,32 @@ async def change_load_balancer(
     await services.accepted(accepted)
     row: LoadBalancer = await state_after_write(services, call, LoadBalancer, accepted, load_balancer_id)
     return row
+
+
+async def resize_load_balancer(
+    services: Services, call: Call, load_balancer_id: LoadBalancerId, flavor_id: str
+) -> None:
+    """Give a load balancer another flavor of its provider, or the same one again. Raises :class:`Invalid` for a flavor
+    that it cannot have; then nothing has changed.
+    """
+    scope = call.caller.scope
+    current: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=scope)
+    choice = await choose_flavor(services, flavor_id, current.provider)
+    if choice.vnic_type != current.vip_vnic_type:
+        raise Invalid(
+            f"Flavor '{flavor_id}' needs a VIP port of vnic_type '{choice.vnic_type}'; the load balancer's has"
+            f" '{current.vip_vnic_type}', which is decided at its creation. (new_flavor_id)"
+        )
+    if choice.flavor_enhanced_services:
+        served = await services.providers.provider_of(LoadBalancer, load_balancer_id, scope)
+        (await offered_services(services, choice.provider, served.table)).check_flavor(choice.flavor_enhanced_services)
+    accepted = await services.tenants.resize_load_balancer(
+        load_balancer_id,
+        flavor_id=flavor_id,
+        enhanced_services=choice.flavor_enhanced_services,
+        project_id=scope,
+    )
+    await services.accepted(accepted)
 
 
 async def remove_load_balancer(

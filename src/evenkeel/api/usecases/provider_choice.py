@@ -41,34 +41,43 @@ async def chosen_place(services: Services, wanted: LoadBalancerNew) -> ProviderC
     """Choose the provider that the request names, else its flavor's, else the default one. Raises :class:`Invalid` for
     a flavor or zone that does not exist, is disabled, or is of another provider.
     """
-    flavor = zone = None
-    if wanted.flavor_id is not None:
-        flavor = _enabled_offer("flavor", wanted.flavor_id, await services.catalogue.offer(Flavor, wanted.flavor_id))
-    provider = wanted.provider or (flavor.provider_name if flavor is not None else services.default_provider)
-    if not provider:
-        raise unknown_input("provider", None, "Mandatory field missing: there is no default provider.")
-    if flavor is not None and flavor.provider_name != provider:
-        raise Invalid(f"Flavor '{wanted.flavor_id}' is not compatible with provider '{provider}'")
-    choice = ProviderChoice(
-        provider=provider,
-        flavor_id=wanted.flavor_id,
-        vnic_type=_vnic_type(flavor),
-        flavor_enhanced_services=() if flavor is None else flavor_names(flavor.data),
-    )
+    choice = await _flavor_choice(services, wanted)
     if wanted.availability_zone is None:
         return choice
     name = wanted.availability_zone
     zone = _enabled_offer("availability_zone", name, await services.catalogue.offer(AvailabilityZone, name))
-    if zone.provider_name != provider:
-        raise Invalid(f"Availability zone '{name}' is not compatible with provider '{provider}'")
+    if zone.provider_name != choice.provider:
+        raise Invalid(f"Availability zone '{name}' is not compatible with provider '{choice.provider}'")
     group_number = zone_group_of(metadata("availability_zone_data", zone.data))
     return replace(choice, availability_zone=name, zone_group_number=group_number)
 
 
-def _vnic_type(flavor: Offer | None) -> VnicType:
+async def _flavor_choice(services: Services, wanted: LoadBalancerNew) -> ProviderChoice:
+    if wanted.flavor_id is not None:
+        return await choose_flavor(services, wanted.flavor_id, wanted.provider)
+    provider = wanted.provider or services.default_provider
+    if not provider:
+        raise unknown_input("provider", None, "Mandatory field missing: there is no default provider.")
+    return ProviderChoice(provider=provider)
+
+
+async def choose_flavor(services: Services, flavor_id: str, provider: str | None) -> ProviderChoice:
+    """Choose a flavor of the provider, or the flavor's provider if none is given. Raises :class:`Invalid` for a flavor
+    that does not exist, is disabled, or is of another provider.
+    """
+    flavor = _enabled_offer("flavor", flavor_id, await services.catalogue.offer(Flavor, flavor_id))
+    if provider and flavor.provider_name != provider:
+        raise Invalid(f"Flavor '{flavor_id}' is not compatible with provider '{provider}'")
+    return ProviderChoice(
+        provider=flavor.provider_name,
+        flavor_id=flavor_id,
+        vnic_type=_vnic_type(flavor),
+        flavor_enhanced_services=flavor_names(flavor.data),
+    )
+
+
+def _vnic_type(flavor: Offer) -> VnicType:
     """Return the VIP's vnic type: ``sriov_vip`` of the flavor decides it, like in Octavia."""
-    if flavor is None:
-        return "normal"
     return "direct" if metadata("flavor_data", flavor.data).get("sriov_vip") is True else "normal"
 
 

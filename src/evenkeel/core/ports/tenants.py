@@ -57,6 +57,19 @@ class TenantStore(Protocol):
         """
         ...
 
+    async def resize_load_balancer(
+        self,
+        load_balancer_id: LoadBalancerId,
+        *,
+        flavor_id: str,
+        enhanced_services: Sequence[str],
+        project_id: ProjectId | None,
+    ) -> Change:
+        """Give a load balancer another flavor, which names these enhanced services. Raises
+        :class:`~evenkeel.core.kit.errors.Invalid` if the flavor was deleted meanwhile.
+        """
+        ...
+
     async def fail_over_load_balancer(
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
     ) -> Change:

@@ -1,6 +1,6 @@
 """Changing and deleting load balancers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -62,6 +62,25 @@ def update_load_balancer(
             store_pending_change(connection, locked.id, locked.revision, security_groups="vip_sg_ids" in changes)
         change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
         return replace(change, tell_network=tell_network)
+
+    return op
+
+
+def resize_load_balancer(
+    writes: TenantWrites,
+    load_balancer_id: LoadBalancerId,
+    *,
+    flavor_id: str,
+    enhanced_services: Sequence[str],
+    project_id: ProjectId | None,
+) -> Op[Change]:
+    """Set a load balancer's flavor and the enhanced services that it names."""
+    values = columns_of({"flavor_id": flavor_id, "flavor_enhanced_services": enhanced_services})
+    target = Target(LOAD_BALANCER, load_balancer_id, project_id)
+
+    def op(connection: Connection) -> Change:
+        locked = writes.lock(connection, target, Mutable.ITSELF, values=values)
+        return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
 
     return op
 

@@ -64,7 +64,14 @@ class SqlTenants:
                 self._db,
                 create.create_load_balancer(self._writes.options, tree, plan, self._random, certificates),
                 plan,
-                lambda error: gone_reference(error, tree.load_balancer) or duplicate_id(),
+                lambda error: (
+                    gone_reference(
+                        error,
+                        flavor_id=tree.load_balancer.flavor_id,
+                        availability_zone=tree.load_balancer.availability_zone,
+                    )
+                    or duplicate_id()
+                ),
             )
 
         if vip is None:
@@ -84,6 +91,26 @@ class SqlTenants:
                 self._writes, load_balancer_id, changes, project_id=project_id, tell_network=tell_network
             )
         )
+
+    async def resize_load_balancer(
+        self,
+        load_balancer_id: LoadBalancerId,
+        *,
+        flavor_id: str,
+        enhanced_services: Sequence[str],
+        project_id: ProjectId | None,
+    ) -> Change:
+        write = load_balancers.resize_load_balancer(
+            self._writes,
+            load_balancer_id,
+            flavor_id=flavor_id,
+            enhanced_services=enhanced_services,
+            project_id=project_id,
+        )
+        try:
+            return await self._db.write(write)
+        except IntegrityError as error:
+            raise gone_reference(error, flavor_id=flavor_id) or error from error
 
     async def fail_over_load_balancer(
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None

@@ -12,7 +12,6 @@ from evenkeel.core.resources.model import (
     L7_RULES_MAX,
     POOL_PROTOCOLS_OF_LISTENER,
     Listener,
-    LoadBalancer,
     LoadBalancerTree,
     Member,
     port_space,
@@ -61,14 +60,16 @@ def duplicate_id() -> Conflict:
     return Conflict("Already an entity with that specified id.")
 
 
-def gone_reference(error: IntegrityError, root: LoadBalancer) -> RequestError | None:
-    """Error if a flavor or zone of the new load balancer was deleted meanwhile; None for another constraint.
+def gone_reference(
+    error: IntegrityError, *, flavor_id: str | None, availability_zone: str | None = None
+) -> RequestError | None:
+    """Error if a load balancer's new flavor or zone was deleted meanwhile; None for another constraint.
 
     SQLite does not report which reference it is, so the text names both.
     """
     if "foreign key" not in str(error.orig).lower():
         return None
-    given = {"flavor_id": root.flavor_id, "availability_zone": root.availability_zone}
+    given = {"flavor_id": flavor_id, "availability_zone": availability_zone}
     named = " or ".join(f"{name} {value}" for name, value in given.items() if value is not None)
     return Invalid(f"Validation failure: {named} was deleted.") if named else None
 
