@@ -175,6 +175,12 @@ def _mirror_bodies(known: Known) -> Mapping[str, Any]:
             "object": load_balancer,
         },
         "MetadataCheck": {"provider": known.environment, "metadata": {}},
+        "VipPortNew": {
+            "provider": known.environment,
+            "loadbalancer_id": known.load_balancer,
+            "project_id": known.project,
+            "vip_subnet_id": known.subnet,
+        },
     }
 
 

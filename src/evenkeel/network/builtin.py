@@ -127,6 +127,12 @@ class BuiltinNetwork:
     async def abandon_vip(self, plan: VipPlan) -> None:
         """No effect: nothing is allocated outside the database."""
 
+    async def find_vip(
+        self, claim: PortClaim, *, project_id: ProjectId, subnet_id: str | None, additional: Collection[str] = ()
+    ) -> VipPlan | None:
+        """Returns None: the built-in network has no ports."""
+        return None
+
     async def release_vip(self, claim: PortClaim) -> bool:
         """Returns False: nothing is allocated outside the database."""
         return False

@@ -495,7 +495,13 @@ class _Comparison:
     def _remove(self, listed: Mapping[str, Listed]) -> None:
         """Delete what Octavia has deleted, by rows that are read now; name what it does not know, and keep that."""
         agent, environment = self._agent, self._agent._settings.environments[self._provider]
+        # before the rows are read: a port that is in the list is older than those
+        makes_ports = agent._settings.makes_vip_ports
+        ports = agent._mirror.unused_ports(environment, drift.PORT_GRACE_SECONDS) if makes_ports else []
         now, statuses = agent._source.known_statuses([self._provider])
+        for id in drift.rolled_back(statuses, ports):
+            LOG.info("load balancer %s was never committed in Octavia, and its VIP port is given back", id)
+            agent._mirror.delete(id, environment, now)
         found = drift.leftovers(statuses, listed, now)
         for id in found.deleted:
             LOG.info("load balancer %s is deleted in Octavia, and now at the controllers", id)

@@ -198,6 +198,26 @@ def object_body(kind: str, values: Mapping[str, Any], *, with_children: bool = T
     return _flat(body, values) if kind == "loadbalancer" else body
 
 
+def vip_port_body(project_id: str, vip: Mapping[str, Any], more: Iterable[Mapping[str, Any]]) -> Body:
+    """Return the request for a VIP's port by the dictionaries that Octavia gives to ``create_vip_port``."""
+    body = {"project_id": project_id, **_present(vip, ("vip_address", "vip_qos_policy_id", "vip_sg_ids"))}
+    # Octavia completes a request for a subnet with its network
+    body |= _present(vip, ("vip_subnet_id",)) or _present(vip, ("vip_network_id",))
+    additional = [_present(each, _ADDITIONAL_VIP) for each in more]
+    return body | ({"additional_vips": additional} if additional else {})
+
+
+def made_vips(vip: Mapping[str, Any], port: Mapping[str, Any]) -> tuple[Body, list[Body]]:
+    """Return Octavia's dictionaries of the VIP and of additional VIPs, with what a created port has."""
+    ids = {"port_id": port["port_id"], "network_id": port["network_id"]}
+    made = {
+        "vip_address": port["ip_address"],
+        "vip_subnet_id": port["subnet_id"],
+        **{f"vip_{name}": value for name, value in ids.items()},
+    }
+    return {**vip, **made}, [{**_present(each, _ADDITIONAL_VIP), **ids} for each in port["additional_vips"]]
+
+
 def changed_body(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Body:
     """Return an object as it will be after a change, without children; ``new`` has only what changes."""
     return object_body(kind, {**old, **new}, with_children=False)

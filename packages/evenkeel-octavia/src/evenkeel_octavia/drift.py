@@ -1,6 +1,6 @@
 """Pure comparison of Octavia's load balancers with those at the controllers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 GRACE_SECONDS = 60.0
@@ -29,6 +29,20 @@ class Leftovers:
 def to_write(digests: Mapping[str, str], listed: Mapping[str, Listed]) -> list[str]:
     """Return the load balancers of Octavia that the controllers don't have, or have with other content."""
     return [id for id, digest in digests.items() if id not in listed or listed[id].digest != digest]
+
+
+PORT_GRACE_SECONDS = 120.0
+"""Age from which on the VIP port of a load balancer that Octavia does not have is given back: its transaction is open
+no longer, and a node of its database is no further behind.
+"""
+
+
+def rolled_back(statuses: Mapping[str, str], ports: Iterable[str]) -> list[str]:
+    """Return those load balancers with unused VIP ports that Octavia does not have, or has deleted.
+
+    ``statuses``: as in :func:`leftovers`, read after ``ports``.
+    """
+    return [id for id in ports if statuses.get(id) in (None, "DELETED")]
 
 
 def leftovers(

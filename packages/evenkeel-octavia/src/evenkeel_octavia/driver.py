@@ -7,6 +7,7 @@ Deletions are not checked: there is nothing to refuse, and Octavia's database ke
 """
 
 import logging
+import time
 from typing import Any
 
 from octavia_lib.api.drivers import exceptions, provider_base
@@ -30,15 +31,27 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     def create_vip_port(
         self, loadbalancer_id: str, project_id: str, vip_dictionary: Any, additional_vip_dicts: Any = None
     ) -> Any:
-        """Leave VIP ports to Octavia, which creates and removes them in Neutron itself."""
-        raise exceptions.NotImplementedError(
-            user_fault_string="VIP ports are created by Octavia.",
-            operator_fault_string="VIP ports are created by Octavia.",
-        )
+        """Have a controller create the VIP's port if ``vip_ports`` says so and the tenant has not brought one.
+
+        Repeating it makes no second port. One whose load balancer Octavia does not commit is deleted later.
+        """
+        if not self._makes_vip_ports or vip_dictionary.get("vip_port_id"):
+            raise exceptions.NotImplementedError(
+                user_fault_string="VIP ports are created by Octavia.",
+                operator_fault_string="VIP ports are created by Octavia.",
+            )
+        wanted = convert.vip_port_body(project_id, vip_dictionary, additional_vip_dicts or ())
+        body = {**wanted, "provider": self._environment(), "loadbalancer_id": loadbalancer_id}
+        return convert.made_vips(vip_dictionary, self._call("POST", "/vip-ports", body)["vip_port"])
 
     def loadbalancer_create(self, loadbalancer: Any) -> None:
         body = requested.with_policies(_whole("loadbalancer", loadbalancer), requested.body_of_request())
-        self._check("create", "loadbalancer", body)
+        try:
+            self._check("create", "loadbalancer", body)
+        except exceptions.UnsupportedOptionError:
+            # Octavia rolls back now: the agent would find the port only after some time
+            self._give_port_back(str(body["id"]))
+            raise
 
     def loadbalancer_delete(self, loadbalancer: Any, cascade: bool = False) -> None:
         """Accept the deletion."""
@@ -145,6 +158,19 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         self._call("POST", "/check-availability-zone", body)
 
     # -- requests
+
+    @property
+    def _makes_vip_ports(self) -> bool:
+        return bool(options.register(cfg.CONF).vip_ports == options.BY_EVENKEEL)
+
+    def _give_port_back(self, loadbalancer_id: str) -> None:
+        if not self._makes_vip_ports:
+            return
+        query: dict[str, object] = {"provider": self._environment(), "snapshot": f"{time.time():.6f}"}
+        try:
+            self._call("DELETE", f"/loadbalancers/{loadbalancer_id}", query=query)
+        except (exceptions.DriverError, exceptions.Conflict, exceptions.UnsupportedOptionError):
+            LOG.info("the VIP port of load balancer %s is given back by the provider agent", loadbalancer_id)
 
     def _metadata(self, kind: str) -> dict[str, str]:
         answer = self._call("GET", f"/{kind}-metadata", query={"provider": self._environment()}) or {}

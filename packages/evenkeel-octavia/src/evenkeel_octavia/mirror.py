@@ -53,6 +53,8 @@ class Mirror(Protocol):
 
     def lease(self, environment: str, holder: str, seconds: float) -> bool: ...
 
+    def unused_ports(self, environment: str, older_seconds: float) -> list[str]: ...
+
 
 class ControllersMirror:
     """Mirror over HTTP."""
@@ -109,6 +111,11 @@ class ControllersMirror:
         """Take or renew the lease of an environment; False if another agent has it."""
         answer = self._call("PUT", "/lease", body={"provider": environment, "holder": holder, "seconds": seconds})
         return bool(answer["is_held"])
+
+    def unused_ports(self, environment: str, older_seconds: float) -> list[str]:
+        """Return load balancers whose VIP ports the controllers created longer ago, and that were not written since."""
+        query = {"provider": environment, "older": older_seconds}
+        return [str(id) for id in self._call("GET", "/vip-ports", query=query)["ids"]]
 
     def _raw_statuses(self, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
         for some in pieces(ids):

@@ -15,6 +15,7 @@ GROUP = "evenkeel"
 DEFAULT_PROVIDERS = {"evenkeel": "evenkeel"}
 
 DRIVER_AGENT, DATABASE = "driver-agent", "database"
+BY_OCTAVIA, BY_EVENKEEL = "octavia", "evenkeel"
 
 OPTIONS: list[Any] = [
     cfg.DictOpt(
@@ -41,6 +42,18 @@ OPTIONS: list[Any] = [
         min=0.2,
         max=30.0,
         help="Seconds in which the controllers must answer a check; Octavia's transaction is open as long.",
+    ),
+    cfg.StrOpt(
+        "vip_ports",
+        default=BY_OCTAVIA,
+        choices=[
+            (BY_OCTAVIA, "Octavia creates and deletes them"),
+            (
+                BY_EVENKEEL,
+                "the controllers create and delete them in Neutron, as those of their own load balancers",
+            ),
+        ],
+        help="Which service makes the ports of VIPs. Load balancers keep the ports that they have.",
     ),
     cfg.FloatOpt(
         "poll_interval", default=0.25, min=0.05, max=10.0, help="Seconds between looks at Octavia's database."
@@ -159,4 +172,5 @@ def agent_settings_from(conf: Any) -> AgentSettings:
         statistics_seconds=group.statistics_interval,
         lease_seconds=group.lease,
         puts_at_once=group.parallel_writes,
+        makes_vip_ports=group.vip_ports == BY_EVENKEEL,
     )

@@ -64,3 +64,5 @@ class AgentSettings:
     """Life of the lease that makes this agent the only active one."""
     puts_at_once: int = 4
     """Load balancers that are written to the controllers at the same time."""
+    makes_vip_ports: bool = False
+    """Whether the controllers create VIP ports, so that those of creates that Octavia rolled back are given back."""

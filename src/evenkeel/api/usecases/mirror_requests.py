@@ -147,6 +147,28 @@ class CheckedMembers(Request):
     members: Annotated[list[MirroredMember], Meta(max_length=_LIMITS.member)]
 
 
+class WantedMirrorVip(Request):
+    """An additional VIP to be allocated."""
+
+    subnet_id: ObjectId
+    ip_address: Address | None = None
+
+
+class VipPortNew(Request, kw_only=True):
+    """Body of POST /mirror/vip-ports: what is wanted of the port of a load balancer that is not stored yet."""
+
+    provider: Provider
+    loadbalancer_id: MirrorId
+    project_id: ProjectId
+    vip_subnet_id: ObjectId | None = None
+    vip_network_id: ObjectId | None = None
+    vip_address: Address | None = None
+    vip_qos_policy_id: ObjectId | None = None
+    vip_sg_ids: SecurityGroups | None = None
+    additional_vips: Annotated[list[WantedMirrorVip], Meta(max_length=MAX_ADDITIONAL_VIPS)] | None = None
+    flavor_data: Metadata | None = None
+
+
 class MirrorPut(Request):
     """Body of PUT /mirror/loadbalancers/{id}. ``snapshot``: time of the state by the clock of the other system's
     database, in seconds. ``digest``: its checksum; opaque. ``change``: identity of the operation that is pending;

@@ -106,6 +106,10 @@ class DuePort(Value):
     """The lost port that has to be recreated first; None: the port exists."""
 
 
+BEING_MADE = "port_being_made"
+"""Code of the conflict if the claim exists: the port was, or is being, made for another request."""
+
+
 class PortClaim(Value):
     """Record of a port that may exist outside the database."""
 

@@ -46,7 +46,23 @@ class MirrorStore(Protocol):
 
     async def remove(self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> Change | None:
         """Mark the load balancer deleted, with all its children; None if there is none. An older snapshot of it is
-        refused from then on. Raises :class:`MirrorConflict` like :meth:`put`.
+        refused from then on, and a port that was created for one that was never put is deleted soon. Raises
+        :class:`MirrorConflict` like :meth:`put`.
+        """
+        ...
+
+    async def keep_port(self, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
+        """Keep a claimed port for a load balancer that the other system is about to store, beyond the claim's grace:
+        until it is put, or :meth:`remove` gives it back. Idempotent.
+
+        Raises :class:`NetworkUnavailable` if its deletion has begun, :class:`MirrorConflict` if the load balancer is
+        another provider's, or was put or deleted already.
+        """
+        ...
+
+    async def unused_ports(self, provider: str, older_seconds: float) -> tuple[LoadBalancerId, ...]:
+        """Return at most 500 load balancers of a provider whose ports were claimed longer ago and kept, and that were
+        not put since. One query.
         """
         ...
 

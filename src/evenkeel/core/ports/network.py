@@ -53,6 +53,17 @@ class Network(Protocol):
         """
         ...
 
+    async def find_vip(
+        self, claim: PortClaim, *, project_id: ProjectId, subnet_id: str | None, additional: Collection[str] = ()
+    ) -> VipPlan | None:
+        """Find the port that :meth:`plan_vip` has created for another request with this claim, by its marks.
+        ``subnet_id``, ``additional``: subnets that were requested for the VIP and for additional ones. None: the
+        project has no such port.
+
+        Raises :class:`NetworkUnavailable`.
+        """
+        ...
+
     async def release_vip(self, claim: PortClaim) -> bool:
         """Release the allocations of :meth:`plan_vip` outside the database; a port that is the tenant's own is only
         unbound. Returns whether there was anything. Idempotent. Raises :class:`NetworkUnavailable`; :class:`Conflict`

@@ -13,7 +13,8 @@ class ClaimStore(Protocol):
 
     async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
         """Store a claim. It is due ``grace_seconds`` later unless the user of the port (a load balancer, an address of
-        devices) holds it by then; and as soon as that row is removed. Raises :class:`Conflict` if the claim exists.
+        devices) holds it by then; and as soon as that row is removed. Raises :class:`Conflict` with code
+        ``BEING_MADE`` if the claim exists.
         """
         ...
 

@@ -39,6 +39,7 @@ from evenkeel.network.neutron.threads import NeutronCalls
 from evenkeel.network.neutron.vip_placement import (
     more_on_port,
     plan_more,
+    plan_on_made_port,
     plan_on_port,
     plan_on_subnet,
     subnets_of_network,
@@ -186,6 +187,19 @@ class NeutronNetwork:
         """Have the port deleted soon, because the load balancer was not stored. Never raises."""
         if plan.claim is not None and not plan.claim.borrowed:
             await self._abandon(self._claims, plan.claim)
+
+    async def find_vip(
+        self, claim: PortClaim, *, project_id: ProjectId, subnet_id: str | None, additional: Collection[str] = ()
+    ) -> VipPlan | None:
+        """Find the port by its marks. Raises :class:`NetworkUnavailable`."""
+
+        def find() -> NeutronPort | None:
+            found = (self._client.port(id_) for id_ in self._client.port_ids(claim.device_owner, claim.device_id))
+            return next((port for port in found if port is not None and port.project_id == project_id), None)
+
+        port = await self._read(find)
+        plan = None if port is None else plan_on_made_port(port, subnet_id, additional)
+        return None if plan is None else replace(plan, claim=claim)
 
     async def release_vip(self, claim: PortClaim) -> bool:
         """Delete the port of a claim, or unbind a tenant's own port. Returns whether there was one.

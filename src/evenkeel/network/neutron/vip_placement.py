@@ -2,8 +2,10 @@
 answers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from ipaddress import ip_address, ip_network
+
+from msgspec.structs import replace
 
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.networking.network import ADDITIONAL_ADDRESS, WantedVip
@@ -76,6 +78,21 @@ def more_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVi
             VipPlan(subnet_id=each.subnet_id, network_id=port.network_id, port_id=port.id, address=fitting[0])
         )
     return tuple(chosen)
+
+
+def plan_on_made_port(port: NeutronPort, subnet_id: str | None, additional: Collection[str]) -> VipPlan | None:
+    """Plan a VIP on a port that was created for it, with the subnets that were requested. None: it lacks an address in
+    one of them.
+    """
+    addresses = dict(port.addresses)
+    first = subnet_id or next((each for each in addresses if each not in additional), "")
+    if not {first, *additional} <= addresses.keys():
+        return None
+    plan, *more = (
+        VipPlan(subnet_id=each, network_id=port.network_id, port_id=port.id, address=addresses[each])
+        for each in (first, *additional)
+    )
+    return replace(plan, additional=tuple(more))
 
 
 def plan_on_port(

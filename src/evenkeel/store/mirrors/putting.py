@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
 from sqlalchemy import Connection, literal, select, union_all
 
 from evenkeel.core.control.mirrors import BEING_DELETED, ID_TAKEN, MirrorConflict, MirrorMark
@@ -21,16 +22,18 @@ from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.mirrors.marks import lock_mark, mark_removed, write_mark
 from evenkeel.store.mirrors.steps import apply_steps, remove_deleted
+from evenkeel.store.mirrors.vip_ports import give_back_port, is_made_here, with_made_port
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import KINDS, LOAD_BALANCER, columns_of
 from evenkeel.store.tenants.create import create_load_balancer
-from evenkeel.store.tenants.load_balancers import remove_unplaced
+from evenkeel.store.tenants.load_balancers import PORT_ATTRIBUTES, remove_unplaced
+from evenkeel.store.vips.port_changes import store_pending_change
 from evenkeel.store.writing.conflicts import check_tree
 from evenkeel.store.writing.quota_check import count_new_objects
-from evenkeel.store.writing.revision_lock import PENDING_DELETE, Target, change_of, refuse, try_lock
+from evenkeel.store.writing.revision_lock import PENDING_DELETE, Locked, Target, change_of, refuse, try_lock
 from evenkeel.store.writing.steps import CHILD_KINDS, mark_deleted
 from evenkeel.store.writing.tags import replace_tags
 
@@ -51,7 +54,6 @@ def put(
     root = tree.load_balancer
     children = [row for rows in children_of(tree).values() for row in rows]
     check_limits(root.id, options.load_balancer_limits, {}, count_new_objects(children))
-    create = create_load_balancer(options, tree, plan, random, certificates, mirrored=True)
 
     def op(connection: Connection) -> Change | None:
         was = lock_mark(connection, root.id, mark)
@@ -60,7 +62,8 @@ def put(
             write_mark(connection, root.id, mark, was)
         if not there:
             _check_ids(connection, [root.id, *(row.id for row in children)])
-            return create(connection)
+            made = with_made_port(connection, root.id, plan)
+            return create_load_balancer(options, tree, made, random, certificates, mirrored=True)(connection)
         anew = was is not None and mark.change not in (None, was.change_key)
         return _change(connection, options, tree, certificates, anew=anew)
 
@@ -81,6 +84,8 @@ def remove(
         if row is not None and not row.mirrored:
             raise _not_mirrored(load_balancer_id)
         mark_removed(connection, load_balancer_id, snapshot)
+        if row is None:
+            give_back_port(connection, load_balancer_id)
         if row is None or row.deleted:
             return None
         deadline = options.pending_deadline_seconds
@@ -134,7 +139,19 @@ def _write(
     apply_steps(connection, options, changes.steps, stored, locked, certificates)
     if not locked.placed:
         remove_deleted(connection, locked)
-    return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+    change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+    return replace(change, tell_network=_change_port(connection, changes, locked))
+
+
+def _change_port(connection: Connection, changes: TreeChanges, locked: Locked) -> bool:
+    """Have changed options set at the port if it was created here; returns whether they are to be set. The port that
+    the other system made is set by that system.
+    """
+    changed = PORT_ATTRIBUTES & changes.load_balancer.keys()
+    if not changed or not is_made_here(connection, locked.id):
+        return False
+    store_pending_change(connection, locked.id, locked.revision, security_groups="vip_sg_ids" in changed)
+    return True
 
 
 def _lock_root(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:

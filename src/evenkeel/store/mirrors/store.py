@@ -18,6 +18,7 @@ from evenkeel.store.mirrors import putting
 from evenkeel.store.mirrors.changes import read_changes
 from evenkeel.store.mirrors.lease import take_lease
 from evenkeel.store.mirrors.reading import LEAVING, find, read_list, read_statistics, read_statuses
+from evenkeel.store.mirrors.vip_ports import keep_port, unused_ports
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
 
@@ -36,6 +37,8 @@ class SqlMirrors:
     changes = read_operation(read_changes)
     statistics = querying(read_statistics)
     take_lease = write_operation(take_lease)
+    keep_port = write_operation(keep_port)
+    unused_ports = querying(unused_ports)
 
     async def put(
         self,

@@ -9,13 +9,13 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, insert, not_, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, insert, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.networking.network import DueClaim, PortClaim
+from evenkeel.core.networking.network import BEING_MADE, DueClaim, PortClaim
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import in_list
@@ -24,6 +24,8 @@ from evenkeel.store.records.removal_halt import is_halted
 from evenkeel.store.writing.due import key_of, take_due
 
 AT_ONCE = 0.0
+KEPT_SECONDS_MAX = 7 * 86400.0
+"""A port that is kept for another system's load balancer is deleted after this time if no one confirms it."""
 
 _vip_claim = schema.vip_claim
 
@@ -34,7 +36,12 @@ def _is_unheld(table: Table) -> ColumnElement[bool]:
 
 def _is_due(table: Table) -> tuple[ColumnElement[bool], ...]:
     # a database that may be the wrong one deletes no ports
-    return (_is_unheld(table), is_past(table.c.due_at), not_(is_halted()))
+    return (_is_unheld(table), is_past(table.c.due_at), _is_not_kept(table), not_(is_halted()))
+
+
+def _is_not_kept(table: Table) -> ColumnElement[bool]:
+    # kept ones alone are due in more than an hour, which counts as past elsewhere
+    return or_(table.c.port_id.is_(None), is_past(table.c.due_at, far_seconds=KEPT_SECONDS_MAX))
 
 
 class SqlClaims:
@@ -48,7 +55,7 @@ class SqlClaims:
         try:
             await self._db.write(lambda connection: _write_down(connection, self._table, claim, grace_seconds))
         except IntegrityError as error:
-            raise Conflict(f"The port of {claim.claim_id} is being allocated already.") from error
+            raise Conflict(f"The port of {claim.claim_id} is being allocated already.", code=BEING_MADE) from error
 
     async def abandon_vip(self, claim: PortClaim) -> None:
         with suppress(IntegrityError):  # another process stored it again
@@ -62,8 +69,8 @@ class SqlClaims:
         due = await self._db.query(lambda connection: connection.execute(_due_claims(self._table, limit)).fetchall())
         if not due:
             return ()
-        unheld = _is_unheld(self._table)
-        taken = await self._db.write(lambda connection: take_due(connection, self._table, due, backoff, unheld))
+        still = _is_unheld(self._table), _is_not_kept(self._table)
+        taken = await self._db.write(lambda connection: take_due(connection, self._table, due, backoff, *still))
         return tuple(_due_claim(row, self._table) for row in taken)
 
 

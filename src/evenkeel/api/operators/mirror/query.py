@@ -40,6 +40,14 @@ def snapshot_of(options: Mapping[str, str]) -> float:
     return float(given)
 
 
+def older_of(options: Mapping[str, str]) -> float:
+    """Return the query parameter ``older``, an age in seconds; 0 if it is absent. Raises :class:`BadList`."""
+    given = options.get("older", "0")
+    if not _SECONDS.fullmatch(given):
+        raise BadList("Invalid input for query parameter older. Value should be an age in seconds.")
+    return float(given)
+
+
 def marker_of(options: Mapping[str, str]) -> str:
     """Return the query parameter ``marker``; empty if it is absent. Raises :class:`BadList`."""
     marker = options.get("marker", "")

@@ -5,10 +5,10 @@ from msgspec import structs
 from evenkeel.api.common.linking import single_object_type
 from evenkeel.api.http.routing import Operation, Parameter, RouteMap
 from evenkeel.api.http.style import OPERATORS
-from evenkeel.api.operators.mirror import checks, loadbalancers
+from evenkeel.api.operators.mirror import checks, loadbalancers, vip_ports
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.policy.names import own_rule
-from evenkeel.api.usecases.mirror_requests import MetadataCheck, MirrorCheck, MirrorLease, MirrorPut
+from evenkeel.api.usecases.mirror_requests import MetadataCheck, MirrorCheck, MirrorLease, MirrorPut, VipPortNew
 from evenkeel.core.control.mirrors import MirrorChanges, WriterLease
 
 _READ, _WRITE = own_rule("mirror", "get"), own_rule("mirror", "put")
@@ -96,6 +96,32 @@ _LOAD_BALANCERS = (
     ),
 )
 
+_VIP_PORTS = (
+    Operation(
+        method="POST",
+        path="/mirror/vip-ports",
+        handle=vip_ports.create,
+        summary="Create the VIP port of a load balancer that the other system is about to store; a repetition finds it",
+        rule=_WRITE,
+        body=VipPortNew,
+        answer=single_object_type("vip_port", vip_ports.VipPortView),
+        errors=(409, 501),
+    ),
+    Operation(
+        method="GET",
+        path="/mirror/vip-ports",
+        handle=vip_ports.unused,
+        summary="List load balancers whose VIP ports were created and that were not put since",
+        audited=False,
+        rule=_READ,
+        answer=vip_ports.UnusedPorts,
+        parameters=(
+            _PROVIDER,
+            Parameter(name="older", description="Only those that are so many seconds old"),
+        ),
+    ),
+)
+
 _CHECKS = (
     Operation(
         method="POST",
@@ -155,7 +181,7 @@ MIRROR_ROUTES = RouteMap(
     prefixes=("/evenkeel/v1",),
     operations=tuple(
         structs.replace(operation, handle=operator_only(operation.handle), errors=(403, *operation.errors))
-        for operation in (*_LOAD_BALANCERS, *_CHECKS)
+        for operation in (*_LOAD_BALANCERS, *_VIP_PORTS, *_CHECKS)
     ),
     style=OPERATORS,
 )

@@ -1,0 +1,59 @@
+"""VIP ports of load balancers that the other system is about to store."""
+
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.operators.mirror.query import older_of, provider_of
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.usecases.mirror_ports import make_vip_port
+from evenkeel.api.usecases.mirror_requests import VipPortNew
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.vip_plans import VipPlan
+
+
+class AllocatedVip(Value):
+    """An additional address on the port."""
+
+    subnet_id: str
+    ip_address: str
+
+
+class VipPortView(Value):
+    """A port with its addresses."""
+
+    port_id: str
+    network_id: str
+    subnet_id: str
+    ip_address: str
+    additional_vips: tuple[AllocatedVip, ...]
+    """In the order of the request."""
+
+
+class UnusedPorts(Value):
+    """Load balancers with ports that are not used yet, longest first; at most 500."""
+
+    ids: tuple[LoadBalancerId, ...]
+
+
+async def create(services: Services, call: Call, body: VipPortNew) -> Answer:
+    """Handle POST /mirror/vip-ports. Idempotent."""
+    options_of(call, ())
+    return json_answer({"vip_port": _view(await make_vip_port(services, body))})
+
+
+async def unused(services: Services, call: Call) -> Answer:
+    """Handle GET /mirror/vip-ports."""
+    options = options_of(call, ("provider", "older"))
+    return json_answer(UnusedPorts(ids=await services.mirrors.unused_ports(provider_of(options), older_of(options))))
+
+
+def _view(plan: VipPlan) -> VipPortView:
+    more = [AllocatedVip(subnet_id=each.subnet_id, ip_address=each.address or "") for each in plan.additional]
+    return VipPortView(
+        port_id=plan.port_id,
+        network_id=plan.network_id,
+        subnet_id=plan.subnet_id,
+        ip_address=plan.address or "",
+        additional_vips=tuple(more),
+    )

@@ -1,0 +1,83 @@
+"""Ports created for VIPs of another system's load balancers, while that system has not committed these yet.
+
+A claim on such a port, once it is kept, is not due after the usual grace: the other system may have committed the load
+balancer, and its writer may be away for longer. The writer names those that the other system does not have, and their
+claims are abandoned. A load balancer that is put holds its claim like any other.
+"""
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, bindparam, exists, select, update
+
+from evenkeel.core.control.mirrors import IDS_MAX, MirrorMark
+from evenkeel.core.kit.errors import NetworkUnavailable
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.mirrors.marks import lock_mark
+from evenkeel.store.networks.claims import AT_ONCE, KEPT_SECONDS_MAX, claim_of
+from evenkeel.store.records import schema
+
+_claim, _mark = schema.vip_claim, schema.mirror
+_MINE = _claim.c.load_balancer_id == bindparam("wanted_id")
+_UNHELD = _claim.c.held_by.is_(None)
+
+
+def keep_port(connection: Connection, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
+    """Keep a port until the writer confirms it or gives it back; see :class:`evenkeel.core.ports.MirrorStore`."""
+    lock_mark(connection, load_balancer_id, MirrorMark(provider=provider, snapshot=0.0, digest=""))
+    statement = (
+        update(_claim)
+        # An attempt means that some controller may be deleting the port; AT_ONCE, that it was given back.
+        .where(_claim.c.load_balancer_id == load_balancer_id, _UNHELD, _claim.c.attempts == 0)
+        .where(_claim.c.due_at > AT_ONCE)
+        .values(port_id=port_id, due_at=db_now() + KEPT_SECONDS_MAX)
+    )
+    if not connection.execute(statement).rowcount:
+        raise NetworkUnavailable("the port is being deleted, because making it took too long")
+
+
+_UNUSED = (
+    select(_claim.c.load_balancer_id)
+    .join(_mark, _mark.c.load_balancer_id == _claim.c.load_balancer_id)
+    # neither given back nor being deleted already
+    .where(_UNHELD, _mark.c.provider == bindparam("provider"), _mark.c.removed_at.is_(None), _claim.c.attempts == 0)
+    .where(_claim.c.made_at < db_now() - bindparam("older", type_=_claim.c.made_at.type))
+    .order_by(_claim.c.made_at)
+    .limit(IDS_MAX)
+)
+
+
+def unused_ports(connection: Connection, provider: str, older_seconds: float) -> tuple[LoadBalancerId, ...]:
+    """Load balancers of a provider whose ports were created longer ago, and that were not put. One query."""
+    return tuple(connection.scalars(_UNUSED, {"provider": provider, "older": older_seconds}))
+
+
+def give_back_port(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
+    """Have the port of a load balancer that was never put deleted soon; nothing happens if there is none."""
+    mine = _claim.c.load_balancer_id == load_balancer_id
+    connection.execute(update(_claim).where(mine, _UNHELD).values(due_at=AT_ONCE))
+
+
+_READ_CLAIM = select(_claim).where(_MINE).with_for_update()
+
+
+def with_made_port(connection: Connection, load_balancer_id: LoadBalancerId, plan: VipPlan) -> VipPlan:
+    """Return the plan with the claim on the port if it was created here; part of the transaction that stores the load
+    balancer. At most one query.
+
+    Raises :class:`NetworkUnavailable` while another port that was created for it is being deleted.
+    """
+    row = None if plan.claim is None else connection.execute(_READ_CLAIM, {"wanted_id": load_balancer_id}).first()
+    if row is None or not row.device_owner:
+        return plan
+    if row.port_id != plan.port_id:
+        raise NetworkUnavailable(f"another port of load balancer {load_balancer_id} is being deleted")
+    return replace(plan, claim=claim_of(row, _claim))
+
+
+_MADE_HERE = select(exists().where(_claim.c.held_by == bindparam("wanted_id"), _claim.c.device_owner != ""))
+
+
+def is_made_here(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
+    """Whether the port of a stored load balancer was created here."""
+    return bool(connection.scalar(_MADE_HERE, {"wanted_id": load_balancer_id}))
