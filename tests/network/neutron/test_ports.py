@@ -395,6 +395,20 @@ def lost(world: World, plan: VipPlan, mark: VipPort) -> LostPort:
     )
 
 
+async def test_port_of_another_request_is_found_by_its_marks_for_its_project_only(
+    neutron: Connection, world: World
+) -> None:
+    plan = await world.plan(subnet_id=world.subnet_id, load_balancer_id="lb-8")
+    assert plan.claim is not None
+    search: dict[str, Any] = {"claim": plan.claim, "project_id": world.project_id}
+    assert await world.driver.find_vip(**search, subnet_id=world.subnet_id) == plan
+    assert await world.driver.find_vip(**search, subnet_id=None) == plan
+    assert await world.driver.find_vip(**search, subnet_id=world.subnet_id, additional=["another"]) is None
+    assert await world.driver.find_vip(**{**search, "project_id": "p2"}, subnet_id=world.subnet_id) is None
+    neutron.network.delete_port(plan.port_id)
+    assert await world.driver.find_vip(**search, subnet_id=world.subnet_id) is None
+
+
 @pytest.mark.parametrize("mark", [octavia_port, lbaas_v2_port, lbaas_v1_port])
 async def test_a_lost_port_is_made_again_with_its_address(
     neutron: Connection, world: World, mark: Callable[[LoadBalancerId], VipPort]

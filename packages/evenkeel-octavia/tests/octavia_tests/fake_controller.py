@@ -42,6 +42,8 @@ class FakeController:
         self.holder: str | None = None
         self.lease_until = 0.0
         self.changed: list[str] = []
+        self.ports: dict[str, float] = {}
+        """Age in seconds of unused VIP ports, by load balancer."""
         self.operating: dict[str, str] = {}
         self.totals: list[dict[str, Any]] = []
         self.authorization: str | None = None
@@ -73,6 +75,7 @@ class FakeController:
             return 409, {"faultstring": "a newer snapshot is stored", "debuginfo": "stale_snapshot"}
         if method == "PUT" and held is not None and held["leaves"]:
             return 409, {"faultstring": "it is being deleted", "debuginfo": "being_deleted"}
+        self.ports.pop(id, None)
         if method == "DELETE":
             if held is not None:
                 held.update(leaves=True, polls=0, snapshot=snapshot)
@@ -125,6 +128,9 @@ class FakeController:
     def _get_changes(self, body: Any, query: dict[str, str]) -> tuple[int, Any]:
         ids, self.changed = self.changed, []
         return 200, {"cursor": "1", "ids": ids, "all": not query.get("since")}
+
+    def _get_vip_ports(self, body: Any, query: dict[str, str]) -> tuple[int, Any]:
+        return 200, {"ids": [id for id, age in self.ports.items() if age >= float(query["older"])]}
 
     def _post_statistics(self, body: Any, query: dict[str, str]) -> tuple[int, Any]:
         return 200, {"listeners": self.totals}

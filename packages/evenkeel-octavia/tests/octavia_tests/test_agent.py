@@ -344,6 +344,21 @@ def test_operator_lists_unknown_load_balancers_and_deletes_them(rig: Rig) -> Non
     assert rig.controller.held["lb-1"]["leaves"] and not rig.controller.held["lb-0"]["leaves"]
 
 
+def test_vip_port_of_a_create_that_octavia_rolled_back_is_given_back(rig: Rig) -> None:
+    rig.start(OctaviaInMemory(tree()), makes_vip_ports=True)
+    rig.octavia.deleted_ids.add("lb-2")
+    rig.controller.ports = {"lb-0": 500.0, "lb-1": 500.0, "lb-2": 500.0, "lb-3": 5.0}
+    rig.until(lambda: rig.controller.ports == {"lb-3": 5.0})
+    assert "lb-0" in rig.controller.held  # committed: it was put
+
+
+def test_vip_ports_are_not_looked_for_while_octavia_makes_them(rig: Rig) -> None:
+    rig.start(OctaviaInMemory(tree()))
+    rig.controller.ports = {"lb-1": 500.0}
+    rig.run_for(200.0)
+    assert rig.controller.ports and all(path != "/vip-ports" for _, path, _ in rig.controller.requests)
+
+
 def test_pending_child_below_a_calm_load_balancer_is_reported(rig: Rig) -> None:
     octavia = OctaviaInMemory(tree(pools=(pool(0),), members=(member(0, provisioning_status="PENDING_UPDATE"),)))
     rig.start(octavia, statuses_seconds=0.0)

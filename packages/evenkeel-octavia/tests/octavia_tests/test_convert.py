@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from evenkeel_octavia.convert import changed_body, digest_of, loadbalancer_body, object_body
+from evenkeel_octavia.convert import (
+    changed_body,
+    digest_of,
+    loadbalancer_body,
+    made_vips,
+    object_body,
+    vip_port_body,
+)
 from evenkeel_octavia.trees import Row, Tree
 from octavia_tests.strategies import few, listener, member, monitor, policy, pool, row, rule, tree, trees
 
@@ -266,6 +273,38 @@ def test_changed_object_is_whole_and_has_no_children() -> None:
 @pytest.mark.parametrize(("vnic_type", "expected"), [("normal", {}), ("direct", {"request_sriov": True})])
 def test_member_on_a_virtual_function_asks_for_sriov(vnic_type: str, expected: dict[str, bool]) -> None:
     assert object_body("member", {"member_id": "m", "vnic_type": vnic_type}) == {"id": "m", **expected}
+
+
+def test_vip_port_is_requested_in_a_subnet_or_else_in_a_network() -> None:
+    vip = {"vip_subnet_id": "s", "vip_network_id": "n", "vip_port_id": None, "vip_address": "", "vip_sg_ids": ["g"]}
+    more = [{"subnet_id": "t", "network_id": "n", "ip_address": "198.51.100.7", "port_id": None}, {"subnet_id": "u"}]
+    assert vip_port_body("p", {**vip, "vip_address": None}, more) == {
+        "project_id": "p",
+        "vip_sg_ids": ["g"],
+        "vip_subnet_id": "s",
+        "additional_vips": [{"subnet_id": "t", "ip_address": "198.51.100.7"}, {"subnet_id": "u"}],
+    }
+    assert vip_port_body("p", {"vip_network_id": "n"}, ()) == {"project_id": "p", "vip_network_id": "n"}
+
+
+def test_made_port_completes_the_dictionaries_of_octavia() -> None:
+    port = {
+        "port_id": "port",
+        "network_id": "n",
+        "subnet_id": "s",
+        "ip_address": "203.0.113.5",
+        "additional_vips": [{"subnet_id": "t", "ip_address": "198.51.100.7"}],
+    }
+    assert made_vips({"vip_network_id": "another", "vip_qos_policy_id": "q"}, port) == (
+        {
+            "vip_qos_policy_id": "q",
+            "vip_address": "203.0.113.5",
+            "vip_subnet_id": "s",
+            "vip_network_id": "n",
+            "vip_port_id": "port",
+        },
+        [{"subnet_id": "t", "ip_address": "198.51.100.7", "network_id": "n", "port_id": "port"}],
+    )
 
 
 def test_row_without_a_column_of_a_newer_octavia_is_converted() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel_octavia.drift import GRACE_SECONDS, Leftovers, Listed, leftovers, to_write
+from evenkeel_octavia.drift import GRACE_SECONDS, Leftovers, Listed, leftovers, rolled_back, to_write
 from octavia_tests.strategies import few
 
 NOW = 1_800_000_000.0
@@ -31,3 +31,8 @@ def test_only_what_octavia_has_deleted_is_deleted(statuses: dict[str, str], held
 @pytest.mark.parametrize("statuses", [{}, {"a": "DELETED"}])
 def test_load_balancer_that_was_just_written_is_left(statuses: dict[str, str]) -> None:
     assert leftovers(statuses, listed({"a"}, NOW - GRACE_SECONDS / 2), NOW) == Leftovers()
+
+
+def test_port_is_given_back_only_if_octavia_does_not_have_its_load_balancer() -> None:
+    statuses = {"a": "PENDING_CREATE", "b": "DELETED", "c": "ERROR", "d": "ACTIVE"}
+    assert rolled_back(statuses, ["a", "b", "c", "missing"]) == ["b", "missing"]

@@ -63,6 +63,11 @@ def test_values_that_can_not_work_are_refused(text: str, message: str, tmp_path:
         options.agent_settings_from(conf)
 
 
+def test_vip_ports_are_made_by_octavia_unless_told_otherwise(tmp_path: Path) -> None:
+    assert not options.agent_settings_from(configured("", tmp_path)).makes_vip_ports
+    assert options.agent_settings_from(configured("vip_ports = evenkeel", tmp_path)).makes_vip_ports
+
+
 def test_user_without_a_password_is_refused(tmp_path: Path) -> None:
     endpoint = options.endpoint_from(configured("api_username = octavia", tmp_path))
     with pytest.raises(MisconfiguredError, match="api_password_file is not set"):
