@@ -54,6 +54,7 @@ class PortsWorld(World):
                 "controllers": ", ".join(cluster.controllers),
                 "drift_interval": 5.0,
                 "vip_ports": "evenkeel",
+                "vip_port_timeout": 40.0,
             }
             octavia = Octavia(venv, database.create_database(), environments=PROVIDERS, options=options)
             stack.callback(octavia.close)
@@ -98,6 +99,7 @@ def _cluster(folder: Path, neutron_url: str) -> Cluster:
 
 
 async def _start(cluster: Cluster) -> None:
+    await cluster.start_devices()
     await cluster.start_controller(1)
     await cluster.start_controller(2)
     own = {"DEFAULT": {"environment_prefix": "none", "device_driver": "noop"}}

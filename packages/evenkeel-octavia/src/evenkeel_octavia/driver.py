@@ -42,7 +42,8 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
             )
         wanted = convert.vip_port_body(project_id, vip_dictionary, additional_vip_dicts or ())
         body = {**wanted, "provider": self._environment(), "loadbalancer_id": loadbalancer_id}
-        return convert.made_vips(vip_dictionary, self._call("POST", "/vip-ports", body)["vip_port"])
+        seconds = float(options.register(cfg.CONF).vip_port_timeout)
+        return convert.made_vips(vip_dictionary, self._call("POST", "/vip-ports", body, seconds=seconds)["vip_port"])
 
     def loadbalancer_create(self, loadbalancer: Any) -> None:
         body = requested.with_policies(_whole("loadbalancer", loadbalancer), requested.body_of_request())
@@ -200,11 +201,19 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
             )
         return environment
 
-    def _call(self, method: str, path: str, body: object = None, query: dict[str, object] | None = None) -> Any:
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        query: dict[str, object] | None = None,
+        seconds: float | None = None,
+    ) -> Any:
+        """Return the controllers' answer; ``seconds``: the time limit, else that of checks."""
         try:
             client = controllers.shared(options.endpoint_from(cfg.CONF))
-            seconds = options.register(cfg.CONF).check_timeout
-            return client.call(method, path, seconds=seconds, body=body, query=query)
+            limit = options.register(cfg.CONF).check_timeout if seconds is None else seconds
+            return client.call(method, path, seconds=limit, body=body, query=query)
         except controllers.Refused as refusal:
             raise _refusal(refusal) from refusal
         except (controllers.ControllerError, MisconfiguredError, OSError) as error:

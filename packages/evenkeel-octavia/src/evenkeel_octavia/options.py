@@ -56,6 +56,14 @@ OPTIONS: list[Any] = [
         help="Which service makes the ports of VIPs. Load balancers keep the ports that they have.",
     ),
     cfg.FloatOpt(
+        "vip_port_timeout",
+        default=5.0,
+        min=0.5,
+        max=60.0,
+        help="Seconds in which the controllers must have made a VIP port, with vip_ports = evenkeel; most of it is "
+        "Neutron's time, for which Octavia's transaction is open, as it is when Octavia makes the port itself.",
+    ),
+    cfg.FloatOpt(
         "poll_interval", default=0.25, min=0.05, max=10.0, help="Seconds between looks at Octavia's database."
     ),
     cfg.FloatOpt("request_timeout", default=20.0, min=1.0, max=300.0, help="Time-out of an agent's request, seconds."),

@@ -14,7 +14,7 @@ from evenkeel.core.networking.network import BEING_MADE, PortClaim, octavia_port
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import VnicType
 
-PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.4, 0.4)
+PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.4, 0.4, 0.4, 0.4)
 """Pauses between searches for a port that another request is making: together less than callers wait."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from evenkeel.api.app import create_app
+from evenkeel.api.usecases import mirror_ports
 from evenkeel.controller.port_releases import PortReleases
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.ids import LoadBalancerId
@@ -120,6 +121,12 @@ async def controller(cloud: Cloud) -> AsyncIterator[Client]:
         yield api
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search only once for a port that another request is making."""
+    monkeypatch.setattr(mirror_ports, "PAUSES_SECONDS", ())
+
+
 def wanted(id_: str = LB, **more: Any) -> dict[str, Any]:
     return {"provider": "dev", "loadbalancer_id": id_, "project_id": "p1", "vip_subnet_id": "s1", **more}
 
@@ -172,6 +179,7 @@ async def test_request_beside_one_that_is_under_way_waits_for_its_port(controlle
     assert len(cloud.neutron.ports) == 1
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_port_of_a_controller_that_died_before_it_answered_is_found(controller: Client, cloud: Cloud) -> None:
     mark = octavia_port(LoadBalancerId(LB))
     claim = PortClaim(claim_id=LB, device_owner=mark.device_owner, device_id=mark.device_id)
@@ -201,6 +209,7 @@ async def test_subnet_that_the_project_may_not_use_is_refused(controller: Client
     assert not cloud.neutron.ports
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_port_of_another_projects_load_balancer_is_not_shown(controller: Client, cloud: Cloud) -> None:
     await controller.post(PORTS, wanted(), 200)
     await controller.post(PORTS, wanted(project_id="p2", vip_subnet_id="theirs"), 503)
@@ -228,6 +237,7 @@ async def test_refusals_of_neutron_are_answered_in_words_and_leave_nothing(contr
     await controller.post(PORTS, wanted(), 200)
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_port_that_a_hanging_neutron_makes_later_is_deleted(cloud: Cloud) -> None:
     may_go = threading.Event()
 
