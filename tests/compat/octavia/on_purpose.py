@@ -112,7 +112,7 @@ RULES: tuple[tuple[str, Callable[[Line], bool]], ...] = (
     ("the listener of a new pool", _says("is invalid while the listener protocol is")),
     ("`tls_ciphers`: an empty text", _sends('"tls_ciphers": ""')),
     ("TLS of a pool that is switched on later", lambda line: line.story.startswith("pools changed")),
-    ("a new member in a fully populated create", _both(_asks("^POST.*/loadbalancers$"), _only_octavias("NO_MONITOR"))),
+    ("a new member in a fully populated create", _both(_asks("/loadbalancers"), _only_octavias("NO_MONITOR"))),
     ("allowed_cidrs", _sends("allowed_cidrs")),
     ("profiles", _says("There is no such profile")),
     ("null", _both(_asks("^GET"), lambda line: line.story.startswith("members made"))),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from tests.compat.octavia.stories import (
     catalogue,
+    gophercloud,
     healthmonitors,
     kubernetes,
     l7,
@@ -14,7 +15,7 @@ from tests.compat.octavia.stories import (
 )
 from tests.compat.table import Line
 
-_MODULES = (loadbalancers, listeners, pools, healthmonitors, l7, catalogue, protocol, kubernetes)
+_MODULES = (loadbalancers, listeners, pools, healthmonitors, l7, catalogue, protocol, kubernetes, gophercloud)
 
 
 def all_requests() -> list[Line]:
