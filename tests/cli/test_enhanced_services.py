@@ -89,3 +89,16 @@ def test_a_directory_is_compared_with_what_agents_have(stub: Stub, evenkeel: Run
     assert "agent h-3: enhanced service web: device has no ltm/rule" in told
     assert "enhanced service new: no agent has it" in told
     assert "enhanced service former: agents have it, and no file here" in told
+
+
+def test_discarded_tags_are_warnings_and_strictly_problems(stub: Stub, evenkeel: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps({"web": {"lbaas_irule": ["r"], "lbaas_color": "red"}}))
+    ran = evenkeel("esd", "check", str(tmp_path))
+    assert (ran.code, ran.out) == (0, "no problems\n")
+    assert ran.err.startswith("warning: a.json: enhanced service 'web': 'lbaas_color': no such tag")
+    ran = evenkeel("esd", "check", str(tmp_path), "--strict")
+    assert ran.code == 1 and ran.err.startswith("problem: a.json: enhanced service 'web': 'lbaas_color': no such tag")
+    on(stub, service({**agent("h-1"), "warnings": ["lbaas_ctcp: no such profile"]}))
+    ran = evenkeel("esd", "check")
+    assert (ran.code, ran.err) == (0, "warning: agent h-1 of dev: lbaas_ctcp: no such profile\n")
+    assert evenkeel("esd", "check", "--strict").code == 1

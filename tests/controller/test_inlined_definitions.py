@@ -45,6 +45,7 @@ def test_definition_with_certificates_or_without_vip_is_not_inlined() -> None:
     tree = LoadBalancerTree(load_balancer=ROOT)
     assert inlined_definition(change(tree, None)) is None
     assert inlined_definition(change(replace(tree, load_balancer=replace(ROOT, vip=None)))) is None
+    assert inlined_definition(replace(change(tree), self_contained=False)) is None
     secret = listener(1, protocol="TERMINATED_HTTPS", default_tls_container_ref="https://keys/1")
     assert inlined_definition(change(replace(tree, listeners=(secret,)))) is None
 

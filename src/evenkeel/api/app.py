@@ -125,6 +125,7 @@ def create_app(
     certificates: CertificateStore | None = None,
     key_manager: KeyManager | None = None,
     tls: TlsRules = ANY_TLS,
+    bare_esd_tags: bool = False,
     new_id: Callable[[], str] | None = None,
     broker_problem: Callable[[], str] = lambda: "",
     traffic: TrafficSource | None = None,
@@ -139,6 +140,7 @@ def create_app(
     ``origins``: web pages that may write; None: pages of the API's own address. ``addresses``: the addresses that
     tenants may use. ``certificates``: the key manager that operators add to; None: none. ``key_manager``: reads
     references of listeners and pools; None: references are not read. ``tls``: the allowed versions and ciphers.
+    ``bare_esd_tags``: whether listeners' tags without prefix choose enhanced services; else they are logged.
     ``broker_problem``: why this process cannot send messages now; empty if it can; any thread may call it. ``traffic``:
     load balancers' traffic over time; None: no series are kept. ``activity``: this process's activity over time; None:
     nothing is counted.
@@ -156,6 +158,7 @@ def create_app(
         certificates=certificates,
         key_manager=key_manager,
         tls=tls,
+        bare_esd_tags=bare_esd_tags,
         new_id=new_id,
         broker_problem=broker_problem,
         traffic=traffic or NoTraffic(),

@@ -57,15 +57,28 @@ class CheckEnhancedServices(ApiCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("directory", metavar="DIRECTORY", nargs="?", help="A directory of *.json, as esd_dir.")
         parser.add_argument("--environment", help="Ask the agents of this environment, which check their devices.")
+        parser.add_argument(
+            "--strict",
+            action="store_true",
+            help="An unusable tag is a problem, as with esd_strict; else it is discarded with a warning.",
+        )
 
     def take_action(self, parsed_args: Namespace) -> None:
         if parsed_args.directory is None:
-            problems = list(_problems(_services(self, parsed_args.environment)))
+            services = _services(self, parsed_args.environment)
+            problems, warnings = list(_problems(services)), list(_warnings(services))
         else:
-            parsed = _parsed(parsed_args.directory)
+            parsed = _parsed(parsed_args.directory, strict=parsed_args.strict)
             problems = list(_file_problems(parsed))
+            warnings = [warning for one in parsed.definitions.values() for warning in one.warnings]
             if parsed_args.environment:
-                problems += _differences(parsed, _services(self, parsed_args.environment))
+                services = _services(self, parsed_args.environment)
+                problems += _differences(parsed, services)
+                warnings += _warnings(services)
+        if parsed_args.strict:
+            problems, warnings = [*problems, *warnings], []
+        for warning in map(escape_controls, warnings):
+            self.app.stderr.write(f"warning: {warning}\n")
         print_problems(self, map(escape_controls, problems))
         if not problems:
             self.app.stdout.write("no problems\n")
@@ -96,11 +109,19 @@ def _problems(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield f"enhanced service {one['name']}: the agents of {one['environment']} have different definitions of it"
 
 
-def _parsed(directory: str) -> Parsed:
+def _warnings(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Tags that agents discarded; agents of earlier versions report none."""
+    for one in services:
+        for agent in one["agents"]:
+            for warning in agent.get("warnings", ()):
+                yield f"agent {agent['host']} of {one['environment']}: {warning}"
+
+
+def _parsed(directory: str, *, strict: bool) -> Parsed:
     snapshot = read_directory(Path(directory), None)
     if snapshot is None or snapshot.problem:
         raise UsageError(snapshot.problem if snapshot else directory)
-    return parse_all(snapshot.contents)
+    return parse_all(snapshot.contents, strict=strict)
 
 
 def _file_problems(parsed: Parsed) -> Iterator[str]:

@@ -37,7 +37,13 @@ def inlined_definition(change: Change) -> InlinedDefinition | None:
     """
     tree, term = change.tree, change.term
     # The term names the owner for which the definition is meant; another one requests it.
-    if tree is None or term is None or tree.load_balancer.vip is None or refers_to_certificates(tree):
+    if (
+        tree is None
+        or term is None
+        or not change.self_contained
+        or tree.load_balancer.vip is None
+        or refers_to_certificates(tree)
+    ):
         return None
     service = definition_of(_as_read(tree))
     size = encoded_bytes(service)

@@ -22,6 +22,8 @@ class StoreOptions(Value):
     """Time for which devices keep objects that the database does not contain; 0: permanently."""
     events_kept: int = 10_000
     """Number of newest events that are kept."""
+    bare_esd_tags: bool = False
+    """Listeners' tags without prefix may name enhanced services."""
     notifications: bool = False
     """Write events of load balancers to the outbox of notifications."""
     certificate_refresh_seconds: float = 300.0

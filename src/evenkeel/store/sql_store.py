@@ -48,7 +48,7 @@ class SqlStore:
         self.operators = SqlOperators(database, options)
         self.quotas = SqlQuotas(database, options)
         self.catalogue = SqlCatalogue(database)
-        self.ownership = SqlOwnership(database, self.histories)
+        self.ownership = SqlOwnership(database, self.histories, bare_tags=options.bare_esd_tags)
         self.reports = SqlReports(database, self.histories, options)
         self.scheduling = SqlScheduling(database, options)
         self.renewals = SqlRenewals(database, options)

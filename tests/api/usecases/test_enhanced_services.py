@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
+import structlog
 
 from evenkeel.api.app import create_app
 from evenkeel.core.control.environments import Environment
@@ -13,7 +14,7 @@ from evenkeel.core.devices.service import ServiceListener, definition_of
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Store
 from evenkeel.core.protocol.messages import Register, ReportState
-from evenkeel.core.resources.enhanced_services import FLAVOR_KEY, EnhancedService
+from evenkeel.core.resources.enhanced_services import FLAVOR_KEY, EnhancedService, select_services
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
@@ -25,6 +26,7 @@ OFFERED = (
     EnhancedService(name="broken", file="a.json", problem="a.json: no such tag"),
     EnhancedService(name="", file="b.json", problem="b.json: not JSON"),
 )
+BARE = "tag without effect: an enhanced service has this name"
 Listeners = Callable[[dict[str, Any]], Awaitable[tuple[ServiceListener, ...]]]
 
 
@@ -197,3 +199,20 @@ async def test_a_flavor_names_them_in_a_list(api: Client, given: Any) -> None:
 async def test_a_flavor_names_what_is_offered(api: Client) -> None:
     refused = await flavor(api, {FLAVOR_KEY: ["unknown"]}, 400)
     assert f"{FLAVOR_KEY} 'unknown': provider 'f5' has no enhanced service of that name" in refused
+
+
+async def test_bare_tags_that_name_an_enhanced_service_are_logged(api: Client, listeners: Listeners) -> None:
+    with structlog.testing.capture_logs() as logs:
+        root = await made(api)
+        path = f"/listeners/{root['listeners'][0]['id']}"
+        await api.put(path, {"listener": {"tags": ["blue", "web", "broken", "esd:other"]}})
+        body = {"loadbalancer_id": root["id"], "protocol": "HTTP", "protocol_port": 81, "tags": ["other", "blue"]}
+        await api.post("/listeners", {"listener": body})
+    assert [one["tag"] for one in logs if one["event"] == BARE] == ["web", "other"]
+    assert [one.enhanced_services for one in await listeners(root)] == [("other",), ()]
+
+
+def test_bare_tags_are_optional_names_where_controllers_honour_them() -> None:
+    tags = ["blue", "esd:web", "a b", "web", "x" * 65]
+    names = select_services(policies=["p"], listener_tags=tags, load_balancer_tags=["other"], flavor=["f"], bare=True)
+    assert names == ("p", "web", "?blue", "f")

@@ -27,13 +27,13 @@ DEMO = {
 """As in F5's documentation."""
 
 
-def parsed(**files: Any) -> Parsed:
-    """Of files by name without their suffix."""
+def parsed(*, strict: bool = False, **files: Any) -> Parsed:
+    """Parse files by name without their suffix."""
     texts = {
         f"{name}.json": content if isinstance(content, bytes) else json.dumps(content).encode()
         for name, content in files.items()
     }
-    return parse_all(texts)
+    return parse_all(texts, strict=strict)
 
 
 def only(content: Any) -> Definition:
@@ -96,8 +96,11 @@ def test_an_empty_list_names_nothing() -> None:
         ({"lbaas_http": "a", "lbaas_http_profile": "b"}, "lbaas_http_profile: given twice"),
     ],
 )
-def test_a_wrong_definition_is_kept_with_its_problem(content: Any, said: str) -> None:
-    found = parsed(a={"web": content, "good": {}})
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_wrong_definition_is_kept_with_its_problem(content: Any, said: str, strict: bool) -> None:
+    if "given twice" in said and not strict:
+        pytest.skip("its first tag is usable")
+    found = parsed(strict=strict, a={"web": content, "good": {}})
     assert not found.problems
     problem = found.definitions["web"].problem
     assert problem.startswith("a.json: enhanced service 'web': ")
@@ -144,8 +147,25 @@ def test_a_name_twice_in_one_file_is_unusable() -> None:
 
 
 def test_a_tag_twice_is_a_problem() -> None:
-    found = parsed(a=b'{"web": {"lbaas_ctcp": "a", "lbaas_ctcp": "b"}}')
+    found = parsed(strict=True, a=b'{"web": {"lbaas_ctcp": "a", "lbaas_ctcp": "b"}}')
     assert "lbaas_ctcp: given twice" in found.definitions["web"].problem
+
+
+def test_unusable_tags_are_discarded_with_a_warning_each_and_the_definition_is_kept() -> None:
+    """As F5's agent: a list with one unusable name is discarded as a whole."""
+    content = {"lbaas_ctcp": "tcp", "lbaas_color": "red", "lbaas_irule": ["a", 5], "lbaas_stcp": 7}
+    (found,) = parsed(a={"web": content}).definitions.values()
+    assert (found.tags, found.problem) == ({"lbaas_ctcp": ("/Common/tcp",)}, "")
+    told = [one.removeprefix("a.json: enhanced service 'web': ").partition(":")[0] for one in found.warnings]
+    assert told == ["'lbaas_color'", "lbaas_irule", "lbaas_stcp"]
+    assert all(one.endswith("; the tag is discarded") for one in found.warnings)
+    (strictly,) = parsed(strict=True, a={"web": content}).definitions.values()
+    assert not strictly.tags and all(name in strictly.problem for name in ("lbaas_color", "lbaas_irule", "lbaas_stcp"))
+
+
+def test_definition_without_any_usable_tag_is_unusable() -> None:
+    (found,) = parsed(a={"web": {"lbaas_color": "red"}}).definitions.values()
+    assert "no such tag" in found.problem and not found.warnings
 
 
 def test_definitions_are_bounded() -> None:

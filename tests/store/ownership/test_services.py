@@ -7,7 +7,9 @@ from evenkeel.controller.inlined_definitions import inlined_definition
 from evenkeel.core.control.shards import OwnershipTerm
 from evenkeel.core.resources.model import Listener
 from evenkeel.key_managers.parsing.facts import facts_of
+from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
+from evenkeel.store.sql_store import SqlStore
 from tests.key_managers.authority import ROOT
 from tests.store.builders import tree, vip, with_policies
 from tests.store.ownership_world import World, world_fixture
@@ -48,6 +50,23 @@ async def test_a_definition_that_travels_with_the_hint_equals_the_requested_one(
     definition = inlined_definition(change)
     assert definition is not None
     assert (definition.service,) == found.page.services
+
+
+async def test_bare_tags_are_in_requested_definitions_where_they_are_honoured(world: World) -> None:
+    shard_id, _ = await scene(world, 1)
+    store = SqlStore(world.db, StoreOptions(bare_esd_tags=True))
+    plain = tree(listeners=1, project_id="p1", provider="east")
+    wanted = replace(plain, listeners=(replace(plain.listeners[0], tags=("esd:web", "blue")),))
+    change = await store.tenants.create_load_balancer(wanted, vip())
+    # Its agent has to request it.
+    assert inlined_definition(change) is None
+    named = []
+    for each in (store, world.store):
+        found = await each.ownership.services(
+            "a1", SESSION, shard_id, 1, load_balancer_ids=[change.load_balancer_id], after_id="", limit=1
+        )
+        named += [one.enhanced_services for service in found.page.services for one in service.listeners]
+    assert named == [("web", "?blue"), ("web",)]
 
 
 async def test_nothing_travels_to_devices_that_are_attached_to_networks(world: World) -> None:

@@ -55,6 +55,7 @@ class Services:
         certificates: CertificateStore | None = None,
         key_manager: KeyManager | None = None,
         tls: TlsRules = ANY_TLS,
+        bare_esd_tags: bool = False,
         new_id: Callable[[], str] | None = None,
         broker_problem: Callable[[], str] = lambda: "",
         traffic: TrafficSource,
@@ -75,6 +76,7 @@ class Services:
         self.addresses = addresses
         self.certificates = certificates
         self.tls = tls
+        self.bare_esd_tags = bare_esd_tags
         self.references = ReferenceReader(key_manager)
         self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
         self.broker_problem = broker_problem

@@ -23,6 +23,8 @@ class LoadedServiceView(Value):
     file: str
     problem: str
     """Reason why the agent cannot use the service; empty: it can."""
+    warnings: list[str]
+    """Tags that the agent discarded, each with its reason."""
     tags: dict[str, list[str]]
     """Full paths of the objects on the device by F5's tag; empty: the profile is removed."""
 
@@ -97,5 +99,6 @@ def _loaded_view(agent: AgentEnhancedServices, one: EnhancedService) -> LoadedSe
         group_number=agent.group_number,
         file=one.file,
         problem=one.problem,
+        warnings=list(one.warnings),
         tags={tag: list(paths) for tag, paths in one.tags.items()},
     )

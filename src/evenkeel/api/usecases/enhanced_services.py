@@ -8,12 +8,22 @@ explains why it stays unchanged.
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+import structlog
+
 from evenkeel.api.common.services import Services
 from evenkeel.core.devices.capabilities import Capabilities, refuse
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.catalogue import metadata
-from evenkeel.core.resources.enhanced_services import FLAVOR_KEY, PER_LISTENER_MAX, TAG_PREFIX, services_in_tags
+from evenkeel.core.resources.enhanced_services import (
+    FLAVOR_KEY,
+    PER_LISTENER_MAX,
+    TAG_PREFIX,
+    bare_tags,
+    services_in_tags,
+)
 from evenkeel.core.resources.model import L7Policy, LoadBalancerTree
+
+log = structlog.get_logger(__name__)
 
 UNKNOWN = "enhanced_service_unknown"
 """Code of the error for an unknown enhanced service."""
@@ -23,9 +33,13 @@ _NAMED_MAX = 20
 class OfferedServices:
     """Names of the enhanced services that agents of one provider offer."""
 
-    __slots__ = ("names", "provider", "table")
+    __slots__ = ("_bare", "names", "provider", "table")
 
-    def __init__(self, provider: str, table: Capabilities, names: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, provider: str, table: Capabilities, names: frozenset[str] = frozenset(), *, bare: bool = False
+    ) -> None:
+        """``bare``: whether listeners' tags without prefix choose enhanced services."""
+        self._bare = bare
         self.provider = provider
         self.table = table
         self.names = names
@@ -37,6 +51,20 @@ class OfferedServices:
         known = set(services_in_tags(before))
         self._check("tags", [name for name in services_in_tags(after) if name not in known], TAG_PREFIX)
 
+    def log_bare_tags(self, listener_id: str, tags: Iterable[str]) -> None:
+        """Log a listener's tags that would choose an enhanced service with the prefix, and have no effect without."""
+        if self._bare:
+            return
+        for tag in bare_tags(tags):
+            if tag in self.names:
+                advice = f"tag {TAG_PREFIX}{tag}, or the option bare_esd_tags"
+                log.warning(
+                    "tag without effect: an enhanced service has this name",
+                    listener_id=listener_id,
+                    tag=tag,
+                    advice=advice,
+                )
+
     def check_flavor(self, names: Iterable[str]) -> None:
         """Check the names that a flavor gives. Raises :class:`Invalid`."""
         self._check(FLAVOR_KEY, names, "")
@@ -46,6 +74,7 @@ class OfferedServices:
         self.check_tags(tree.load_balancer.tags)
         for listener in tree.listeners:
             self.check_tags(listener.tags)
+            self.log_bare_tags(listener.id, listener.tags)
         self.check_flavor(tree.load_balancer.flavor_enhanced_services)
 
     def _check(self, field: str, names: Iterable[str], prefix: str) -> None:
@@ -66,7 +95,8 @@ async def offered_services(services: Services, provider: str, table: Capabilitie
     """
     if not table.enhanced_services:
         return OfferedServices(provider, table)
-    return OfferedServices(provider, table, await services.providers.enhanced_services_of(provider))
+    names = await services.providers.enhanced_services_of(provider)
+    return OfferedServices(provider, table, names, bare=services.bare_esd_tags)
 
 
 def flavor_names(text: str) -> tuple[str, ...]:

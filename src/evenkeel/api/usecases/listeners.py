@@ -60,6 +60,7 @@ async def make_listener(
     )
     served.refuse(listener_problems(served.table, asdict(row)))
     offered.check_tags(row.tags)
+    offered.log_bare_tags(row.id, row.tags)
     policies = await _policies(services, served, wanted, row.id, place, new_pools)
     # last of all checks: a request that is refused anyway must not load the key manager
     users = [ChangedUser(row), *(ChangedUser(new.pool) for new in new_pools)]
@@ -191,11 +192,13 @@ async def change_listener(
     """Change a listener; returns the stored listener."""
     changes = listener_changes(body)
     certificates: Sequence[CheckedCertificate] = ()
-    if services_in_tags(changes.get("tags", ())):
-        current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
+    if changes.get("tags"):
         served = await services.providers.provider_of(Listener, listener_id, call.caller.scope)
         offered = await offered_services(services, served.by.provider, served.table)
-        offered.check_tags(changes["tags"], current.tags)
+        if services_in_tags(changes["tags"]):
+            current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
+            offered.check_tags(changes["tags"], current.tags)
+        offered.log_bare_tags(listener_id, changes["tags"])
     if needs_check(changes) or changes.keys() & LISTENER_TLS.keys():
         certificates = await _check_changes(services, call, listener_id, body, changes, idle)
     row: Listener = await write_changes(services, call, Listener, listener_id, changes, None, certificates)

@@ -97,6 +97,7 @@ class ApiServer:
             certificates=certificates,
             key_manager=key_manager,
             tls=parts.tls,
+            bare_esd_tags=conf.bare_esd_tags,
             broker_problem=parts.bus.problem,
             traffic=self._controller.traffic,
             activity=self._controller.activity,

@@ -121,6 +121,7 @@ def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
             auto_upgrade=conf.database.auto_upgrade,
             pending_deadline_seconds=conf.pending_deadline,
             strict_immutability=conf.api.strict_immutability,
+            bare_esd_tags=conf.bare_esd_tags,
             default_quotas=quota_options.default_quotas(conf),
             load_balancer_limits=limit_options.load_balancer_limits(conf),
             orphan_grace_seconds=conf.orphan_grace_time,

@@ -46,6 +46,12 @@ CONTROLLER = [
         help="Environments as name:device_driver; created at start if missing.",
     ),
     cfg.StrOpt("default_provider", help="Environment of load balancers without a provider; default: the first."),
+    cfg.BoolOpt(
+        "bare_esd_tags",
+        default=False,
+        help="A listener's tag that is the name of an enhanced service chooses it, as with SAP's provider driver; else "
+        "only esd:NAME does, and such a tag is logged. The same on all controllers; agents must be of this version.",
+    ),
     cfg.FloatOpt("session_ttl", default=5.0, min=1.0, help="TTL of an agent's session without a keepalive, seconds."),
     cfg.FloatOpt(
         "settle_time",

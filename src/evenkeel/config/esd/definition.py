@@ -17,6 +17,8 @@ class Definition(Value):
     types: Mapping[str, str] = {}
     """Type on the devices of the object of each tag that takes one object, by tag."""
     problem: str = ""
+    warnings: tuple[str, ...] = ()
+    """Discarded tags, each with its reason."""
 
     def path(self, tag: str) -> str:
         """Path of the single object of the tag; empty if there is none."""
@@ -24,7 +26,9 @@ class Definition(Value):
 
     def to_report(self) -> EnhancedService:
         """The definition in the form that the agent reports to controllers."""
-        return EnhancedService(name=self.name, file=self.file, tags=dict(self.tags), problem=self.problem)
+        return EnhancedService(
+            name=self.name, file=self.file, tags=dict(self.tags), problem=self.problem, warnings=self.warnings
+        )
 
 
 def types_of(definitions: Iterable[Definition]) -> tuple[str, ...]:

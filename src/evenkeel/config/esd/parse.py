@@ -3,6 +3,9 @@
 The format is F5's: an object whose names are the names of enhanced services, and whose values are objects of tag and
 value. A value is the name of an object in /Common, or its full path there; for ``lbaas_irule`` and ``lbaas_policy`` a
 list of them. An invalid definition is kept with its problem, so that it can be shown; all others can be used.
+
+As F5's agent does, an unusable tag is discarded with a warning, and its definition keeps the others; one that has only
+unusable tags is invalid. Strictly, a definition with an unusable tag is invalid.
 """
 
 import json
@@ -23,6 +26,8 @@ DEFINITIONS_MAX = 200
 """Limit for all files together."""
 LIST_MAX = 32
 """Maximum number of objects that one tag names."""
+DISCARDED_MAX = len(TAGS)
+"""Maximum number of unusable tags of a definition that are named."""
 SHOWN_CHARACTERS_MAX = 80
 
 _FOLDER = "/Common/"
@@ -45,8 +50,9 @@ class _Wrong(Exception):
     """A part of a file is invalid; the text states the error and the allowed values."""
 
 
-def parse_all(contents: Mapping[str, bytes | str]) -> Parsed:
+def parse_all(contents: Mapping[str, bytes | str], *, strict: bool = False) -> Parsed:
     """Parse all files, by file name. ``contents`` holds the reason (text) for a file that could not be read.
+    ``strict``: a definition with an unusable tag is invalid.
 
     A name in several places is unusable, whichever was meant.
     """
@@ -54,7 +60,7 @@ def parse_all(contents: Mapping[str, bytes | str]) -> Parsed:
     problems: dict[str, str] = {}
     for file, content in sorted(contents.items()):
         try:
-            found.extend(_definitions(file, content))
+            found.extend(_definitions(file, content, strict))
         except _Wrong as wrong:
             problems[file] = f"{file}: {wrong}"
     if len(found) > DEFINITIONS_MAX:
@@ -84,12 +90,12 @@ def _duplicate_text(name: str, files: list[str]) -> str:
     return f"{places}: enhanced service {name!r} is defined more than once; once is allowed"
 
 
-def _definitions(file: str, content: bytes | str) -> list[Definition]:
+def _definitions(file: str, content: bytes | str, strict: bool) -> list[Definition]:
     """Definitions of one file. Raises :class:`_Wrong` for a file whose names cannot be read."""
     document = _document(content)
     if not isinstance(document, _Pairs):
         raise _Wrong("an object of enhanced services by name is allowed")
-    return [_definition(file, name, value) for name, value in document]
+    return [_definition(file, name, value, strict) for name, value in document]
 
 
 def _document(content: bytes | str) -> Any:
@@ -107,28 +113,38 @@ def _document(content: bytes | str) -> Any:
         raise _Wrong("not JSON that can be read: nested too deeply, or a number too long") from error
 
 
-def _definition(file: str, name: str, value: Any) -> Definition:
+def _definition(file: str, name: str, value: Any, strict: bool) -> Definition:
     where = f"{file}: enhanced service {_json_excerpt(name)}"
     try:
         if not is_name(name):
             raise _Wrong(f"a name of {NAME_WORDS} is allowed")
-        return Definition(name=name, file=file, tags=_tags(value))
+        tags, discarded = _tags(value)
+        if discarded and (strict or not tags):
+            raise _Wrong("; ".join(discarded))
+        warnings = tuple(f"{where}: {reason}; the tag is discarded" for reason in discarded)
+        return Definition(name=name, file=file, tags=tags, warnings=warnings)
     except _Wrong as wrong:
         return Definition(name=name[:SHOWN_CHARACTERS_MAX], file=file, problem=f"{where}: {wrong}")
 
 
-def _tags(value: Any) -> dict[str, tuple[str, ...]]:
+def _tags(value: Any) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Paths by usable tag, and the reason for each unusable one. Raises :class:`_Wrong`."""
     if not isinstance(value, _Pairs):
         raise _Wrong(f"{_json_excerpt(value)}: an object of tags is allowed")
     found: dict[str, tuple[str, ...]] = {}
+    discarded: list[str] = []
     for given, content in value:
         tag = OTHER_NAMES.get(given, given)
-        if tag not in TAGS:
-            raise _Wrong(f"{_json_excerpt(given)}: no such tag; allowed are {', '.join((*TAGS, *OTHER_NAMES))}")
-        if tag in found:
-            raise _Wrong(f"{given}: given twice; once is allowed")
-        found[tag] = _paths(given, tag, content)
-    return found
+        try:
+            if tag not in TAGS:
+                raise _Wrong(f"{_json_excerpt(given)}: no such tag; allowed are {', '.join((*TAGS, *OTHER_NAMES))}")
+            if tag in found:
+                raise _Wrong(f"{given}: given twice; once is allowed")
+            found[tag] = _paths(given, tag, content)
+        except _Wrong as wrong:
+            if len(discarded) < DISCARDED_MAX:
+                discarded.append(str(wrong))
+    return found, discarded
 
 
 def _paths(given: str, tag: str, content: Any) -> tuple[str, ...]:

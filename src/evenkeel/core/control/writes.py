@@ -34,6 +34,8 @@ class Change(Value):
     """True if the VIP's port has to be updated: see :class:`evenkeel.core.ports.PortStore`."""
     tree: LoadBalancerTree | None = None
     """The whole load balancer, for its creation only; else None."""
+    self_contained: bool = True
+    """False: the service definition of ``tree`` depends on settings of the store, so its agent has to request it."""
     term: OwnershipTerm | None = None
     """Ownership term of the owner, for the creation of a load balancer whose tree is all that its devices need; else
     None.

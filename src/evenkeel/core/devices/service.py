@@ -163,9 +163,12 @@ def network_definition(
     )
 
 
-def definition_of(tree: LoadBalancerTree, certificates: Iterable[ServiceCertificate] = ()) -> ServiceDefinition:
+def definition_of(
+    tree: LoadBalancerTree, certificates: Iterable[ServiceCertificate] = (), *, bare_tags: bool = False
+) -> ServiceDefinition:
     """Build the service definition of a stored tree; rows marked deleted are left out. ``certificates``: content of the
-    references in it. A load balancer without a VIP is a deleted one for its device: it has no address to listen on.
+    references in it. ``bare_tags``: whether listeners' tags without prefix may name enhanced services.
+    A load balancer without a VIP is a deleted one for its device: it has no address to listen on.
     """
     root = tree.load_balancer
     # a VIP that is being released must leave the device before its address may be allocated again
@@ -189,7 +192,7 @@ def definition_of(tree: LoadBalancerTree, certificates: Iterable[ServiceCertific
         name=root.name,
         admin_state_up=root.admin_state_up,
         listeners=tuple(
-            _listener_of(row, policies.get(row.id, ()), live_pools, _enhanced_services_of(tree, row))
+            _listener_of(row, policies.get(row.id, ()), live_pools, _enhanced_services_of(tree, row, bare=bare_tags))
             for row in tree.listeners
             if not row.deleted
         ),
@@ -266,7 +269,7 @@ def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
     return policies
 
 
-def _enhanced_services_of(tree: LoadBalancerTree, listener: Listener) -> tuple[str, ...]:
+def _enhanced_services_of(tree: LoadBalancerTree, listener: Listener, *, bare: bool) -> tuple[str, ...]:
     """Return the names of enhanced services that apply to the listener; a policy that is admin down adds none."""
     named = [
         row
@@ -278,6 +281,7 @@ def _enhanced_services_of(tree: LoadBalancerTree, listener: Listener) -> tuple[s
         listener_tags=listener.tags,
         load_balancer_tags=tree.load_balancer.tags,
         flavor=tree.load_balancer.flavor_enhanced_services,
+        bare=bare,
     )
 
 

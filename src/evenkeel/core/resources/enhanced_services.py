@@ -4,7 +4,7 @@ and tenants choose by name. Pure.
 A listener gets the services that are named, in this order of precedence,
 
 1. by its L7 policies that bear the name of an enhanced service, by position (F5's way),
-2. by its own tags ``esd:<name>``,
+2. by its own tags ``esd:<name>``, and if controllers honour bare tags (SAP's way) by tags that are just a name,
 3. by the tags of its load balancer,
 4. by the load balancer's flavor, in the order that it gives.
 
@@ -18,6 +18,8 @@ from collections.abc import Iterable, Iterator
 from evenkeel.core.kit.values import Wire
 
 TAG_PREFIX = "esd:"
+OPTIONAL = "?"
+"""Prefix, in service definitions, of a name from a bare tag: it counts only where an enhanced service has that name."""
 FLAVOR_KEY = "enhanced_services"
 """Key in a flavor profile's data; its value is a list of names of enhanced services."""
 NAME_CHARACTERS_MAX = 64
@@ -40,6 +42,8 @@ class EnhancedService(Wire):
     tags: dict[str, tuple[str, ...]] = {}
     """Full paths of objects on the device by F5's name of the tag; an empty tuple removes the kind of profile."""
     problem: str = ""
+    warnings: tuple[str, ...] = ()
+    """Tags of the definition that the agent discarded, each with its reason (for operators)."""
 
 
 def is_name(text: str) -> bool:
@@ -52,14 +56,27 @@ def services_in_tags(tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({tag.removeprefix(TAG_PREFIX) for tag in tags if tag.startswith(TAG_PREFIX)}))
 
 
+def bare_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Return the tags that may be the bare name of an enhanced service, in alphabetical order."""
+    return tuple(sorted({tag for tag in tags if is_name(tag)}))
+
+
 def select_services(
-    *, policies: Iterable[str], listener_tags: Iterable[str], load_balancer_tags: Iterable[str], flavor: Iterable[str]
+    *,
+    policies: Iterable[str],
+    listener_tags: Iterable[str],
+    load_balancer_tags: Iterable[str],
+    flavor: Iterable[str],
+    bare: bool = False,
 ) -> tuple[str, ...]:
     """Names of the enhanced services for one listener; the first has precedence. ``policies``: names of the listener's
-    L7 policies that stand for enhanced services, by position; ``flavor``: names that the load balancer's flavor gives.
+    L7 policies that stand for enhanced services, by position; ``flavor``: names that the load balancer's flavor gives;
+    ``bare``: whether the listener's tags count without prefix; their names begin with :data:`OPTIONAL`.
     """
-    names = (*policies, *services_in_tags(listener_tags), *services_in_tags(load_balancer_tags), *flavor)
-    return tuple(dict.fromkeys(names))
+    own = tuple(listener_tags)
+    before, after = (*policies, *services_in_tags(own)), (*services_in_tags(load_balancer_tags), *flavor)
+    optional = [f"{OPTIONAL}{tag}" for tag in bare_tags(own) if tag not in before] if bare else []
+    return tuple(dict.fromkeys((*before, *optional, *after)))
 
 
 def usable_services(services: Iterable[EnhancedService]) -> Iterator[str]:

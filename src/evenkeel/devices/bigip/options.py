@@ -128,6 +128,12 @@ OPTIONS = [
         help="Directory of the enhanced services that tenants may choose: *.json in F5's format, reloaded within "
         "seconds. Empty: none.",
     ),
+    cfg.BoolOpt(
+        "esd_strict",
+        default=False,
+        help="An enhanced service with an unusable tag cannot be used. False: the tag is discarded with a warning, as "
+        "F5's agent does.",
+    ),
     cfg.ListOpt(
         "traffic_groups",
         default=[],
@@ -173,6 +179,8 @@ class BigIpOptions(Value):
     """The full path of a client-ssl profile."""
     esd_dir: str
     """The directory of enhanced services; empty: none."""
+    esd_strict: bool = False
+    """Whether an unusable tag makes its enhanced service unusable."""
     attachment: AttachmentOptions = attachment.NOT_ADJACENT
     vcmp_hosts: tuple[str, ...] = ()
     """``host:port`` of the vCMP hosts; none: the devices are no guests."""
@@ -221,6 +229,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         commands_max=values["commands_max"],
         parent_ssl_profile=values["f5_parent_ssl_profile"],
         esd_dir=values["esd_dir"],
+        esd_strict=values["esd_strict"],
         attachment=attached,
         vcmp_hosts=vcmp_hosts,
     )

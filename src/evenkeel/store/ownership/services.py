@@ -78,8 +78,10 @@ def read_services(
     after_id: str,
     limit: int,
     unattachable: Mapping[LoadBalancerId, str],
+    bare_tags: bool = False,
 ) -> Definitions:
-    """A page of definitions. ``unattachable``: load balancers for which an allocation failed, with the reason. Raises
+    """A page of definitions. ``unattachable``: load balancers for which an allocation failed, with the reason;
+    ``bare_tags``: whether listeners' tags without prefix may name enhanced services. Raises
     :class:`SessionLost` unless the agent owns the shard."""
     size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
     place = check_owner(connection, agent_id, session_id, shard_id, epoch)
@@ -94,7 +96,7 @@ def read_services(
         missing = tuple(sorted(set(load_balancer_ids) - found))
         # In order of ids, as the whole shard's: the agent continues after the last one of a page.
         ids = sorted(id_ for id_ in found if id_ > after_id)
-    return _page(connection, place, ids, size, missing, unattachable)
+    return _page(connection, place, ids, size, missing, unattachable, bare_tags)
 
 
 def check_owner(
@@ -152,6 +154,7 @@ def _page(
     size: int,
     missing: tuple[LoadBalancerId, ...],
     unattachable: Mapping[LoadBalancerId, str],
+    bare_tags: bool,
 ) -> Definitions:
     """Definitions of the first ``size`` of ``ids``, or fewer if they are large.
 
@@ -163,7 +166,10 @@ def _page(
         shown = shown[: len(shown) // 2]
     trees = load_trees(connection, shown)
     certificates = _certificates_of(connection, [id_ for id_, tree in trees.items() if refers_to_certificates(tree)])
-    services = {LoadBalancerId(id_): definition_of(tree, certificates.get(id_, ())) for id_, tree in trees.items()}
+    services = {
+        LoadBalancerId(id_): definition_of(tree, certificates.get(id_, ()), bare_tags=bare_tags)
+        for id_, tree in trees.items()
+    }
     lacks = _Lacks({}, Needs(), frozenset())
     if place.layout.adjacent:
         # A deleted one needs no networks: they may be gone, and its removal must not wait for them.

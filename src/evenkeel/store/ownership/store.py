@@ -42,8 +42,10 @@ NOT_ALLOCATED = "its networks changed while addresses on the devices were alloca
 class SqlOwnership:
     """Sessions of agents and shards."""
 
-    def __init__(self, database: Database, histories: Histories) -> None:
+    def __init__(self, database: Database, histories: Histories, *, bare_tags: bool = False) -> None:
+        """``bare_tags``: whether listeners' tags without prefix may name enhanced services."""
         self._db = database
+        self._bare_tags = bare_tags
         self._histories = histories
         self._beginning = False
         """True while this process starts a new history."""
@@ -158,6 +160,7 @@ class SqlOwnership:
                 after_id=after_id,
                 limit=limit,
                 unattachable=problems,
+                bare_tags=self._bare_tags,
             )
 
         ports: dict[LoadBalancerId, tuple[DevicePort, ...]] = {}

@@ -108,6 +108,7 @@ def _create(
         resources=(stored.load_balancer,),
         tell_network=tell_network,
         tree=stored,
+        self_contained=not (options.bare_esd_tags and any(listener.tags for listener in stored.listeners)),
         term=None if shard is None else shard.term,
     )
 

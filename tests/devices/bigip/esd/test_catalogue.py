@@ -111,3 +111,26 @@ async def test_without_a_directory_there_are_none() -> None:
 async def test_a_missing_directory_is_reported(tmp_path: Path) -> None:
     rig = Rig(tmp_path / "gone")
     assert await rig.problems() == {"": f"{tmp_path / 'gone'}: No such file or directory"}
+
+
+async def test_optional_name_counts_once_a_file_has_it(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.write(other={})
+    assert await rig.catalogue.definitions_for((user(1, "?web"),)) == {}
+    rig.write(web={})
+    await rig.catalogue.refresh()
+    assert rig.catalogue.take_changes().due
+    found = await rig.catalogue.definitions_for((user(1, "?web"),))
+    assert [(name, one.name) for name, one in found.items()] == [("?web", "web")]
+
+
+async def test_discarded_tags_are_reported_and_strictly_a_problem(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.write(web={"lbaas_color": "red", "lbaas_policy": []})
+    await rig.catalogue.refresh()
+    (one,) = rig.catalogue.take_changes().services
+    assert not one.problem and "lbaas_color" in one.warnings[0]
+    strict = Catalogue(str(tmp_path), rig.look, strict=True)
+    await strict.refresh()
+    (one,) = strict.take_changes().services
+    assert "lbaas_color" in one.problem

@@ -29,10 +29,10 @@ def test_object_missing_on_one_device_is_a_problem_that_names_device_and_object(
 
 
 def test_an_object_of_another_type_does_not_count() -> None:
-    found = verify_definition(
-        WEB, {"one": {**GOOD, "ltm/profile/tcp": frozenset(), "ltm/profile/udp": frozenset({"/Common/wan"})}}
-    )
+    other = {**GOOD, "ltm/profile/tcp": frozenset(), "ltm/profile/udp": frozenset({"/Common/wan"})}
+    found = verify_definition(WEB, {"one": other}, strict=True)
     assert "device one has no ltm/profile/tcp" in found.problem
+    assert "device one has no ltm/profile/tcp" in verify_definition(WEB, {"one": other}).warnings[0]
 
 
 def test_persistence_may_be_of_any_type_but_the_same_everywhere() -> None:
@@ -40,8 +40,7 @@ def test_persistence_may_be_of_any_type_but_the_same_everywhere() -> None:
     assert not verify_definition(WEB, {"two": other}).problem
     assert "has another type on each device" in verify_definition(WEB, {"one": GOOD, "two": other}).problem
     none = {**GOOD, "ltm/persistence/hash": frozenset()}
-    assert "has no any of" not in verify_definition(WEB, {"one": none}).problem
-    assert "none of ltm/persistence/cookie, " in verify_definition(WEB, {"one": none}).problem
+    assert "none of ltm/persistence/cookie, " in verify_definition(WEB, {"one": none}, strict=True).problem
 
 
 def test_a_device_that_was_not_asked_is_left_out() -> None:
@@ -52,3 +51,22 @@ def test_a_device_that_was_not_asked_is_left_out() -> None:
 def test_a_problem_of_the_file_stays() -> None:
     broken = Definition(name="web", file="a.json", problem="wrong")
     assert verify_definition(broken, {"one": GOOD}) == broken
+
+
+def test_tag_with_an_object_that_no_device_has_is_discarded_with_a_warning() -> None:
+    none = {**GOOD, "ltm/rule": frozenset()}
+    found = verify_definition(WEB, {"one": none, "two": none})
+    assert not found.problem and set(found.tags) == {"lbaas_ctcp", "lbaas_persist"} == set(found.types)
+    (warning,) = found.warnings
+    assert "lbaas_irule: '/Common/r': device one has no ltm/rule" in warning and "the tag is discarded" in warning
+
+
+def test_definition_whose_objects_no_device_has_is_unusable() -> None:
+    none = {kind: frozenset[str]() for kind in GOOD}
+    assert verify_definition(WEB, {"one": none}).problem
+
+
+def test_difference_between_devices_discards_nothing() -> None:
+    """Else a new device without an iRule would end it on the device that has the traffic."""
+    found = verify_definition(WEB, {"one": GOOD, "two": {**GOOD, "ltm/rule": frozenset()}})
+    assert found.problem and found.tags == WEB.tags

@@ -271,3 +271,13 @@ def test_an_unknown_service_is_a_problem() -> None:
 def test_services_of_one_listener_are_bounded() -> None:
     found = rendered(*(esd(f"e{number}") for number in range(PER_LISTENER_MAX + 1)))
     assert f"at most {PER_LISTENER_MAX} are allowed" in found.problem
+
+
+def test_optional_names_without_a_definition_have_no_effect() -> None:
+    web = esd(irule=["r"])
+    names = ("?blue", "?web", *(f"?tag-{number}" for number in range(PER_LISTENER_MAX)))
+    one = service(members=1, listeners=(listener(enhanced_services=names),), pools=(pool(members=1),))
+    plain = service(members=1, listeners=(listener(),), pools=(pool(members=1),))
+    found = render(one, NAMES, enhanced={"?web": web})
+    assert not found.problem and any(item.attributes.get("rules") == ["/Common/r"] for item in found.objects)
+    assert render(one, NAMES, enhanced={}).objects == render(plain, NAMES, enhanced={}).objects

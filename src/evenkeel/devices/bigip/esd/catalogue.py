@@ -19,7 +19,7 @@ from evenkeel.core.devices.device import EnhancedServices
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.resources.enhanced_services import EnhancedService
+from evenkeel.core.resources.enhanced_services import OPTIONAL, EnhancedService
 from evenkeel.devices.bigip.esd.verify import Common, verify_definition
 
 log = structlog.get_logger(__name__)
@@ -35,7 +35,16 @@ ReadCommon = Callable[[tuple[str, ...]], Awaitable[Mapping[str, Common]]]
 class Catalogue:
     """Enhanced service definitions by name. Empty without a directory."""
 
-    def __init__(self, directory: str, read_common: ReadCommon, *, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        directory: str,
+        read_common: ReadCommon,
+        *,
+        strict: bool = False,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``strict``: a definition with an unusable tag cannot be used; else the tag is discarded."""
+        self._strict = strict
         self._directory = Path(directory) if directory else None
         self._read_common = read_common
         self._now = now
@@ -59,29 +68,37 @@ class Catalogue:
             await self._read_files(self._directory)
             await self._verify_on_devices()
             self._settle(
-                {name: verify_definition(one, self._devices) for name, one in self._parsed.definitions.items()}
+                {
+                    name: verify_definition(one, self._devices, strict=self._strict)
+                    for name, one in self._parsed.definitions.items()
+                }
             )
             self._loaded = True
 
     async def definitions_for(self, services: Iterable[ServiceDefinition]) -> Mapping[str, Definition]:
         """The definitions that these load balancers name; files and devices are read if that was not done yet.
 
-        A name that no file has stands for a definition with that problem. The load balancers are remembered as users.
+        A name that no file has stands for a definition with that problem; an optional one is left out. The load
+        balancers are remembered as users.
         """
         named: set[str] = set()
         for service in services:
             names = frozenset(name for one in service.listeners for name in one.enhanced_services)
             if names and not service.deleted:
-                self._users[service.load_balancer_id] = (service.project_id, names)
+                plain = frozenset(name.removeprefix(OPTIONAL) for name in names)
+                self._users[service.load_balancer_id] = (service.project_id, plain)
                 named |= names
             else:
                 self._users.pop(service.load_balancer_id, None)
         if named and not self._loaded:
             await self.refresh()
-        return {
-            name: self.definitions.get(name) or Definition(name=name, file="", problem=self._missing_text(name))
-            for name in sorted(named)
-        }
+        found: dict[str, Definition] = {}
+        for name in sorted(named):
+            if known := self.definitions.get(name.removeprefix(OPTIONAL)):
+                found[name] = known
+            elif not name.startswith(OPTIONAL):
+                found[name] = Definition(name=name, file="", problem=self._missing_text(name))
+        return found
 
     def take_changes(self) -> EnhancedServices:
         """All enhanced services, and the load balancers that use one that changed since the last call."""
@@ -116,7 +133,7 @@ class Catalogue:
             return
         self._fingerprint = snapshot.fingerprint
         self._directory_problem = snapshot.problem
-        self._parsed = parse_all(snapshot.contents)
+        self._parsed = parse_all(snapshot.contents, strict=self._strict)
         # The new definitions may name objects that were not read yet.
         self._verified_at_seconds = None
         log.info("enhanced services read", directory=str(directory), count=len(self._parsed.definitions))
@@ -143,3 +160,5 @@ class Catalogue:
             one = found.get(name)
             if one is not None and one.problem:
                 log.error("enhanced service cannot be used", name=name, problem=one.problem)
+            for warning in () if one is None else one.warnings:
+                log.warning("enhanced service without one of its tags", name=name, reason=warning)

@@ -29,24 +29,42 @@ async def objects_on(device: IControl, types: Iterable[str]) -> Common:
     return {kind: frozenset(map(full_path, items)) for kind, items in zip(wanted, answers, strict=True)}
 
 
-def verify_definition(definition: Definition, devices: Mapping[str, Common]) -> Definition:
+def verify_definition(definition: Definition, devices: Mapping[str, Common], *, strict: bool = False) -> Definition:
     """The definition with the types of its objects, or with the problem. ``devices``: by host, what each reachable
     device holds.
+
+    A tag with an object that no device has is discarded with a warning, as F5's agent does, unless it is the only one
+    or ``strict`` is true. A difference between devices is a problem: discarding the tag would remove the object from
+    the traffic of devices that have it.
     """
     if definition.problem:
         return definition
     types: dict[str, str] = {}
+    discarded: dict[str, str] = {}
     for tag, paths in definition.tags.items():
         for path in paths:
-            for host, common in devices.items():
-                if not any(kind in common for kind in TAGS[tag].types):
-                    continue  # not read since a definition names objects of this type
-                here = next((kind for kind in TAGS[tag].types if path in common.get(kind, ())), "")
-                if not here:
-                    return replace(definition, problem=_missing_object_text(definition, tag, path, host))
-                if types.setdefault(tag, here) != here:
-                    return replace(definition, problem=_difference_text(definition, tag, path))
-    return replace(definition, types=types)
+            found = {
+                host: next((kind for kind in TAGS[tag].types if path in common.get(kind, ())), "")
+                for host, common in devices.items()
+                # a device without these types was not read since a definition names objects of them
+                if any(kind in common for kind in TAGS[tag].types)
+            }
+            lacking = [host for host, kind in found.items() if not kind]
+            if lacking:
+                reason = _missing_object_text(definition, tag, path, lacking[0])
+                if strict or len(lacking) < len(found) or len(discarded) + 1 == len(definition.tags):
+                    return replace(definition, problem=reason)
+                discarded.setdefault(tag, reason)
+                break
+            if len(set(found.values())) > 1:
+                return replace(definition, problem=_difference_text(definition, tag, path))
+            types.update(dict.fromkeys([tag] if found else (), next(iter(found.values()), "")))
+    return replace(
+        definition,
+        tags={tag: paths for tag, paths in definition.tags.items() if tag not in discarded},
+        types={tag: kind for tag, kind in types.items() if tag not in discarded},
+        warnings=(*definition.warnings, *(f"{reason}; the tag is discarded" for reason in discarded.values())),
+    )
 
 
 def _missing_object_text(definition: Definition, tag: str, path: str, host: str) -> str:

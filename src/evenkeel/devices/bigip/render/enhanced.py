@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from evenkeel.config.esd import tags as t
 from evenkeel.config.esd.definition import Definition
 from evenkeel.core.devices.service import ServiceListener, ServicePool
-from evenkeel.core.resources.enhanced_services import PER_LISTENER_MAX
+from evenkeel.core.resources.enhanced_services import OPTIONAL, PER_LISTENER_MAX
 from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.devices.bigip.objects import Key, WantedObject
 from evenkeel.devices.bigip.render.l7.sharing import unshared_because
@@ -52,9 +52,10 @@ class _Setting(NamedTuple):
 
 
 def settings_of(names: Sequence[str], known: Definitions) -> dict[str, _Setting]:
-    """By tag, the setting of the first of these services that has it. Raises :class:`Unrenderable` for an
-    unusable one.
+    """By tag, the setting of the first of these services that has it; optional names without a definition do not
+    count. Raises :class:`Unrenderable` for an unusable one.
     """
+    names = [name for name in names if not name.startswith(OPTIONAL) or name in known]
     if len(names) > PER_LISTENER_MAX:
         raise Unrenderable(f"{len(names)} enhanced services; at most {PER_LISTENER_MAX} are allowed")
     found: dict[str, _Setting] = {}
@@ -345,7 +346,8 @@ def _code(made: _Virtual, found: Mapping[str, _Setting]) -> None:
 
 def digest_of(listeners: Iterable[ServiceListener], known: Definitions) -> str:
     """Identity of everything that enhanced services contribute to these listeners; empty: nothing."""
-    names = sorted({name for listener in listeners for name in listener.enhanced_services})
+    named = {name for listener in listeners for name in listener.enhanced_services}
+    names = sorted(name for name in named if not name.startswith(OPTIONAL) or name in known)
     if not names:
         return ""
     text = repr([(name, sorted(known[name].tags.items()) if name in known else None) for name in names])
