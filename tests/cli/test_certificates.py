@@ -30,6 +30,14 @@ def test_files_are_sent_as_what_they_are(stub: Stub, evenkeel: Run, tmp_path: Pa
     ]
 
 
+def test_oddities_of_added_files_are_warnings(stub: Stub, evenkeel: Run, tmp_path: Path) -> None:
+    stub.on("POST", "/certificates", {"certificate": {**SHOWN, "warnings": ["Certificate 3 is odd.\x1b"]}}, status=201)
+    (tmp_path / "pem").write_text("-----BEGIN CERTIFICATE-----")
+    ran = evenkeel("certificate", "add", "www", "--project", "p1", "--file", str(tmp_path / "pem"), "-f", "json")
+    assert (ran.code, ran.err) == (0, "warning: Certificate 3 is odd.\\x1b\n")
+    assert "warnings" not in json.loads(ran.out)
+
+
 def test_certificates_are_listed_shown_and_deleted(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/certificates?project_id=p1", {"certificates": [SHOWN]})
     stub.on("GET", "/certificates/p1/www", {"certificate": SHOWN})

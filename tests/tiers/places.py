@@ -89,6 +89,7 @@ SERVERS = (
     "fuzz",
     "haproxyd",
     "key_managers/barbican",
+    "key_managers/test_layouts_served.py",
     "key_managers/vault",
     "metrics",
     "network/neutron",

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand
 from evenkeel.cli.client import API, UsageError, segment
-from evenkeel.cli.columns import Columns, list_table, object_table
+from evenkeel.cli.columns import Columns, escape_controls, list_table, object_table
 
 LIST_COLUMNS = ("reference", "kind", "subject", "dns_names", "not_after", "sha256")
 EXPIRING_COLUMNS = ("reference", "project_id", "subject", "not_after", "load_balancers", "problem")
@@ -113,7 +113,10 @@ class AddCertificate(ShowCommand):
         if parsed_args.passphrase_file:
             # A file from Windows has a carriage return at the end of the line.
             body["passphrase"] = _text(parsed_args.passphrase_file).partition("\n")[0].rstrip("\r")
-        return object_table(self.client.post(f"{API}/certificates", {"certificate": body})["certificate"])
+        added = self.client.post(f"{API}/certificates", {"certificate": body})["certificate"]
+        for warning in map(escape_controls, added.pop("warnings", None) or ()):
+            self.app.stderr.write(f"warning: {warning}\n")
+        return object_table(added)
 
 
 class ShowCertificate(ShowCommand):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from msgspec.structs import replace
 from sqlalchemy import select
 
@@ -23,6 +24,7 @@ from evenkeel.core.ports import KeyManager
 from evenkeel.core.resources.model import Listener
 from evenkeel.core.tls.certificates import CertificateBundle, CertificateKind, NewCertificate, Secret
 from evenkeel.key_managers.directory import DirectoryKeyManager, Encryption
+from evenkeel.key_managers.parsing import certificate_bundle
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
@@ -407,3 +409,19 @@ async def test_a_request_does_not_wait_for_ever(
     slow = SlowKeyManager(tmp_path / "certificates")
     with pytest.raises(KeyManagerUnavailable, match="sni_container_refs ref: not read within"):
         await ReferenceReader(slow).read([listener_with("ref")], PROJECT, EVERYTHING)
+
+
+class OddKeyManager(CountingKeyManager):
+    """Has a certificate whose files are odd."""
+
+    async def certificate(self, reference: str, project_id: str) -> CertificateBundle:
+        return certificate_bundle(reference, INTERMEDIATE.pem + LEAF.pem + STRANGER.pem, Secret(LEAF.key_pem()))
+
+
+async def test_oddities_of_a_new_reference_are_logged_without_its_content(tmp_path: Path) -> None:
+    odd = OddKeyManager(tmp_path, Encryption([bytes(32)]))
+    with structlog.testing.capture_logs() as logs:
+        await ReferenceReader(odd).read([listener_with("ref")], PROJECT, EVERYTHING)
+    told = [one for one in logs if one["event"] == "certificate accepted with an oddity"]
+    assert [(one["reference"], one["project_id"]) for one in told] == [("ref", PROJECT)] * 2
+    assert "BEGIN" not in str(told)

@@ -59,6 +59,7 @@ async def test_a_certificate_is_added_listed_shown_and_forgotten(api: Client) ->
         "not_after": "2036-01-01T00:00:00",
         "key_type": "ecdsa",
         "key_bits": 256,
+        "warnings": None,
     }
     whole = (await api.http.get(f"{BASE}/p1/www")).json()["certificate"]
     assert whole == answer.json()["certificate"]
@@ -150,3 +151,14 @@ async def test_without_a_key_manager_the_routes_say_so(without: Client) -> None:
 def damage(folder: Path) -> None:
     for path in folder.rglob("*.sealed"):
         path.write_bytes(b"damaged")
+
+
+async def test_oddities_of_added_files_are_in_the_answer(api: Client) -> None:
+    odd = body(pem=(STRANGER.pem + INTERMEDIATE.pem + LEAF.pem).decode())
+    shown = (await api.http.post(BASE, json=odd)).json()["certificate"]
+    assert shown["warnings"] == [
+        "The certificates are not in the order of the chain; they are served as 3, 2.",
+        "Certificate 1 is not of the chain, and is not served.",
+    ]
+    kept = (await api.http.get(f"{BASE}/p1/www")).json()["certificate"]
+    assert (kept["sha256"], kept["warnings"]) == (shown["sha256"], None)

@@ -13,7 +13,6 @@ from evenkeel.core.kit.errors import (
     CertificateError,
     CertificateTooLarge,
     CertificateUnreadable,
-    ChainOutOfOrder,
     PassphraseNeeded,
     PassphraseWrong,
     PrivateKeyMismatch,
@@ -21,6 +20,7 @@ from evenkeel.core.kit.errors import (
 )
 from evenkeel.core.tls.certificates import CERTIFICATE_BYTES_MAX, INTERMEDIATES_MAX, PrivateKey, Secret
 from evenkeel.key_managers.parsing import certificate_bundle
+from evenkeel.key_managers.parsing.bundles import CERTIFICATES_MAX
 from tests.key_managers.authority import (
     INTERMEDIATE,
     LEAF,
@@ -34,6 +34,21 @@ from tests.key_managers.authority import (
 )
 
 REF = "directory://p1/www"
+
+
+def ec_key_pems(count: int) -> list[bytes]:
+    return [Issued("any", None, ec_key()).key_pem() for _ in range(count)]
+
+
+def deep(depth: int) -> Issued:
+    """A certificate with so many certificates above it."""
+    issuer = ROOT
+    for number in range(depth - 1):
+        issuer = Issued(f"intermediate {number}", issuer, ec_key(), ca=True)
+    return Issued("deep", issuer, ec_key())
+
+
+DEEP = deep(INTERMEDIATES_MAX + 1)
 
 
 def test_certificate_chain_and_key_become_a_bundle() -> None:
@@ -103,16 +118,17 @@ def test_keys_are_taken_in_every_usual_form(form: PrivateFormat, passphrase: byt
         (CertificateUnreadable, LEAF.pem, LEAF.key_pem(), {"intermediates": b"rubbish"}),
         (CertificateUnreadable, Issued("weak", None, rsa_key(1024)).pem, LEAF.key_pem(), {}),
         (PrivateKeyUnreadable, LEAF.pem, b"rubbish", {}),
-        (PrivateKeyUnreadable, LEAF.pem, LEAF.key_pem() + STRANGER.key_pem(), {}),
+        (PrivateKeyUnreadable, LEAF.pem, LEAF.key_pem() + STRANGER.key_pem(b"pw"), {"passphrase": Secret(b"pw")}),
+        (PrivateKeyUnreadable, LEAF.pem, LEAF.key_pem() + b"".join(ec_key_pems(4)), {}),
+        (PrivateKeyMismatch, LEAF.pem, STRANGER.key_pem() + ROOT.key_pem(), {}),
         (PrivateKeyMismatch, LEAF.pem, STRANGER.key_pem(), {}),
         (PassphraseNeeded, LEAF.pem, LEAF.key_pem(b"pw"), {}),
         (PassphraseNeeded, LEAF.pem, LEAF.key_pem(b"pw"), {"passphrase": Secret(b"")}),
         (PassphraseWrong, LEAF.pem, LEAF.key_pem(b"pw"), {"passphrase": Secret(b"PW")}),
         (CertificateTooLarge, LEAF.pem, LEAF.key_pem(b"pw"), {"passphrase": Secret(b"p" * 1025)}),
-        (ChainOutOfOrder, LEAF.pem, LEAF.key_pem(), {"intermediates": ROOT.pem + INTERMEDIATE.pem}),
-        (ChainOutOfOrder, LEAF.pem, LEAF.key_pem(), {"intermediates": STRANGER.pem}),
         (CertificateTooLarge, b"x" * (CERTIFICATE_BYTES_MAX + 1), LEAF.key_pem(), {}),
-        (CertificateTooLarge, LEAF.pem + ROOT.pem * (INTERMEDIATES_MAX + 1), LEAF.key_pem(), {}),
+        (CertificateTooLarge, LEAF.pem + ROOT.pem * CERTIFICATES_MAX, LEAF.key_pem(), {}),
+        (CertificateTooLarge, DEEP.pem, DEEP.key_pem(), {"intermediates": b"".join(one.pem for one in DEEP.issuers)}),
         (
             CertificateTooLarge,
             LEAF.pem,

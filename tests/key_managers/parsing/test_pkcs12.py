@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import PrivateFormat
 from cryptography.hazmat.primitives.serialization.pkcs12 import PBES, serialize_key_and_certificates
 
-from evenkeel.core.kit.errors import CertificateError, CertificateTooLarge, ChainOutOfOrder, Pkcs12Unreadable
+from evenkeel.core.kit.errors import CertificateError, CertificateTooLarge, Pkcs12Unreadable
 from evenkeel.core.tls.certificates import CERTIFICATE_BYTES_MAX, Secret
 from evenkeel.key_managers.parsing import certificate_bundle, pkcs12_bundle
 from evenkeel.key_managers.parsing.child_process import ADDRESS_SPACE_BYTES, CPU_SECONDS
@@ -35,7 +35,6 @@ def test_pkcs12_gives_the_bundle_of_pem_in_any_order(passphrase: bytes | None) -
         (Pkcs12Unreadable, LEAF.pem, None),
         (Pkcs12Unreadable, LEAF.pkcs12(passphrase=b"pw"), None),
         (Pkcs12Unreadable, LEAF.pkcs12(passphrase=b"pw"), b"PW"),
-        (ChainOutOfOrder, LEAF.pkcs12(INTERMEDIATE, STRANGER), None),
         (CertificateTooLarge, b"x" * (CERTIFICATE_BYTES_MAX + 1), None),
         (CertificateTooLarge, LEAF.pkcs12(), b"p" * 1025),
     ],
@@ -48,6 +47,12 @@ def test_unusable_pkcs12_is_refused_by_its_field(
 
     assert type(caught.value) is kind
     assert REF in str(caught.value)
+
+
+def test_unrelated_authority_in_pkcs12_is_not_served_and_named() -> None:
+    bundle = pkcs12_bundle(REF, LEAF.pkcs12(STRANGER, INTERMEDIATE))
+    assert bundle.intermediates == (INTERMEDIATE.pem.decode(),)
+    assert bundle.warnings == ("Certificate 3 is not of the chain, and is not served.",)
 
 
 def endless() -> bytes:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
+import structlog
+
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.errors import CertificateError, EvenKeelError, Invalid, KeyManagerUnavailable, NoKeyManager
 from evenkeel.core.kit.ids import ProjectId
@@ -16,6 +18,8 @@ from evenkeel.core.ports.certificate_contents import read_certificate
 from evenkeel.core.resources.model import Listener, Pool
 from evenkeel.core.tls.certificate_references import SIGNED_BY, NamedCertificate, references_of
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
+
+log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
@@ -161,6 +165,10 @@ def _read_action(
             raise error.of_field(named.field) from error
         except KeyManagerUnavailable as error:
             raise KeyManagerUnavailable(f"{_reference_names([named])}: {error}") from error
+        for warning in found.warnings:
+            log.warning(
+                "certificate accepted with an oddity", project_id=project_id, reference=named.reference, reason=warning
+            )
         return found.checked(named.reference)
 
     return read

@@ -37,6 +37,8 @@ class CertificateView(Value):
     not_after: str | None = None
     key_type: str | None = None
     key_bits: int | None = None
+    warnings: list[str] | None = None
+    """Oddities of the files that were just added, such as an unrelated certificate."""
 
 
 async def certificates(services: Services, call: Call) -> Answer:
@@ -103,6 +105,7 @@ def certificate_view(row: KeptCertificate) -> CertificateView:
         kind=row.kind.value,
         sha256=row.sha256,
         changed_at=timestamp(row.changed_at.timestamp()),
+        warnings=list(row.warnings) or None,
     )
     return view if row.facts is None else replace(view, **_shown_facts(row.facts))
 

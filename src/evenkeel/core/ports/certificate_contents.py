@@ -22,6 +22,8 @@ class ReadCertificate(Value):
     """Facts about the certificate, or about the first CA certificate; None for a revocation list."""
     next_update: datetime | None = None
     """The next update of a revocation list, if it states one."""
+    warnings: tuple[str, ...] = ()
+    """Oddities of the files, without effect on what is served."""
 
     def check_validity(self, reference: str, now: datetime) -> None:
         """Check the validity period for requests with a new reference. Certificates already in use stay in use; clients
@@ -66,4 +68,4 @@ async def read_certificate(
         certificates=(bundle.certificate, *bundle.intermediates),
         private_key=bundle.private_key,
     )
-    return ReadCertificate(content=content, facts=bundle.facts)
+    return ReadCertificate(content=content, facts=bundle.facts, warnings=bundle.warnings)

@@ -97,6 +97,8 @@ class CertificateBundle(Value):
     """The identity of the content: of certificate and intermediates in DER. The key is not part of it, so that it
     discloses nothing of the key; only one key belongs to the certificate.
     """
+    warnings: tuple[str, ...] = ()
+    """Oddities of the files (order, repetitions, unrelated certificates) that do not hinder serving them."""
 
 
 class AuthorityBundle(Value):
@@ -269,3 +271,5 @@ class KeptCertificate(Value):
     sha256: str
     """The identity of the content."""
     changed_at: datetime
+    warnings: tuple[str, ...] = ()
+    """Oddities of the files, just after they were added."""

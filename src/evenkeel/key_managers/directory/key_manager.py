@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec import structs
 
 from evenkeel.core.kit.blocking import BlockingCalls
 from evenkeel.core.kit.errors import CertificateNotFound, Invalid, KeyManagerUnavailable, NotFound
@@ -93,9 +94,9 @@ class DirectoryKeyManager:
         place = checked_place(SCHEME, new.project_id, new.name)
 
         def work() -> KeptCertificate:
-            content = _checked(new, place.reference)
+            content, warnings = _checked(new, place.reference)
             self._files.write(place, msgspec.json.encode(content), replace=replace)
-            return self._kept_certificate(place, content)
+            return structs.replace(self._kept_certificate(place, content), warnings=warnings)
 
         return await self._run(place, work)
 
@@ -176,23 +177,24 @@ class DirectoryKeyManager:
             raise KeyManagerUnavailable(f"{what}: cannot be decrypted with the key file") from None
 
 
-def _checked(new: NewCertificate, reference: str) -> SealedContent:
-    """The validated content. Raises :class:`CertificateError`."""
+def _checked(new: NewCertificate, reference: str) -> tuple[SealedContent, tuple[str, ...]]:
+    """The validated content, and oddities of the files. Raises :class:`CertificateError`."""
     if new.kind is CertificateKind.REVOCATION_LIST:
         found = read_revocation_list(reference, new.content.reveal())
-        return SealedContent(kind=new.kind, revocation_list=found.content, sha256=found.sha256)
+        return SealedContent(kind=new.kind, revocation_list=found.content, sha256=found.sha256), ()
     if new.kind is CertificateKind.AUTHORITY:
         authority = authority_bundle(reference, new.content.reveal())
         certificates, facts, sha256 = authority.certificates, authority.facts, authority.sha256
-        return SealedContent(kind=new.kind, certificates=certificates, facts=facts, sha256=sha256)
+        return SealedContent(kind=new.kind, certificates=certificates, facts=facts, sha256=sha256), ()
     bundle = _bundle(new, reference)
-    return SealedContent(
+    content = SealedContent(
         kind=new.kind,
         certificates=(bundle.certificate, *bundle.intermediates),
         private_key=bundle.private_key.reveal().decode("ascii"),
         facts=bundle.facts,
         sha256=bundle.sha256,
     )
+    return content, bundle.warnings
 
 
 def _bundle(new: NewCertificate, reference: str) -> CertificateBundle:

@@ -1,16 +1,48 @@
-"""A certificate, its intermediates and its key, from PEM: parsed and checked against each other."""
+"""A certificate, its intermediates and its key, from PEM: parsed and checked against each other.
+
+Files are taken as people have them, in any order: the key decides which certificate is the server's.
+"""
 
 import hashlib
+import warnings
 from collections.abc import Iterable, Sequence
 
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import pkcs7
 
-from evenkeel.core.kit.errors import CertificateTooLarge, CertificateUnreadable, PrivateKeyUnreadable
-from evenkeel.core.tls.certificates import CERTIFICATE_BYTES_MAX, INTERMEDIATES_MAX, CertificateBundle, Secret
-from evenkeel.key_managers.parsing.chains import check_chain, check_signature
-from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, load_certificate, pem_of, public_key_of
-from evenkeel.key_managers.parsing.keys import check_match, read_private_key, written_out
+from evenkeel.core.kit.errors import (
+    CertificateTooLarge,
+    CertificateUnreadable,
+    PrivateKeyMismatch,
+    PrivateKeyUnreadable,
+)
+from evenkeel.core.tls.certificates import (
+    CERTIFICATE_BYTES_MAX,
+    INTERMEDIATES_MAX,
+    CertificateBundle,
+    CertificateFacts,
+    Secret,
+)
+from evenkeel.key_managers.parsing.chains import check_served, sorted_chain
+from evenkeel.key_managers.parsing.facts import (
+    Unusable,
+    der_of,
+    end_of,
+    facts_of,
+    load_certificate,
+    pem_of,
+    public_key_of,
+)
+from evenkeel.key_managers.parsing.foreign import FOREIGN
+from evenkeel.key_managers.parsing.keys import LoadedKey, is_encrypted, is_key_of, read_private_key, written_out
 from evenkeel.key_managers.parsing.pem import check_size, split_pem
+
+CERTIFICATES_MAX = 64
+"""Maximum number of certificates in the files; those outside of the chain are left out."""
+_SEQUENCE = b"\x30"
+"""First byte of a certificate in DER."""
+KEYS_MAX = 4
+"""Maximum number of unencrypted private keys in a file, of which one must be the certificate's."""
 
 
 def certificate_bundle(
@@ -21,25 +53,51 @@ def certificate_bundle(
     intermediates: bytes = b"",
     passphrase: Secret | None = None,
 ) -> CertificateBundle:
-    """The bundle in PEM files. ``certificate`` may also contain the intermediates, and the key if there is no
-    ``private_key``. Raises :class:`CertificateError` naming ``reference``."""
+    """The bundle in PEM files; certificates may also be in PKCS#7 or DER. ``certificate`` may also contain the
+    intermediates, and the key if there is no ``private_key``. Raises :class:`CertificateError` naming ``reference``."""
     key_file = private_key.reveal() if private_key else b""
     for content in (certificate, key_file, intermediates):
         check_size(content, CERTIFICATE_BYTES_MAX, reference)
     file = split_pem(certificate)
-    chain = [*file.certificates, *split_pem(intermediates).certificates]
+    certificates = _certificates_in(reference, certificate)
+    blocks = [*certificates, *_certificates_in(reference, intermediates)]
     # The second condition: intermediates were given, and none of them is a certificate.
-    if not file.certificates or (intermediates.strip() and len(chain) == len(file.certificates)):
+    if not certificates or (intermediates.strip() and len(blocks) == len(certificates)):
         raise CertificateUnreadable(reference)
     keys = split_pem(key_file).private_keys if private_key else file.private_keys
-    if len(keys) != 1:
-        raise PrivateKeyUnreadable(reference, f"There must be one, and there are {len(keys)}.")
-    return _checked(reference, _certificates(reference, chain), keys[0], passphrase)
+    given = _certificates(reference, blocks)
+    return _checked(reference, given, tuple(dict.fromkeys(keys)), passphrase)
+
+
+def _certificates_in(reference: str, content: bytes) -> list[bytes]:
+    """The certificates of one file as PEM blocks: PEM, also of PKCS#7, or one value in DER, as Windows exports them."""
+    file = split_pem(content)
+    found = list(file.certificates)
+    try:
+        with warnings.catch_warnings(action="ignore"):  # BER, which older tools write, causes warnings
+            for block in file.pkcs7:
+                found += map(_block_of, pkcs7.load_pem_pkcs7_certificates(block))
+            if content[:1] == _SEQUENCE and not any((found, file.private_keys, file.revocation_lists)):
+                found += map(_block_of, _of_der(content))
+    except FOREIGN:
+        raise CertificateUnreadable(reference) from None
+    return found
+
+
+def _of_der(content: bytes) -> list[x509.Certificate]:
+    try:
+        return [x509.load_der_x509_certificate(content)]
+    except FOREIGN:
+        return pkcs7.load_der_pkcs7_certificates(content)
+
+
+def _block_of(certificate: x509.Certificate) -> bytes:
+    return pem_of(certificate).encode("ascii")
 
 
 def _certificates(reference: str, blocks: Sequence[bytes]) -> list[x509.Certificate]:
-    if len(blocks) > INTERMEDIATES_MAX + 1:
-        raise CertificateTooLarge(reference, f"There may be {INTERMEDIATES_MAX} intermediate certificates.")
+    if len(blocks) > CERTIFICATES_MAX:
+        raise CertificateTooLarge(reference, f"There may be {CERTIFICATES_MAX} certificates.")
     try:
         return [load_certificate(block) for block in blocks]
     except Unusable as error:
@@ -47,35 +105,61 @@ def _certificates(reference: str, blocks: Sequence[bytes]) -> list[x509.Certific
 
 
 def _checked(
-    reference: str, chain: Sequence[x509.Certificate], key_pem: bytes, passphrase: Secret | None
+    reference: str, given: Sequence[x509.Certificate], keys: Sequence[bytes], passphrase: Secret | None
 ) -> CertificateBundle:
-    leaf, *intermediates = chain
-    try:
-        facts, public = facts_of(leaf), public_key_of(leaf)
-        for number, certificate in enumerate(chain):
-            _check_served(certificate, number)
-    except Unusable as error:
-        raise CertificateUnreadable(reference, str(error)) from None
-    key = read_private_key(key_pem, passphrase, reference)
-    check_match(key, public, reference)
-    check_chain(reference, chain)
+    if len(keys) == 1:
+        # Before the key is read, which may cost its decryption.
+        if len(given) == 1:
+            _check_leaf(reference, given[0])
+        leaf, key = _leaf_and_key(reference, given, [read_private_key(keys[0], passphrase, reference)])
+    elif 1 < len(keys) <= KEYS_MAX and not any(map(is_encrypted, keys)):
+        leaf, key = _leaf_and_key(reference, given, [read_private_key(one, None, reference) for one in keys])
+    else:
+        raise PrivateKeyUnreadable(reference, f"There must be one, and there are {len(keys)}.")
+    facts = _check_leaf(reference, leaf)
+    chain, oddities = sorted_chain(reference, given, leaf)
+    if len(chain) > INTERMEDIATES_MAX + 1:
+        raise CertificateTooLarge(reference, f"There may be {INTERMEDIATES_MAX} intermediate certificates.")
+    if len(keys) > 1:
+        oddities = (*oddities, f"There are {len(keys)} private keys; the certificate's is served.")
     return CertificateBundle(
         certificate=pem_of(leaf),
-        intermediates=tuple(map(pem_of, intermediates)),
+        intermediates=tuple(map(pem_of, chain[1:])),
         private_key=written_out(key),
         facts=facts,
         sha256=digest_of(map(der_of, chain)),
+        warnings=oddities,
     )
 
 
-def _check_served(certificate: x509.Certificate, number: int) -> None:
-    """Check that devices can serve the certificate. ``number``: of the intermediate certificate, 0 for the leaf. Raises
-    :class:`Unusable`."""
+def _leaf_and_key(
+    reference: str, given: Sequence[x509.Certificate], keys: Sequence[LoadedKey]
+) -> tuple[x509.Certificate, LoadedKey]:
+    """The certificate of one of the keys: the first in the files, else of several the one that is valid longest."""
+    found = [(certificate, key) for certificate in given for key in keys if _is_of(key, certificate)]
+    if not found:
+        # The first certificate's own problem is the more useful one.
+        _check_leaf(reference, given[0])
+        raise PrivateKeyMismatch(reference)
+    if found[0][0] is given[0]:
+        return found[0]
+    return max(found, key=lambda one: end_of(one[0]))
+
+
+def _is_of(key: LoadedKey, certificate: x509.Certificate) -> bool:
     try:
-        public_key_of(certificate)
-        check_signature(certificate)
+        return is_key_of(key, public_key_of(certificate))
+    except Unusable:
+        return False
+
+
+def _check_leaf(reference: str, leaf: x509.Certificate) -> CertificateFacts:
+    try:
+        facts = facts_of(leaf)
+        check_served(leaf)
     except Unusable as error:
-        raise Unusable(f"Intermediate certificate {number}: {error}" if number else str(error)) from error
+        raise CertificateUnreadable(reference, str(error)) from None
+    return facts
 
 
 def digest_of(contents: Iterable[bytes]) -> str:

@@ -1,13 +1,13 @@
 """Certificate chains: order, CA flags and signature algorithms."""
 
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 from cryptography import x509
 
-from evenkeel.core.kit.errors import ChainOutOfOrder
-from evenkeel.key_managers.parsing.facts import Unusable
+from evenkeel.core.kit.errors import CertificateUnreadable, ChainOutOfOrder
+from evenkeel.core.tls.certificates import INTERMEDIATES_MAX
+from evenkeel.key_managers.parsing.facts import Unusable, end_of, public_key_of
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 
 Extension = TypeVar("Extension", bound=x509.ExtensionType)
@@ -16,16 +16,80 @@ DIGEST_BYTES_MIN = 28
 """OpenSSL's security level 2, at which HAProxy loads certificates, refuses shorter digests: MD5, SHA-1."""
 
 
-def check_chain(reference: str, chain: Sequence[x509.Certificate]) -> None:
-    """Check that each certificate is a CA's and has signed the one before it. Raises :class:`ChainOutOfOrder`."""
-    for number, (signed, issuer) in enumerate(pairwise(chain), start=1):
-        if not has_signed(issuer, signed):
-            raise ChainOutOfOrder(reference, f"Number {number} has not.")
-        # A self-signed certificate has signed itself, so a repeated one passes the check above.
-        if issuer in chain[:number]:
-            raise ChainOutOfOrder(reference, f"Number {number} is there twice.")
-        if not is_authority(issuer):
-            raise ChainOutOfOrder(reference, f"Number {number} is not an authority's.")
+class SortedChain(NamedTuple):
+    """Certificates as they are served: the leaf first, then the issuer of the one before."""
+
+    certificates: tuple[x509.Certificate, ...]
+    warnings: tuple[str, ...]
+    """Oddities of the given certificates, by their numbers there, beginning with 1."""
+
+
+def sorted_chain(reference: str, given: Sequence[x509.Certificate], leaf: x509.Certificate) -> SortedChain:
+    """Find the leaf's chain among ``given``, in any order; the others are left out. ``leaf`` must be usable.
+
+    Raises :class:`CertificateUnreadable` for an issuer that devices cannot serve, and :class:`ChainOutOfOrder` for one
+    that is no authority, because clients do not follow either.
+    """
+    numbers: dict[x509.Certificate, int] = {}
+    warnings = []
+    for number, certificate in enumerate(given, start=1):
+        if numbers.setdefault(certificate, number) != number:
+            warnings.append(f"Certificate {number} repeats certificate {numbers[certificate]}.")
+    chain = [leaf]
+    left = [certificate for certificate in numbers if certificate != leaf]
+    # One more than allowed shows that it is too long; a longer search would only cost verifications.
+    while len(chain) < INTERMEDIATES_MAX + 2 and (issuer := _issuer_of(reference, chain, left)) is not None:
+        chain.append(issuer)
+        left.remove(issuer)
+    order = [numbers[certificate] for certificate in chain]
+    if order != sorted(order) or order[0] != min(numbers.values()):
+        shown = ", ".join(map(str, order))
+        warnings.append(f"The certificates are not in the order of the chain; they are served as {shown}.")
+    warnings += [f"Certificate {numbers[one]} is not of the chain, and is not served." for one in left]
+    if left and len(chain) == 1 and not is_self_signed(leaf):
+        warnings.append("Its issuer's certificate is missing: clients that do not have it refuse to connect.")
+    return SortedChain(tuple(chain), tuple(warnings))
+
+
+def _issuer_of(
+    reference: str, chain: Sequence[x509.Certificate], candidates: Iterable[x509.Certificate]
+) -> x509.Certificate | None:
+    """The issuer of the chain's last certificate; of several (renewed or cross-signed) the one valid longest."""
+    last = chain[-1]
+    named = [candidate for candidate in candidates if _is_named(candidate, last)]
+    if not named or is_self_signed(last):
+        return None
+    found, unusable = [], ""
+    for candidate in named:
+        try:
+            # first, because verifying with a huge key takes minutes
+            check_served(candidate)
+        except Unusable as error:
+            unusable = f"Intermediate certificate {len(chain)}: {error}"
+            continue
+        if has_signed(candidate, last):
+            found.append(candidate)
+    authorities = [candidate for candidate in found if is_authority(candidate)]
+    if authorities:
+        return max(authorities, key=end_of)
+    if found:
+        raise ChainOutOfOrder(reference, f"Number {len(chain)} is not an authority's.")
+    if unusable:
+        raise CertificateUnreadable(reference, unusable)
+    return None
+
+
+def _is_named(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
+    try:
+        return issuer.subject == signed.issuer
+    except FOREIGN:
+        return False
+
+
+def check_served(certificate: x509.Certificate) -> None:
+    """Check that devices can serve the certificate. Raises :class:`Unusable`."""
+    public_key_of(certificate)
+    check_signature(certificate)
 
 
 def check_signature(certificate: x509.Certificate) -> None:

@@ -1,5 +1,7 @@
 """Extracts and checks the facts of a certificate that are shown to users."""
 
+from datetime import UTC, datetime
+
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -74,6 +76,14 @@ def public_key_of(certificate: x509.Certificate) -> PublicKey:
     if not RSA_BITS_MIN <= key.key_size <= RSA_BITS_MAX:
         raise Unusable(f"Its RSA key has {key.key_size} bits; {RSA_BITS_MIN} to {RSA_BITS_MAX} are allowed.")
     return key
+
+
+def end_of(certificate: x509.Certificate) -> datetime:
+    """End of the certificate's validity; the beginning of time if it cannot be read."""
+    try:
+        return certificate.not_valid_after_utc
+    except FOREIGN:
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def pem_of(certificate: x509.Certificate) -> str:

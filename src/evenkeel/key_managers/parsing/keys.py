@@ -18,7 +18,6 @@ from evenkeel.core.kit.errors import (
     CertificateTooLarge,
     PassphraseNeeded,
     PassphraseWrong,
-    PrivateKeyMismatch,
     PrivateKeyUnreadable,
 )
 from evenkeel.core.tls.certificates import PrivateKey, Secret
@@ -63,11 +62,10 @@ def is_encrypted(pem: bytes) -> bool:
     return _PKCS8_ENCRYPTED in pem or b"Proc-Type: 4,ENCRYPTED" in pem
 
 
-def check_match(key: LoadedKey, public: PublicKey, reference: str) -> None:
-    """Check that the key belongs to the public key. Raises :class:`PrivateKeyMismatch`."""
+def is_key_of(key: LoadedKey, public: PublicKey) -> bool:
+    """Whether the key belongs to the public key."""
     form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
-    if key.public_key().public_bytes(*form) != public.public_bytes(*form):
-        raise PrivateKeyMismatch(reference)
+    return key.public_key().public_bytes(*form) == public.public_bytes(*form)
 
 
 def written_out(key: LoadedKey) -> PrivateKey:

@@ -1,5 +1,6 @@
 """PEM files split into blocks by label (RFC 7468), before any block is parsed."""
 
+import codecs
 import re
 from collections.abc import Iterator
 
@@ -16,16 +17,26 @@ class PemFile(Value):
     certificates: tuple[bytes, ...] = ()
     private_keys: tuple[bytes, ...] = ()
     revocation_lists: tuple[bytes, ...] = ()
+    pkcs7: tuple[bytes, ...] = ()
+    """PKCS#7 (RFC 2315), in which Windows exports chains."""
 
 
 def split_pem(content: bytes) -> PemFile:
     """The relevant blocks; text between blocks and other blocks (such as EC PARAMETERS) are ignored."""
-    blocks = list(_blocks(content))
+    blocks = list(_blocks(_plain(content)))
     return PemFile(
         certificates=_blocks_labelled(blocks, b"CERTIFICATE", b"X509 CERTIFICATE"),
         private_keys=tuple(block for label, block in blocks if label.endswith(b"PRIVATE KEY")),
         revocation_lists=_blocks_labelled(blocks, b"X509 CRL"),
+        pkcs7=_blocks_labelled(blocks, b"PKCS7"),
     )
+
+
+def _plain(content: bytes) -> bytes:
+    """The text in ASCII, from UTF-16 if it has a byte order mark: PowerShell redirects output in UTF-16."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", errors="replace").encode("ascii", errors="replace")
+    return content
 
 
 def check_size(content: bytes, limit_bytes: int, reference: str) -> None:

@@ -2,6 +2,8 @@
 cannot be checked before.
 """
 
+import codecs
+
 import msgspec
 
 from evenkeel.core.kit.errors import CertificateTooLarge, Pkcs12Unreadable
@@ -52,6 +54,6 @@ def any_bundle(reference: str, content: Secret, passphrase: Secret | None = None
     """The bundle in one file, PEM or PKCS#12. Raises :class:`CertificateError` naming ``reference``."""
     file = content.reveal()
     # Anywhere in the file: text may stand before the first PEM block (RFC 7468).
-    if b"-----BEGIN " in file:
+    if b"-----BEGIN " in file or file.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return certificate_bundle(reference, file, passphrase=passphrase)
     return pkcs12_bundle(reference, file, passphrase)
