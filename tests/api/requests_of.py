@@ -166,6 +166,7 @@ def _mirror_bodies(known: Known) -> Mapping[str, Any]:
     load_balancer = {"project_id": known.project, "provider": known.environment, **vip}
     return {
         "MirrorPut": {"loadbalancer": load_balancer, "snapshot": 1.0, "digest": "d"},
+        "ImportPut": {"loadbalancer": load_balancer},
         "IdsBody": {"ids": [known.load_balancer]},
         "MirrorLease": {"provider": known.environment, "holder": "h", "seconds": 5},
         "MirrorCheck": {

@@ -42,6 +42,7 @@ from evenkeel.cli.base import CommandApp
 from evenkeel.cli.client import Client, ClientError, UsageError
 from evenkeel.cli.config_import.command import ImportConfig
 from evenkeel.cli.login import login_headers
+from evenkeel.cli.moving_in.command import ImportLbaas
 from evenkeel.cli.progress import WAIT_OPTION
 from evenkeel.cli.terminal import EscapedStream
 
@@ -102,6 +103,7 @@ COMMANDS: dict[str, type[Command]] = {
     "certificate refresh": certificates.RefreshCertificates,
     "certificate delete": certificates.DeleteCertificate,
     "config import": ImportConfig,
+    "import lbaas": ImportLbaas,
     "events": events.ListEvents,
     "explain": explain.Explain,
     "completion": completion.Completion,

@@ -5,6 +5,7 @@ from random import Random
 from sqlalchemy import text
 
 from evenkeel.store.engine.database import Database, open_database
+from evenkeel.store.imports.store import SqlImports
 from evenkeel.store.lbaas_v1.store import SqlLbaasV1
 from evenkeel.store.migrations import upgrade
 from evenkeel.store.migrations.administration import check_schema
@@ -43,6 +44,7 @@ class SqlStore:
         self.tenants = SqlTenants(database, options, random)
         self.lbaas_tenants = SqlTenants(database, options, random, in_error=True)
         self.mirrors = SqlMirrors(database, options, random)
+        self.imports = SqlImports(database, options, random)
         self.notifications = SqlNotifications(database)
         self.lbaas_v1 = SqlLbaasV1(database, options, random)
         self.operators = SqlOperators(database, options)

@@ -13,6 +13,7 @@ from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.core.ports import Store
 from evenkeel.key_managers.directory import DirectoryKeyManager, Encryption
 from evenkeel.network.builtin import BuiltinNetwork
+from tests.api.bodies import SUBNET_ID
 from tests.api.client import LBAAS, Client, Sink
 from tests.api.operators.conftest import BASE, Join
 from tests.api.stores import FILE_NAME
@@ -39,6 +40,8 @@ class Act(NamedTuple):
 AGENT = "agent host-of-a-1 (a-1)"
 FLAVOR_PROFILE = {"name": "fp", "provider_name": "dev", "flavor_data": "{}"}
 ZONE_PROFILE = {"name": "zp", "provider_name": "dev", "availability_zone_data": "{}"}
+
+IMPORTED = "0000000a-0000-4000-8000-000000000000"
 
 ACTS = (
     Act("PUT", f"{BASE}/agents/a-1/drain", "agent_drained", f"{AGENT} was drained"),
@@ -169,6 +172,22 @@ ACTS = (
         "a new read from the key manager was requested",
         202,
         {"refresh": {"reference": "secret"}},
+    ),
+    Act(
+        "PUT",
+        f"{BASE}/imports/loadbalancers/{IMPORTED}",
+        "loadbalancer_imported",
+        f"load balancer {IMPORTED} of project p1 was imported",
+        200,
+        {
+            "apply": True,
+            "loadbalancer": {
+                "project_id": "p1",
+                "provider": "dev",
+                "vip_subnet_id": SUBNET_ID,
+                "vip_address": "10.10.200.1",
+            },
+        },
     ),
     Act("DELETE", f"{BASE}/agents/a-2", "agent_deleted", "agent host-of-a-2 (a-2) was deleted", 204),
 )

@@ -64,6 +64,7 @@ class Services:
         self.tenants = store.tenants
         self._lbaas_tenants = store.lbaas_tenants
         self.mirrors = store.mirrors
+        self.imports = store.imports
         self.lbaas_v1 = store.lbaas_v1
         self.operators = store.operators
         self.quotas = store.quotas

@@ -21,6 +21,7 @@ from evenkeel.api.operators import (
     events,
     hosting,
     ids,
+    imports,
     networks,
     overview,
     plans,
@@ -34,8 +35,10 @@ from evenkeel.api.operators import (
     views,
 )
 from evenkeel.api.operators.agent_views import AgentView
+from evenkeel.api.operators.mirror.routes import TREE_BYTES_MAX
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.policy.names import own_rule, own_rules
+from evenkeel.api.usecases.mirror_requests import ImportPut
 
 
 def _objects(name: str, view: type[Any], key: str = "{id}") -> ObjectRoutes:
@@ -378,6 +381,20 @@ _REFERENCES = (
     ),
 )
 
+_IMPORTS = (
+    Operation(
+        method="PUT",
+        path="/imports/loadbalancers/{id}",
+        handle=imports.put,
+        summary="Import a load balancer of another system with its ids and VIP; without apply, only check it",
+        rule=own_rule("loadbalancer", "import"),
+        body=ImportPut,
+        body_bytes=TREE_BYTES_MAX,
+        answer=single_object_type("import", imports.ImportView),
+        errors=(409, 501),
+    ),
+)
+
 OPERATOR_ROUTES = RouteMap(
     tag="Operators",
     prefixes=("/evenkeel/v1",),
@@ -394,6 +411,7 @@ OPERATOR_ROUTES = RouteMap(
             *_NETWORKS,
             *_CERTIFICATES,
             *_REFERENCES,
+            *_IMPORTS,
         )
     ),
     style=OPERATORS,

@@ -141,6 +141,23 @@ class CheckedLoadBalancer(MirroredParts, kw_only=True):
     vip_port_id: ObjectId | None = None
 
 
+class ImportedLoadBalancer(CheckedLoadBalancer, kw_only=True):
+    """A load balancer that comes from another system, with the VIP that it has there.
+
+    ``vip_network_id``: None: the network of the subnet. ``vip_port_id``: required where a network service has ports.
+    """
+
+    vip_address: Address
+    vip_subnet_id: ObjectId
+
+
+class ImportPut(Request):
+    """Body of PUT /imports/loadbalancers/{id}. Without ``apply`` everything is checked and nothing is stored."""
+
+    loadbalancer: ImportedLoadBalancer
+    apply: bool = False
+
+
 class CheckedMembers(Request):
     """Members of a pool to be checked."""
 

@@ -9,6 +9,7 @@ from evenkeel.core.ports.bus import Bus, Handler, Subscription, Will
 from evenkeel.core.ports.catalogue import CatalogueStore
 from evenkeel.core.ports.clock import Clock
 from evenkeel.core.ports.device import Attachable, Device, NetworkAdopter, Reloadable
+from evenkeel.core.ports.imports import ImportStore
 from evenkeel.core.ports.key_manager import CertificateStore, KeyManager
 from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
 from evenkeel.core.ports.mirrors import MirrorStore
@@ -35,6 +36,7 @@ __all__ = [
     "Device",
     "FoundServices",
     "Handler",
+    "ImportStore",
     "KeyManager",
     "LbaasV1Store",
     "LookUp",

@@ -4,6 +4,7 @@ from typing import Protocol
 
 from evenkeel.core.ports.attachments import AttachmentStore
 from evenkeel.core.ports.catalogue import CatalogueStore
+from evenkeel.core.ports.imports import ImportStore
 from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
 from evenkeel.core.ports.mirrors import MirrorStore
 from evenkeel.core.ports.notifications import NotificationStore
@@ -35,6 +36,11 @@ class Store(Protocol):
     @property
     def mirrors(self) -> MirrorStore:
         """Load balancers that mirror another system's."""
+        ...
+
+    @property
+    def imports(self) -> ImportStore:
+        """Load balancers that come from another system."""
         ...
 
     @property

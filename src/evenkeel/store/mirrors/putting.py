@@ -2,12 +2,12 @@
 stored as one revision.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, literal, select, union_all
+from sqlalchemy import Connection, select
 
 from evenkeel.core.control.mirrors import BEING_DELETED, ID_TAKEN, MirrorConflict, MirrorMark
 from evenkeel.core.control.writes import Change
@@ -19,7 +19,6 @@ from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.resources.tree_changes import TreeChanges, children_of, fixed_difference, tree_changes
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
-from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.mirrors.marks import lock_mark, mark_removed, write_mark
 from evenkeel.store.mirrors.steps import apply_steps, remove_deleted
 from evenkeel.store.mirrors.vip_ports import give_back_port, is_made_here, with_made_port
@@ -27,7 +26,7 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.loading import load_trees
-from evenkeel.store.records.rows import KINDS, LOAD_BALANCER, columns_of
+from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
 from evenkeel.store.tenants.create import create_load_balancer
 from evenkeel.store.tenants.load_balancers import PORT_ATTRIBUTES, remove_unplaced
 from evenkeel.store.vips.port_changes import store_pending_change
@@ -36,6 +35,7 @@ from evenkeel.store.writing.quota_check import count_new_objects
 from evenkeel.store.writing.revision_lock import PENDING_DELETE, Locked, Target, change_of, refuse, try_lock
 from evenkeel.store.writing.steps import CHILD_KINDS, mark_deleted
 from evenkeel.store.writing.tags import replace_tags
+from evenkeel.store.writing.taken_ids import check_ids_free
 
 _root = schema.load_balancer
 _LOCK_ROOT = select(_root.c.id, _root.c.deleted, _root.c.mirrored)
@@ -61,7 +61,7 @@ def put(
         if was is not None:
             write_mark(connection, root.id, mark, was)
         if not there:
-            _check_ids(connection, [root.id, *(row.id for row in children)])
+            check_ids_free(connection, [root.id, *(row.id for row in children)])
             made = with_made_port(connection, root.id, plan)
             return create_load_balancer(options, tree, made, random, certificates, mirrored=True)(connection)
         anew = was is not None and mark.change not in (None, was.change_key)
@@ -117,7 +117,7 @@ def _change(
     changes = tree_changes(stored, tree)
     if not (changes or anew):
         return None
-    _check_ids(connection, _new_ids(stored, tree))
+    check_ids_free(connection, _new_ids(stored, tree))
     return _write(connection, options, changes, stored, certificates)
 
 
@@ -191,24 +191,3 @@ def _new_ids(stored: LoadBalancerTree, tree: LoadBalancerTree) -> list[str]:
         for row in rows
         if row.id not in {known.id for known in before[kind]}
     ]
-
-
-_TAKEN = union_all(
-    *(
-        select(literal(kind.title).label("title"), kind.table.c.id).where(in_bound_list(kind.table.c.id, "wanted"))
-        for kind in KINDS.values()
-    )
-).limit(1)
-
-
-def _check_ids(connection: Connection, ids: Iterable[str]) -> None:
-    """Check that no object of any kind has one of these ids. One query. Raises :class:`MirrorConflict`."""
-    if wanted := list(ids):
-        found = connection.execute(_TAKEN, {"wanted": wanted}).first()
-        if found is not None:
-            raise id_taken(f"{found.title} {found.id} exists")
-
-
-def id_taken(what: str) -> MirrorConflict:
-    """Error for an id that another object has."""
-    return MirrorConflict(f"{what} already, and does not belong to this load balancer as such.", code=ID_TAKEN)

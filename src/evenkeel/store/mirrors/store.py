@@ -21,6 +21,7 @@ from evenkeel.store.mirrors.reading import LEAVING, find, read_list, read_statis
 from evenkeel.store.mirrors.vip_ports import keep_port, unused_ports
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
+from evenkeel.store.writing.taken_ids import id_taken
 
 
 class SqlMirrors:
@@ -68,4 +69,4 @@ class SqlMirrors:
 
 def _refusal(_error: IntegrityError) -> RequestError:
     """The error for a conflict with a concurrent write that stored one of the ids elsewhere."""
-    return putting.id_taken("An object with one of these ids exists")
+    return id_taken("An object with one of these ids exists")

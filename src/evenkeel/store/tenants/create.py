@@ -21,7 +21,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
 from evenkeel.store.engine.inserting import Rows, insert_together
 from evenkeel.store.engine.variants import join_values
-from evenkeel.store.networks.claims import borrow_port, hold_claim
+from evenkeel.store.networks.claims import borrow_port, hold_claim, take_over
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.shard_with_capacity import PROJECT_ID, shard_in, shards_with_capacity
 from evenkeel.store.records import schema
@@ -50,15 +50,20 @@ def create_load_balancer(
     certificates: Sequence[CheckedCertificate] = (),
     *,
     mirrored: bool = False,
+    checks_quota: bool = True,
 ) -> Op[Change]:
     """Store a whole tree at revision 1, placed at once if its project has a shard with room and no capacity policy.
 
-    ``mirrored``: it mirrors another system's, and no quota applies. Raises :class:`Invalid` for one without a project.
+    ``mirrored``: it mirrors another system's. No quota applies to it, nor without ``checks_quota``. Raises
+    :class:`Invalid` for one without a project.
     """
     if not tree.load_balancer.project_id:
         raise Invalid("project_id: a load balancer needs a project")
     check_tree(tree)
-    return lambda connection: _create(connection, tree, plan, random, options, certificates, mirrored)
+    quota = checks_quota and not mirrored
+    return lambda connection: _create(
+        connection, tree, plan, random, options, certificates, mirrored=mirrored, checks_quota=quota
+    )
 
 
 def _create(
@@ -68,7 +73,9 @@ def _create(
     random: Random,
     options: StoreOptions,
     certificates: Sequence[CheckedCertificate],
+    *,
     mirrored: bool,
+    checks_quota: bool,
 ) -> Change:
     root = tree.load_balancer
     rows = (root, *tree.listeners, *tree.pools, *tree.members, *tree.l7policies, *tree.l7rules)
@@ -84,7 +91,7 @@ def _create(
     around = _look_around(connection, root, plan, list(chain(*some.values())))
     now, shard = around.now, around.shard
     shard_id = None if shard is None else shard.shard_id
-    if not mirrored:
+    if checks_quota:
         check_quota(connection, root.project_id, wanted, defaults=options.default_quotas, has_quota=around.has_quota)
     vips = [_allocate_vip(connection, each, plans[0], some, around.held, random) for each in plans]
     stored = _as_new(tree, vips, shard_id, now)
@@ -121,12 +128,14 @@ def _child_rows(stored: LoadBalancerTree) -> Iterator[Rows]:
 
 
 def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> bool:
-    """Hold the port that was created outside the database, or is the tenant's own.
+    """Hold the port that was created outside the database, is the tenant's own, or was another program's.
 
     Returns whether it has to be updated. It is bound as soon as its host is known, otherwise by the placement.
     """
     if plan.claim is not None and plan.claim.borrowed:
         borrow_port(connection, plan.claim)
+    elif plan.claim is not None and plan.claim.port_id is not None:
+        take_over(connection, plan.claim, table=schema.vip_claim)
     elif plan.claim is not None:
         hold_claim(connection, plan.claim, plan.port_id)
     binding = plan.claim is not None and root.shard_id is not None

@@ -1,0 +1,158 @@
+"""Import load balancers of another system, with their ids, VIPs and the VIPs' ports."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import structs
+from msgspec.structs import replace
+
+from evenkeel.api.common.references import ChangedUser
+from evenkeel.api.common.services import Services
+from evenkeel.api.identity.caller import checked_project
+from evenkeel.api.usecases.enhanced_services import offered_services
+from evenkeel.api.usecases.mirror_build import mirrored_tree
+from evenkeel.api.usecases.mirror_requests import ImportedLoadBalancer, ImportPut
+from evenkeel.api.usecases.parents import Place
+from evenkeel.api.usecases.rules import wanted_vip
+from evenkeel.api.usecases.vips import checked_plan
+from evenkeel.core.control.imports import Outcome, StoredLoadBalancer, differences
+from evenkeel.core.devices.capabilities import refuse, tree_problems
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.network import (
+    ADDITIONAL_ADDRESS,
+    PortClaim,
+    WantedVip,
+    borrowed_port,
+    lbaas_v2_port,
+    octavia_port,
+)
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import LoadBalancerTree
+
+
+class ImportResult(NamedTuple):
+    """Result of an import."""
+
+    outcome: Outcome
+    differences: tuple[str, ...] = ()
+    """Attributes and objects that differ from those that exist here."""
+
+
+async def import_load_balancer(services: Services, load_balancer_id: LoadBalancerId, body: ImportPut) -> ImportResult:
+    """Create the given load balancer unless it exists; one that exists is compared, never changed. Idempotent.
+
+    Raises :class:`Invalid`, :class:`Unsupported` or :class:`Conflict` if it cannot be created; nothing is stored then.
+    """
+    wanted = body.loadbalancer
+    project_id = checked_project(wanted.project_id, "project_id")
+    table = services.providers.capabilities_of(await services.providers.device_driver_of(wanted.provider))
+    offered = await offered_services(services, wanted.provider, table)
+    there = await services.imports.find(load_balancer_id)
+    place = Place(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
+    if there is not None:
+        return _compared(there, mirrored_tree(wanted, place))
+    plan = await _plan(services, wanted, load_balancer_id, project_id)
+    tree = mirrored_tree(structs.replace(wanted, vip_network_id=plan.network_id, vip_port_id=plan.port_id), place)
+    refuse(wanted.provider, tree_problems(table, tree))
+    offered.check_tree(tree)
+    users = [*map(ChangedUser, tree.listeners), *map(ChangedUser, tree.pools)]
+    certificates = await services.references.read(users, project_id, table)
+    if not body.apply:
+        await services.imports.check(tree, plan)
+        return ImportResult("new")
+    change = await services.imports.create(tree, plan, certificates)
+    await services.operators.record_act(
+        kind="loadbalancer_imported",
+        done=f"load balancer {load_balancer_id} of project {project_id} was imported",
+        details=f": {tree.load_balancer.name}" if tree.load_balancer.name else "",
+        environment=wanted.provider,
+    )
+    await services.accepted(change)
+    return ImportResult("imported")
+
+
+def _compared(there: StoredLoadBalancer, given: LoadBalancerTree) -> ImportResult:
+    root = there.tree.load_balancer
+    if there.mirrored:
+        raise Conflict(f"Load balancer {root.id} exists and mirrors that of an Octavia, which alone changes it.")
+    if root.deleted:
+        raise Conflict(f"Load balancer {root.id} is being deleted: its devices have not confirmed that yet.")
+    found = differences(there.tree, given)
+    return ImportResult("differs" if found else "present", found)
+
+
+async def _plan(
+    services: Services, wanted: ImportedLoadBalancer, load_balancer_id: LoadBalancerId, project_id: ProjectId
+) -> VipPlan:
+    """Return the plan of a VIP that exists. Raises :class:`Invalid` naming the attribute."""
+    if services.network.has_ports:
+        return await checked_plan(services, await _on_port(services, wanted, load_balancer_id), "vip_address")
+    additional = [
+        WantedVip(subnet_id=each.subnet_id, address=wanted_vip(ADDITIONAL_ADDRESS, each.ip_address, services.addresses))
+        for each in wanted.additional_vips or ()
+    ]
+    try:
+        plan = await services.network.plan_vip(
+            project_id=project_id,
+            load_balancer_id=load_balancer_id,
+            subnet_id=wanted.vip_subnet_id,
+            network_id=wanted.vip_network_id,
+            port_id=None,
+            address=wanted_vip("vip_address", wanted.vip_address, services.addresses),
+            additional=additional,
+            any_address=True,
+            any_subnet=True,
+        )
+    except NotFound as error:
+        raise Invalid(f"vip_subnet_id: {error}", code=error.code) from error
+    # Without a network service an id of a port is only a name, and clients know the former one.
+    port_id = wanted.vip_port_id or plan.port_id
+    more = tuple(replace(each, port_id=port_id) for each in plan.additional)
+    return replace(plan, port_id=port_id, additional=more)
+
+
+async def _on_port(services: Services, wanted: ImportedLoadBalancer, load_balancer_id: LoadBalancerId) -> VipPlan:
+    """Return the plan of a VIP on its port at the network service. Raises :class:`Invalid`."""
+    port_id = wanted.vip_port_id
+    if port_id is None:
+        raise Invalid("vip_port_id: the id of the VIP's port at the network service is required.")
+    found = await services.network.look_up("ports", {"id": [port_id]}, project_id=None)
+    if not found:
+        raise Invalid(f"vip_port_id: the network service has no port {port_id}.", code="port_not_found")
+    (port,) = found
+    network_id = str(port["network_id"])
+    if wanted.vip_network_id not in (None, network_id):
+        raise Invalid(f"vip_network_id: port {port_id} is on network {network_id}, not on {wanted.vip_network_id}.")
+    vips = [(wanted.vip_subnet_id, wanted.vip_address)]
+    vips += [(each.subnet_id, each.ip_address) for each in wanted.additional_vips or ()]
+    _check_addresses(port, vips)
+    plans = [
+        VipPlan(subnet_id=subnet_id, network_id=network_id, port_id=port_id, address=address)
+        for subnet_id, address in vips
+    ]
+    claim = _claim(port, load_balancer_id)
+    return replace(plans[0], claim=claim, additional=tuple(plans[1:]))
+
+
+def _check_addresses(port: Mapping[str, Any], vips: Sequence[tuple[str, str]]) -> None:
+    """Check that the port has the VIPs. Raises :class:`Invalid`."""
+    has = {(str(each.get("subnet_id")), str(each.get("ip_address"))) for each in port.get("fixed_ips") or ()}
+    for subnet_id, address in vips:
+        if (subnet_id, address) not in has:
+            shown = ", ".join(f"{ip} of subnet {subnet}" for subnet, ip in sorted(has)) or "none"
+            raise Invalid(f"vip_address: port {port['id']} has not {address} of subnet {subnet_id}, but {shown}.")
+
+
+def _claim(port: Mapping[str, Any], load_balancer_id: LoadBalancerId) -> PortClaim:
+    """Return the claim on the VIP's port: one that was made for this load balancer is deleted with it; any other one is
+    the tenant's.
+    """
+    owner, device_id = str(port.get("device_owner", "")), str(port.get("device_id", ""))
+    marks = {
+        (mark.device_owner, mark.device_id)
+        for mark in (lbaas_v2_port(load_balancer_id), octavia_port(load_balancer_id))
+    }
+    if (owner, device_id) not in marks:
+        return borrowed_port(load_balancer_id, str(port["id"]))
+    return PortClaim(claim_id=load_balancer_id, device_owner=owner, device_id=device_id, port_id=str(port["id"]))

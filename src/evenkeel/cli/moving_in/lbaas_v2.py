@@ -1,0 +1,335 @@
+"""Load balancers of LBaaS v2 (neutron-lbaas, also with F5's extensions) from its JSON documents. Pure.
+
+Documents are answers of its API (``{"loadbalancers": […]}``, ``{"members": […]}``, one object as
+``{"listener": {…}}``), or rows of its database by table (``{"lbaas_members": […]}``); several are merged. Objects refer
+to each other as the API shows them (a pool lists its members' ids) or as the database has them (a member has its pool's
+id).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from evenkeel.cli.moving_in.foreign import BadSource, ForeignLoadBalancer
+
+Row = Mapping[str, Any]
+
+LOAD_BALANCERS, LISTENERS, POOLS = "loadbalancers", "listeners", "pools"
+MEMBERS, MONITORS, POLICIES, RULES = "members", "healthmonitors", "l7policies", "l7rules"
+_PERSISTENCES, _SNI, _PROVIDERS = "lbaas_sessionpersistences", "lbaas_sni", "providerresourceassociations"
+_KINDS: Mapping[str, str] = {
+    **{name: name for name in (LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES)},
+    "rules": RULES,
+    **{f"lbaas_{name}": name for name in (LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES)},
+    **{name: name for name in (_PERSISTENCES, _SNI, _PROVIDERS)},
+}
+"""Kind of the objects in a list, by the list's name in an API's answer or by the table."""
+_SINGLE = {
+    "loadbalancer": LOAD_BALANCERS,
+    "listener": LISTENERS,
+    "pool": POOLS,
+    "member": MEMBERS,
+    "healthmonitor": MONITORS,
+    "l7policy": POLICIES,
+    "rule": RULES,
+}
+_KEYS = {_PERSISTENCES: "pool_id", _PROVIDERS: "resource_id"}
+"""Attribute that identifies a row; ``id`` for other kinds."""
+
+_COMMON = ("name", "description", "admin_state_up")
+_COPIED: Mapping[str, tuple[str, ...]] = {
+    LOAD_BALANCERS: ("vip_address", "vip_subnet_id", "vip_port_id", "vip_network_id"),
+    LISTENERS: ("protocol", "protocol_port", "connection_limit", "default_pool_id"),
+    POOLS: ("protocol", "lb_algorithm"),
+    MEMBERS: ("address", "protocol_port", "weight", "subnet_id"),
+    MONITORS: ("type", "delay", "timeout", "max_retries", "max_retries_down"),
+    POLICIES: ("action", "position", "redirect_pool_id", "redirect_url"),
+    RULES: ("type", "compare_type", "key", "value", "invert"),
+}
+"""Attributes that have the same name and meaning in Octavia's API."""
+_LACKING: Mapping[str, frozenset[str]] = {
+    MEMBERS: frozenset({"description"}),
+    MONITORS: frozenset({"description"}),
+    RULES: frozenset({"name", "description"}),
+}
+"""Attributes in :data:`_COMMON` that a kind does not have in Octavia's API."""
+_OF_HTTP = ("http_method", "url_path", "expected_codes")
+_HTTP = ("HTTP", "HTTPS")
+_HANDLED: Mapping[str, tuple[str, ...]] = {
+    LOAD_BALANCERS: (LISTENERS, POOLS, "provider"),
+    LISTENERS: (
+        "loadbalancers",
+        "loadbalancer_id",
+        "default_tls_container_ref",
+        "default_tls_container_id",
+        "sni_container_refs",
+        "sni_containers",
+        "l7policies",
+        "l7_policies",
+        "default_pool",
+        "mutual_authentication_up",
+        "ca_container_id",
+        "tls_protocols",
+        "http2",
+    ),
+    POOLS: (
+        "loadbalancers",
+        "loadbalancer_id",
+        LISTENERS,
+        MEMBERS,
+        "session_persistence",
+        "healthmonitor_id",
+        "healthmonitor",
+        "l7_policies",
+    ),
+    MEMBERS: ("pool_id",),
+    MONITORS: (POOLS, *_OF_HTTP),
+    POLICIES: ("listener_id", LISTENERS, "rules", "redirect_pool"),
+    RULES: ("l7policy_id", "policy_id", "policies"),
+}
+"""Attributes that are converted, or show how objects belong together."""
+_IGNORED = frozenset(
+    {"id", "tenant_id", "project_id", "provisioning_status", "operating_status", "status", "created_at", "updated_at"}
+)
+_DEFAULTS: tuple[Any, ...] = (None, "", False, 0, -1, "-1", "0", [], {})
+"""Values that an attribute without effect has."""
+_TITLES = {
+    LOAD_BALANCERS: "load balancer",
+    LISTENERS: "listener",
+    POOLS: "pool",
+    MEMBERS: "member",
+    MONITORS: "health monitor",
+    POLICIES: "L7 policy",
+    RULES: "L7 rule",
+}
+_TLS_VERSIONS = {"TLS1.0": "TLSv1", "TLS1.1": "TLSv1.1", "TLS1.2": "TLSv1.2", "TLS1.3": "TLSv1.3"}
+
+
+class Documents:
+    """Objects of LBaaS v2 by kind and id, in the order of the documents."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[str, Row]] = {}
+        self._lists: dict[str, list[Row]] = {}
+
+    def add(self, document: Any, name: str) -> None:
+        """Add a document. ``name``: its file's, for errors. Raises :class:`BadSource`."""
+        if not isinstance(document, Mapping):
+            raise BadSource(f'{name}: a JSON object is needed, such as {{"loadbalancers": […]}}')
+        if "statuses" in document:
+            raise BadSource(
+                f"{name}: a status tree has neither algorithms nor addresses of VIPs: the lists of the API are needed"
+            )
+        known = [key for key in document if key in _KINDS or key in _SINGLE]
+        if not known:
+            raise BadSource(f"{name}: has none of {', '.join(sorted((*_KINDS, *_SINGLE)))}")
+        for key in known:
+            rows = document[key] if key in _KINDS else [document[key]]
+            if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+                raise BadSource(f"{name}: {key}: a list of objects is needed")
+            self._add(_KINDS.get(key) or _SINGLE[key], rows, f"{name}: {key}")
+
+    def _add(self, kind: str, rows: Iterable[Row], place: str) -> None:
+        if kind == _SNI:
+            self._lists.setdefault(kind, []).extend(rows)
+            return
+        known = self._rows.setdefault(kind, {})
+        for row in rows:
+            id_ = row.get(_KEYS.get(kind, "id"))
+            if not isinstance(id_, str) or not id_:
+                raise BadSource(f"{place}: an object has no {_KEYS.get(kind, 'id')}")
+            known[id_] = {**known.get(id_, {}), **row}
+
+    def get(self, kind: str, id_: Any) -> Row | None:
+        """Return an object; None if there is none."""
+        return self._rows.get(kind, {}).get(id_)
+
+    def all(self, kind: str) -> list[Row]:
+        """Return all objects of a kind, ordered by id."""
+        found = self._rows.get(kind, {})
+        return [found[id_] for id_ in sorted(found)]
+
+    def sni(self, listener_id: str) -> list[str]:
+        """Return the SNI containers of a listener by the rows of the database."""
+        rows = [row for row in self._lists.get(_SNI, ()) if row.get("listener_id") == listener_id]
+        return [str(row["tls_container_id"]) for row in sorted(rows, key=lambda row: row.get("position") or 0)]
+
+
+def load_balancers(documents: Documents, *, persistence_seconds: int | None = None) -> list[ForeignLoadBalancer]:
+    """Return all load balancers, ordered by id.
+
+    ``persistence_seconds``: time-out of source address persistence without one of its own; None: ours. Raises
+    :class:`BadSource` for an object to which another one refers and that no document has.
+    """
+    made = _Maker(documents, persistence_seconds)
+    return [made.load_balancer(row) for row in documents.all(LOAD_BALANCERS)]
+
+
+class _Child(NamedTuple):
+    body: dict[str, Any]
+    lost: list[str]
+
+
+class _Maker:
+    """Makes the trees. Each child's remarks go with it."""
+
+    def __init__(self, documents: Documents, persistence_seconds: int | None) -> None:
+        self._documents = documents
+        self._persistence_seconds = persistence_seconds
+
+    def load_balancer(self, row: Row) -> ForeignLoadBalancer:
+        id_ = str(row["id"])
+        listeners = [self._listener(each) for each in self._below(row, LISTENERS, "loadbalancer_id", "loadbalancers")]
+        pools = [self._pool(each) for each in self._pools(row)]
+        project_id = str(row.get("project_id") or row.get("tenant_id") or "")
+        if not project_id:
+            raise BadSource(f"load balancer {id_}: has no project_id")
+        body = {
+            **_copied(LOAD_BALANCERS, row),
+            "project_id": project_id,
+            "listeners": [each.body for each in listeners],
+            "pools": [each.body for each in pools],
+        }
+        lost = [*_lost(LOAD_BALANCERS, row), *(text for each in (*listeners, *pools) for text in each.lost)]
+        del body["id"]
+        return ForeignLoadBalancer(id_, str(row.get("name") or ""), project_id, self._provider(row), body, tuple(lost))
+
+    def _provider(self, row: Row) -> str:
+        association = self._documents.get(_PROVIDERS, row["id"]) or {}
+        return str(row.get("provider") or association.get("provider_name") or "")
+
+    def _below(self, parent: Row, kind: str, *names: str) -> list[Row]:
+        """Objects that the parent lists, or that name it in one of these attributes. Raises :class:`BadSource`."""
+        listed = [_id_of(each) for each in parent.get(_LISTED.get(kind, kind)) or ()]
+        found = {row["id"]: row for row in self._documents.all(kind) if _names(row, names, parent["id"])}
+        found |= {id_: self._required(kind, id_, parent["id"]) for id_ in listed}
+        return [found[id_] for id_ in sorted(found)]
+
+    def _pools(self, root: Row) -> list[Row]:
+        """Pools of the load balancer: of its own list, and of its listeners and their policies."""
+        found = {row["id"]: row for row in self._below(root, POOLS, "loadbalancer_id", "loadbalancers")}
+        for listener in self._below(root, LISTENERS, "loadbalancer_id", "loadbalancers"):
+            wanted = [listener.get("default_pool_id")]
+            wanted += [row.get("redirect_pool_id") for row in self._policies(listener)]
+            found |= {id_: self._required(POOLS, id_, listener["id"]) for id_ in wanted if id_}
+        return [found[id_] for id_ in sorted(found)]
+
+    def _required(self, kind: str, id_: str, by: str) -> Row:
+        row = self._documents.get(kind, id_)
+        if row is None:
+            raise BadSource(f"{_TITLES[kind]} {id_}, to which {by} refers, is in no document")
+        return row
+
+    def _policies(self, listener: Row) -> list[Row]:
+        found = self._below(listener, POLICIES, "listener_id", "listeners")
+        return sorted(found, key=lambda row: (row.get("position") or 0, row["id"]))
+
+    def _listener(self, row: Row) -> _Child:
+        policies = [self._policy(each) for each in self._policies(row)]
+        body = {**_copied(LISTENERS, row), **_tls(row, self._documents), "l7policies": [each.body for each in policies]}
+        lost = [*_lost(LISTENERS, row), *(text for each in policies for text in each.lost)]
+        return _Child(body, lost)
+
+    def _policy(self, row: Row) -> _Child:
+        rules = [
+            _Child(_copied(RULES, each), list(_lost(RULES, each)))
+            for each in self._below(row, RULES, "l7policy_id", "policy_id", "policies")
+        ]
+        body = {**_copied(POLICIES, row), "rules": [each.body for each in rules]}
+        return _Child(body, [*_lost(POLICIES, row), *(text for each in rules for text in each.lost)])
+
+    def _pool(self, row: Row) -> _Child:
+        members = self._below(row, MEMBERS, "pool_id")
+        body = {**_copied(POOLS, row), "members": [_copied(MEMBERS, each) for each in members]}
+        lost = [*_lost(POOLS, row), *(text for each in members for text in _lost(MEMBERS, each))]
+        persistence = row.get("session_persistence") or self._documents.get(_PERSISTENCES, row["id"])
+        if persistence:
+            body["session_persistence"] = self._persistence(persistence)
+        if monitor_id := row.get("healthmonitor_id") or _id_of(row.get("healthmonitor") or ""):
+            monitor = self._required(MONITORS, monitor_id, row["id"])
+            body["healthmonitor"] = _monitor(monitor)
+            lost += _lost(MONITORS, monitor)
+        return _Child(body, lost)
+
+    def _persistence(self, row: Row) -> dict[str, Any]:
+        body: dict[str, Any] = {"type": row.get("type")}
+        if row.get("cookie_name") and row.get("type") == "APP_COOKIE":
+            body["cookie_name"] = row["cookie_name"]
+        seconds = _number(row.get("persistence_timeout")) or self._persistence_seconds
+        if row.get("type") == "SOURCE_IP" and seconds:
+            body["persistence_timeout"] = seconds
+        return body
+
+
+_LISTED = {RULES: "rules"}
+"""Attribute with the ids of objects of a kind, where it has another name."""
+
+
+def _id_of(reference: Any) -> str:
+    return str(reference.get("id", "")) if isinstance(reference, Mapping) else str(reference)
+
+
+def _names(row: Row, names: Iterable[str], id_: str) -> bool:
+    for name in names:
+        value = row.get(name)
+        if value == id_ or (isinstance(value, list) and any(_id_of(each) == id_ for each in value)):
+            return True
+    return False
+
+
+def _copied(kind: str, row: Row) -> dict[str, Any]:
+    """Return the attributes that Octavia has too, without nulls; booleans of a database are numbers."""
+    body: dict[str, Any] = {"id": row["id"]}
+    common = [name for name in _COMMON if name not in _LACKING.get(kind, ())]
+    for name in (*common, *_COPIED[kind]):
+        if (value := row.get(name)) is not None:
+            body[name] = bool(value) if name in ("admin_state_up", "invert") else value
+    return body
+
+
+def _monitor(row: Row) -> dict[str, Any]:
+    body = _copied(MONITORS, row)
+    if row.get("type") in _HTTP:
+        body |= {name: row[name] for name in _OF_HTTP if row.get(name)}
+    return body
+
+
+def _tls(row: Row, documents: Documents) -> dict[str, Any]:
+    """Return what Octavia has for a listener's TLS attributes."""
+    body: dict[str, Any] = {}
+    if reference := row.get("default_tls_container_ref") or row.get("default_tls_container_id"):
+        body["default_tls_container_ref"] = reference
+    named = row.get("sni_container_refs") or [
+        each["tls_container_id"] if isinstance(each, Mapping) else each for each in row.get("sni_containers") or ()
+    ]
+    if references := list(named or documents.sni(row["id"])):
+        body["sni_container_refs"] = references
+    if row.get("mutual_authentication_up") and row.get("ca_container_id"):
+        body["client_authentication"] = "MANDATORY"
+        body["client_ca_tls_container_ref"] = row["ca_container_id"]
+    if versions := [_TLS_VERSIONS[name] for name in _words(row.get("tls_protocols")) if name in _TLS_VERSIONS]:
+        body["tls_versions"] = versions
+    if row.get("http2") and row.get("protocol") == "TERMINATED_HTTPS":
+        body["alpn_protocols"] = ["h2", "http/1.1"]
+    return body
+
+
+def _words(value: Any) -> list[str]:
+    return [word.strip() for word in str(value or "").split(",") if word.strip()]
+
+
+def _number(value: Any) -> int | None:
+    try:
+        return int(value) if value else None
+    except (TypeError, ValueError):
+        return None
+
+
+def _lost(kind: str, row: Row) -> Iterator[str]:
+    """Remarks about attributes with an effect that Octavia does not have."""
+    known = {*_COMMON, *_COPIED[kind], *_HANDLED[kind], *_IGNORED}
+    title = f"{_TITLES[kind]} {row['id']}"
+    for name in sorted(row.keys() - known):
+        if not any(row[name] == each and type(row[name]) is type(each) for each in _DEFAULTS):
+            yield f"{title}: {name} {row[name]}"
+    if kind == LISTENERS and row.get("http2") and row.get("protocol") != "TERMINATED_HTTPS":
+        yield f"{title}: http2 {row['http2']}"

@@ -1,0 +1,74 @@
+"""Load balancers that come from another system: comparison with those that were imported before. Pure."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.attributes import CONTENT
+from evenkeel.core.resources.model import (
+    Child,
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    LoadBalancer,
+    LoadBalancerTree,
+    Member,
+    Pool,
+    Vip,
+)
+from evenkeel.core.resources.tree_changes import FIXED, children_of, tree_changes
+
+Outcome = Literal["new", "imported", "present", "differs"]
+"""Result of an import. ``new``: it would be created; ``imported``: it was created now; ``present``: it exists as given;
+``differs``: it exists and differs, and nothing was changed."""
+
+DIFFERENCES_MAX = 50
+"""Most differences that are listed for one load balancer."""
+_TITLES: dict[type[Child], str] = {
+    Listener: "listener",
+    Pool: "pool",
+    Member: "member",
+    HealthMonitor: "health monitor",
+    L7Policy: "L7 policy",
+    L7Rule: "L7 rule",
+}
+_ADDRESSES = ("vip", "additional_vips")
+
+
+class StoredLoadBalancer(Value):
+    """A load balancer as stored."""
+
+    tree: LoadBalancerTree
+    mirrored: bool
+    """Whether it mirrors another system's, which alone may change it."""
+
+
+def differences(stored: LoadBalancerTree, given: LoadBalancerTree) -> tuple[str, ...]:
+    """Return what differs between the stored load balancer and the given one, at most :data:`DIFFERENCES_MAX` texts."""
+    return tuple(text for _, text in zip(range(DIFFERENCES_MAX), _differences(stored, given), strict=False))
+
+
+def _differences(stored: LoadBalancerTree, given: LoadBalancerTree) -> Iterator[str]:
+    before, after = stored.load_balancer, given.load_balancer
+    yield from (name for name in FIXED if name not in _ADDRESSES and getattr(before, name) != getattr(after, name))
+    # A port that was recreated at the network service has another id.
+    if _places(before) != _places(after):
+        yield "vip_address"
+    yield from tree_changes(stored, given).load_balancer
+    wanted = children_of(given)
+    for kind, rows in children_of(stored).items():
+        there = {row.id: row for row in rows if not row.deleted}
+        by_id = {row.id: row for row in wanted[kind]}
+        title = _TITLES[kind]
+        yield from (f"{title} {id_}: does not exist here" for id_ in sorted(by_id.keys() - there.keys()))
+        yield from (f"{title} {id_}: exists only here" for id_ in sorted(there.keys() - by_id.keys()))
+        for id_ in sorted(there.keys() & by_id.keys()):
+            names = [name for name in CONTENT[kind] if getattr(there[id_], name) != getattr(by_id[id_], name)]
+            if names:
+                yield f"{title} {id_}: {', '.join(sorted(names))}"
+
+
+def _places(root: LoadBalancer) -> set[tuple[str, str]]:
+    vips: tuple[Vip, ...] = (*(() if root.vip is None else (root.vip,)), *root.additional_vips)
+    return {(vip.subnet_id, vip.address) for vip in vips}

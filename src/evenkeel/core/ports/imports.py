@@ -1,0 +1,35 @@
+"""Store port for load balancers that come from another system, with the ids that they had there."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from evenkeel.core.control.imports import StoredLoadBalancer
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.model import LoadBalancerTree
+from evenkeel.core.tls.certificates import CheckedCertificate
+
+
+class ImportStore(Protocol):
+    """Imported load balancers. They are tenants' own from the moment they are stored; no quota applies to an import."""
+
+    async def find(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
+        """Return the load balancer with this id, also a mirrored one and one marked deleted; None if there is none."""
+        ...
+
+    async def check(self, tree: LoadBalancerTree, plan: VipPlan) -> None:
+        """Check that the load balancer can be created: its ids and its addresses are free, and its limits are kept.
+
+        Raises as :meth:`create`; stores nothing.
+        """
+        ...
+
+    async def create(
+        self, tree: LoadBalancerTree, plan: VipPlan, certificates: Sequence[CheckedCertificate] = ()
+    ) -> Change:
+        """Store the load balancer with its children.
+
+        Raises :class:`Conflict` for an id of another object, or a VIP address in use; :class:`LimitMet`.
+        """
+        ...

@@ -1,0 +1,97 @@
+"""Implements :class:`evenkeel.core.ports.ImportStore`: each method is a transaction."""
+
+from collections.abc import Sequence
+from random import Random
+
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control.imports import StoredLoadBalancer
+from evenkeel.core.control.mirrors import ADDRESS_TAKEN
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict, RequestError
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.resources.limits import check_limits
+from evenkeel.core.resources.model import LoadBalancerTree
+from evenkeel.core.resources.tree_changes import children_of
+from evenkeel.core.tls.certificates import CheckedCertificate
+from evenkeel.store.engine.base import Database, Op
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records import schema
+from evenkeel.store.records.loading import load_trees
+from evenkeel.store.tenants.create import create_load_balancer
+from evenkeel.store.vips.addresses import HELD_OF_SOME
+from evenkeel.store.vips.selection import normal_plan, write_with_vip
+from evenkeel.store.writing.conflicts import check_tree
+from evenkeel.store.writing.quota_check import count_new_objects
+from evenkeel.store.writing.taken_ids import check_ids_free, id_taken
+
+_root = schema.load_balancer
+
+
+class SqlImports:
+    """Imported load balancers, in SQL."""
+
+    def __init__(self, database: Database, options: StoreOptions, random: Random) -> None:
+        self._db = database
+        self._options = options
+        self._random = random
+
+    async def find(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
+        return await self._db.read(lambda connection: _find(connection, load_balancer_id))
+
+    async def check(self, tree: LoadBalancerTree, plan: VipPlan) -> None:
+        check_tree(tree)
+        root = tree.load_balancer
+        children = [row for rows in children_of(tree).values() for row in rows]
+        check_limits(root.id, self._options.load_balancer_limits, {}, count_new_objects(children))
+        await self._db.read(lambda connection: _check_free(connection, tree, normal_plan(plan)))
+
+    async def create(
+        self, tree: LoadBalancerTree, plan: VipPlan, certificates: Sequence[CheckedCertificate] = ()
+    ) -> Change:
+        normal = normal_plan(plan)
+        op = _create(self._options, tree, normal, self._random, certificates)
+        return await write_with_vip(self._db, op, normal, _refusal)
+
+
+def _find(connection: Connection, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
+    tree = load_trees(connection, [load_balancer_id]).get(load_balancer_id)
+    if tree is None:
+        return None
+    mirrored = connection.scalar(select(_root.c.mirrored).where(_root.c.id == load_balancer_id))
+    return StoredLoadBalancer(tree=tree, mirrored=bool(mirrored))
+
+
+def _check_free(connection: Connection, tree: LoadBalancerTree, plan: VipPlan) -> None:
+    check_ids_free(connection, _ids(tree))
+    addresses = [each.address for each in (plan, *plan.additional) if each.address is not None]
+    asked = {"network_id": plan.network_id, "some": addresses}
+    for address in connection.scalars(HELD_OF_SOME, asked):
+        raise Conflict(f"VIP address {address} is in use on network {plan.network_id}.", code=ADDRESS_TAKEN)
+
+
+def _create(
+    options: StoreOptions,
+    tree: LoadBalancerTree,
+    plan: VipPlan,
+    random: Random,
+    certificates: Sequence[CheckedCertificate],
+) -> Op[Change]:
+    create = create_load_balancer(options, tree, plan, random, certificates, checks_quota=False)
+
+    def op(connection: Connection) -> Change:
+        check_ids_free(connection, _ids(tree))
+        return create(connection)
+
+    return op
+
+
+def _ids(tree: LoadBalancerTree) -> list[str]:
+    return [tree.load_balancer.id, *(row.id for rows in children_of(tree).values() for row in rows)]
+
+
+def _refusal(_error: IntegrityError) -> RequestError:
+    """The error for a conflict with a concurrent write that stored one of the ids elsewhere."""
+    return id_taken("An object with one of these ids exists")

@@ -1,0 +1,29 @@
+"""Checks of ids that another system chose: no object of any kind may have one of them already."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, literal, select, union_all
+
+from evenkeel.core.control.mirrors import ID_TAKEN, MirrorConflict
+from evenkeel.store.engine.in_list import in_bound_list
+from evenkeel.store.records.rows import KINDS
+
+_TAKEN = union_all(
+    *(
+        select(literal(kind.title).label("title"), kind.table.c.id).where(in_bound_list(kind.table.c.id, "wanted"))
+        for kind in KINDS.values()
+    )
+).limit(1)
+
+
+def check_ids_free(connection: Connection, ids: Iterable[str]) -> None:
+    """Check that no object of any kind has one of these ids. One query. Raises :class:`MirrorConflict`."""
+    if wanted := list(ids):
+        found = connection.execute(_TAKEN, {"wanted": wanted}).first()
+        if found is not None:
+            raise id_taken(f"{found.title} {found.id} exists")
+
+
+def id_taken(what: str) -> MirrorConflict:
+    """Error for an id that another object has."""
+    return MirrorConflict(f"{what} already, and does not belong to this load balancer as such.", code=ID_TAKEN)

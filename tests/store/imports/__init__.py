@@ -1,0 +1,1 @@
+"""Imported load balancers in SQL."""
