@@ -51,6 +51,6 @@ async def test_port_of_another_program_is_held_until_the_load_balancer_is_gone(s
     tree = whole()
     id_ = tree.load_balancer.id
     claim = PortClaim(claim_id=id_, device_owner="neutron:LOADBALANCERV2", device_id=id_, port_id="p")
-    plan: VipPlan = replace(PLAN, claim=claim)
+    plan: VipPlan = replace(PLAN, claim=claim, takes_over=True)
     change = await store.imports.create(tree, plan)
     assert change.tell_network == change.placed  # it is bound once its host is known

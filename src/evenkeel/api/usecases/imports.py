@@ -132,7 +132,7 @@ async def _on_port(services: Services, wanted: ImportedLoadBalancer, load_balanc
         for subnet_id, address in vips
     ]
     claim = _claim(port, load_balancer_id)
-    return replace(plans[0], claim=claim, additional=tuple(plans[1:]))
+    return replace(plans[0], claim=claim, takes_over=not claim.borrowed, additional=tuple(plans[1:]))
 
 
 def _check_addresses(port: Mapping[str, Any], vips: Sequence[tuple[str, str]]) -> None:

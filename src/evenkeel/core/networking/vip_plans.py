@@ -21,6 +21,8 @@ class VipPlan(Value):
     :attr:`evenkeel.core.resources.model.Subnet.reserved`."""
     claim: PortClaim | None = None
     """The claim under which the VIP's port was created outside the database; storing the load balancer confirms it."""
+    takes_over: bool = False
+    """True: another program made the port, so the claim is not stored yet."""
     tell_network: bool = False
     """True: the port exists and still has to be updated to the load balancer's options."""
     additional: tuple["VipPlan", ...] = ()

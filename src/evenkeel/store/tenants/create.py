@@ -134,7 +134,7 @@ def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> boo
     """
     if plan.claim is not None and plan.claim.borrowed:
         borrow_port(connection, plan.claim)
-    elif plan.claim is not None and plan.claim.port_id is not None:
+    elif plan.claim is not None and plan.takes_over:
         take_over(connection, plan.claim, table=schema.vip_claim)
     elif plan.claim is not None:
         hold_claim(connection, plan.claim, plan.port_id)
