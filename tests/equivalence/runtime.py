@@ -2,10 +2,10 @@
 
 import csv
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE, table_rows
-from tests.equivalence.site import Site, named_port
+from tests.equivalence.site import named_port
 
 STATES, STATISTICS = "show servers state", "show stat"
 COMPARED_STATE = ("srv_op_state", "srv_uweight", "srv_fqdn", "srv_use_ssl")
@@ -20,7 +20,13 @@ WITHOUT_RESULT = ("", "INI")
 Rows = Mapping[str, Mapping[str, Any]]
 
 
-def servers(site: Site, states: str, statistics: str) -> dict[str, dict[str, Any]]:
+class Places(Protocol):
+    """Names of the addresses at which a device has everything, such as a :class:`~tests.equivalence.site.Site`."""
+
+    def named(self, text: str) -> str: ...
+
+
+def servers(site: Places, states: str, statistics: str) -> dict[str, dict[str, Any]]:
     """Backend and server -> columns. Those that a reload will remove, in maintenance until then, are left out by
     :func:`compared`."""
     found: dict[str, dict[str, Any]] = {}

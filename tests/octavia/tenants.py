@@ -9,6 +9,8 @@ from typing import Any
 
 from tests.octavia.world import World
 
+TENANTS_PROVIDERS = ("evenkeel", "evenkeel-noop")
+"""Providers that tenants take in turn."""
 OPERATION_SECONDS = 600.0
 """Within this time an operation is accepted, whatever is killed."""
 Ask = Callable[[str], Any]
@@ -47,12 +49,16 @@ class Tenant:
     """Number of accepted operations by kind."""
     _names: int = 0
 
+    @property
+    def provider(self) -> str:
+        """Provider of the tenant's load balancer."""
+        return TENANTS_PROVIDERS[self.number % len(TENANTS_PROVIDERS)]
+
     def work(self, operations: int) -> None:
         """Run so many operations that Octavia accepts, one after the other."""
         self._random = random.Random(f"{self.seed} {self.number}")
-        self._create()
-        for _ in range(operations - 1):
-            step = self._random.choice(self._possible())
+        for number in range(operations):
+            step = self._random.choice(self._possible()) if number else self._create
             step()
             self.done[step.__name__.strip("_")] = self.done.get(step.__name__.strip("_"), 0) + 1
 
@@ -88,6 +94,7 @@ class Tenant:
         port = self._port(listener)
         body = {
             "name": self.name,
+            "provider": self.provider,
             "vip_subnet_id": self.world.subnet_id,
             "listeners": [{"name": listener, "protocol": "HTTP", "protocol_port": port, "default_pool": default}],
         }

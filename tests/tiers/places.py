@@ -182,6 +182,7 @@ RELEASE = {
     ),
     "equivalence/octavia": ReleaseTests("Octavia's own configurations", ("tests/equivalence/octavia",)),
     "octavia/test_tempest.py": ReleaseTests("hundreds of published tests, in release runs only", ()),
+    "octavia/test_whole_storm.py": ReleaseTests("500 operations, in release runs only", ()),
     "octavia": ReleaseTests(
         "a live stock Octavia",
         (

@@ -144,8 +144,10 @@ class Cluster:
         await process.until(self._answers(number), "the API to answer", timeout_seconds=limit)
         return self._urls[name]
 
-    async def start_agent(self, host: str, *, group: int = 1, options: Sections | None = None) -> None:
-        """Start an agent, and wait until it has a live session."""
+    async def start_agent(
+        self, host: str, *, group: int = 1, options: Sections | None = None, module: str = "evenkeel.cmd.agent"
+    ) -> None:
+        """Start an agent, and wait until it has a live session. ``module``: its program."""
         sections = merge_sections(
             {
                 "DEFAULT": {
@@ -160,7 +162,7 @@ class Cluster:
             self._agent_options,
             options or {},
         )
-        await self._join(host, self.workshop.create_process(agent_name(host), "evenkeel.cmd.agent", sections))
+        await self._join(host, self.workshop.create_process(agent_name(host), module, sections))
 
     async def _join(self, host: str, process: Process) -> None:
         # The session of a killed process is live until it expires, so only a new one shows that this process has
