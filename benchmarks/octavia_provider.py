@@ -1,6 +1,6 @@
 """How fast a stock Octavia creates load balancers with our provider, a plain serial one, and its own no-op driver.
 
-    python -m benchmarks.octavia_provider [--callers 16] [--seconds 30] [--report-by database]
+    python -m benchmarks.octavia_provider [--callers 16] [--seconds 30] [--report-by database] [--prepared]
 
 Starts MariaDB, Octavia (gunicorn, two workers), driver-agent, a controller and an agent with no-op devices. Each caller
 creates a load balancer and waits until it is ACTIVE; of the no-op driver, which never reports, the request alone is
@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
 
 @contextmanager
-def started(folder: Path, report_by: str) -> Iterator[tuple[Octavia, Stack]]:
+def started(folder: Path, report_by: str, *, is_prepared: bool) -> Iterator[tuple[Octavia, Stack]]:
     """Everything, until the block ends; ``report_by``: the option of the provider agent."""
     with ExitStack() as stack:
         database = MariaDB()
@@ -64,6 +64,7 @@ def started(folder: Path, report_by: str) -> Iterator[tuple[Octavia, Stack]]:
             variables={"EVENKEEL_BENCHMARK_SERIAL": str(folder / "serial")},
         )
         stack.callback(octavia.close)
+        octavia.is_prepared = is_prepared
         octavia.start()
         yield octavia, controllers
 
@@ -135,7 +136,8 @@ def _part(title: str) -> str:
     names = {
         "serve_octavia": "API",
         "evenkeel_agent": "provider agent",
-        "octavia-driver-agent": "driver-agent",
+        "driver-agent": "driver-agent",
+        "driver_agent": "driver-agent",
         "evenkeel.cmd.controller": "controller",
         "evenkeel.cmd.agent": "agent",
         "mariadbd": "MariaDB",
@@ -160,8 +162,12 @@ def main() -> None:
     parser.add_argument("--callers", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--report-by", choices=("driver-agent", "database"), default="driver-agent")
+    parser.add_argument("--prepared", action="store_true", help="driver-agent by 'evenkeel-octavia driver-agent'")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, started(Path(folder), given.report_by) as (octavia, _):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        started(Path(folder), given.report_by, is_prepared=given.prepared) as (octavia, _),
+    ):
         providers = ("noop_driver", "serial", "evenkeel")
         for each in providers:
             # the first requests of each worker load modules and compile statements

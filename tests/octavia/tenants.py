@@ -49,6 +49,9 @@ class Tenant:
     """Number of accepted operations by kind."""
     _names: int = 0
 
+    def __post_init__(self) -> None:
+        self._random = random.Random(f"{self.seed} {self.number}")
+
     @property
     def provider(self) -> str:
         """Provider of the tenant's load balancer."""
@@ -56,11 +59,14 @@ class Tenant:
 
     def work(self, operations: int) -> None:
         """Run so many operations that Octavia accepts, one after the other."""
-        self._random = random.Random(f"{self.seed} {self.number}")
-        for number in range(operations):
-            step = self._random.choice(self._possible()) if number else self._create
-            step()
-            self.done[step.__name__.strip("_")] = self.done.get(step.__name__.strip("_"), 0) + 1
+        for _ in range(operations):
+            self.operate()
+
+    def operate(self) -> None:
+        """Run one operation until Octavia has accepted it; the first creates the load balancer."""
+        step = self._random.choice(self._possible()) if self.id else self._create
+        step()
+        self.done[step.__name__.strip("_")] = self.done.get(step.__name__.strip("_"), 0) + 1
 
     def _possible(self) -> list[Callable[[], None]]:
         steps = [self._rename, self._fail_over, self._add_pool]
@@ -232,8 +238,10 @@ class Tenant:
     def _sent(self, method: str, path: str, body: Any) -> Mapping[str, Any] | None:
         """The answer; None if Octavia does not accept the request now."""
         status, answer = self.world.octavia.request(method, path, body)
-        # 409: it is busy with the operation before; 5xx: what it needs is down
-        assert status < 300 or status == 409 or status >= 500, f"{method} {path}: {status} {answer}"
+        # 409: it is busy with the operation before; 5xx: what it needs is down. A listener or health monitor whose
+        # transaction fails, for whatever reason, is answered with 400.
+        is_down = status >= 500 or (status == 400 and "is not a valid option for" in answer["faultstring"])
+        assert status < 300 or status == 409 or is_down, f"{method} {path}: {status} {answer}"
         return (answer or {}) if status < 300 else None
 
     def _until(self, attempt: Callable[[], Any]) -> Any:
@@ -250,7 +258,7 @@ class Tenant:
             time.sleep(0.3)
         raise AssertionError(f"tenant {self.number} was refused for too long: {problem}\n{self.world.logs()}")
 
-    # -- the end
+    # -- comparisons
 
     def wanted(self) -> Any:
         """All that Octavia has accepted, in the form of :func:`shown`."""
@@ -261,6 +269,16 @@ class Tenant:
             "pools": {name: (pool.members, pool.monitor) for name, pool in self.pools.items()},
             "not ACTIVE": [],
         }
+
+    def differences_when_active(self) -> list[str]:
+        """Wait until Octavia shows the load balancer as ACTIVE; return the :meth:`differences` that there are then."""
+
+        def attempt() -> tuple[list[str]] | None:
+            is_active = self._get(f"/loadbalancers/{self.id}")["loadbalancer"]["provisioning_status"] == "ACTIVE"
+            return (self.differences(),) if is_active else None
+
+        (found,) = self._until(attempt)
+        return list(found)
 
     def differences(self) -> list[str]:
         """What Octavia, or the controllers, have otherwise than Octavia has accepted."""

@@ -51,6 +51,68 @@ def test_changes_while_driver_agent_is_gone_are_applied_when_it_is_back(world: W
         remove(world, each)
 
 
+def test_prepared_driver_agent_takes_reports_as_octavias_own(world: World) -> None:
+    world.octavia.kill_driver_agent()
+    world.octavia.is_prepared = True
+    try:
+        world.octavia.start_driver_agent()
+        id = world.create(name="prepared")["id"]
+        assert world.settled(id) == "ACTIVE", world.logs()
+        world.change(id, "PUT", f"/loadbalancers/{id}", {"loadbalancer": {"name": "changed"}})
+        remove(world, id)
+        assert "without a prepared database layer" not in world.octavia.logs()
+    finally:
+        world.octavia.kill_driver_agent()
+        world.octavia.is_prepared = False
+        world.octavia.start_driver_agent()
+
+
+PREPARING = """
+import sys
+from evenkeel_octavia import driver_agent
+driver_agent.prepare(["--config-file", sys.argv[1]])
+from octavia.common import config
+from octavia.db import api, models
+from oslo_config import cfg
+config.init(["--config-file", sys.argv[1]])
+print(models.LoadBalancer.__mapper__.configured, api.get_engine().pool.checkedin(), cfg.CONF.database.max_retries)
+"""
+
+
+def test_prepared_database_layer_is_mapped_and_has_no_connection(world: World) -> None:
+    assert world.octavia.run(PREPARING).split() == ["True", "0", "10"]
+
+
+def test_late_report_of_a_killed_agent_does_not_undo_a_deletion(world: World) -> None:
+    wait_for_both(world)
+    id = world.create(name="late")["id"]
+    assert world.settled(id) == "ACTIVE", world.logs()
+    frozen = frozen_report(world, id)
+    try:
+        for pid in world.octavia.agent_processes()["worker"]:
+            os.kill(pid, signal.SIGKILL)
+        wait_until(world, lambda: "earlier reports are still under way" in world.octavia.logs())
+        assert world.status(id) == "PENDING_UPDATE", world.logs()
+    finally:
+        os.kill(frozen, signal.SIGCONT)
+    assert world.settled(id) == "ACTIVE", world.logs()
+    remove(world, id)
+
+
+def frozen_report(world: World, id: str) -> int:
+    """Change a load balancer; return the process of the report on it, which is frozen before it reports anything."""
+    known = world.octavia.report_processes()
+    world.ask("PUT", f"/loadbalancers/{id}", {"loadbalancer": {"name": "changed"}})
+    deadline = time.monotonic() + SETTLED_SECONDS
+    while not (begun := world.octavia.report_processes() - known):
+        assert time.monotonic() < deadline, world.logs()
+        time.sleep(0.002)  # the process maps Octavia's models first, which takes a fifth of a second
+    pid = next(iter(begun))
+    os.kill(pid, signal.SIGSTOP)
+    assert world.status(id) == "PENDING_UPDATE", "the report was too fast"
+    return pid
+
+
 def test_agent_of_its_own_takes_over_and_reports_without_driver_agent(world: World) -> None:
     with world.octavia.own_agent(report_by="database"):
         world.octavia.kill_driver_agent()

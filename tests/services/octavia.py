@@ -4,6 +4,7 @@ It is installed in a virtual environment of its own. Our provider driver and pro
 folder, with the entry points of their pyproject.toml.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from evenkeel.demo.octavia.files import EntryPoints, OctaviaFiles
+from evenkeel_octavia.earlier import report_processes
 from tests.services.installation import environment
 from tests.services.openstack import OpenStackServer
 from tests.services.process import kill_group, spawn, terminate, wait_until_ready
@@ -59,6 +61,10 @@ class Octavia(OpenStackServer):
         ``more_drivers``: further providers; ``entry_points``, ``python_path`` and ``variables``: what theirs need.
         """
         super().__init__("evenkeel-octavia-host-")
+        self.database = database
+        self.venv = venv
+        self.request_seconds = 60.0
+        """Longest that an answer to :meth:`request` is waited for."""
         self._more_path = f":{python_path}" if python_path is not None else ""
         self._variables = dict(variables or {})
         self._python = venv / "bin" / "python"
@@ -77,6 +83,8 @@ class Octavia(OpenStackServer):
         self._files.write_entry_points("more", entry_points or {})
         self._driver_agent: subprocess.Popen[bytes] | None = None
         self._is_migrated = False
+        self.is_prepared = False
+        """Whether driver-agent is started by ``evenkeel-octavia driver-agent``, in place of Octavia's own command."""
 
     def start(self) -> None:
         """Start the API and driver-agent, and wait until both serve; nothing to do for one that runs."""
@@ -88,11 +96,12 @@ class Octavia(OpenStackServer):
         self.start_driver_agent()
 
     def start_driver_agent(self) -> None:
-        """Start driver-agent with its provider agent, unless it runs."""
+        """Start driver-agent with its provider agent, unless it runs; see :attr:`is_prepared`."""
         if self._driver_agent is not None and self._driver_agent.poll() is None:
             return
         self._files.remove_sockets()
-        command = [self._python, self._files.driver_agent]
+        program = self._files.prepared_driver_agent if self.is_prepared else self._files.driver_agent
+        command = [self._python, program]
         log = self._home / "driver-agent.log"
         self._driver_agent = spawn(command, log=log, env=self._environment(), cwd=self._home, user=self._user)
         wait_until_ready(
@@ -113,6 +122,22 @@ class Octavia(OpenStackServer):
         """kill -9, with all its children."""
         assert self._driver_agent is not None
         kill_group(self._driver_agent)
+
+    def signal_all(self, number: signal.Signals) -> None:
+        """Send a signal to all processes of the host: the API's, driver-agent's and the provider agent's."""
+        for process in (self._process, self._driver_agent):
+            if process is not None and process.poll() is None:
+                os.killpg(process.pid, number)
+                if number == signal.SIGKILL:
+                    process.wait()
+
+    def is_active(self, environment: str) -> bool:
+        """Whether the running provider agent has the lease of an environment, by its log."""
+        workers = self.agent_processes()["worker"]
+        lines = [line.split() for line in self.logs().splitlines() if line.endswith(f" for environment {environment}")]
+        # date, time, process id; an agent that was killed has logged nothing since
+        own = [line for line in lines if len(line) > 3 and line[2].isdigit() and int(line[2]) in workers]
+        return bool(own) and "active" in own[-1]
 
     @contextmanager
     def own_agent(self, **options: object) -> Iterator[None]:
@@ -140,6 +165,16 @@ class Octavia(OpenStackServer):
                 continue
             if session == self._driver_agent.pid and "provider_agent" in title:
                 found["worker" if title.endswith(" worker") else "supervisor"].append(int(path.name))
+        return found
+
+    def report_processes(self) -> set[int]:
+        """Process ids of reports that are under way in driver-agent."""
+        assert self._driver_agent is not None
+        found = set()
+        for pid, _ in report_processes():
+            with contextlib.suppress(ProcessLookupError):
+                if os.getsid(pid) == self._driver_agent.pid:
+                    found.add(pid)
         return found
 
     def register_providers(self) -> None:
@@ -175,7 +210,7 @@ class Octavia(OpenStackServer):
         headers = {"Content-Type": "application/json", "X-Project-Id": PROJECT, "Accept": "application/json"}
         request = urllib.request.Request(f"{self.url}/v2.0/lbaas{path}", data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60.0) as answer:
+            with urllib.request.urlopen(request, timeout=self.request_seconds) as answer:
                 text = answer.read()
                 return answer.status, json.loads(text) if text else None
         except urllib.error.HTTPError as error:

@@ -18,7 +18,11 @@ EXIT_MISCONFIGURED = 2
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; the exit code is 0 if all is well, 1 with warnings, 2 with failures."""
-    given = _parser().parse_args(arguments)
+    parser = _parser()
+    given, more = parser.parse_known_args(arguments)
+    if more and given.command is not _driver_agent:
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
+    given.more = more
     try:
         code = int(given.command(given))
     except (MisconfiguredError, OSError, ValueError) as error:
@@ -41,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add("check", _check, "Check controllers, credential, environments and versions.")
     add("agent", _agent, "Run the provider agent, for hosts whose octavia-driver-agent does not run it.")
+    add("driver-agent", _driver_agent, "Run octavia-driver-agent, with its own options, so that reports cost it less.")
     added = add("leftovers", _leftovers, "List load balancers that the controllers have and Octavia does not know.")
     added.add_argument("--delete", action="store_true", help="delete them; devices stop serving them")
     added = add("register-providers", _register, "Write entry points of all providers in [evenkeel] providers.")
@@ -55,14 +60,18 @@ def _configuration(given: argparse.Namespace) -> Any:
 
     from evenkeel_octavia import options
 
-    files = [word for file in given.config_file or () for word in ("--config-file", file)]
-    folders = [word for folder in given.config_dir or () for word in ("--config-dir", folder)]
     try:
-        config.init([*files, *folders])
+        config.init(_configuration_arguments(given))
     except (cfg.ConfigFilesNotFoundError, cfg.ConfigFileParseError, cfg.ConfigFileValueError) as error:
         raise MisconfiguredError(str(error)) from error
     options.register(cfg.CONF)
     return cfg.CONF
+
+
+def _configuration_arguments(given: argparse.Namespace) -> list[str]:
+    files = [word for file in given.config_file or () for word in ("--config-file", file)]
+    folders = [word for folder in given.config_dir or () for word in ("--config-dir", folder)]
+    return [*files, *folders]
 
 
 def _check(given: argparse.Namespace) -> int:
@@ -84,6 +93,13 @@ def _agent(given: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     supervisor.run(conf, ended.wait, supervisor.new_holder())
+    return 0
+
+
+def _driver_agent(given: argparse.Namespace) -> int:
+    from evenkeel_octavia import driver_agent
+
+    driver_agent.run([*_configuration_arguments(given), *given.more])
     return 0
 
 

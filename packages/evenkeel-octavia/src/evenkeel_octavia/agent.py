@@ -68,6 +68,9 @@ class Source(Protocol):
 class Reporter(Protocol):
     """Octavia's driver-agent."""
 
+    def settle(self) -> None:
+        """Wait until no earlier report can be applied any more. Raises if one may be for longer; try again later."""
+
     def statuses(self, report: Report) -> None: ...
 
     def statistics(self, listeners: list[dict[str, Any]]) -> None: ...
@@ -336,7 +339,10 @@ class Agent:
     def _report_outcomes(self, outcomes: Mapping[str, _Outcome]) -> None:
         """Report load balancers; one that can't be reported now is written and reported again later."""
         try:
-            self._report(self._reports_on(outcomes))
+            # before the rows are read: once an earlier report is applied, tenants may change what is PENDING now
+            self._reporter.settle()
+            one_by_one = (report for id, each in outcomes.items() for report in self._reports_on({id: each}))
+            self._report(self._reports_on(outcomes), one_by_one)
         except Exception as error:
             for id in outcomes:
                 self._held_back[id] = self._now() + random.uniform(1.0, 5.0)  # noqa: S311
@@ -368,8 +374,10 @@ class Agent:
     def _with_operating(self) -> bool:
         return self._settings.statuses_seconds > 0
 
-    def _report(self, found: Iterable[Report]) -> None:
-        """Report to Octavia. A load balancer with a record that Octavia refuses holds none of the others up."""
+    def _report(self, found: Iterable[Report], one_by_one: Iterable[Report]) -> None:
+        """Report to Octavia. A load balancer with a record that Octavia refuses holds none of the others up:
+        ``one_by_one`` are then reported, each by the rows that there are when its turn has come.
+        """
         for batch in reports.batches(listed := [report for report in found if report]):
             if not self._active():
                 # this process stood still until another agent took over: what it has read may be out of date
@@ -377,7 +385,7 @@ class Agent:
             try:
                 self._reporter.statuses(batch)
             except reports.BadRecordError:
-                return self._report_each(listed)
+                return self._report_each(one_by_one)
             except Exception as error:
                 # driver-agent does not answer: another call could wait 30 s, too
                 for report in listed:
@@ -386,7 +394,7 @@ class Agent:
         return None
 
     def _report_each(self, found: Iterable[Report]) -> None:
-        for report in found:
+        for report in filter(None, found):
             try:
                 self._reporter.statuses(report)
             except Exception as error:
@@ -414,11 +422,14 @@ class Agent:
     def report_operating(self, snapshot: Snapshot) -> None:
         """Report statuses of load balancers that differ from Octavia's."""
         found = self._mirror.statuses(list(snapshot.trees))
-        self._report(
+        listed = [
             reports.report_operating(tree, found[id], with_operating=self._with_operating)
             for id, tree in snapshot.trees.items()
             if id in found and found[id].digest == self.digest_of(tree)
-        )
+        ]
+        if any(listed):
+            self._reporter.settle()
+            self._report(listed, listed)
 
     def takes_statuses_of(self, provider: str) -> bool:
         """Whether the next comparison of a provider compares statuses too; asked once, it is forgotten."""

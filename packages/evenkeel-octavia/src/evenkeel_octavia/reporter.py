@@ -8,6 +8,7 @@ from octavia_lib.api.drivers import driver_lib, exceptions
 from octavia_lib.common import constants
 
 from evenkeel_octavia import options
+from evenkeel_octavia.earlier import EarlierReports
 from evenkeel_octavia.reports import BadRecordError, Report, ReportError
 
 
@@ -38,6 +39,9 @@ class DatabaseReporter:
     driver-agent forks for each call and maps all of Octavia's models anew, which takes a third of a second.
     """
 
+    def settle(self) -> None:
+        """Return at once: a report ends with the process that makes it."""
+
     def statuses(self, report: Report) -> None:
         """Set statuses in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError`."""
         updater = driver_updater.DriverUpdater()
@@ -62,15 +66,30 @@ class DriverAgentReporter:
         """Initialize. ``options``: Octavia's ``[driver_agent]``, for the paths of the sockets."""
         self._options = options
         self._library: driver_lib.DriverLibrary | None = None
+        self._earlier = EarlierReports(lambda: self._send({}))
+
+    def settle(self) -> None:
+        """Wait until no report whose outcome is unknown is under way. Raises
+        :class:`~evenkeel_octavia.reports.ReportError` if one still is.
+        """
+        if number := self._earlier.number():
+            raise UnreportedError(f"{number} earlier reports are still under way in driver-agent")
 
     def statuses(self, report: Report) -> None:
         """Set statuses in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError`."""
+        if self._earlier.may_be:
+            raise UnreportedError("an earlier report has not been answered")
+        self._send(report)
+
+    def _send(self, report: Report) -> None:
         try:
             self._driver_library().update_loadbalancer_status(report)
         except exceptions.UpdateStatusError as error:
             if error.status_object_id:
                 where = f"{error.status_object} {error.status_object_id}"
                 raise BadRecordError(f"{error.fault_string} ({where})") from error
+            if error.__context__ is not None:
+                self._earlier.outcome_is_unknown()  # no answer, or one that came too late
             raise UnreportedError(str(error.fault_string)) from error
 
     def statistics(self, listeners: list[dict[str, Any]]) -> None:

@@ -23,10 +23,18 @@ class OctaviaInMemory:
         self.broken = 0
         self.refused_ids: set[str] = set()
         self.reads = 0
+        self.late_report: Report = {}
+        """A report of an earlier agent that is applied before the next one is made."""
 
     def status(self, id: str = "lb-0") -> str | None:
         """The load balancer's provisioning status; None: it is DELETED."""
         return self.trees_by_id[id].status if id in self.trees_by_id else None
+
+    def settle(self) -> None:
+        """Let the late report be applied."""
+        if late := self.late_report:
+            self.late_report = {}
+            self.statuses(late)
 
     def statuses(self, report: Report) -> None:
         """Take a report, as driver-agent does."""

@@ -448,3 +448,23 @@ def test_agent_whose_lease_ended_while_it_stood_still_reports_nothing_that_it_re
     assert octavia.reports == [] and octavia.status() == "PENDING_CREATE"
     rig.is_active = True
     rig.until(lambda: octavia.status() == "ACTIVE")
+
+
+class DeletingTenant(OctaviaInMemory):
+    """Octavia with a tenant who deletes a load balancer as soon as that may be."""
+
+    def settle(self) -> None:
+        super().settle()
+        if self.status() == "ACTIVE":
+            self.trees_by_id["lb-0"] = tree(values={"provisioning_status": "PENDING_DELETE"})
+
+
+def test_load_balancer_that_a_late_report_released_to_its_tenant_is_reported_by_its_rows_after_that(rig: Rig) -> None:
+    octavia = DeletingTenant(tree(values=CREATING))
+    octavia.late_report = {"loadbalancers": [{"id": "lb-0", "provisioning_status": "ACTIVE"}]}
+    rig.start(octavia)
+    rig.until(lambda: octavia.status() is None)
+    assert [record["provisioning_status"] for report in octavia.reports for record in report["loadbalancers"]] == [
+        "ACTIVE",
+        "DELETED",
+    ]

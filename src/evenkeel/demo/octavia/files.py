@@ -86,6 +86,12 @@ from octavia.cmd.driver_agent import main
 
 main()
 """
+_PREPARED_DRIVER_AGENT = """
+import own_network
+from evenkeel_octavia.__main__ import main
+
+main(["driver-agent", "--config-file", "{file}"])
+"""
 
 
 class OctaviaFiles:
@@ -110,6 +116,7 @@ class OctaviaFiles:
         self.home = home
         self.configuration = home / "octavia.conf"
         self.driver_agent = home / "run_driver_agent.py"
+        self.prepared_driver_agent = home / "run_prepared_driver_agent.py"
         self.configuration.write_text(
             _CONFIGURATION.format(
                 strategy="keystone" if login else "noauth",
@@ -123,7 +130,12 @@ class OctaviaFiles:
                 options="\n".join(f"{name} = {value}" for name, value in options.items()),
             )
         )
-        programs = {"own_network": _NETWORK + _DISTINCT, "serve_octavia": _API, "run_driver_agent": _DRIVER_AGENT}
+        programs = {
+            "own_network": _NETWORK + _DISTINCT,
+            "serve_octavia": _API,
+            self.driver_agent.stem: _DRIVER_AGENT,
+            self.prepared_driver_agent.stem: _PREPARED_DRIVER_AGENT,
+        }
         for name, text in programs.items():
             (home / f"{name}.py").write_text(text.format(file=self.configuration, home=home))
         project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
