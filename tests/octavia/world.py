@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
+import copy
 import itertools
 import random
 import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,8 +21,10 @@ from tests.services.octavia import Octavia
 from tests.services.rabbitmq import RabbitMQ
 
 SETTLED_SECONDS = 120.0
-ENVIRONMENTS = {"prod": "haproxy", "none": "noop", "big": "bigip"}
-"""Device types by environment; agents of the first run always, those of the others in :mod:`tests.octavia.sites`."""
+ENVIRONMENTS = {"prod": "haproxy", "none": "noop", "big": "bigip", "spare": "noop"}
+"""Device types by environment; agents of the first run always, those of the others in :mod:`tests.octavia.sites`. The
+last is for further Octavias, each of which needs an environment of its own.
+"""
 PROVIDERS = {
     "evenkeel": "prod",
     "evenkeel-noop": "none",
@@ -44,6 +47,7 @@ class World:
         self.broker = broker
         self.database = database
         self.octavia = octavia
+        """The Octavia that requests go to."""
         self.subnet_id = subnet_id
         network = choose_place(random.Random()).address.rpartition(".")[0]
         self._addresses = (f"{network}.{number % 240 + 10}" for number in itertools.count())
@@ -73,8 +77,7 @@ class World:
             asyncio.run(_start(cluster, controllers))
             subnet = {"subnet": {"name": "vips", "cidr": "127.0.0.0/8"}}
             subnet_id = cluster.client().post(f"{API}/subnets", subnet)["subnet"]["id"]
-            options = {"controllers": ", ".join(cluster.controllers), "drift_interval": DRIFT_SECONDS}
-            octavia = Octavia(venv, database.create_database(), environments=PROVIDERS, options=options)
+            octavia = octavia_host(venv, cluster, database.create_database())
             octavia.register_providers()
             octavia.start()
             yield cls(cluster, octavia, database, subnet_id, broker)
@@ -84,6 +87,12 @@ class World:
             if cluster is not None:
                 cluster.close()
             database.close()
+
+    def through(self, octavia: Any) -> "World":
+        """This world, with another Octavia that requests go to."""
+        other = copy.copy(self)
+        other.octavia = octavia
+        return other
 
     # -- requests
 
@@ -140,6 +149,12 @@ class World:
     def logs(self) -> str:
         """The ends of all logs."""
         return f"{self.octavia.logs()[-6000:]}\n{self.cluster.failure_report()}"
+
+
+def octavia_host(venv: Path, cluster: Cluster, database: str, environments: Mapping[str, str] = PROVIDERS) -> Octavia:
+    """A host of an Octavia with this database, over the controllers; not started yet."""
+    options = {"controllers": ", ".join(cluster.controllers), "drift_interval": DRIFT_SECONDS}
+    return Octavia(venv, database, environments=environments, options=options)
 
 
 async def _start(cluster: Cluster, controllers: int) -> None:

@@ -34,6 +34,8 @@ class Leases:
         self._now = now
         self._until: dict[str, float] = {}
         self._failures: dict[str, str] = {}
+        self._logged: dict[str, bool] = {}
+        """Whether this agent is active, by environment, as it was logged last: a lease may end between two renewals."""
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -45,7 +47,6 @@ class Leases:
         """Take or renew each lease once."""
         for environment in self._environments:
             asked = self._now()
-            was_held = self.is_held(environment)
             try:
                 held = self._mirror.lease(environment, self._holder, self._seconds)
             except (ControllerError, OSError, ValueError, KeyError, TypeError) as error:
@@ -53,7 +54,8 @@ class Leases:
                 continue
             self._failures.pop(environment, None)
             self._until[environment] = asked + self._seconds if held else 0.0
-            if held != was_held:
+            if held != self._logged.get(environment):
+                self._logged[environment] = held
                 LOG.info("this agent is %s for environment %s", "active" if held else "standing by", environment)
 
     def start(self) -> None:

@@ -63,3 +63,20 @@ def test_lease_of_an_agent_that_is_gone_is_taken_when_it_has_ended(rivals: Rival
     rivals.controller.lease_until = 0.0
     rivals.second.renew()
     assert rivals.second.is_held("prod")
+
+
+def test_agent_whose_lease_ended_while_it_stood_still_logs_that_it_stands_by(
+    rivals: Rivals, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="evenkeel_octavia.leases")
+    rivals.first.renew()
+    rivals.first.renew()
+    rivals.now += 5.1
+    rivals.controller.lease_until = 0.0
+    rivals.second.renew()
+    rivals.first.renew()
+    assert caplog.messages == [
+        "this agent is active for environment prod",
+        "this agent is active for environment prod",
+        "this agent is standing by for environment prod",
+    ]
