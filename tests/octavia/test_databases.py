@@ -79,6 +79,7 @@ def test_nothing_is_lost_or_pending_when_the_node_of_a_galera_cluster_is_killed(
             finally:
                 client.end()
             wait_until(own, lambda: own.pending() == [], QUIET_SECONDS)
+            # settled: nothing is PENDING
             assert client.differences == [] and client.tenant.differences() == []
             own.ask("DELETE", f"/loadbalancers/{client.tenant.id}?cascade=true")
             assert own.settled(client.tenant.id) == "DELETED", own.logs()
@@ -133,9 +134,7 @@ def pair() -> Iterator[Pair]:
             yield made
 
 
-def test_what_a_replica_lacks_is_undone_at_the_controllers_and_what_only_they_have_is_kept(
-    world: World, pair: Pair
-) -> None:
+def test_controllers_follow_a_replica_that_lacks_commits_and_keep_what_only_they_have(world: World, pair: Pair) -> None:
     with octavia_on(world, pair.primary.create_database(), pair.relay) as own:
         changed, deleted, kept = (own.create(name=name)["id"] for name in ("changed", "deleted", "kept"))
         for id in (changed, deleted, kept):
@@ -152,7 +151,7 @@ def test_what_a_replica_lacks_is_undone_at_the_controllers_and_what_only_they_ha
         names = {changed: "changed", deleted: "deleted", kept: "kept"}
         # ACTIVE there and here, each with the content that the replica has
         wait_until(own, lambda: all(named(own, id) == name for id, name in names.items()), QUIET_SECONDS)
-        assert own.pending() == []
+        assert own.pending() == []  # settled: these have no children
         own.change(kept, "PUT", f"/loadbalancers/{kept}", {"loadbalancer": {"name": "afterwards"}})
         found = own.mirrored(created)
         assert found is not None and found["provisioning_status"] == "ACTIVE"
