@@ -3,12 +3,14 @@
 from typing import Any
 
 import pytest
+import structlog
+from msgspec.structs import replace
 
 from evenkeel.controller.renewals import DUE_PER_PAGE, Renewals
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, DueCertificate
+from evenkeel.core.tls.certificates import CertificateBundle, CertificateKind, CheckedCertificate, DueCertificate
 from tests.controller.test_certificates import Manager
 
 
@@ -68,6 +70,21 @@ async def test_due_references_are_read_and_their_changes_announced() -> None:
     await made.process_due()
     assert database.found == {"same": "of same", "new": "of new"} and driver.accepts == [CHANGE]
     assert database.warned == 1
+
+
+class OddManager(Manager):
+    """Its certificates come from odd files."""
+
+    async def certificate(self, reference: str, project_id: str) -> CertificateBundle:
+        return replace(await super().certificate(reference, project_id), warnings=("Certificate 3 is odd.",))
+
+
+async def test_oddities_of_renewed_files_are_logged_once() -> None:
+    made, _ = renewals(Database("same", "new"), OddManager())
+    with structlog.testing.capture_logs() as logs:
+        await made.process_due()
+    told = [one for one in logs if one["event"] == "certificate accepted with an oddity"]
+    assert [(one["reference"], one["reason"]) for one in told] == [("new", "Certificate 3 is odd.")]
 
 
 async def test_all_that_is_due_is_read_at_once_some_at_a_time() -> None:

@@ -54,5 +54,12 @@ class Renewals:
                 sha256=found.content.sha256,
                 load_balancers=len(changes),
             )
+            for warning in found.warnings:
+                log.warning(
+                    "certificate accepted with an oddity",
+                    project_id=due.project_id,
+                    reference=due.reference,
+                    reason=warning,
+                )
         for change in changes:
             await self._driver.accepted(change)
