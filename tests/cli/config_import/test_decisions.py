@@ -37,7 +37,7 @@ def test_empty_values_and_none_of_f5s_examples_are_unset() -> None:
     )
     assert not result.problems
     assert {"f5_vtep_selfip_name", "f5_vtep_folder", "icontrol_vcmp_hostname"}.isdisjoint(written(result))
-    assert fates(result)["l3_binding_driver"] == ("dropped", "has no value: the default")
+    assert fates(result)["l3_binding_driver"] == ("dropped", "has no value, so it is not set")
 
 
 def test_hierarchical_port_binding_is_said_to_be_refused() -> None:
@@ -171,7 +171,9 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 def importing(folder: Path, agent: bytes) -> tuple[str, ...]:
     (folder / "agent").write_bytes(b"[DEFAULT]\n" + agent)
-    (folder / "neutron").write_text(HOST)
+    # keystonemiddleware would log that www_authenticate_uri is not set
+    login = "admin_user = u\nadmin_password = p\nadmin_tenant_name = t\n"
+    (folder / "neutron").write_text(f"{HOST}[keystone_authtoken]\nidentity_uri = http://k\n{login}")
     files = "--agent-ini", str(folder / "agent"), "--neutron-conf", str(folder / "neutron")
     return "import", *files, "--output", str(folder / "new")
 

@@ -332,7 +332,7 @@ class Importer:
                 continue
             fate, remark = (known.fate, known.remark) if known else ("dropped", "no option of F5's agent")
             if known and not self._agent.value(DEFAULT, name):
-                fate, remark = "dropped", "has no value: the default"
+                fate, remark = "dropped", "has no value, so it is not set"
             yield ImportedOption(AGENT_INI, name, fate, remark)
 
     def _of_neutron(self) -> Iterator[ImportedOption]:

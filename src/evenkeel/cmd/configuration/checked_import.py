@@ -1,8 +1,10 @@
 """``evenkeel config import`` with a check of the written files, as the processes' start would do it."""
 
 import asyncio
+import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import structlog
@@ -39,6 +41,16 @@ def refusals_of(folder: Path, problems: Sequence[str]) -> Sequence[str]:
     return [problem for match, problem in options if match is None or match[1].rpartition(".")[2] not in decided]
 
 
+@contextmanager
+def _no_library_logs() -> Iterator[None]:
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
 def _refusals(process: str, file: Path) -> Sequence[str]:
     if missing_packages(process):
         needed = pip_install(process)
@@ -48,8 +60,8 @@ def _refusals(process: str, file: Path) -> Sequence[str]:
     from evenkeel.cmd.configuration.processes import PROCESSES
     from evenkeel.cmd.configuration.refusal import located_problems
 
-    # Warnings of the check are about files that an operator has finished.
-    with structlog.testing.capture_logs():
+    # Warnings of the check, and of libraries, are about files that an operator has finished.
+    with structlog.testing.capture_logs(), _no_library_logs():
         conf = None
         try:
             conf = load(PROCESSES[process].command, file_arguments([file]), groups=PROCESSES[process].groups)
