@@ -201,6 +201,7 @@ NO_ACTS = {
     ("POST", f"{BASE}/mirror/statistics"): "reads",
     ("PUT", f"{BASE}/mirror/loadbalancers/{{id}}"): "a tenant's change, of which an Octavia has the user",
     ("DELETE", f"{BASE}/mirror/loadbalancers/{{id}}"): "a tenant's deletion, of which an Octavia has the user",
+    ("POST", f"{BASE}/mirror/vip-ports"): "part of a tenant's creation, of which an Octavia has the user",
     ("PUT", f"{BASE}/mirror/lease"): "a program renews it every second or two",
 }
 
