@@ -26,6 +26,7 @@ class EnhancedWorld(World):
     """Agents of one BIG-IP that read one directory."""
 
     device_driver = "bigip"
+    bare_esd_tags = True
     rig: BigIpRig
     directory: Path
 
@@ -100,3 +101,33 @@ async def test_changes_of_the_files_reach_the_device_and_trouble_stands_on_the_l
     await eventually(lambda: world.active(load_balancer_id))
     # settled: the reason goes with the status
     assert (await world.root(load_balancer_id)).status_reason == ""
+
+
+async def test_bare_tag_of_a_listener_chooses_what_the_files_have_and_unusable_tags_are_discarded(
+    world: EnhancedWorld,
+) -> None:
+    world.write(web={"lbaas_irule": ["one"], "lbaas_ctcp": "none-such", "lbaas_color": "red"})
+    await world.start()
+    load_balancer_id = await world.create("a")
+    listener = Listener(
+        id="listener",
+        load_balancer_id=LoadBalancerId(load_balancer_id),
+        project_id=ProjectId("a"),
+        protocol="HTTP",
+        protocol_port=80,
+        tags=("web", "blue"),
+    )
+    change = await world.store.tenants.add_listener(listener, project_id=None)
+    await world.controllers["c1"].driver.accepted(change)
+    await eventually(lambda: world.has_rules("one"), every_seconds=LOOK_SECONDS)
+    await eventually(lambda: world.active(load_balancer_id))
+
+    async def warned() -> bool:
+        agents = await world.store.operators.enhanced_services(ENVIRONMENT)
+        told = [one.warnings for agent in agents for one in agent.services]
+        return len(told) == 2 and all("lbaas_color" in one[0] and "none-such" in one[1] for one in told)
+
+    await eventually(warned)
+    # A name that no file has yet counts from the moment that one has it.
+    world.write(blue={"lbaas_irule": ["two"]})
+    await eventually(lambda: world.has_rules("two"), every_seconds=LOOK_SECONDS)

@@ -124,11 +124,13 @@ class World:
     """Start parts by name, take them away without a word, look at database and device."""
 
     device_driver = "noop"
+    bare_esd_tags = False
 
     def __init__(self, directory: Path, *, pending_deadline_seconds: float = 300.0) -> None:
         self.hub = MemoryHub()
         self.memory = NoopMemory()
-        self.store = _store(directory / "world.db", StoreOptions(pending_deadline_seconds=pending_deadline_seconds))
+        options = StoreOptions(pending_deadline_seconds=pending_deadline_seconds, bare_esd_tags=self.bare_esd_tags)
+        self.store = _store(directory / "world.db", options)
         self.capacity_policy: dict[str, float] = {}
         """Of agents that are started from now on."""
         self.controllers: dict[str, Controller] = {}
