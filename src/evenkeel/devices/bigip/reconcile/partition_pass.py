@@ -46,7 +46,7 @@ from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
 from evenkeel.devices.bigip.reconcile import drift
 from evenkeel.devices.bigip.reconcile.files import with_files
-from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, is_of_networks, plan, state_after, still_unused
+from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, is_planned_again, plan, state_after, still_unused
 
 log = structlog.get_logger(__name__)
 
@@ -299,7 +299,7 @@ class PartitionPass:
         for owners in parts:
             await self._settle(owners, shared if len(parts) == 1 else ())
         left = [step for step in shared if still_unused(step, self._view.observed or {}, self._folder)]
-        left += [step for step in self._plan().operations_of(frozenset({SHARED})) if is_of_networks(step.key)]
+        left += [step for step in self._plan().operations_of(frozenset({SHARED})) if is_planned_again(step.key)]
         if left:
             try:
                 await self._commit(tuple(left))

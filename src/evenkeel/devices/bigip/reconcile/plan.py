@@ -56,6 +56,7 @@ from evenkeel.devices.bigip.objects import (
     Verb,
     WantedObject,
 )
+from evenkeel.devices.bigip.reconcile.f5_objects import F5_TYPES, objects_of_f5, unreferenced
 from evenkeel.devices.bigip.reconcile.files import referenced_file_names, unused_files
 from evenkeel.devices.bigip.reconcile.forwarding import forwarders, forwarding, is_forwarder
 from evenkeel.devices.bigip.reconcile.networks import (
@@ -161,6 +162,7 @@ def plan(
     changed = {step.key: step for step in _attach(together, observed, partition)}
     for owner, items in needs.items():
         operations.extend(replace(changed[item.key], owner=owner) for item in items if item.key in changed)
+    operations.extend(_replaced(observed, wanted, gone, partition, names))
     operations.extend(_detach(observed, {**wanted, **together}, gone, partition, names, shared))
     operations.sort(key=_order)
     return Plan(operations=tuple(operations), problems=problems, networks=needs, observed=observed, partition=partition)
@@ -173,6 +175,13 @@ def _order(step: ConfigOperation) -> tuple[int, str, str, str]:
 def is_of_networks(key: Key) -> bool:
     """Whether load balancers share the object to be attached to networks."""
     return key.type in NETWORK_TYPES or is_forwarder(key)
+
+
+def is_planned_again(key: Key) -> bool:
+    """Whether a shared removal is computed anew after all load balancers were settled: one that was refused may still
+    refer to the object.
+    """
+    return is_of_networks(key) or key.type in F5_TYPES
 
 
 def _is_for_networks(step: ConfigOperation) -> bool:
@@ -190,6 +199,20 @@ def _attach(needs: Mapping[Key, WantedObject], observed: Observed, partition: st
                 yield _modify(item, item.attributes)
         else:
             yield from _operations_for(item if seen is None else beside_others(item, seen), seen, partition)
+
+
+def _replaced(
+    observed: Observed,
+    wanted: Mapping[Key, WantedObject],
+    gone: Collection[Key],
+    partition: str,
+    names: BigIpNames,
+) -> Iterator[ConfigOperation]:
+    """Operations that remove objects of F5's agent from an adopted partition once nothing refers to them."""
+    theirs = objects_of_f5(observed, names.prefix) if partition != COMMON else []
+    if theirs:
+        left = _remaining_attributes(observed, wanted, gone)
+        yield from (_remove(key, SHARED) for key in unreferenced(theirs, left, partition))
 
 
 def _detach(
@@ -365,8 +388,8 @@ def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> b
     """Whether the node or file that this operation removes still exists and is unused."""
     if step.key not in observed:
         return False
-    if is_of_networks(step.key):
-        return False  # planned again
+    if is_planned_again(step.key):
+        return False
     if step.key.type in FILES:
         return step.key.name not in referenced_file_names(
             {key: item.attributes for key, item in observed.items()}, partition

@@ -35,6 +35,8 @@ from evenkeel.devices.bigip.objects import (
 
 _SAME = {ROUTE_DOMAIN: "id", SELF_IP: "address", SNAT_ADDRESS: "address"} | dict.fromkeys(NEIGHBOURS, "ipAddress")
 """Attribute by which two objects of a type are the same; a device has no two objects with the same value."""
+_UNLIMITED = ("", "0", "disabled")
+"""Forms of no limit of a virtual server's connections per second."""
 _BESIDE = "-evenkeel"
 _PATHS = ("vlan", "vlans", "members")
 """Attributes that name other objects of networks."""
@@ -50,8 +52,7 @@ def under_their_names(
     attributes.
     """
     services = [
-        replace(one, objects=tuple(_without_vlan_restriction(item, observed) for item in one.objects))
-        for one in rendered
+        replace(one, objects=tuple(_without_f5s_limits(item, observed) for item in one.objects)) for one in rendered
     ]
     if not any(one.networks for one in services):
         return services
@@ -68,16 +69,25 @@ def under_their_names(
     ]
 
 
-def _without_vlan_restriction(item: WantedObject, observed: Observed) -> WantedObject:
-    """The virtual server without a restriction to VLANs, if F5's agent restricted it.
+def _without_f5s_limits(item: WantedObject, observed: Observed) -> WantedObject:
+    """The virtual server without a restriction to VLANs and without limits of rate and bandwidth, if F5's agent gave it
+    any.
 
     F5's agent had virtual servers listen on the VLAN of their VIP only, which so could not be removed before them; ours
-    listen everywhere in their route domain. This is done once: a later restriction by an operator stays.
+    listen everywhere in their route domain. No attribute of the API stands for its other limits. This is done once:
+    what an operator sets later stays.
     """
     seen = observed.get(item.key) if item.key.type == VIRTUAL else None
-    if seen is None or seen.mark is not None or not seen.attributes.get("vlansEnabled"):
+    if seen is None or seen.mark is not None:
         return item
-    return replace(item, attributes={**item.attributes, "vlansDisabled": True, "vlans": []})
+    freed: dict[str, Any] = {}
+    if seen.attributes.get("vlansEnabled"):
+        freed |= {"vlansDisabled": True, "vlans": []}
+    if canonical.scalar(seen.attributes.get("rateLimit")) not in _UNLIMITED:
+        freed["rateLimit"] = "disabled"
+    if canonical.scalar(seen.attributes.get("bwcPolicy")):
+        freed["bwcPolicy"] = "none"
+    return replace(item, attributes={**item.attributes, **freed}) if freed else item
 
 
 def _with_found_names(

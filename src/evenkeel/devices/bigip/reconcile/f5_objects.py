@@ -1,0 +1,104 @@
+"""Objects of listeners that F5's agent made beside virtual servers and pools in a tenant's partition. Pure.
+
+In an adopted partition they are removed as soon as nothing refers to them, in the order that a device needs: ours have
+replaced them, and an L7 policy or iRule of F5's would hold the pool to which it sends. F5's agent (9.8 to 9.10) gives
+these names, always with a UUID:
+
+=========================  ========================================================================================
+object                     name
+=========================  ========================================================================================
+ltm/policy                 ``wrapper_policy_<listener>``, ``redirect-policy-<prefix>_<listener>``
+ltm/rule                   ``irule_<L7 rule>``, ``bwc_irule_<load balancer>``, ``TOA_<listener>``,
+                           ``acl_irule_<listener>``, ``app_cookie_<prefix>_<listener>``
+ltm/persistence/universal  ``app_cookie_<prefix>_<listener>``
+ltm/persistence/cookie,    ``http_cookie_<prefix>_<listener>``, ``source_addr_<prefix>_<listener>``
+/source-addr
+ltm/profile/http, /http2   ``http_profile_<prefix>_<listener>``, ``http2_profile_…``, ``http2tls_profile_…``
+ltm/profile/tcp            ``tcp_profile_<listener>``, also after ``server_`` or ``client_``
+ltm/snatpool               ``<prefix>_<load balancer>``
+=========================  ========================================================================================
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from evenkeel.devices.bigip import canonical
+from evenkeel.devices.bigip.objects import (
+    COOKIE_PERSISTENCE,
+    HTTP2_PROFILE,
+    PERSISTENCE,
+    POLICY,
+    PROFILES,
+    RULE,
+    SOURCE_PERSISTENCE,
+    UNIVERSAL_PERSISTENCE,
+    VIRTUAL,
+    Key,
+    Observed,
+)
+
+F5_TYPES = (POLICY, RULE, *PERSISTENCE, *PROFILES)
+"""Types of the objects of F5's agent that this module finds."""
+_ID = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+_HTTP_PROFILE, _TCP_PROFILE = "ltm/profile/http", "ltm/profile/tcp"
+_NAMES: Mapping[str, str] = {
+    POLICY: "wrapper_policy_{id}|redirect-policy-{prefix}_{id}",
+    RULE: "(?:irule|bwc_irule|TOA|acl_irule)_{id}|app_cookie_{prefix}_{id}",
+    UNIVERSAL_PERSISTENCE: "app_cookie_{prefix}_{id}",
+    COOKIE_PERSISTENCE: "http_cookie_{prefix}_{id}",
+    SOURCE_PERSISTENCE: "source_addr_{prefix}_{id}",
+    _HTTP_PROFILE: "http_profile_{prefix}_{id}",
+    HTTP2_PROFILE: "http2(?:tls)?_profile_{prefix}_{id}",
+    _TCP_PROFILE: "(?:server_|client_)?tcp_profile_{id}",
+}
+_LISTS = {"rules": "rule", "policies": "policy", "profiles": "profile", "persist": "persist"}
+"""Attributes of a virtual server that list other objects, with these objects' kind: a kind has its own names."""
+_KIND = {
+    POLICY: "policy",
+    RULE: "rule",
+    **dict.fromkeys(PROFILES, "profile"),
+    **dict.fromkeys(PERSISTENCE, "persist"),
+}
+
+Attributes = Mapping[str, Any]
+
+
+def is_f5s(key: Key, prefix: str) -> bool:
+    """Whether F5's agent gives an object of this type this name."""
+    pattern = _NAMES.get(key.type)
+    return pattern is not None and bool(re.fullmatch(pattern.format(id=_ID, prefix=re.escape(prefix)), key.name))
+
+
+def is_of_object(name: str, prefix: str) -> bool:
+    """Whether F5's agent calls something that it makes for one load balancer or network so: ``<prefix>_<id>``."""
+    return re.fullmatch(f"{re.escape(prefix)}_{_ID}", name) is not None
+
+
+def objects_of_f5(observed: Observed, prefix: str) -> list[Key]:
+    """Objects that F5's agent made, by their names, and that do not have our mark."""
+    return [key for key, seen in observed.items() if seen.mark is None and is_f5s(key, prefix)]
+
+
+def unreferenced(theirs: Iterable[Key], left: Mapping[Key, Attributes], partition: str) -> list[Key]:
+    """The objects to which nothing refers that will exist. ``left``: attributes of all objects that will."""
+    gone: set[Key] = set()
+    # Persistence first: a universal one refers to an iRule, which nothing needs after it.
+    for types in (PERSISTENCE, (POLICY, RULE, *PROFILES)):
+        used = set(_references(item for item in left.items() if item[0] not in gone))
+        gone.update(
+            key for key in theirs if key.type in types and (_KIND[key.type], f"/{partition}/{key.name}") not in used
+        )
+    return sorted(gone, key=lambda key: (key.type, key.name))
+
+
+def _references(items: Iterable[tuple[Key, Attributes]]) -> Iterator[tuple[str, str]]:
+    """Kinds and paths of what virtual servers, profiles and persistence refer to."""
+    for key, attributes in items:
+        if key.type == VIRTUAL:
+            for name, kind in _LISTS.items():
+                yield from ((kind, canonical.full_path(each)) for each in attributes.get(name) or ())
+            yield "persist", canonical.full_path(attributes.get("fallbackPersistence") or "")
+        elif key.type in (*PROFILES, *PERSISTENCE):
+            yield _KIND[key.type], canonical.full_path(attributes.get("defaultsFrom") or "")
+            yield "rule", canonical.full_path(attributes.get("rule") or "")
