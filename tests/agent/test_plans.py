@@ -149,6 +149,7 @@ class Attached(Device):
         self.free.set()
         self.log = log
         self.refusal = ""
+        self.unread = ""
         self.there = True
 
     async def found_networks(self, batch: PartitionBatch) -> FoundNetworks | None:
@@ -156,6 +157,8 @@ class Attached(Device):
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
         self.log.append(f"plan in {batch.services[0].networks[0].route_domain}")
+        if self.unread:
+            return (DevicePlan(device="b", problem=self.unread),)
         return (replace(PLANS[0], refusal=self.refusal),)
 
     async def adopt(self, project_id: str) -> None:
@@ -229,3 +232,11 @@ async def test_no_pass_of_the_shard_writes_meanwhile() -> None:
         await eventually(lambda: turn._waiters)
         assert not log  # settled: nothing may be logged while the test holds the turn
     await eventually(lambda: controllers.reports and log[-1] == "adopt" and not turn.locked())
+
+
+async def test_adoption_of_a_device_without_a_plan_does_not_happen() -> None:
+    desk, device, controllers, log = adopting()
+    device.there, device.unread = False, "no answer"
+    assert await ask(desk, controllers, adopt=False) == ""
+    assert "no answer; nothing was adopted" in await ask(desk, controllers, adopt=True)
+    assert "reserve" not in log and "adopt" not in log

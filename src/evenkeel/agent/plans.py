@@ -117,6 +117,8 @@ class PlanService:
                     devices = await self._adopt(batch, shard, apply=False)
         except TimeoutError:
             problem = f"the devices did not answer within {seconds:g} s"
+            if hint.adopt:
+                problem += "; the adoption may have been carried out in part: repeat it"
         except (BusUnavailable, CallRefused, SessionLost, DeviceUnavailable, DeviceRejected) as error:
             # The operator waits for an answer in any case, so an error is part of it.
             problem = str(error)
@@ -174,11 +176,13 @@ class PlanService:
                 batch, services=as_adopted(batch.services, await self._adopt_networks(found, shard, apply=False))
             )
         plans = await self._plan(batch)
-        if found is not None:
-            for plan in plans:
-                # A device that could not be read refuses the adoption, though not its preview.
-                if plan.refusal or (apply and plan.problem and not plan.operations):
-                    raise DeviceRejected(plan.device, plan.refusal or plan.problem)
+        for plan in plans:
+            if found is not None and plan.refusal:
+                raise DeviceRejected(plan.device, plan.refusal)
+            # A device that could not be read refuses the adoption, though not its preview: its partition would stay the
+            # other program's while the load balancers were ACTIVE.
+            if apply and plan.problem and not plan.operations:
+                raise DeviceRejected(plan.device, f"{plan.problem}; nothing was adopted")
         if apply:
             if found is not None:
                 # Controllers first: a crash between the two lines leaves stored networks that the next adoption finds

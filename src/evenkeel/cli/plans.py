@@ -69,7 +69,7 @@ class Adopt(ApiCommand):
         rows = [row for row in self.client.get(f"{API}/shards", query)["shards"] if row["project_id"] == project]
         # An empty text would find the common shards of device groups, which belong to no project.
         if not project or not rows:
-            raise ApiRefused(404, f"project {project!r} has no load balancer in any device group")
+            raise ApiRefused(404, f"project {project!r} has no load balancer in any device group: import them first")
         if len(rows) > 1:
             named = ", ".join(f"{row['environment']}/{row['group_number']}" for row in rows)
             raise ApiRefused(409, f"project {project!r} is on several device groups: {named}; use --environment")

@@ -117,8 +117,10 @@ class F5Agent:
         members = [*there[self.partition]["members"], f"/{self.partition}/{name}"]
         await self.hands.call("PATCH", f"ltm/snatpool/~{self.partition}~{self.partition}", {"members": members})
 
-    async def serve(self, wanted: ServiceDefinition, link: str, number: int = NUMBER) -> None:
-        """A load balancer on networks that are attached, with one listener and its pool."""
+    async def serve(self, wanted: ServiceDefinition, link: str, number: int = NUMBER, *, snat_pool: str = "") -> None:
+        """A load balancer on networks that are attached, with one listener and its pool. ``snat_pool``: not that of the
+        tenant.
+        """
         (pool,), (listener,) = wanted.pools, wanted.listeners
         name = f"{self._prefix}_{wanted.load_balancer_id}"
         address = f"{wanted.vip.address}%{number}"
@@ -138,7 +140,7 @@ class F5Agent:
             ipProtocol="tcp",
             pool=f"/{self.partition}/{self._prefix}_{pool.id}",
             profiles=[{"name": each, "partition": "Common"} for each in ("http", "oneconnect", "tcp")],
-            sourceAddressTranslation={"type": "snat", "pool": f"/{self.partition}/{self.partition}"},
+            sourceAddressTranslation={"type": "snat", "pool": f"/{self.partition}/{snat_pool or self.partition}"},
             vlansEnabled=True,
             vlans=[f"/{self.partition}/{link}"],
             description="l: ",

@@ -7,7 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.core.devices.service import ServiceDefinition
-from tests.devices.bigip.rig import PARTITION, BigIpRig, bigip
+from evenkeel.core.kit.errors import DeviceUnavailable
+from icontrol_emulator import Fault
+from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, bigip
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, gone, listener, policy, pool, rule, service, session_of
 
@@ -191,3 +193,29 @@ async def test_rate_limit_of_f5s_is_shown_and_taken_off(scene: F5Listener) -> No
     # one that an operator sets afterwards stays
     await scene.rig.hands.call("PATCH", f"ltm/virtual/~{PARTITION}~{VIRTUAL}", {"rateLimit": "50"})
     assert await apply(owner, scene.wanted) == 0
+
+
+async def test_load_balancer_that_only_the_device_has_is_named(scene: F5Listener) -> None:
+    await scene.make("ltm/virtual-address", f"dev_{OTHER}", address="10.1.0.77", autoDelete="false")
+    (plan,) = await scene.rig.owner().plan(batch(scene.wanted, complete=True))
+    assert plan.left == (
+        f"ltm/virtual-address /{PARTITION}/dev_{OTHER} (load balancer {OTHER} does not exist here:"
+        " 'evenkeel import lbaas' imports it)",
+    )
+
+
+async def test_adoption_with_a_device_away_is_refused_and_completed_by_a_repetition() -> None:
+    async with bigip("bigip-1", "bigip-2", ha="pair", ha_type="pair") as rig:
+        hands = [Hands(rig.emulator, name) for name in rig.emulator.devices]
+        for one in hands:
+            await one.call("POST", "auth/partition", {"name": PARTITION})
+        owner = rig.owner()
+        rig.emulator.faults.add(Fault(kind="refuse", device="bigip-2"))
+        with pytest.raises(DeviceUnavailable, match="only: repeat it when the device is back"):
+            await owner.adopt(PROJECT)
+        rig.emulator.faults.clear()
+        await owner.check()
+        await owner.adopt(PROJECT)
+        for one in hands:
+            partition = await one.call("GET", f"auth/partition/{PARTITION}")
+            assert partition["description"] == "evenkeel:dev/1:partition"

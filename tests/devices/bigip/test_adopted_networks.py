@@ -240,6 +240,39 @@ async def test_a_tunnel_with_another_end_point_is_refused() -> None:
         assert "tunnel-vxlan-5001 has localAddress 192.0.2.1 instead of 192.0.2.55" in plan.refusal
 
 
+NETWORK_ID, BALANCER_ID = "00000001-0000-4000-8000-000000000000", "00000002-0000-4000-8000-000000000000"
+
+
+async def test_route_domain_of_a_network_and_snat_pool_of_a_load_balancer_are_taken_over_and_go() -> None:
+    """F5's agent since 9.8 names them so, and gives the pool addresses instead of objects."""
+    async with bigip("bigip-1") as rig:
+        newer = Scene(rig)
+        domain, pool = f"dev_{NETWORK_ID}", f"dev_{BALANCER_ID}"
+        f5 = newer.f5
+        await rig.hands.call("POST", "auth/partition", {"name": PARTITION})
+        await f5.call("net/route-domain", domain, id=NUMBER, strict="disabled", parent="/Common/0")
+        await f5.call("net/vlan", "vlan-101", tag=101, interfaces=[{"name": "1.1", "tagged": True}])
+        vlan = f"/{PARTITION}/vlan-101"
+        await rig.hands.call("PATCH", f"net/route-domain/~{PARTITION}~{domain}", {"vlans": [vlan]})
+        await f5.call("net/self", "local-host-192-0-2-9.local-sub-1", address=f"10.1.0.2%{NUMBER}/24", vlan=vlan)
+        await f5.call("ltm/snatpool", pool, members=[f"10.1.0.77%{NUMBER}"])
+        await f5.serve(newer.wanted, "vlan-101", snat_pool=pool)
+        owner = rig.owner(**ADJACENT)
+        found = await newer.found(owner)
+        assert found.route_domain == NUMBER
+        services = adopted([newer.before], found)
+        (plan,) = await owner.plan(batch(*services, complete=True))
+        assert not plan.refusal and not plan.left
+        await owner.adopt(PROJECT)
+        assert await apply(owner, *services) == 1
+        assert await names(rig, "net/route-domain") == [domain]
+        assert await names(rig, "ltm/snatpool") == [PARTITION]
+        assert not [name for name in await names(rig, "ltm/snat-translation") if "10.1.0.77" in name]
+        assert await apply(owner, *services) == 0
+        assert not (await owner.apply(batch(gone(1)))).outcomes[0].error
+        assert not await there(rig) and not await rig.content()
+
+
 # -- pairs
 
 

@@ -113,6 +113,14 @@ async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer
             shard_id=shard.id,
         )
     shown = await _plan(services, shard, LoadBalancerId(""), adopt=body.adoption.apply)
+    if body.adoption.apply:
+        await services.operators.record_act(
+            kind="partition_adopted",
+            done=f"the partition of project {shard.project_id} was adopted",
+            details=f": device group {shard.environment}/{shard.group_number}",
+            environment=shard.environment,
+            shard_id=shard.id,
+        )
     return json_answer({"adoption": shown}, 200)
 
 
@@ -162,8 +170,8 @@ async def remove_orphan(services: Services, call: Call) -> Answer:
 
 
 async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadBalancerId, *, adopt: bool) -> PlanView:
-    """Request a plan from the acting agent, and wait for it. Raises :class:`Conflict` without a live agent,
-    :class:`AgentSilent` without an answer.
+    """Request a plan from the acting agent, and wait for it. Raises :class:`Conflict` without a live agent, or for a
+    whole partition that the agent refuses to plan or adopt; :class:`AgentSilent` without an answer.
     """
     what = f"load balancer {load_balancer_id}" if load_balancer_id else "the shard"
     if shard is None or shard.acting_agent_id is None:
@@ -180,7 +188,9 @@ async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadB
     async with services.inquiries:
         answer = await _answer(services, owner, load_balancer_id, adopt=adopt)
     if answer.problem:
-        raise AgentSilent(f"agent {agent.host}: {answer.problem}")
+        # An adoption that the agent has refused is no request whose outcome is unknown.
+        refusal = AgentSilent if load_balancer_id else Conflict
+        raise refusal(f"agent {agent.host}: {answer.problem}")
     return PlanView(
         load_balancer_id=load_balancer_id,
         agent_id=agent.id,

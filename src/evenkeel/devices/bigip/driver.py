@@ -115,8 +115,20 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return Retirement(left=tuple(host for host, gone in done.items() if not gone), lagging=tuple(lost))
 
     async def adopt(self, project_id: ProjectId) -> None:
-        """Mark the partition as ours on every reachable device."""
-        await self._on_reachable(lambda device: device.adopt(project_id))
+        """Mark the partition as ours on all devices.
+
+        Raises :class:`DeviceUnavailable` if one was not reached: on the others the partition is ours then, and a
+        repetition completes the adoption.
+        """
+        if self._options.sync_mode is SyncMode.SYNC:
+            await self._on_reachable(lambda device: device.adopt(project_id))
+            return
+        self._refuse_unfit()
+        done, lost = await on_all(self._devices, lambda device: device.adopt(project_id))
+        for host, error in lost.items():
+            adopted = ", ".join(sorted(done))
+            reason = f"{error.reason}; the partition is adopted on {adopted} only: repeat it when the device is back"
+            raise DeviceUnavailable(host, reason) from error
 
     async def found_networks(self, batch: PartitionBatch) -> FoundNetworks | None:
         """Networks to which F5's agent attached the devices in the project's partition; None: nothing to adopt.

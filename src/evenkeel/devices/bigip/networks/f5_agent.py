@@ -3,19 +3,20 @@
 ==================  ===================================================================================
 object              name
 ==================  ===================================================================================
-net/route-domain    the partition's; further ones ``<partition>_aux_<number>``
+net/route-domain    the partition's; further ones ``<partition>_aux_<number>``; ``<prefix>_<network>`` since 9.8
 net/vlan            ``vlan-<segment>`` as ours; ``flat-<interface>`` with ``-`` for ``.``
 net/tunnels/tunnel  ``tunnel-<type>-<segment>`` as ours, with a profile in /Common; ``disconnected_network``
 net/self            ``local-<device's name>-<subnet id>``
 ltm/snat-           ``snat-traffic-group-local-only-<subnet id>_<index>`` on a single device,
   translation       ``snat-traffic-group-1<subnet id>_<index>`` on a pair, else ``snat-<group>-<subnet id>_<index>``
-ltm/snatpool        the partition's; in some versions that of its address
+ltm/snatpool        the partition's; in some versions that of its address; ``<prefix>_<load balancer>`` since 9.8
 net/arp             the MAC address
 ==================  ===================================================================================
 
 They have no mark, so an object is taken for one of them by its type, its name and the id of a subnet in it.
 """
 
+import re
 from collections.abc import Iterable
 
 DISCONNECTED = "disconnected_network"
@@ -24,6 +25,7 @@ GATEWAY = "gw-"
 """Begins the names of its self IPs with the address of a subnet's gateway."""
 _LOCAL, _SNAT = "local-", "snat-"
 _INDEX_DIGITS_MAX = 4
+_UUID = re.compile("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
 def is_self_ip_of(name: str, subnet_id: str) -> bool:
@@ -42,6 +44,14 @@ def snat_index(name: str, subnet_id: str) -> int | None:
 def is_snat_of(name: str, subnet_ids: Iterable[str]) -> bool:
     """Whether a SNAT address of one of the subnets has this name."""
     return any(snat_index(name, subnet_id) is not None for subnet_id in subnet_ids)
+
+
+def is_of_one_object(name: str, partition: str) -> bool:
+    """Whether the name is ``<prefix>_<id>`` with the partition's prefix: of a network's route domain, or of a load
+    balancer's SNAT pool or virtual address.
+    """
+    prefix, _, id_ = name.rpartition("_")
+    return prefix == partition.rpartition("_")[0] and _UUID.fullmatch(id_) is not None
 
 
 def flat_vlan(name: str) -> str:

@@ -58,12 +58,17 @@ def _route_domain(observed: Observed, partition: str) -> int | str:
     numbers = {seen.key.name: int(seen.attributes.get("id", 0)) for seen in domains}
     if not numbers:
         return COMMON_ROUTE_DOMAIN
-    if set(numbers) == {partition}:
-        return numbers[partition]
+    if len(numbers) == 1 and (found := next(iter(numbers))) in _adoptable_domains(numbers, partition):
+        return numbers[found]
     shown = ", ".join(f"{name} ({number})" for name, number in sorted(numbers.items()))
     if len(numbers) > 1:
         return f"it has route domains {shown}; only one of them can be adopted"
-    return f"F5's agent calls a route domain as the partition, but it has {shown}"
+    return f"F5's agent calls a route domain as the partition or a network, but it has {shown}"
+
+
+def _adoptable_domains(names: Iterable[str], partition: str) -> set[str]:
+    """Names of route domains that F5's agent gives: of the tenant, or since 9.8 of a network."""
+    return {name for name in names if name == partition or f5_agent.is_of_one_object(name, partition)}
 
 
 def _problem(observed: Observed, partition: str, number: int, layout: NetworkLayout) -> str:

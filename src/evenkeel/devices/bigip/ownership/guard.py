@@ -15,7 +15,7 @@ If a sentinel has no guard (it was removed by hand), the next takeover deletes a
 reason.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -26,6 +26,7 @@ from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, commit, drop_pending
 from evenkeel.devices.bigip.naming import GUARD, BigIpNames, Guard, Mark, parse_mark, segment
+from evenkeel.devices.bigip.networks.f5_agent import is_of_one_object
 from evenkeel.devices.bigip.objects import DATA_GROUP, POOL, ROUTE_DOMAIN, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
@@ -134,21 +135,28 @@ async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *
     except Absent:
         return
     if mark is None:
-        await _refuse_route_domains(device, partition, {partition} if adjacent else set())
+        await _refuse_route_domains(device, partition, adjacent=adjacent)
         body = {"description": names.marked_description("partition")}
         await device.write("PATCH", f"{_PARTITIONS}/{partition}", body)
         log.warning("partition adopted", device=device.host, partition=partition)
 
 
-async def _refuse_route_domains(device: IControl, partition: str, adopted: Collection[str]) -> None:
+async def _refuse_route_domains(device: IControl, partition: str, *, adjacent: bool) -> None:
     found = await device.collection(ROUTE_DOMAIN, partition=partition)
-    numbers = sorted(str(each.get("id")) for each in found if each.get("name") not in adopted)
+    adoptable = adjacent and len(found) == 1 and _is_adoptable(found[0], partition)
+    numbers = [] if adoptable else sorted(str(each.get("id")) for each in found)
     if numbers:
         raise DeviceRejected(
             device.host,
             f"partition {partition} has route domain {', '.join(numbers)}, which another program numbered:"
             " only partitions without other route domains can be adopted",
         )
+
+
+def _is_adoptable(domain: Mapping[str, Any], partition: str) -> bool:
+    """Whether F5's agent gives a route domain this name: the partition's, or since 9.8 one of a network."""
+    name = str(domain.get("name"))
+    return name == partition or is_of_one_object(name, partition)
 
 
 async def _partition_mark(device: IControl, partition: str, names: BigIpNames) -> Mark | None:

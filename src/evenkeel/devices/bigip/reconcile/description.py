@@ -8,12 +8,14 @@ from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any, Literal
 
 from evenkeel.core.devices.plans import LEFT_MAX, DevicePlan, PlannedOperation, attribute_changes
+from evenkeel.devices.bigip.networks.f5_agent import is_of_one_object
 from evenkeel.devices.bigip.objects import (
     FILES,
     FORWARDING_TABLE,
     MEMBER,
     NODE,
     POOL,
+    VIRTUAL_ADDRESS,
     ConfigOperation,
     Key,
     Observed,
@@ -57,7 +59,15 @@ def _foreign_objects(observed: Observed, wanted: Container[Key], partition: str)
     strangers = (
         key for key, seen in observed.items() if seen.mark is None and key not in wanted and key.type not in _UNMARKED
     )
-    return sorted(f"{key.type} {_path(key, partition)}" for key in strangers)[:LEFT_MAX]
+    return sorted(f"{key.type} {_path(key, partition)}{_hint(key, partition)}" for key in strangers)[:LEFT_MAX]
+
+
+def _hint(key: Key, partition: str) -> str:
+    """Advice for the virtual address of a load balancer that F5's agent serves and the database does not have."""
+    if key.type != VIRTUAL_ADDRESS or not is_of_one_object(key.name, partition):
+        return ""
+    missing = key.name.rpartition("_")[2]
+    return f" (load balancer {missing} does not exist here: 'evenkeel import lbaas' imports it)"
 
 
 def _operation(

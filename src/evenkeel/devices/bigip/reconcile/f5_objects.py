@@ -15,7 +15,6 @@ ltm/persistence/cookie,    ``http_cookie_<prefix>_<listener>``, ``source_addr_<p
 /source-addr
 ltm/profile/http, /http2   ``http_profile_<prefix>_<listener>``, ``http2_profile_…``, ``http2tls_profile_…``
 ltm/profile/tcp            ``tcp_profile_<listener>``, also after ``server_`` or ``client_``
-ltm/snatpool               ``<prefix>_<load balancer>``
 =========================  ========================================================================================
 """
 
@@ -68,11 +67,6 @@ def is_f5s(key: Key, prefix: str) -> bool:
     """Whether F5's agent gives an object of this type this name."""
     pattern = _NAMES.get(key.type)
     return pattern is not None and bool(re.fullmatch(pattern.format(id=_ID, prefix=re.escape(prefix)), key.name))
-
-
-def is_of_object(name: str, prefix: str) -> bool:
-    """Whether F5's agent calls something that it makes for one load balancer or network so: ``<prefix>_<id>``."""
-    return re.fullmatch(f"{re.escape(prefix)}_{_ID}", name) is not None
 
 
 def objects_of_f5(observed: Observed, prefix: str) -> list[Key]:

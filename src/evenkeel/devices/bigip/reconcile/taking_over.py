@@ -7,6 +7,7 @@ ran the earlier ones. Objects of other names are never matched: an operator may 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from ipaddress import ip_address
 from typing import Any
 
 from msgspec.structs import replace
@@ -159,7 +160,7 @@ def _is_in_the_way(item: WantedObject, seen: ObservedObject, partition: str) -> 
 def _is_its(seen: ObservedObject, item: WantedObject, partition: str) -> bool:
     """Whether F5's agent gave an object this name."""
     if item.key.type == ROUTE_DOMAIN:
-        return seen.key.name == partition
+        return seen.key.name == partition or f5_agent.is_of_one_object(seen.key.name, partition)
     if item.key.type in NEIGHBOURS:
         return seen.key.name.lower() == str(seen.attributes.get("macAddress", "")).lower()
     subnet_id = _subnet_of(item)
@@ -253,10 +254,13 @@ def _replaced_snat(
         key
         for key in theirs
         if key.type in (SNAT_ADDRESS, SNAT_POOL)
-        and (f5_agent.is_snat_of(key.name, subnet_ids) or (key.type == SNAT_POOL and key.name == partition))
+        and (f5_agent.is_snat_of(key.name, subnet_ids) or (key.type == SNAT_POOL and _is_pool(key.name, partition)))
     ]
     gone = {key for key in named if key.type == SNAT_POOL and _path(key, partition) not in used}
     yield from sorted(gone, key=lambda key: key.name)
+    # A device creates an address, with the address as its name, for a member of a pool that is written as an address.
+    freed = {canonical.full_path(member) for key in gone for member in left[key].get("members") or ()}
+    named += [key for key in theirs if _is_address(key) and key not in named and _path(key, partition) in freed]
     kept = {
         canonical.full_path(member)
         for key, attributes in left.items()
@@ -264,6 +268,19 @@ def _replaced_snat(
         for member in attributes.get("members") or ()
     }
     yield from (key for key in named if key.type == SNAT_ADDRESS and _path(key, partition) not in kept)
+
+
+def _is_address(key: Key) -> bool:
+    """Whether it is a SNAT address that a device created for a member of a pool."""
+    try:
+        return key.type == SNAT_ADDRESS and bool(ip_address(key.name.partition("%")[0]))
+    except ValueError:
+        return False
+
+
+def _is_pool(name: str, partition: str) -> bool:
+    """Whether F5's agent calls the SNAT pool of a tenant, or since 9.8 of a load balancer, so."""
+    return name == partition or f5_agent.is_of_one_object(name, partition)
 
 
 def _pool_of(virtual: Attributes) -> str:
