@@ -12,7 +12,7 @@ import shutil
 import signal
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.haproxyd.disk.storage import PartitionStorage
@@ -30,6 +30,13 @@ SETTLE_SECONDS = 180.0
 """Within this time members' checks have run, and a device that was lost is configured again."""
 Content = Mapping[str, Any]
 """Everything on a device, by name, in plain values."""
+
+
+class Comparison(NamedTuple):
+    """Differences of devices from devices that are configured from nothing, and the number of entries compared."""
+
+    differences: list[str]
+    entries: int
 
 
 class _Places:
@@ -52,8 +59,8 @@ def recorded_noop(world: World) -> Iterator[None]:
         world.cluster.processes[f"agent-{NOOP_HOST}"].stop()
 
 
-def device_differences(world: World, wanted: Mapping[str, set[str]]) -> list[str]:
-    """Return the differences of both devices from devices that are configured from nothing.
+def compare_devices(world: World, wanted: Mapping[str, set[str]]) -> Comparison:
+    """Compare both devices with devices that are configured from nothing.
 
     ``wanted``: ids of the load balancers that each must hold, by provider. Both devices are new afterwards.
     """
@@ -70,7 +77,7 @@ def device_differences(world: World, wanted: Mapping[str, set[str]]) -> list[str
         after = {"evenkeel": _haproxy_content(world), "evenkeel-noop": _noop_content(world)}
         others = [text for provider in before for text in different(before[provider], after[provider])]
         if not others or time.monotonic() > deadline:
-            return [*found, *others]
+            return Comparison([*found, *others], sum(map(len, before.values())))
         time.sleep(0.5)
 
 

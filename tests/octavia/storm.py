@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.octavia.devices import device_differences, recorded_noop
+from tests.octavia.devices import compare_devices, recorded_noop
 from tests.octavia.tenants import TENANTS_PROVIDERS, Tenant
 from tests.octavia.world import World
 from tests.services.mariadb import MariaDB
@@ -47,6 +47,8 @@ class Outcome:
     """Accepted operations by kind."""
     kills: Counter[str] = field(default_factory=Counter)
     differences: list[str] = field(default_factory=list)
+    entries: int = 0
+    """Number of load balancers, pools, members and listeners on devices that were compared."""
 
     def lines(self) -> Iterator[str]:
         """The outcome for people."""
@@ -54,7 +56,7 @@ class Outcome:
         yield f"{self.operations.total()} operations in {self.seconds:.0f} s: {dict(self.operations)}"
         yield f"{self.kills.total()} kills: {dict(self.kills)}"
         yield f"nothing PENDING after {self.quiet_seconds:.1f} s"
-        yield f"{len(self.differences)} differences"
+        yield f"{self.entries} entries of devices, {len(self.differences)} differences"
         yield from self.differences
 
 
@@ -109,7 +111,8 @@ def storm(world: World, *, clients: int, operations: int, seed: str) -> Outcome:
         for tenant in tenants:
             outcome.operations.update(tenant.done)
             outcome.differences += tenant.differences()
-        outcome.differences += device_differences(world, _by_provider(world))
+        differences, outcome.entries = compare_devices(world, _by_provider(world))
+        outcome.differences += differences
     return outcome
 
 
