@@ -14,7 +14,7 @@ from evenkeel.core.kit.errors import DeviceRejected
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import PARTITION, BigIpRig
 from tests.devices.owner import Owner
-from tests.devices.services import PROJECT, batch, listener, member, pool, service, session_of
+from tests.devices.services import PROJECT, batch, gone, listener, member, pool, service, session_of
 from tests.waiting import eventually
 
 VIP = f"127.{os.getpid() % 250 + 2}.77.9"
@@ -136,6 +136,63 @@ async def test_foreign_partition_is_refused_before_and_changed_in_place_after_it
     assert "app_cookie_dev_gone" in await named(scene, "ltm/rule")
     assert (await agent.apply(complete)).writes == 0
     assert not (await agent.plan(complete))[0].operations
+
+
+LISTENER, REGEX = "00000001-0000-4000-8000-000000000000", "00000002-0000-4000-8000-000000000000"
+
+
+async def add_l7_objects(scene: AdoptionScene) -> None:
+    """Give the listener an L7 policy, an iRule, persistence and an http profile, and a rate limit, as F5's agent 9.10
+    does.
+    """
+
+    async def make(kind: str, name: str, **body: Any) -> None:
+        await scene.rig.hands.call("POST", kind, {"name": name, "partition": PARTITION, **body})
+
+    target = f"/{PARTITION}/dev_pool-1"
+    condition = {"name": "0", "httpUri": True, "path": True, "startsWith": True, "values": ["/never"]}
+    action = {"name": "0", "forward": True, "pool": target}
+    shape = {"strategy": "first-match", "legacy": True, "requires": ["http"], "controls": ["forwarding"]}
+    rules = [{"name": "to-pool", "ordinal": 1, "conditions": [condition], "actions": [action]}]
+    await make("ltm/policy", f"wrapper_policy_{LISTENER}", rules=rules, **shape)
+    code = f'when HTTP_REQUEST {{ if {{ [HTTP::path] starts_with "/never" }} {{ pool {target} }} }}'
+    await make("ltm/rule", f"irule_{REGEX}", apiAnonymous=code)
+    await make("ltm/persistence/source-addr", f"source_addr_dev_{LISTENER}", timeout="1800")
+    await make("ltm/profile/http", f"http_profile_dev_{LISTENER}", insertXforwardedFor="enabled")
+    own = {"name": f"http_profile_dev_{LISTENER}", "partition": PARTITION}
+    changes = {
+        "profiles": [own, *SEVEN_LAYERS[1:]],
+        "policies": [{"name": f"wrapper_policy_{LISTENER}", "partition": PARTITION}],
+        "rules": [f"/{PARTITION}/irule_{REGEX}"],
+        "persist": [{"name": f"source_addr_dev_{LISTENER}", "partition": PARTITION}],
+        "connectionLimit": 5000,
+    }
+    await scene.rig.hands.call("PATCH", f"ltm/virtual/~{PARTITION}~dev_listener-1", changes)
+
+
+async def test_objects_beside_a_listener_are_replaced_under_traffic_and_its_deletion_leaves_nothing(
+    scene: AdoptionScene,
+) -> None:
+    await scene.rig.hands.call("DELETE", f"ltm/rule/~{PARTITION}~app_cookie_dev_gone")
+    await add_l7_objects(scene)
+    agent = scene.owner()
+    clients = [asyncio.create_task(scene.browse()) for _ in range(4)]
+    await eventually(lambda: scene.answered >= 20)
+    await agent.adopt(PROJECT)
+    outcome = await agent.apply(batch(scene.wanted, complete=True))
+    answered = scene.answered
+    await eventually(lambda: scene.answered >= answered + 20)
+    for client in clients:
+        client.cancel()
+    await asyncio.gather(*clients, return_exceptions=True)
+    assert not outcome.outcomes[0].error and outcome.writes == 1 and scene.failed == 0
+    for kind in ("ltm/policy", "ltm/rule", "ltm/persistence/source-addr", "ltm/profile/http"):
+        assert not await named(scene, kind), kind
+    assert not (await agent.apply(batch(gone(1)))).outcomes[0].error
+    await agent.apply(batch(complete=True))
+    assert not (await agent.retire(PROJECT, 1, session_of(1))).left
+    partitions = (await scene.rig.hands.call("GET", "auth/partition"))["items"]
+    assert PARTITION not in {item["name"] for item in partitions}
 
 
 async def test_adopted_partition_is_refused_to_other_device_groups(scene: AdoptionScene) -> None:
