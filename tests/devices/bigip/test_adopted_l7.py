@@ -219,3 +219,31 @@ async def test_adoption_with_a_device_away_is_refused_and_completed_by_a_repetit
         for one in hands:
             partition = await one.call("GET", f"auth/partition/{PARTITION}")
             assert partition["description"] == "evenkeel:dev/1:partition"
+
+
+async def test_changes_of_meaning_and_irules_of_operators_are_told_in_the_plan(scene: F5Listener) -> None:
+    hands = scene.rig.hands
+    path = f"ltm/virtual/~{PARTITION}~{VIRTUAL}"
+    await hands.call("POST", "ltm/rule", {"name": "by-hand", "apiAnonymous": "when HTTP_REQUEST { }"})
+    reject = {"name": "0", "forward": True, "reset": True}
+    shape = {"strategy": "first-match", "legacy": True, "requires": ["http"], "controls": ["forwarding"]}
+    rules = [{"name": "no", "ordinal": 1, "actions": [reject]}]
+    await scene.make("ltm/policy", f"wrapper_policy_{OTHER}", rules=rules, **shape)
+    changes = {
+        "policies": [{"name": f"wrapper_policy_{OTHER}", "partition": PARTITION}],
+        "persist": [{"name": f"source_addr_{VIRTUAL}", "partition": PARTITION}],
+        "rules": ["/Common/by-hand", f"/{PARTITION}/irule_{REGEX}"],
+    }
+    await hands.call("PATCH", path, changes)
+    owner = scene.rig.owner()
+    (plan,) = await owner.plan(batch(scene.wanted, complete=True))
+    (virtual,) = [step for step in plan.operations if step.type == "ltm/virtual"]
+    assert virtual.note == (
+        "persistence of source addresses lasted 1800 s; REJECT reset connections, and answers 403 now;"
+        " iRules that are detached and were not made by F5's agent: /Common/by-hand"
+    )
+    await owner.adopt(PROJECT)
+    await apply(owner, scene.wanted)
+    await hands.call("PATCH", path, {"rules": ["/Common/by-hand"]})
+    (plan,) = await owner.plan(batch(scene.wanted, complete=True))
+    assert [step.note for step in plan.operations] == [""]

@@ -21,6 +21,7 @@ from evenkeel.devices.bigip.objects import (
     Observed,
     Verb,
 )
+from evenkeel.devices.bigip.reconcile.meanings import adoption_note
 from evenkeel.devices.bigip.reconcile.plan import Plan
 
 _WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
@@ -30,6 +31,7 @@ _WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
 }
 _UNMARKED = (*FILES, FORWARDING_TABLE, NODE)
 """Types of which ours have no mark either."""
+_RECREATED = "an attribute of it cannot be changed in place; it is recreated"
 _IMPLIED = ("name", "partition")
 """Attributes that the object's path shows."""
 
@@ -75,7 +77,7 @@ def _operation(
 ) -> PlannedOperation:
     replaced = step.verb is Verb.DELETE and step.key in made
     return PlannedOperation(
-        note="an attribute of it cannot be changed in place; it is recreated" if replaced else "",
+        note=_RECREATED if replaced else adoption_note(step.key, step.body, observed, partition),
         verb=_WORDS[step.verb],
         type=step.key.type,
         name=_path(step.key, partition),

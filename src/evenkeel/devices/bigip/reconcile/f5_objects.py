@@ -69,6 +69,11 @@ def is_f5s(key: Key, prefix: str) -> bool:
     return pattern is not None and bool(re.fullmatch(pattern.format(id=_ID, prefix=re.escape(prefix)), key.name))
 
 
+def is_f5s_rule(name: str) -> bool:
+    """Whether F5's agent gives an iRule this name, with any prefix."""
+    return re.fullmatch(_NAMES[RULE].format(id=_ID, prefix=".+"), name) is not None
+
+
 def objects_of_f5(observed: Observed, prefix: str) -> list[Key]:
     """Objects that F5's agent made, by their names, and that do not have our mark."""
     return [key for key, seen in observed.items() if seen.mark is None and is_f5s(key, prefix)]

@@ -1,0 +1,69 @@
+"""Changes of meaning that a virtual server of F5's agent undergoes by its adoption, in words for operators. Pure.
+
+The differences of attributes show other profiles, persistence or rules, but not what these had been set to.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evenkeel.devices.bigip import canonical
+from evenkeel.devices.bigip.objects import (
+    COOKIE_PERSISTENCE,
+    POLICY,
+    SOURCE_PERSISTENCE,
+    VIRTUAL,
+    Key,
+    Observed,
+    ObservedObject,
+)
+from evenkeel.devices.bigip.reconcile.f5_objects import is_f5s_rule
+
+_FASTL4 = "/Common/fastL4"
+_TCP = "ltm/profile/tcp"
+_NO_EXPIRY = ("", "0")
+Attributes = Mapping[str, Any]
+
+
+def adoption_note(key: Key, body: Attributes, observed: Observed, partition: str) -> str:
+    """Changes of meaning by a modification of an object; empty unless it is a virtual server without our mark."""
+    seen = observed.get(key) if key.type == VIRTUAL else None
+    if seen is None or seen.mark is not None:
+        return ""
+    return "; ".join(_changes(seen, body, observed, partition))
+
+
+def _changes(seen: ObservedObject, body: Attributes, observed: Observed, partition: str) -> Iterator[str]:
+    if "persist" in body:
+        yield from _persistence(seen, observed, partition)
+    if "policies" in body and any(_resets(each, observed) for each in seen.attributes.get("policies") or ()):
+        yield "REJECT reset connections, and answers 403 now"
+    if "profiles" in body and _FASTL4 in map(canonical.full_path, body["profiles"]):
+        was = [canonical.full_path(each) for each in seen.attributes.get("profiles") or ()]
+        if any(path == "/Common/tcp" or _found(_TCP, path, observed, partition) for path in was):
+            yield "TCP ended at the device, and is passed on by fastL4 now"
+    if "rules" in body:
+        wanted = set(map(canonical.full_path, body["rules"]))
+        detached = [path for path in map(canonical.full_path, seen.attributes.get("rules") or ()) if path not in wanted]
+        if others := [path for path in detached if not is_f5s_rule(path.rpartition("/")[2])]:
+            yield f"iRules that are detached and were not made by F5's agent: {', '.join(others)}"
+
+
+def _persistence(seen: ObservedObject, observed: Observed, partition: str) -> Iterator[str]:
+    for path in map(canonical.full_path, seen.attributes.get("persist") or ()):
+        if (profile := _found(SOURCE_PERSISTENCE, path, observed, partition)) is not None:
+            yield f"persistence of source addresses lasted {profile.attributes.get('timeout')} s"
+        cookie = _found(COOKIE_PERSISTENCE, path, observed, partition)
+        if cookie is not None and canonical.scalar(cookie.attributes.get("expiration")) not in _NO_EXPIRY:
+            yield f"cookies expired after {cookie.attributes['expiration']}, and last for the client's session now"
+
+
+def _found(kind: str, path: str, observed: Observed, partition: str) -> ObservedObject | None:
+    folder, _, name = path.removeprefix("/").partition("/")
+    return observed.get(Key(type=kind, name=name)) if folder == partition else None
+
+
+def _resets(policy: Any, observed: Observed) -> bool:
+    """Whether an L7 policy of the partition resets connections."""
+    seen = observed.get(Key(type=POLICY, name=canonical.full_path(policy).rpartition("/")[2]))
+    rules = seen.attributes.get("rules", ()) if seen is not None else ()
+    return any(action.get("reset") is True for rule in rules for action in rule.get("actions", ()))
