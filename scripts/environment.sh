@@ -59,6 +59,7 @@ install_locked() {
     # after the product, which owned the emulator's command before it was a distribution of its own, and removes it
     install_project packages/icontrol-emulator
     install_project packages/evenkeel-octavia
+    install_project packages/evenkeel-neutron
     fingerprint_of "$1" >".venv/evenkeel-$1"
 }
 

@@ -32,3 +32,9 @@ def test_the_provider_driver_defines_each_class_name_once() -> None:
     """Octavia's process imports nothing of ours but this package: its names may be those of ours."""
     classes = _classes("packages/evenkeel-octavia/src/evenkeel_octavia")
     assert {name: where for name, where in classes.items() if len(where) > 1} == {}
+
+
+def test_the_service_plugin_defines_each_class_name_once() -> None:
+    """Neutron's process imports nothing of ours but this package: its names may be those of ours."""
+    classes = _classes("packages/evenkeel-neutron/src/evenkeel_neutron")
+    assert {name: where for name, where in classes.items() if len(where) > 1} == {}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import evenkeel_neutron
 import evenkeel_octavia
 import icontrol_emulator
 from evenkeel import __version__
@@ -22,13 +23,14 @@ NAME = f"{PROJECT['name'].replace('-', '_')}-{__version__}"
 
 EMULATOR = ROOT / "packages" / "icontrol-emulator"
 PROVIDER = ROOT / "packages" / "evenkeel-octavia"
+PLUGIN = ROOT / "packages" / "evenkeel-neutron"
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the wheels and source distributions of the product and of the packages beside it."""
     folder = tmp_path_factory.mktemp("dist")
-    for project in (ROOT, EMULATOR, PROVIDER):
+    for project in (ROOT, EMULATOR, PROVIDER, PLUGIN):
         run = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
         done = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
@@ -93,12 +95,28 @@ def test_the_provider_driver_is_a_distribution_that_octavia_finds(built: Path) -
     assert not [each for each in held if each.startswith("tests/")]
 
 
-@pytest.mark.parametrize("project", [EMULATOR, PROVIDER], ids=lambda path: path.name)
+def test_the_service_plugin_is_a_distribution_that_neutron_finds(built: Path) -> None:
+    version = evenkeel_neutron.__version__
+    name = f"evenkeel_neutron-{version}"
+    with zipfile.ZipFile(built / f"{name}-py3-none-any.whl") as wheel:
+        names = set(wheel.namelist())
+        points = wheel.read(f"{name}.dist-info/entry_points.txt").decode()
+    assert sources_of(PLUGIN / "src") - names == set()
+    assert {each.partition("/")[0] for each in names} == {"evenkeel_neutron", f"{name}.dist-info"}
+    for group in ("neutron.service_plugins", "oslo.config.opts"):
+        assert f"[{group}]\nevenkeel" in points
+    with tarfile.open(built / f"{name}.tar.gz") as source:
+        held = {each.removeprefix(f"{name}/") for each in source.getnames()}
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml"} <= held
+    assert not [each for each in held if each.startswith("tests/")]
+
+
+@pytest.mark.parametrize("project", [EMULATOR, PROVIDER, PLUGIN], ids=lambda path: path.name)
 def test_all_distributions_have_the_same_license(project: Path) -> None:
     assert (project / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-@pytest.mark.parametrize("project", [EMULATOR, PROVIDER], ids=lambda path: path.name)
+@pytest.mark.parametrize("project", [EMULATOR, PROVIDER, PLUGIN], ids=lambda path: path.name)
 def test_nothing_of_another_distribution_imports_the_product(project: Path) -> None:
     """Its tests use helpers of this repository's tests. For its sources there is an import contract too."""
     importing = re.compile(r"^\s*(?:from|import) evenkeel\b", re.MULTILINE)

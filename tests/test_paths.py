@@ -14,16 +14,24 @@ import pytest
 TESTS = Path(__file__).parent
 EMULATOR = TESTS.parent / "packages" / "icontrol-emulator"
 PROVIDER = TESTS.parent / "packages" / "evenkeel-octavia"
-ROOTS = {"evenkeel": "", "icontrol_emulator": "icontrol_emulator/", "evenkeel_octavia": "evenkeel_octavia/"}
+PLUGIN = TESTS.parent / "packages" / "evenkeel-neutron"
+ROOTS = {
+    "evenkeel": "",
+    "icontrol_emulator": "icontrol_emulator/",
+    "evenkeel_octavia": "evenkeel_octavia/",
+    "evenkeel_neutron": "evenkeel_neutron/",
+}
 """Package -> what the names of its folders begin with below."""
 SOURCES = {
     "evenkeel": TESTS.parent / "src" / "evenkeel",
     "icontrol_emulator": EMULATOR / "src" / "icontrol_emulator",
     "evenkeel_octavia": PROVIDER / "src" / "evenkeel_octavia",
+    "evenkeel_neutron": PLUGIN / "src" / "evenkeel_neutron",
 }
 OWN_TESTS = {
     "icontrol_emulator": EMULATOR / "tests" / "emulator_tests",
     "evenkeel_octavia": PROVIDER / "tests" / "octavia_tests",
+    "evenkeel_neutron": PLUGIN / "tests" / "neutron_tests",
 }
 """Tests of the packages that are distributions of their own."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 CHECKS: dict[str, tuple[str, ...]] = {
-    "mypy": ("mypy", "-p", "evenkeel", "-p", "icontrol_emulator", "-p", "evenkeel_octavia"),
+    "mypy": ("mypy", "-p", "evenkeel", "-p", "icontrol_emulator", "-p", "evenkeel_octavia", "-p", "evenkeel_neutron"),
     "ruff check": ("ruff", "check", "."),
     "ruff format": ("ruff", "format", "--check", "."),
     "lint-imports": ("lint-imports",),

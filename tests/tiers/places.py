@@ -95,6 +95,7 @@ SERVERS = (
     "network/neutron",
     "neutron_agent",
     "octavia",
+    "packages/evenkeel-neutron",
     "packages/evenkeel-octavia",
     "packages/icontrol-emulator",
     "packaging",
@@ -162,6 +163,10 @@ RELEASE = {
     ),
     "cloud/test_ansible.py": ReleaseTests("a live Ansible", (*_CLOUD, "tests/services/ansible.py")),
     "cloud/test_heat.py": ReleaseTests("a live Heat", (*_CLOUD, "tests/services/heat.py")),
+    "cloud/test_neutron_plugin.py": ReleaseTests(
+        "a live Neutron of a cloud",
+        (*_CLOUD, "packages/evenkeel-neutron/src", "tests/network/neutron_server/server.py"),
+    ),
     "cloud/test_provider_login.py": ReleaseTests(
         "a login at a live Keystone",
         (

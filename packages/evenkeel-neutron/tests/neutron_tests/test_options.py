@@ -1,0 +1,41 @@
+"""Options of ``neutron.conf``."""
+
+from typing import Any
+
+import pytest
+from oslo_config import cfg
+
+from evenkeel_neutron.forwarding import Settings
+from evenkeel_neutron.options import list_opts, register_opts, settings_of
+
+
+def conf_of(**values: Any) -> Any:
+    conf = cfg.ConfigOpts()
+    register_opts(conf)
+    for name, value in values.items():
+        conf.set_override(name, value, group="evenkeel")
+    conf([], default_config_files=[])
+    return conf
+
+
+def test_defaults_are_a_controller_on_this_host() -> None:
+    assert settings_of(conf_of()) == Settings(urls=("http://127.0.0.1:9876",))
+    assert [name for name, _ in list_opts()] == ["evenkeel"]
+
+
+def test_given_options_are_used() -> None:
+    conf = conf_of(controllers=["https://a:9876/", "https://b"], ca_file="/ca.pem", connect_timeout=1.0)
+    assert settings_of(conf) == Settings(
+        urls=("https://a:9876", "https://b"), ca_file="/ca.pem", connect_seconds=1.0, read_seconds=60.0
+    )
+
+
+@pytest.mark.parametrize("url", ["controller:9876", "ftp://a", "https://a/neutron", "https://", "https://a?x=1"])
+def test_controller_that_is_no_root_url_is_named(url: str) -> None:
+    with pytest.raises(ValueError, match=r"\[evenkeel\] controllers: "):
+        settings_of(conf_of(controllers=[url]))
+
+
+def test_controllers_are_needed() -> None:
+    with pytest.raises(ValueError, match="at least one root URL"):
+        settings_of(conf_of(controllers=[]))
