@@ -82,7 +82,7 @@ def places(world: Any) -> list[ShardPlace]:
 def definitions(world: Any, place: ShardPlace, load_balancer_ids: list[str]) -> dict[str, ServiceDefinition]:
     """What the owner of a tenant's shard is told."""
     connection = world.server.connection
-    page = _page(connection, place, sorted(load_balancer_ids), 1000, (), {}).page  # type: ignore[arg-type]
+    page = _page(connection, place, sorted(load_balancer_ids), 1000, (), {}, False).page  # type: ignore[arg-type]
     connection.rollback()
     return {service.load_balancer_id: service for service in page.services}
 
