@@ -8,6 +8,7 @@ import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -79,31 +80,24 @@ def test_the_emulator_is_a_distribution_of_its_own(built: Path) -> None:
     assert not [each for each in held if each.startswith("tests/")]
 
 
-def test_the_provider_driver_is_a_distribution_that_octavia_finds(built: Path) -> None:
-    version = evenkeel_octavia.__version__
-    name = f"evenkeel_octavia-{version}"
+@pytest.mark.parametrize(
+    ("project", "package", "groups"),
+    [
+        (PROVIDER, evenkeel_octavia, ("octavia.api.drivers", "octavia.driver_agent.provider_agents")),
+        (PLUGIN, evenkeel_neutron, ("neutron.service_plugins",)),
+    ],
+    ids=["Octavia", "Neutron"],
+)
+def test_a_package_for_another_service_is_a_distribution_that_it_finds(
+    built: Path, project: Path, package: ModuleType, groups: tuple[str, ...]
+) -> None:
+    name = f"{package.__name__}-{package.__version__}"
     with zipfile.ZipFile(built / f"{name}-py3-none-any.whl") as wheel:
         names = set(wheel.namelist())
         points = wheel.read(f"{name}.dist-info/entry_points.txt").decode()
-    assert sources_of(PROVIDER / "src") - names == set()
-    assert {each.partition("/")[0] for each in names} == {"evenkeel_octavia", f"{name}.dist-info"}
-    for group in ("octavia.api.drivers", "octavia.driver_agent.provider_agents", "oslo.config.opts"):
-        assert f"[{group}]\nevenkeel" in points
-    with tarfile.open(built / f"{name}.tar.gz") as source:
-        held = {each.removeprefix(f"{name}/") for each in source.getnames()}
-    assert {"LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml"} <= held
-    assert not [each for each in held if each.startswith("tests/")]
-
-
-def test_the_service_plugin_is_a_distribution_that_neutron_finds(built: Path) -> None:
-    version = evenkeel_neutron.__version__
-    name = f"evenkeel_neutron-{version}"
-    with zipfile.ZipFile(built / f"{name}-py3-none-any.whl") as wheel:
-        names = set(wheel.namelist())
-        points = wheel.read(f"{name}.dist-info/entry_points.txt").decode()
-    assert sources_of(PLUGIN / "src") - names == set()
-    assert {each.partition("/")[0] for each in names} == {"evenkeel_neutron", f"{name}.dist-info"}
-    for group in ("neutron.service_plugins", "oslo.config.opts"):
+    assert sources_of(project / "src") - names == set()
+    assert {each.partition("/")[0] for each in names} == {package.__name__, f"{name}.dist-info"}
+    for group in (*groups, "oslo.config.opts"):
         assert f"[{group}]\nevenkeel" in points
     with tarfile.open(built / f"{name}.tar.gz") as source:
         held = {each.removeprefix(f"{name}/") for each in source.getnames()}

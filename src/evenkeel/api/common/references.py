@@ -15,7 +15,7 @@ from evenkeel.core.kit.errors import CertificateError, EvenKeelError, Invalid, K
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import KeyManager
 from evenkeel.core.ports.certificate_contents import read_certificate
-from evenkeel.core.resources.model import Listener, Pool
+from evenkeel.core.resources.model import Listener, LoadBalancerTree, Pool
 from evenkeel.core.tls.certificate_references import SIGNED_BY, NamedCertificate, references_of
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
 
@@ -39,6 +39,11 @@ class ChangedUser(NamedTuple):
     after: Listener | Pool
     before: Listener | Pool | None = None
     """The object before the change; None: it is new."""
+
+
+def new_users(tree: LoadBalancerTree) -> list[ChangedUser]:
+    """Return the listeners and pools of a new load balancer."""
+    return [*map(ChangedUser, tree.listeners), *map(ChangedUser, tree.pools)]
 
 
 class SignedRevocationList(NamedTuple):

@@ -105,22 +105,11 @@ async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer
     if shard.project_id == COMMON_PROJECT:
         raise Conflict(f"Shard {shard.id} is its device group's common one: it has no partition.")
     if body.adoption.apply:
-        await services.operators.record_act(
-            kind="adoption_requested",
-            done=f"the adoption of the partition of project {shard.project_id} was requested",
-            details=f": device group {shard.environment}/{shard.group_number}",
-            environment=shard.environment,
-            shard_id=shard.id,
-        )
+        done = f"the adoption of the partition of project {shard.project_id} was requested"
+        await _record(services, shard, "adoption_requested", done)
     shown = await _plan(services, shard, LoadBalancerId(""), adopt=body.adoption.apply)
     if body.adoption.apply:
-        await services.operators.record_act(
-            kind="partition_adopted",
-            done=f"the partition of project {shard.project_id} was adopted",
-            details=f": device group {shard.environment}/{shard.group_number}",
-            environment=shard.environment,
-            shard_id=shard.id,
-        )
+        await _record(services, shard, "partition_adopted", f"the partition of project {shard.project_id} was adopted")
     return json_answer({"adoption": shown}, 200)
 
 
@@ -167,6 +156,17 @@ async def remove_orphan(services: Services, call: Call) -> Answer:
         await services.operators.remove_orphan(LoadBalancerId(object_id(call, "Orphan")))
     )
     return NO_CONTENT
+
+
+async def _record(services: Services, shard: Shard, kind: str, done: str) -> None:
+    """Record what an operator did with a tenant's partition."""
+    await services.operators.record_act(
+        kind=kind,
+        done=done,
+        details=f": device group {shard.environment}/{shard.group_number}",
+        environment=shard.environment,
+        shard_id=shard.id,
+    )
 
 
 async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadBalancerId, *, adopt: bool) -> PlanView:

@@ -95,8 +95,9 @@ def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMo
 
 
 BATCH_DEFAULTS: Changes = {
-    name: next(field.default for field in structs.fields(Member) if field.name == name)
-    for name in ("admin_state_up", "weight", "backup", "monitor_port", "monitor_address", "given_monitor_address")
+    field.name: field.default
+    for field in structs.fields(Member)
+    if field.name in ("admin_state_up", "weight", "backup", "monitor_port", "monitor_address", "given_monitor_address")
 }
 """Values that a batch sets in an existing member where it does not name them, as in Octavia: clients take a monitor
 port away by leaving it out. A name, tags and a subnet stay."""
@@ -114,9 +115,7 @@ def batch_rows(
     """Convert a batch request to members: new members, and existing members (same address and port), whose attributes
     of :data:`BATCH_DEFAULTS` go back to their default where the request does not name them.
     """
-    here = {
-        (row.address, row.protocol_port): structs.replace(row, **BATCH_DEFAULTS) for row in existing if not row.deleted
-    }
+    here = {(row.address, row.protocol_port): row for row in existing if not row.deleted}
     rows = []
     for item in items:
         check_project(item, place)
@@ -132,6 +131,6 @@ def batch_rows(
             vnic_type=vnic_type_of(item.request_sriov is True),
             operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
         )
-        rows.append(structs.replace(row, **member_changes(item, place.addresses)))
+        rows.append(structs.replace(row, **BATCH_DEFAULTS | member_changes(item, place.addresses)))
     check_named_once(rows)
     return tuple(rows)

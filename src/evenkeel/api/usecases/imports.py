@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 from msgspec.structs import replace
 
-from evenkeel.api.common.references import ChangedUser
+from evenkeel.api.common.references import new_users
 from evenkeel.api.common.services import Services
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.usecases.enhanced_services import offered_services
@@ -56,8 +56,7 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     tree = mirrored_tree(structs.replace(wanted, vip_network_id=plan.network_id, vip_port_id=plan.port_id), place)
     refuse(wanted.provider, tree_problems(table, tree))
     offered.check_tree(tree)
-    users = [*map(ChangedUser, tree.listeners), *map(ChangedUser, tree.pools)]
-    certificates = await services.references.read(users, project_id, table)
+    certificates = await services.references.read(new_users(tree), project_id, table)
     if not body.apply:
         await services.imports.check(tree, plan)
         return ImportResult("new")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from evenkeel.api.common.references import ChangedUser
+from evenkeel.api.common.references import new_users
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.identity.caller import checked_project
@@ -21,7 +21,7 @@ from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.network import VipPort, octavia_port
 from evenkeel.core.resources.enhanced_services import services_in_tags
-from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Pool
+from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree
 
 
 async def make_load_balancer(
@@ -60,9 +60,7 @@ async def make_load_balancer(
         refuse(provider, tree_problems(table, tree))
         offered.check_tree(tree)
         await check_subnets(services, call.caller.scope, tree.members)
-        rows: tuple[Listener | Pool, ...] = (*tree.listeners, *tree.pools)
-        users = [ChangedUser(row) for row in rows]
-        certificates = await services.references.read(users, project_id, table)
+        certificates = await services.references.read(new_users(tree), project_id, table)
         change = await services.tenants.create_load_balancer(tree, vip, certificates)
     except Exception:
         # the plan may have created a port, which no load balancer will use

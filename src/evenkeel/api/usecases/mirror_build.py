@@ -29,7 +29,7 @@ from evenkeel.api.usecases.parents import NewId, Place
 from evenkeel.api.usecases.rules import check_listener_ports, check_members, check_monitored, check_pair, wanted_vip
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.networking.network import ADDITIONAL_ADDRESS
-from evenkeel.core.resources.catalogue import zone_group_of
+from evenkeel.core.resources.catalogue import vip_vnic_type, zone_group_of
 from evenkeel.core.resources.model import (
     HealthMonitor,
     Listener,
@@ -125,7 +125,7 @@ def _root(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Place) -> Loa
         provider=body.provider,
         vip=_vip(body, place),
         additional_vips=tuple(more),
-        vip_vnic_type="direct" if flavor.get("sriov_vip") is True else "normal",
+        vip_vnic_type=vip_vnic_type(flavor),
         flavor_enhanced_services=flavor_names(_text(flavor)),
         zone_group_number=zone_group_of(zone),
         **create_values(body, LoadBalancer, "additional_vips"),

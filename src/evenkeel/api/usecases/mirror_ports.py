@@ -12,7 +12,7 @@ from evenkeel.core.kit.errors import Conflict, NetworkUnavailable, Unsupported
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.network import BEING_MADE, PortClaim, octavia_port
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.core.resources.model import VnicType
+from evenkeel.core.resources.catalogue import vip_vnic_type
 
 PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.4, 0.4, 0.4, 0.4)
 """Pauses between searches for a port that another request is making: together less than callers wait."""
@@ -60,14 +60,10 @@ async def _plan(services: Services, body: VipPortNew, load_balancer_id: LoadBala
         wanted,
         Place(load_balancer_id, project_id, services.addresses, services.tls),
         marked=octavia_port(load_balancer_id),
-        vnic_type=_vnic_type(body),
+        vnic_type=vip_vnic_type(body.flavor_data or {}),
         any_address=False,
         any_subnet=False,
     )
-
-
-def _vnic_type(body: VipPortNew) -> VnicType:
-    return "direct" if (body.flavor_data or {}).get("sriov_vip") is True else "normal"
 
 
 async def _made_by_another(services: Services, body: VipPortNew, load_balancer_id: LoadBalancerId) -> VipPlan:

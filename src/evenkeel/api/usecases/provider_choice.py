@@ -8,7 +8,7 @@ from evenkeel.api.usecases.enhanced_services import flavor_names
 from evenkeel.api.usecases.requests import LoadBalancerNew
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.catalogue import AvailabilityZone, Flavor, Offer, metadata, zone_group_of
+from evenkeel.core.resources.catalogue import AvailabilityZone, Flavor, Offer, metadata, vip_vnic_type, zone_group_of
 from evenkeel.core.resources.model import LoadBalancerTree, VnicType
 
 
@@ -71,14 +71,9 @@ async def choose_flavor(services: Services, flavor_id: str, provider: str | None
     return ProviderChoice(
         provider=flavor.provider_name,
         flavor_id=flavor_id,
-        vnic_type=_vnic_type(flavor),
+        vnic_type=vip_vnic_type(metadata("flavor_data", flavor.data)),
         flavor_enhanced_services=flavor_names(flavor.data),
     )
-
-
-def _vnic_type(flavor: Offer) -> VnicType:
-    """Return the VIP's vnic type: ``sriov_vip`` of the flavor decides it, like in Octavia."""
-    return "direct" if metadata("flavor_data", flavor.data).get("sriov_vip") is True else "normal"
 
 
 def _enabled_offer(option: str, value: str, offer: Offer | None) -> Offer:

@@ -2,12 +2,14 @@
 holds the entry's settings for it. Attribute names and texts are Octavia's.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.values import Value
+from evenkeel.core.resources.model import VnicType
 
 ZONE_GROUP = "environment_group_number"
 """Key in the data of an availability zone: number of the provider's device group in which load balancers are placed."""
@@ -97,3 +99,8 @@ def zone_group_of(data: dict[str, Any]) -> int | None:
             " device group, 1 or greater."
         )
     return number
+
+
+def vip_vnic_type(flavor: Mapping[str, Any]) -> VnicType:
+    """Return the vnic type of the VIP's port by a flavor's data: ``sriov_vip`` decides it, like in Octavia."""
+    return "direct" if flavor.get("sriov_vip") is True else "normal"

@@ -135,6 +135,11 @@ def children_of(tree: LoadBalancerTree) -> dict[ChildKind, tuple[Child, ...]]:
     }
 
 
+def all_children(tree: LoadBalancerTree) -> list[Child]:
+    """Return the children of a tree in one list, parents first."""
+    return [row for rows in children_of(tree).values() for row in rows]
+
+
 class _Compared(Value):
     """The objects of one kind, by what happens to them."""
 

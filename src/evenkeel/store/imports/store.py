@@ -14,7 +14,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.limits import check_limits
 from evenkeel.core.resources.model import LoadBalancerTree
-from evenkeel.core.resources.tree_changes import children_of
+from evenkeel.core.resources.tree_changes import all_children
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Database, Op
 from evenkeel.store.options import StoreOptions
@@ -44,8 +44,7 @@ class SqlImports:
     async def check(self, tree: LoadBalancerTree, plan: VipPlan) -> None:
         check_tree(tree)
         root = tree.load_balancer
-        children = [row for rows in children_of(tree).values() for row in rows]
-        check_limits(root.id, self._options.load_balancer_limits, {}, count_new_objects(children))
+        check_limits(root.id, self._options.load_balancer_limits, {}, count_new_objects(all_children(tree)))
         await self._db.read(lambda connection: _check_free(connection, tree, normal_plan(plan)))
 
     async def create(
@@ -89,7 +88,7 @@ def _create(
 
 
 def _ids(tree: LoadBalancerTree) -> list[str]:
-    return [tree.load_balancer.id, *(row.id for rows in children_of(tree).values() for row in rows)]
+    return [tree.load_balancer.id, *(row.id for row in all_children(tree))]
 
 
 def _refusal(_error: IntegrityError) -> RequestError:

@@ -16,7 +16,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.limits import check_limits
 from evenkeel.core.resources.model import LoadBalancerTree
-from evenkeel.core.resources.tree_changes import TreeChanges, children_of, fixed_difference, tree_changes
+from evenkeel.core.resources.tree_changes import TreeChanges, all_children, children_of, fixed_difference, tree_changes
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.mirrors.marks import lock_mark, mark_removed, write_mark
@@ -52,7 +52,7 @@ def put(
     """Store the tree and its mark; see :meth:`evenkeel.core.ports.mirrors.MirrorStore.put`."""
     check_tree(tree)
     root = tree.load_balancer
-    children = [row for rows in children_of(tree).values() for row in rows]
+    children = all_children(tree)
     check_limits(root.id, options.load_balancer_limits, {}, count_new_objects(children))
 
     def op(connection: Connection) -> Change | None:
