@@ -14,7 +14,7 @@ ENTRIES_MAX = 20_000
 LOGGED_ITEMS_MAX = 500
 LOGGED_TEXT_MAX = 4_000
 SECRETS = frozenset({"password", "passphrase", "content", "secret", "token", "oldpassword", "encryptedpassword"})
-COUNTED = ("reads", "writes", "logins", "stats")
+COUNTED = ("reads", "writes", "logins", "tokens", "stats")
 
 
 @dataclass(slots=True)
@@ -77,8 +77,10 @@ class RequestCounts:
         self.reset()
 
     def add(self, device: str, method: str, path: str) -> None:
-        if path.startswith("/mgmt/shared/auth"):
+        if path.startswith("/mgmt/shared/authn"):
             kind = "logins"
+        elif path.startswith("/mgmt/shared/authz/tokens"):
+            kind = "tokens"
         elif method != "GET":
             kind = "writes"
         else:

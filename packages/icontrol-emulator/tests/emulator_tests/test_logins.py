@@ -91,3 +91,18 @@ def test_life_is_counted_from_the_start(clock: FakeClock) -> None:
     clock.now += 1
     with pytest.raises(RestError, match="has expired"):
         book.user_of(token.name)
+
+
+def test_expired_tokens_count_on_devices_that_never_free_them(clock: FakeClock) -> None:
+    book = TokenBook(clock)
+    book.frees_expired = False
+    for _ in range(100):
+        book.issue("bob", "127.0.0.1")
+    deleted = book.of("bob")[0]
+    book.end(deleted.name)
+    clock.now += 1201
+    book.issue("bob", "127.0.0.1")
+    with pytest.raises(RestError, match="maximum active login tokens"):
+        book.issue("bob", "127.0.0.1")
+    book.forget_everything()
+    book.issue("bob", "127.0.0.1")

@@ -33,10 +33,18 @@ class Token:
 
 
 class TokenBook:
+    """Tokens of all users of a device.
+
+    ``frees_expired``: expired tokens no longer count for the limit of their user; not so on devices with F5's defect
+    ID1787517 (17.1.2), where only the deletion of a token that is still valid frees it.
+    """
+
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
+        self.frees_expired = True
         self._tokens: dict[str, Token] = {}
-        self._expired: dict[str, None] = {}
+        self._expired: dict[str, str] = {}
+        """Users by token."""
 
     def __len__(self) -> int:
         self._sweep()
@@ -46,13 +54,15 @@ class TokenBook:
         now = self._clock()
         for token in [token for token in self._tokens.values() if token.end <= now]:
             del self._tokens[token.name]
-            self._expired[token.name] = None
+            self._expired[token.name] = token.user
         while len(self._expired) > 1000:
             del self._expired[next(iter(self._expired))]
 
     def issue(self, user: str, address: str) -> Token:
         self._sweep()
         mine = sum(token.user == user for token in self._tokens.values())
+        if not self.frees_expired:
+            mine += sum(owner == user for owner in self._expired.values())
         if user != "admin" and mine >= TOKENS_PER_USER_MAX:
             raise RestError(400, f"user {user} has reached maximum active login tokens")
         name = "".join(secrets.choice(_ALPHABET) for _ in range(TOKEN_CHARACTERS))
@@ -102,6 +112,7 @@ class TokenBook:
 
     def forget_everything(self) -> None:
         self._tokens.clear()
+        self._expired.clear()
 
 
 def show(token: Token) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """iControl REST over HTTPS: one device, one user, a few connections.
 
-Gives the guarantees of :mod:`evenkeel.devices.https`. A token is fetched once and renewed when it is refused; refused
-credentials are retried at growing intervals, because devices lock accounts. Reads are retried while the device is busy,
-within a deadline; a write is retried only after a response which shows that it was not carried out. Errors are
+Gives the guarantees of :mod:`evenkeel.devices.https`. Reads are retried while the device is busy, within a deadline; a
+write is retried only after a response which shows that it was not carried out. Errors are
 :class:`DeviceUnavailable` (state unknown) and :class:`DeviceRejected` (understood and refused; :class:`Absent` and
 :class:`Exists` are subclasses).
 """
@@ -17,26 +16,21 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-import structlog
 from yarl import URL
 
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, LoginLost, document, failure
+from evenkeel.devices.bigip.icontrol.login import Login
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.errors import NoAnswer, NotSent
 from evenkeel.devices.https import HttpsTransport
 
 T = TypeVar("T")
-log = structlog.get_logger(__name__)
-
 UPLOAD_BYTES_MAX = 512 * 1024
 """Size of one upload request; devices accept at most 1 MiB."""
 RETRY = Backoff(initial_seconds=0.1, max_seconds=1.5, jitter=(0.5, 1.0))
 CONNECTION_ATTEMPTS_MAX = 3
-LOGOUT_SECONDS = 2.0
-LOGIN_RETRY = Backoff(initial_seconds=2.0, max_seconds=30.0)
-"""Pause between attempts with credentials that the device refused."""
 ECHO = "/mgmt/shared/echo-query"
 """Served by the REST server itself, even while a long commit blocks the configuration."""
 PROBE = "/mgmt/tm/cm/device"
@@ -44,8 +38,6 @@ PAGES_MAX = 1_000
 EXPANDED_ITEMS_MAX = 200
 """Items of one answer with their subcollections. The device's daemons give up after 60 s, and some hundreds of objects
 with all that belongs to them take as long."""
-LOGIN = "/mgmt/shared/authn/login"
-TOKENS = "/mgmt/shared/authz/tokens"
 
 
 class IControl:
@@ -63,12 +55,7 @@ class IControl:
         self.host = host
         self._options = options
         self._https = https or HttpsTransport(host, options, tls, requests_max=options.connections_max, now=now)
-        self._now = now
-        self._refused_until_seconds = 0.0
-        self._refusals = 0
-        """Number of consecutive refused logins."""
-        self._token = ""
-        self._login_lock = asyncio.Lock()
+        self._login = Login(host, options, self._https, now)
 
     # -- public methods
 
@@ -78,7 +65,7 @@ class IControl:
         """
         self._options = options
         self._https.use(tls)
-        self._refused_until_seconds = 0.0
+        self._login.use(options)
 
     async def get(self, path: str, **query: str) -> dict[str, Any]:
         """Read one document; retries while the device is busy or the connection breaks."""
@@ -158,20 +145,20 @@ class IControl:
         target = str(URL(path, encoded=True).with_query(query)) if query else path
         sent = content if body is None else json.dumps(body).encode()
         for attempt in (1, 2):
-            token = await self._logged_in()
+            login = await self._login.headers()
             status, answer = await self._https.exchange(
                 method,
                 target,
                 sent,
-                headers={**(headers or {}), "X-F5-Auth-Token": token},
+                headers={**(headers or {}), **login},
                 timeout_seconds=timeout_seconds or self._options.request_timeout_seconds,
             )
-            # The token was renewed after the first 401, so a second one is not about an expired token.
-            if status != 401 or attempt == 2:
+            if status != 401:
                 break
-            # another request may have renewed the token meanwhile
-            if self._token == token:
-                self._token = ""
+            self._login.refused(login)
+            # The token was renewed after the first 401, so a second one is not about an expired token.
+            if attempt == 2:
+                break
         if status in (200, 202):
             return document(answer)
         raise failure(self.host, status, answer, uploaded=content or b"")
@@ -191,25 +178,12 @@ class IControl:
         Uses its own connection, so it does not queue behind other requests.
         """
         # Without a token the device answers 401, which also shows that it is alive.
-        headers = {"X-F5-Auth-Token": self._token} if self._token else {}
+        headers = self._login.headers_so_far()
         return await self._https.answers(ECHO, timeout_seconds=timeout_seconds, headers=headers)
 
     async def close(self) -> None:
         """Delete the token and disconnect. Does not raise if the device fails."""
-        if self._token:
-            try:
-                async with asyncio.timeout(LOGOUT_SECONDS):
-                    await self._https.exchange(
-                        "DELETE",
-                        f"{TOKENS}/{self._token}",
-                        headers={"X-F5-Auth-Token": self._token},
-                        timeout_seconds=LOGOUT_SECONDS,
-                        # The path contains the token, which must not be logged.
-                        logged_path=f"{TOKENS}/...",
-                    )
-            except (DeviceUnavailable, TimeoutError):
-                log.debug("token not given back", device=self.host)
-        self._token = ""
+        await self._login.end()
         await self._https.close()
 
     # -- implementation
@@ -230,45 +204,6 @@ class IControl:
                     raise
             await asyncio.sleep(pause)
         raise AssertionError("unreachable")
-
-    async def _logged_in(self) -> str:
-        async with self._login_lock:
-            # under the lock: one login serves all waiting requests
-            if not self._token:
-                self._token = await self._login()
-            return self._token
-
-    async def _login(self) -> str:
-        refusal = LoginLost(
-            self.host, f"it refuses the credentials: user {self._options.username} or its password is not accepted"
-        )
-        # more attempts could lock the account on the device
-        if self._now() < self._refused_until_seconds:
-            raise refusal
-        body = {
-            "username": self._options.username,
-            "password": self._options.password,
-            "loginProviderName": "tmos",
-        }
-        status, content = await self._https.exchange(
-            "POST", LOGIN, json.dumps(body).encode(), timeout_seconds=self._options.request_timeout_seconds
-        )
-        if status == 401:
-            self._refusals += 1
-            pause = LOGIN_RETRY.nominal_seconds(self._refusals)
-            self._refused_until_seconds = self._now() + pause
-            log.error("the device refuses the credentials", device=self.host, next_try_seconds=pause)
-            raise refusal
-        self._refusals = 0
-        if status != 200:
-            error = failure(self.host, status, content)
-            # A refused login is not a refusal of a load balancer.
-            raise error if isinstance(error, DeviceUnavailable) else DeviceUnavailable(self.host, f"login: {error}")
-        token = document(content).get("token")
-        name = token.get("token") if isinstance(token, dict) else None
-        if not isinstance(name, str) or not name:
-            raise DeviceUnavailable(self.host, "login answered without a token")
-        return name
 
 
 def _read_again(error: DeviceUnavailable, attempt: int) -> bool:

@@ -1,0 +1,244 @@
+"""Authentication of one process at one device.
+
+One token serves all requests. It is prolonged as far as the device allows, because each login costs a check of the
+password, and replaced and deleted before it ends: devices with F5's defect ID1787517 (17.1.2.x) never free tokens that
+expired, and refuse a user's logins at 100. At that limit the user's oldest tokens are deleted; if that does not help,
+requests carry the password (basic authentication, for local users only) for some minutes.
+
+Refused credentials are tried again at growing intervals, because devices lock accounts.
+"""
+
+import asyncio
+import base64
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, NoReturn
+
+import structlog
+
+from evenkeel.core.kit.backoff import Backoff
+from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.devices.bigip.icontrol.answers import LoginLost, document, failure
+from evenkeel.devices.bigip.options import BigIpOptions
+from evenkeel.devices.https import HttpsTransport
+
+log = structlog.get_logger(__name__)
+
+LOGIN = "/mgmt/shared/authn/login"
+TOKENS = "/mgmt/shared/authz/tokens"
+LOGIN_RETRY = Backoff(initial_seconds=2.0, max_seconds=30.0)
+"""Pause between attempts with credentials that the device refused."""
+LOGOUT_SECONDS = 2.0
+TOKEN_SECONDS = 1_200
+"""Lifetime of a token whose login answer does not name it."""
+TOKEN_SECONDS_MAX = 36_000
+"""The longest lifetime that devices give a token, counted from the login."""
+USED_SHARE = 0.9
+"""Share of a token's lifetime after which it is replaced."""
+LIMIT_REACHED = "maximum active login tokens"
+"""Text in the 400 answer to the login of a user who has 100 tokens."""
+REPLACE_AGAIN_SECONDS = 60.0
+"""Pause after a failed attempt to replace a token that the device still accepts."""
+PASSWORD_SECONDS = 300.0
+"""How long requests carry the password before a token is asked for again."""
+
+
+class Token(NamedTuple):
+    name: str
+    replace_at_seconds: float
+    """By the clock of :class:`Login`."""
+
+
+class Login:
+    """Credentials of one process for one device's requests."""
+
+    def __init__(self, host: str, options: BigIpOptions, https: HttpsTransport, now: Callable[[], float]) -> None:
+        self._host = host
+        self._options = options
+        self._https = https
+        self._now = now
+        self._token: Token | None = None
+        self._lock = asyncio.Lock()
+        self._refusals = 0
+        """Number of consecutive refused logins."""
+        self._refused_until_seconds = 0.0
+        self._refusal = ""
+        """Reason of the last refusal."""
+        self._password_until_seconds = 0.0
+        self._password_works = True
+        """False when the device has refused a request with the password: the user is not a local one."""
+
+    def use(self, options: BigIpOptions) -> None:
+        """Use these credentials from now on. A token that the device still accepts stays in use."""
+        self._options = options
+        self._refused_until_seconds = 0.0
+        self._password_works = True
+
+    async def headers(self) -> dict[str, str]:
+        """Headers that authenticate a request; logs in if there is no token. Raises :class:`DeviceUnavailable`."""
+        async with self._lock:
+            # under the lock: one login serves all waiting requests
+            if self._now() < self._password_until_seconds:
+                return self._password_header()
+            if self._token is None or self._now() >= self._token.replace_at_seconds:
+                await self._replace_token()
+            return self._password_header() if self._token is None else _token_header(self._token.name)
+
+    def headers_so_far(self) -> dict[str, str]:
+        """Headers with the token in use; none without one."""
+        return {} if self._token is None else _token_header(self._token.name)
+
+    def refused(self, headers: Mapping[str, str]) -> None:
+        """Take note that the device answered 401 to a request with these headers."""
+        if "Authorization" in headers:
+            self._password_works, self._password_until_seconds = False, 0.0
+        # another request may have renewed the token meanwhile
+        elif headers == self.headers_so_far():
+            self._token = None
+
+    async def end(self) -> None:
+        """Delete the token. Does not raise if the device fails."""
+        token, self._token = self._token, None
+        if token is not None:
+            await self._delete(token.name, _token_header(token.name))
+
+    # -- implementation
+
+    async def _replace_token(self) -> None:
+        former = self._token
+        try:
+            self._token = await self._new_token()
+        except DeviceUnavailable as error:
+            if former is None:
+                raise
+            # The device may accept it for some time yet; when it does not, the login's failure is told.
+            self._token = Token(former.name, self._now() + REPLACE_AGAIN_SECONDS)
+            log.warning("no new token", device=self._host, reason=error.reason)
+            return
+        if former is not None:
+            await self._delete(former.name, _token_header(former.name))
+
+    async def _new_token(self) -> Token | None:
+        """A new token, or None where only the password can be used."""
+        # more attempts could lock the account on the device
+        if self._now() < self._refused_until_seconds:
+            raise LoginLost(self._host, self._refusal)
+        began_seconds = self._now()
+        status, content = await self._post()
+        if _is_at_limit(status, content):
+            log.warning("the user has as many tokens as the device allows", device=self._host)
+            await self._delete_oldest()
+            status, content = await self._post()
+        user = self._options.username
+        if _is_at_limit(status, content):
+            if not self._password_works:
+                self._refuse(f"user {user} has as many tokens as it allows, and may not log in by password alone")
+            self._password_until_seconds = self._now() + PASSWORD_SECONDS
+            return None
+        if status == 401:
+            self._refuse(f"it refuses the credentials: user {user} or its password is not accepted")
+        self._refusals = 0
+        if status != 200:
+            error = failure(self._host, status, content)
+            # A refused login is not a refusal of a load balancer.
+            raise error if isinstance(error, DeviceUnavailable) else DeviceUnavailable(self._host, f"login: {error}")
+        return await self._prolonged(_token_of(self._host, content), began_seconds)
+
+    async def _post(self) -> tuple[int, bytes]:
+        body = {
+            "username": self._options.username,
+            "password": self._options.password,
+            "loginProviderName": "tmos",
+        }
+        return await self._https.exchange(
+            "POST", LOGIN, json.dumps(body).encode(), timeout_seconds=self._options.request_timeout_seconds
+        )
+
+    async def _prolonged(self, token: dict[str, Any], began_seconds: float) -> Token:
+        """The token, with the longest lifetime that the device gives it."""
+        name, lifetime_seconds = token["token"], _seconds_of(token)
+        answer = await self._attempt(
+            "PATCH", f"{TOKENS}/{name}", _token_header(name), json.dumps({"timeout": TOKEN_SECONDS_MAX}).encode()
+        )
+        return Token(name, began_seconds + USED_SHARE * _seconds_of(answer or {}, lifetime_seconds))
+
+    async def _delete_oldest(self) -> None:
+        """Delete the older half of the user's tokens: those of processes that ended without deleting them, and
+        expired ones. A process whose token is among them logs in again.
+        """
+        headers = self._password_header()
+        shown = await self._attempt("GET", TOKENS, headers) or {}
+        items = shown.get("items")
+        mine = [one for one in items if _is_of(one, self._options.username)] if isinstance(items, list) else []
+        mine.sort(key=lambda one: int(one["expirationMicros"]))
+        for one in mine[: (len(mine) + 1) // 2]:
+            await self._delete(one["name"], headers)
+
+    async def _delete(self, name: str, headers: Mapping[str, str]) -> None:
+        await self._attempt("DELETE", f"{TOKENS}/{name}", headers)
+
+    async def _attempt(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
+    ) -> dict[str, Any] | None:
+        """The answer to a request about tokens; None if the device did not carry it out, which never matters."""
+        shown = TOKENS if path == TOKENS else f"{TOKENS}/..."
+        try:
+            async with asyncio.timeout(LOGOUT_SECONDS):
+                status, content = await self._https.exchange(
+                    method,
+                    path,
+                    body,
+                    headers=headers,
+                    timeout_seconds=LOGOUT_SECONDS,
+                    # The path contains the token, which must not be logged.
+                    logged_path=shown,
+                )
+        except (DeviceUnavailable, TimeoutError):
+            status, content = 0, b""
+        if status != 200:
+            log.debug("request about tokens failed", device=self._host, method=method, path=shown, status=status)
+            return None
+        return document(content)
+
+    def _password_header(self) -> dict[str, str]:
+        login = f"{self._options.username}:{self._options.password}".encode()
+        return {"Authorization": f"Basic {base64.b64encode(login).decode()}"}
+
+    def _refuse(self, reason: str) -> NoReturn:
+        self._refusals += 1
+        pause = LOGIN_RETRY.nominal_seconds(self._refusals)
+        self._refused_until_seconds, self._refusal = self._now() + pause, reason
+        log.error("the device refuses the credentials", device=self._host, reason=reason, next_try_seconds=pause)
+        raise LoginLost(self._host, reason)
+
+
+def _token_header(name: str) -> dict[str, str]:
+    return {"X-F5-Auth-Token": name}
+
+
+def _is_at_limit(status: int, content: bytes) -> bool:
+    return status == 400 and LIMIT_REACHED in str(document(content).get("message", ""))
+
+
+def _token_of(host: str, content: bytes) -> dict[str, Any]:
+    """The token in the answer to a login. Raises :class:`DeviceUnavailable` if there is none."""
+    token = document(content).get("token")
+    if not isinstance(token, dict) or not isinstance(token.get("token"), str) or not token["token"]:
+        raise DeviceUnavailable(host, "login answered without a token")
+    return token
+
+
+def _seconds_of(token: Mapping[str, Any], otherwise: int = TOKEN_SECONDS) -> int:
+    """Lifetime of a token from its login."""
+    seconds = token.get("timeout")
+    return seconds if isinstance(seconds, int) and seconds > 0 else otherwise
+
+
+def _is_of(token: object, user: str) -> bool:
+    """Whether an item of the list of tokens is a token of the user; an administrator's list has others' too."""
+    return (
+        isinstance(token, dict)
+        and token.get("userName") == user
+        and isinstance(token.get("name"), str)
+        and isinstance(token.get("expirationMicros"), int)
+    )
