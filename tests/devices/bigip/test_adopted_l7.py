@@ -13,7 +13,9 @@ from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, bigip
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, gone, listener, policy, pool, rule, service, session_of
 
-LISTENER, POOL, TARGET, POLICY, RULE, REGEX, OTHER = (f"{at:08x}-0000-4000-8000-000000000000" for at in range(1, 8))
+LISTENER, POOL, TARGET, POLICY, RULE, REGEX, OTHER, BALANCER = (
+    f"{at:08x}-0000-4000-8000-000000000000" for at in range(1, 9)
+)
 VIRTUAL = f"dev_{LISTENER}"
 L7_KINDS = (
     "ltm/policy",
@@ -21,6 +23,8 @@ L7_KINDS = (
     "ltm/persistence/universal",
     "ltm/persistence/source-addr",
     "ltm/profile/http",
+    "ltm/profile/ftp",
+    "net/bwc/policy",
     "ltm/pool",
 )
 
@@ -67,6 +71,11 @@ class F5Listener:
         await self.make("ltm/persistence/universal", f"app_cookie_{VIRTUAL}", rule=f"/{PARTITION}/app_cookie_{VIRTUAL}")
         await self.make("ltm/persistence/source-addr", f"source_addr_{VIRTUAL}", timeout="1800")
         await self.make("ltm/profile/http", f"http_profile_{VIRTUAL}", insertXforwardedFor="enabled")
+        await self.make("ltm/profile/ftp", f"ftp_profile_{LISTENER}", port=79)
+        bandwidth = f"/{PARTITION}/bwc_policy_{BALANCER}"
+        await self.make("net/bwc/policy", f"bwc_policy_{BALANCER}", maxRate=10_000_000)
+        attach = f"when SERVER_CONNECTED {{ BWC::policy attach {bandwidth} }}"
+        await self.make("ltm/rule", f"bwc_irule_{BALANCER}", apiAnonymous=attach)
         profiles = [
             {"name": f"http_profile_{VIRTUAL}", "partition": PARTITION},
             {"name": "oneconnect", "partition": "Common"},
@@ -81,7 +90,8 @@ class F5Listener:
             pool=f"/{PARTITION}/dev_{POOL}",
             profiles=profiles,
             policies=[{"name": f"wrapper_policy_{LISTENER}", "partition": PARTITION}],
-            rules=[f"/{PARTITION}/irule_{REGEX}"],
+            rules=[f"/{PARTITION}/irule_{REGEX}", f"/{PARTITION}/bwc_irule_{BALANCER}"],
+            bwcPolicy=bandwidth,
             persist=[{"name": f"app_cookie_{VIRTUAL}", "partition": PARTITION}],
             sourceAddressTranslation={"type": "automap"},
             rateLimit="3000",
@@ -123,6 +133,9 @@ async def test_all_that_an_adopted_listener_replaces_goes_in_one_transaction(sce
         ("ltm/persistence/universal", f"app_cookie_{VIRTUAL}"),
         ("ltm/persistence/source-addr", f"source_addr_{VIRTUAL}"),
         ("ltm/profile/http", f"http_profile_{VIRTUAL}"),
+        ("ltm/profile/ftp", f"ftp_profile_{LISTENER}"),
+        ("ltm/rule", f"bwc_irule_{BALANCER}"),
+        ("net/bwc/policy", f"bwc_policy_{BALANCER}"),
     }
     assert not plan.left
     await owner.adopt(PROJECT)

@@ -3,7 +3,7 @@
 import math
 
 from evenkeel.core.resources.model import Vip
-from evenkeel.devices.bigip.objects import DATA_GROUP, NODE, OWNED_TYPES
+from evenkeel.devices.bigip.objects import DATA_GROUP, F5_ONLY_TYPES, NODE, OWNED_TYPES
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.services import batch, service
 
@@ -13,7 +13,7 @@ COMMANDS_OF_ONE = 4
 """Virtual address, monitor, pool with its member, virtual server."""
 
 
-FULL_READ = len({*OWNED_TYPES, NODE, DATA_GROUP})
+FULL_READ = len({*OWNED_TYPES, *F5_ONLY_TYPES, NODE, DATA_GROUP})
 """Requests."""
 
 

@@ -156,3 +156,13 @@ async def test_factory_defaults(device: Client, path: str, expected: dict[str, A
     shown = await device.get(path)
     assert {name: shown[name] for name in expected} == expected
     assert shown["defaultsFrom"] == "none"
+
+
+async def test_bandwidth_policy_of_a_virtual_server_is_in_use(device: Client) -> None:
+    await device.post("net/bwc/policy", {"name": "slow", "partition": "P", "maxRate": 1_000_000})
+    await device.post("ltm/virtual", {**VIRTUAL, "bwcPolicy": "/P/slow"})
+    assert (await device.get("ltm/virtual/~P~v"))["bwcPolicy"] == "/P/slow"
+    status, _, _ = await refused(device, "DELETE", "net/bwc/policy/~P~slow")
+    assert status == 400
+    await device.patch("ltm/virtual/~P~v", {"bwcPolicy": "none"})
+    await device.delete("net/bwc/policy/~P~slow")

@@ -67,6 +67,10 @@ OWNED_TYPES = (
     VIRTUAL,
 )
 """The types that we create, in creation order: referenced objects come first."""
+BANDWIDTH_POLICY = "net/bwc/policy"
+FTP_PROFILE = "ltm/profile/ftp"
+F5_ONLY_TYPES = (BANDWIDTH_POLICY, FTP_PROFILE)
+"""The types that we never create and F5's agent does, read so that its objects are found."""
 LIGHT_TYPES = (POOL, VIRTUAL)
 """Types of objects in a light read, where manual changes are likely and harmful."""
 

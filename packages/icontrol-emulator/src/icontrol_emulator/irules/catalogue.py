@@ -56,7 +56,7 @@ _GROUPS: tuple[tuple[frozenset[str], str], ...] = (
     (_RUNNING, """IP::client_addr IP::local_addr IP::protocol IP::remote_addr IP::server_addr IP::version LB::detach
                LB::reselect LB::server PROFILE::exists TCP::client_port TCP::close TCP::local_port TCP::remote_port
                TCP::respond TCP::server_port active_members discard drop node persist pool reject table virtual
-               SSL::disable SSL::enable
+               SSL::disable SSL::enable BWC::policy
                SCTP::client_port SCTP::local_port SCTP::remote_port SCTP::respond SCTP::server_port UDP::client_port
                UDP::local_port UDP::remote_port UDP::respond UDP::server_port"""),
     (_HTTP, "HTTP::close HTTP::cookie HTTP::has_responded HTTP::header HTTP::is_keepalive HTTP::version"),

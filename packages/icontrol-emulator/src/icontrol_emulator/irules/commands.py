@@ -51,6 +51,7 @@ class DeviceCommands:
             "reject": self._reject, "drop": self._reject, "discard": self._reject, "log": self._log,
             "event": self._event, "LB::server": self._server, "active_members": self._active_members,
             "LB::reselect": self._reselect, "LB::detach": lambda tcl, words: "",
+            "BWC::policy": lambda tcl, words: "",  # connections are not slowed down
             "SSL::disable": self._server_tls(on=False),
             "SSL::enable": self._server_tls(on=True), "HSL::open": self._log, "HSL::send": self._log,
             **lists.COMMANDS, **values.COMMANDS, **strings.COMMANDS,

@@ -24,6 +24,7 @@ from evenkeel.devices.bigip.naming import (
 from evenkeel.devices.bigip.networks.shared_networks import refers_to_common, subnets_in_common
 from evenkeel.devices.bigip.objects import (
     DATA_GROUP,
+    F5_ONLY_TYPES,
     FORWARDING_TABLE,
     LIGHT_TYPES,
     MEMBER,
@@ -94,7 +95,7 @@ async def read_all(device: IControl, partition: str, *, adjacent: bool = False) 
 
     ``adjacent``: also the objects that attach the device to networks.
     """
-    kinds = (*OWNED_TYPES, NODE, *(NETWORK_TYPES if adjacent else ()))
+    kinds = (*OWNED_TYPES, *F5_ONLY_TYPES, NODE, *(NETWORK_TYPES if adjacent else ()))
     answers = await _gather(device, kinds, partition)
     return observed_in(answers, kinds, partition), guards_in(answers[DATA_GROUP], partition)
 

@@ -15,6 +15,8 @@ ltm/persistence/cookie,    ``http_cookie_<prefix>_<listener>``, ``source_addr_<p
 /source-addr
 ltm/profile/http, /http2   ``http_profile_<prefix>_<listener>``, ``http2_profile_…``, ``http2tls_profile_…``
 ltm/profile/tcp            ``tcp_profile_<listener>``, also after ``server_`` or ``client_``
+ltm/profile/ftp            ``ftp_profile_<listener>``
+net/bwc/policy             ``bwc_policy_<load balancer>``
 =========================  ========================================================================================
 """
 
@@ -24,11 +26,14 @@ from typing import Any
 
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.objects import (
+    BANDWIDTH_POLICY,
     COOKIE_PERSISTENCE,
+    FTP_PROFILE,
     HTTP2_PROFILE,
     PERSISTENCE,
     POLICY,
     PROFILES,
+    ROUTE_DOMAIN,
     RULE,
     SOURCE_PERSISTENCE,
     UNIVERSAL_PERSISTENCE,
@@ -37,7 +42,8 @@ from evenkeel.devices.bigip.objects import (
     Observed,
 )
 
-F5_TYPES = (POLICY, RULE, *PERSISTENCE, *PROFILES)
+_PROFILES = (*PROFILES, FTP_PROFILE)
+F5_TYPES = (POLICY, RULE, *PERSISTENCE, *_PROFILES, BANDWIDTH_POLICY)
 """Types of the objects of F5's agent that this module finds."""
 _ID = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _HTTP_PROFILE, _TCP_PROFILE = "ltm/profile/http", "ltm/profile/tcp"
@@ -50,13 +56,17 @@ _NAMES: Mapping[str, str] = {
     _HTTP_PROFILE: "http_profile_{prefix}_{id}",
     HTTP2_PROFILE: "http2(?:tls)?_profile_{prefix}_{id}",
     _TCP_PROFILE: "(?:server_|client_)?tcp_profile_{id}",
+    FTP_PROFILE: "ftp_profile_{id}",
+    BANDWIDTH_POLICY: "bwc_policy_{id}",
 }
+_BANDWIDTH = re.compile(r"BWC::policy\s+attach\s+(/\S+)")
 _LISTS = {"rules": "rule", "policies": "policy", "profiles": "profile", "persist": "persist"}
 """Attributes of a virtual server that list other objects, with these objects' kind: a kind has its own names."""
 _KIND = {
     POLICY: "policy",
     RULE: "rule",
-    **dict.fromkeys(PROFILES, "profile"),
+    BANDWIDTH_POLICY: "bandwidth",
+    **dict.fromkeys(_PROFILES, "profile"),
     **dict.fromkeys(PERSISTENCE, "persist"),
 }
 
@@ -82,8 +92,8 @@ def objects_of_f5(observed: Observed, prefix: str) -> list[Key]:
 def unreferenced(theirs: Iterable[Key], left: Mapping[Key, Attributes], partition: str) -> list[Key]:
     """The objects to which nothing refers that will exist. ``left``: attributes of all objects that will."""
     gone: set[Key] = set()
-    # Persistence first: a universal one refers to an iRule, which nothing needs after it.
-    for types in (PERSISTENCE, (POLICY, RULE, *PROFILES)):
+    # Persistence first: a universal one refers to an iRule, which nothing needs after it, nor what the iRule names.
+    for types in (PERSISTENCE, (POLICY, RULE, *_PROFILES), (BANDWIDTH_POLICY,)):
         used = set(_references(item for item in left.items() if item[0] not in gone))
         gone.update(
             key for key in theirs if key.type in types and (_KIND[key.type], f"/{partition}/{key.name}") not in used
@@ -92,12 +102,18 @@ def unreferenced(theirs: Iterable[Key], left: Mapping[Key, Attributes], partitio
 
 
 def _references(items: Iterable[tuple[Key, Attributes]]) -> Iterator[tuple[str, str]]:
-    """Kinds and paths of what virtual servers, profiles and persistence refer to."""
+    """Kinds and paths of what virtual servers, route domains, iRules, profiles and persistence refer to."""
     for key, attributes in items:
         if key.type == VIRTUAL:
             for name, kind in _LISTS.items():
                 yield from ((kind, canonical.full_path(each)) for each in attributes.get(name) or ())
             yield "persist", canonical.full_path(attributes.get("fallbackPersistence") or "")
-        elif key.type in (*PROFILES, *PERSISTENCE):
+            yield "bandwidth", canonical.full_path(attributes.get("bwcPolicy") or "")
+        elif key.type == ROUTE_DOMAIN:
+            yield "bandwidth", canonical.full_path(attributes.get("bwcPolicy") or "")
+        elif key.type == RULE:
+            # A device finds a policy by its path in an iRule only when the iRule runs.
+            yield from (("bandwidth", path) for path in _BANDWIDTH.findall(str(attributes.get("apiAnonymous", ""))))
+        elif key.type in (*_PROFILES, *PERSISTENCE):
             yield _KIND[key.type], canonical.full_path(attributes.get("defaultsFrom") or "")
             yield "rule", canonical.full_path(attributes.get("rule") or "")

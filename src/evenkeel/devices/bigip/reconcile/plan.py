@@ -22,11 +22,13 @@ from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark, parse_marked_code
 from evenkeel.devices.bigip.networks.shared_networks import NOTHING_SHARED, SharedNetworks
 from evenkeel.devices.bigip.objects import (
+    BANDWIDTH_POLICY,
     CIPHER_GROUP,
     CIPHER_RULE,
     DATA_GROUP,
     FILES,
     FORWARDING_TABLE,
+    FTP_PROFILE,
     MEMBER,
     MONITORS,
     NEIGHBOURS,
@@ -81,8 +83,9 @@ _REPLACED = 5
 _MAKE = {kind: 6 + place for place, kind in enumerate((*NETWORK_TYPES, *OWNED_TYPES))} | {MEMBER: 50}
 _REMOVE = (
     {VIRTUAL: 0, VIRTUAL_ADDRESS: 1, POLICY: 139, MEMBER: 140, POOL: 141}
-    | dict.fromkeys((*PERSISTENCE, *PROFILES, *MONITORS), 144)
-    | {RULE: 145, DATA_GROUP: 146, SERVER_SSL: 146, CIPHER_GROUP: 147, CIPHER_RULE: 148, NODE: 150}
+    | dict.fromkeys((*PERSISTENCE, *PROFILES, FTP_PROFILE, *MONITORS), 144)
+    | {RULE: 145, DATA_GROUP: 146, SERVER_SSL: 146, CIPHER_GROUP: 147, CIPHER_RULE: 148, BANDWIDTH_POLICY: 149}
+    | {NODE: 150}
     | dict.fromkeys(FILES, 160)
     | dict.fromkeys(NEIGHBOURS, 170)
     | {ROUTE: 170, SNAT_POOL: 170, SNAT_ADDRESS: 172, SELF_IP: 173, VLAN: 174, TUNNEL: 174}

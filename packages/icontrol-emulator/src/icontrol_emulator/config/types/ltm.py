@@ -61,6 +61,7 @@ VIRTUAL = TypeSpec(
         Ref(name="lastHopPool", family="ltm/pool"),
         Ref(name="rules", family="ltm/rule", many=True),
         Ref(name="vlans", family="vlan", many=True),
+        Ref(name="bwcPolicy", family="net/bwc/policy"),
         Ref(name="fallbackPersistence", family="persistence"),
         Ref(name="sourceAddressTranslation", family="ltm/snatpool", inner="pool"),
     ),

@@ -53,7 +53,10 @@ ROUTE_DOMAIN = TypeSpec(
     path="net/route-domain", word="route domain", rules=DomainRules(),
     defaults={"connectionLimit": 0, "strict": "enabled", "throughputCapacity": 0},
     optional=names("id vlans parent bwcPolicy flowEvictionPolicy routingProtocol servicePolicy"),
-    refs=(Ref(name="vlans", family="vlan", many=True), Ref(name="parent", family="net/route-domain")),
+    refs=(
+        Ref(name="vlans", family="vlan", many=True), Ref(name="parent", family="net/route-domain"),
+        Ref(name="bwcPolicy", family="net/bwc/policy"),
+    ),
 )  # fmt: skip
 TUNNEL = TypeSpec(
     path="net/tunnels/tunnel", word="tunnel", family="vlan", rules=TunnelRules(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from icontrol_emulator.config.schema import Scope, TypeSpec
+from icontrol_emulator.config.schema import Scope, TypeSpec, names
 from icontrol_emulator.config.types.tables import open_type, settings
 
 TRUNK = TypeSpec(
@@ -15,6 +15,17 @@ TRUNK = TypeSpec(
         "linkSelectPolicy": "auto", "qinqEthertype": "0x8100", "stp": "enabled",
     },
     optional=frozenset({"interfaces", "description"}),
+)  # fmt: skip
+
+# Attributes as F5's API description lists them; defaults from memory.
+BANDWIDTH_POLICY = TypeSpec(
+    path="net/bwc/policy", word="bwc policy",
+    defaults={
+        "dynamic": "disabled", "ipTos": "pass-through", "linkQos": "pass-through", "logPeriod": 2048,
+        "maxRate": 0, "maxUserRate": 0, "maxUserRatePps": 0, "measure": "disabled",
+    },
+    optional=names("description categories logPublisher"),
+    choices={"dynamic": names("enabled disabled"), "measure": names("enabled disabled")},
 )  # fmt: skip
 
 _RESOLVER: dict[str, Any] = {
@@ -56,6 +67,7 @@ SPECS = [
     open_type("net/port-list"),
     open_type("net/address-list"),
     open_type("net/packet-filter"),
+    BANDWIDTH_POLICY,
     open_type("net/ipsec/ike-peer", "IKE peer", **_IKE_PEER),
     open_type("net/ipsec/ipsec-policy", "IPsec policy", **_IPSEC_POLICY),
     open_type("net/ipsec/traffic-selector", **_SELECTOR),
