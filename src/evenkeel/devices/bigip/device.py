@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeVar
@@ -17,24 +17,27 @@ from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId, SessionId
 from evenkeel.core.networking.networks import NetworkLayout
 from evenkeel.devices.bigip.esd.verify import Common, objects_on
+from evenkeel.devices.bigip.f5_common import keys_in, users_in
 from evenkeel.devices.bigip.icontrol.answers import RefusedByDevice
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.transaction import Command
 from evenkeel.devices.bigip.journal import SyncJournal, ensure_folder
 from evenkeel.devices.bigip.naming import LOCAL_FOLDER, BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, subnets_of
-from evenkeel.devices.bigip.objects import Observed, RenderedObjects
+from evenkeel.devices.bigip.objects import Key, Observed, RenderedObjects
 from evenkeel.devices.bigip.observe import digest, observation, requirements
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
 from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
-from evenkeel.devices.bigip.observe.partition_reads import read_guards, read_partition
+from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards, read_partition
 from evenkeel.devices.bigip.observe.tunnels import read_vtep
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import adoption, claim, guard
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
-from evenkeel.devices.bigip.reconcile.description import describe
+from evenkeel.devices.bigip.ownership.replaced import find_removable, find_used, removal_of_record
+from evenkeel.devices.bigip.reconcile.description import describe, removal_in_common
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
-from evenkeel.devices.bigip.reconcile.plan import plan
+from evenkeel.devices.bigip.reconcile.plan import Plan, plan, state_after
 from evenkeel.devices.bigip.reconcile.taking_over import adoption_obstacle, under_their_names
 from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, with_networks
 from evenkeel.devices.bigip.saving import ConfigSaver
@@ -198,7 +201,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         folder, attachment = self._names.folder(batch.project_id), self._options.attachment
         async with self.required_reachable():
             rendered = await self._with_attachments(rendered)
-            observed, _, subnets = await read_partition(
+            observed, guards, subnets = await read_partition(
                 self.icontrol, self._names, batch.project_id, adjacent=attachment.adjacent
             )
         external = attachment.external_gateway and batch.project_id == COMMON_PROJECT
@@ -209,7 +212,24 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         wanted = (item.key for one in complete for item in one.objects) if batch.complete else ()
         renamed = under_their_names(complete, observed, names, folder)
         shown = describe(self.host, todo, observed, folder, frozenset(wanted))
+        if batch.complete and batch.project_id != COMMON_PROJECT:
+            also = await self._replaced_in_common(observed, guards, todo, folder)
+            shown = replace(shown, operations=(*shown.operations, *map(removal_in_common, also)))
         return replace(shown, refusal=adoption_obstacle(renamed, observed, folder))
+
+    async def _replaced_in_common(
+        self, observed: Observed, guards: Guards, todo: Plan, partition: str
+    ) -> Collection[Key]:
+        """Objects of F5's agent in /Common that a complete pass with this plan removes."""
+        async with self.required_reachable():
+            recorded = keys_in(guards.replaced, self._names.prefix)
+            # A guarded partition without the record is not to be adopted.
+            if not recorded and not guards.held and not guards.sentinel:
+                recorded = await find_used(self.icontrol, observed, partition, self._names)
+            if not recorded:
+                return ()
+            after = users_in(state_after(observed, todo.operations), partition)
+            return (await find_removable(self.icontrol, recorded, but=partition, instead=after))[0]
 
     async def adopt(self, project_id: ProjectId) -> None:
         """Mark the partition as ours, if it exists.
@@ -282,14 +302,16 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return bool(guards.held or guards.sentinel)
 
     async def _remove_guard(self, partition: str, mine: Guard) -> bool:
+        view = self._views.get(partition)
+        also = [removal_of_record(partition)] if view is not None and view.replaced else []
         # Discarded first: if the outcome of the removal stays unknown, the next pass has to read the device.
         self._views.pop(partition, None)
-        if not await self._retire_guard(partition, mine, keep=False):
+        if not await self._retire_guard(partition, mine, keep=False, also=also):
             return False
         self._left.pop(partition, None)
         return True
 
-    async def _retire_guard(self, partition: str, mine: Guard, *, keep: bool) -> bool:
+    async def _retire_guard(self, partition: str, mine: Guard, *, keep: bool, also: Sequence[Command] = ()) -> bool:
         try:
             await guard.retire(
                 self.icontrol,
@@ -300,7 +322,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 pending=self._pending_of(partition),
                 timeout_seconds=self._options.commit_timeout_seconds,
                 keep=keep,
-                also=self.journal.commands(),
+                also=(*also, *self.journal.commands()),
             )
         except DeviceRejected as error:
             log.info("guard not removed", device=self.host, partition=partition, reason=error.reason)

@@ -17,6 +17,8 @@ from evenkeel.core.networking.networks import traffic_group_of
 
 GUARD = "evenkeel_guard"
 """Name of the sentinel; a guard is named ``evenkeel_guard_<epoch>_<digest of the owner's session>``."""
+REPLACED = "evenkeel_replaced"
+"""Name of the data group in an adopted partition that records objects of another program in /Common."""
 CLAIM = "evenkeel_owner"
 FLOOR = "evenkeel_floor"
 COMMON = "Common"

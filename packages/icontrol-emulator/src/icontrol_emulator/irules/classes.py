@@ -11,7 +11,9 @@ from icontrol_emulator.irules.interpreter import Interpreter, glob, joined
 from icontrol_emulator.irules.state import DataGroup
 
 COMPARISONS: dict[str, Callable[[str, str], bool]] = {
-    "equals": lambda left, right: left == right, "contains": lambda left, right: right in left,
+    "equals": lambda left, right: left == right,
+    "eq": lambda left, right: left == right,  # as iRules of F5's agent for OpenStack have it
+    "contains": lambda left, right: right in left,
     "starts_with": str.startswith, "ends_with": str.endswith, "matches": lambda left, right: glob(right, left),
     "matches_glob": lambda left, right: glob(right, left), "matches_regex": matches_regex,
 }  # fmt: skip

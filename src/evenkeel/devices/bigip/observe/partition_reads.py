@@ -14,6 +14,7 @@ from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import (
     COMMON,
     GUARD,
+    REPLACED,
     BigIpNames,
     Guard,
     Mark,
@@ -51,6 +52,8 @@ class Guards(Value):
     sentinel: bool = False
     marks: tuple[Mark, ...] = ()
     """Marks of guards and sentinel, without objects that have none."""
+    replaced: tuple[Mapping[str, Any], ...] = ()
+    """The record :data:`REPLACED` of a partition that was another program's."""
 
     @property
     def believed(self) -> tuple[Guard, ...]:
@@ -87,7 +90,13 @@ def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
         held=tuple(guards),
         sentinel=GUARD in groups,
         marks=tuple(marks.values()),
+        replaced=_records_of(groups.get(REPLACED, {})),
     )
+
+
+def _records_of(group: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    found = group.get("records")
+    return tuple(each for each in (found if isinstance(found, list) else ()) if isinstance(each, Mapping))
 
 
 async def read_all(device: IControl, partition: str, *, adjacent: bool = False) -> tuple[Observed, Guards]:
@@ -159,9 +168,9 @@ def observed_in(answers: Mapping[str, Iterable[Mapping[str, Any]]], kinds: Itera
 
 
 def _guards(kind: str, item: Mapping[str, Any]) -> bool:
-    """Whether the object is a guard or the sentinel, which no plan changes."""
+    """Whether the object is a guard, the sentinel or a record of an adoption, which no plan changes."""
     name = str(item.get("name"))
-    return kind == DATA_GROUP and (name == GUARD or parse_guard(name) is not None)
+    return kind == DATA_GROUP and (name in (GUARD, REPLACED) or parse_guard(name) is not None)
 
 
 def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any, Literal
 
 from evenkeel.core.devices.plans import LEFT_MAX, DevicePlan, PlannedOperation, attribute_changes
+from evenkeel.devices.bigip.naming import COMMON
 from evenkeel.devices.bigip.networks.f5_agent import is_of_one_object
 from evenkeel.devices.bigip.objects import (
     FILES,
@@ -55,6 +56,11 @@ def describe(device: str, todo: Plan, observed: Observed, partition: str, wanted
         left=tuple(_foreign_objects(observed, needed, partition)) if wanted else (),
         problem="; ".join(dict.fromkeys(todo.problems.values())),
     )
+
+
+def removal_in_common(key: Key) -> PlannedOperation:
+    """The removal of an object of F5's agent from /Common, which no tenant's partition has."""
+    return PlannedOperation(verb="delete", type=key.type, name=_path(key, COMMON))
 
 
 def _foreign_objects(observed: Observed, wanted: Container[Key], partition: str) -> list[str]:

@@ -15,9 +15,11 @@ A refused batch is split until only the load balancers that the device refuses a
 is never repeated: the transaction is dropped, the partition read again, and the rest planned again.
 """
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
 
 import structlog
 from msgspec.structs import replace
@@ -26,6 +28,7 @@ from evenkeel.core.devices.device import PartitionBatch
 from evenkeel.core.kit.errors import DeviceRejected, GuardLost
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.kit.values import Value
+from evenkeel.devices.bigip.f5_common import keys_in
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, command_of, commit, drop_pending
 from evenkeel.devices.bigip.icontrol.uploads import earlier_uploads, remove_uploads, uploaded_files
@@ -44,6 +47,7 @@ from evenkeel.devices.bigip.objects import (
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards, read_light, read_partition, read_tables
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
+from evenkeel.devices.bigip.ownership.replaced import find_removable, removal_of, removal_of_record
 from evenkeel.devices.bigip.reconcile import drift
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, is_planned_again, plan, state_after, still_unused
@@ -69,6 +73,8 @@ class PartitionView:
         again."""
         self.shared_subnets: dict[str, str] = {}
         """CIDRs by id, of subnets that projects share and load balancers of the partition have used."""
+        self.replaced: tuple[Mapping[str, Any], ...] = ()
+        """The record of an adoption, as read last: see :mod:`evenkeel.devices.bigip.ownership.replaced`."""
         self.uploads_swept = new
         """Whether uploads left by an earlier owner were removed."""
 
@@ -165,6 +171,8 @@ class PartitionPass:
         todo = await self._safe_plan()
         if todo.operations:
             await self._carry_out(todo)
+        if self._batch.complete and self._view.replaced:
+            await self._remove_replaced()
         # a device that refuses everything has a fault of its own, which must not count as refusal of the load balancers
         takes_nothing = self._has_peers and await self._takes_nothing()
         self._view.certain = False
@@ -243,6 +251,7 @@ class PartitionPass:
         self._make_sure(guards)
         self._view.shared_subnets.update(subnets)
         self._view.observed = observed
+        self._view.replaced = guards.replaced
         self._view.read_at_seconds = self._now()
         self._read_fully = True
 
@@ -307,6 +316,36 @@ class PartitionPass:
                 self._log.warning("unused nodes and files not removed", reason=error.reason)
                 # The refusal shows that the cached state is wrong.
                 self._view.observed = None
+
+    async def _remove_replaced(self) -> None:
+        """Remove what F5's agent left in /Common for this partition's listeners, if nothing refers to it any more."""
+        recorded = keys_in(self._view.replaced, self._names.prefix)
+        gone, nothing_left = await find_removable(self._device, recorded)
+        ending = [removal_of_record(self._partition)] if nothing_left else []
+        commands = [*map(removal_of, gone), *ending]
+        if not commands:
+            return
+        try:
+            await self._commit_removals(commands)
+        except DeviceRejected as error:
+            # Something refers to one of them that was not read: the others need not wait for it.
+            self._log.warning("objects in /Common not removed", reason=error.reason)
+            for command in commands[: len(gone)]:
+                with contextlib.suppress(DeviceRejected):
+                    await self._commit_removals([command])
+        else:
+            self._log.info("objects of F5's agent in /Common removed", removed=[key.name for key in gone])
+            if nothing_left:
+                self._view.replaced = ()
+
+    async def _commit_removals(self, commands: list[Command]) -> None:
+        try:
+            touch = guard.touch_command(self._partition, self._guard, self._options.agent_host)
+            await self._commit_commands([touch, *commands, *self._also()])
+        except DeviceRejected:
+            self._make_sure(await read_guards(self._device, self._partition))
+            raise
+        self._writes += 1
 
     async def _settle(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
         """Commit the operations of these owners together; if the device refuses them, each half separately."""

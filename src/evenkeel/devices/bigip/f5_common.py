@@ -1,0 +1,156 @@
+"""Objects of F5's agent in /Common that listeners of an adopted partition used, and that ours have replaced. Pure.
+
+F5's agent keeps TLS in /Common, where listeners of several tenants use one certificate:
+
+=========================  ========================================================================================
+object                     name
+=========================  ========================================================================================
+ltm/profile/client-ssl     ``<prefix>_<container>``, in some versions with more after it
+sys/file/ssl-cert, -key    ``<prefix>_<container>`` and ``.crt``, ``_inter.crt`` or ``.key``
+ltm/cipher/group, rule     ``<prefix>_<listener>``
+ltm/data-group/internal    ``acl_<ACL group>``, which an iRule ``acl_irule_<listener>`` names
+=========================  ========================================================================================
+
+None has a mark, and no name tells the tenant. So the adoption records on each device, in the partition, which of them
+the virtual servers of F5's agent there use (:func:`used_by_f5`). Complete passes remove the recorded ones to which
+nothing on the device refers any more (:func:`removable`): the tenant that is adopted last removes what several used.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from evenkeel.devices.bigip.naming import COMMON
+from evenkeel.devices.bigip.objects import (
+    CERTIFICATE_FILE,
+    CIPHER_GROUP,
+    CIPHER_RULE,
+    CLIENT_SSL,
+    DATA_GROUP,
+    KEY_FILE,
+    RULE,
+    SERVER_SSL,
+    VIRTUAL,
+    Key,
+    Observed,
+)
+
+COMMON_TYPES = (CLIENT_SSL, CERTIFICATE_FILE, KEY_FILE, CIPHER_GROUP, CIPHER_RULE, DATA_GROUP)
+"""Types of the objects, in the order of their removal: what refers to others comes first."""
+USER_TYPES = (VIRTUAL, RULE, CLIENT_SSL, SERVER_SSL, "ltm/monitor/https", CIPHER_GROUP)
+"""Types of the objects that may refer to them. What else does is known to the device, which refuses the removal."""
+RECORDED_MAX = 2000
+"""Most objects that one partition records."""
+_ID = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+_ACL_GROUP = re.compile(rf"(?<![\w.-])(?:/{COMMON}/)?(acl_{_ID})(?![\w.-])")
+
+Attributes = Mapping[str, Any]
+
+
+class User(NamedTuple):
+    """An object of any partition that may refer to objects in /Common."""
+
+    type: str
+    path: str
+    attributes: Attributes
+
+
+def is_f5s_in_common(key: Key, prefix: str) -> bool:
+    """Whether F5's agent gives an object of this type in /Common this name."""
+    start = re.escape(prefix)
+    patterns = {
+        CLIENT_SSL: rf"{start}_{_ID}(?:_.+)?",
+        CERTIFICATE_FILE: rf"{start}_{_ID}(?:_.+)?\.crt",
+        KEY_FILE: rf"{start}_{_ID}(?:_.+)?\.key",
+        CIPHER_GROUP: rf"{start}_{_ID}",
+        CIPHER_RULE: rf"{start}_{_ID}",
+        DATA_GROUP: rf"acl_{_ID}",
+    }
+    pattern = patterns.get(key.type)
+    return pattern is not None and re.fullmatch(pattern, key.name) is not None
+
+
+def used_by_f5(users: Iterable[User], common: Mapping[str, Iterable[Attributes]], prefix: str) -> frozenset[Key]:
+    """Objects of F5's agent in /Common that these virtual servers and iRules use, directly or by another of them.
+
+    ``common``: the objects in /Common by type.
+    """
+    there = {Key(type=kind, name=str(item.get("name"))): item for kind, items in common.items() for item in items}
+    theirs = {key: User(key.type, _path(key), item) for key, item in there.items() if is_f5s_in_common(key, prefix)}
+    found: set[Key] = set()
+    waiting = list(users)
+    while waiting:
+        one = waiting.pop()
+        for key in theirs.keys() - found:
+            if _refers(one, key):
+                found.add(key)
+                waiting.append(theirs[key])
+    return frozenset(found)
+
+
+def removable(recorded: Iterable[Key], users: Iterable[User]) -> list[Key]:
+    """Recorded objects to which no user refers but one that is itself removed, in the order of their removal.
+
+    ``users``: objects of :data:`USER_TYPES` of all partitions, as they will be.
+    """
+    left = {(user.type, user.path): user for user in users}
+    gone: list[Key] = []
+    for kind in COMMON_TYPES:
+        for key in sorted((key for key in recorded if key.type == kind), key=lambda key: key.name):
+            own = kind, _path(key)
+            if not any(_refers(user, key) for place, user in left.items() if place != own):
+                gone.append(key)
+                left.pop(own, None)
+    return gone
+
+
+def users_in(observed: Observed, partition: str) -> Iterator[User]:
+    """The partition's objects that may refer to objects in /Common."""
+    for key, seen in observed.items():
+        if key.type in USER_TYPES:
+            yield User(key.type, f"/{partition}/{key.name}", seen.attributes)
+
+
+def _refers(user: User, key: Key) -> bool:
+    if user.type == RULE:
+        code = str(user.attributes.get("apiAnonymous", ""))
+        return key.type == DATA_GROUP and key.name in _ACL_GROUP.findall(code)
+    return key.type != DATA_GROUP and _has_path(user.attributes, _path(key), own=user.path == _path(key))
+
+
+def _has_path(value: Any, path: str, *, own: bool = False) -> bool:
+    """Whether an attribute is the path. ``own``: it is the object's own, which its names contain."""
+    if isinstance(value, Mapping):
+        if value.get("partition") == COMMON and f"/{COMMON}/{value.get('name')}" == path and not own:
+            return True
+        return any(
+            _has_path(inner, path)
+            for name, inner in value.items()
+            if not name.endswith("Reference") and not (own and name == "fullPath")
+        )
+    if isinstance(value, list):
+        return any(_has_path(inner, path) for inner in value)
+    return isinstance(value, str) and value == path
+
+
+def _path(key: Key) -> str:
+    return f"/{COMMON}/{key.name}"
+
+
+# -- the record in the partition
+
+
+def records_of(keys: Iterable[Key]) -> list[dict[str, str]]:
+    """Records of a data group: the name of each object, with its types."""
+    types: dict[str, list[str]] = {}
+    for key in sorted(keys, key=lambda key: (key.name, key.type))[:RECORDED_MAX]:
+        types.setdefault(key.name, []).append(key.type)
+    return [{"name": name, "data": " ".join(found)} for name, found in types.items()]
+
+
+def keys_in(records: Iterable[Attributes], prefix: str) -> frozenset[Key]:
+    """Objects that a record names. What F5's agent does not name so is left out: a record may be edited by hand."""
+    keys = (
+        Key(type=kind, name=str(item.get("name"))) for item in records for kind in str(item.get("data", "")).split()
+    )
+    return frozenset(key for key in keys if is_f5s_in_common(key, prefix))

@@ -1,0 +1,104 @@
+"""The record of F5's objects in /Common that an adopted partition's listeners used: a data group in the partition.
+
+Written when the partition is adopted, before it is marked as ours; removed together with the last of the objects, or
+with the partition's guard. See :mod:`evenkeel.devices.bigip.f5_common`.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from evenkeel.devices.bigip.f5_common import (
+    COMMON_TYPES,
+    USER_TYPES,
+    User,
+    records_of,
+    removable,
+    used_by_f5,
+    users_in,
+)
+from evenkeel.devices.bigip.icontrol.answers import Exists
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.transaction import Command
+from evenkeel.devices.bigip.naming import COMMON, REPLACED, BigIpNames, segment
+from evenkeel.devices.bigip.objects import DATA_GROUP, VIRTUAL, Key, Observed
+from evenkeel.devices.bigip.observe.partition_reads import observed_object, read_all
+from evenkeel.devices.waiting import gather_all
+
+KIND = "replaced"
+
+
+async def record_replaced(device: IControl, partition: str, names: BigIpNames) -> None:
+    """Record what listeners of F5's agent in the partition use in /Common; nothing if they use nothing there.
+
+    Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    """
+    observed, _ = await read_all(device, partition)
+    records = records_of(await find_used(device, observed, partition, names))
+    if not records:
+        return
+    place = {"name": REPLACED, "partition": partition}
+    body = {"type": "string", "description": names.marked_description(KIND), "records": records}
+    try:
+        await device.write("POST", f"/mgmt/tm/{DATA_GROUP}", {**place, **body})
+    except Exists:  # an earlier adoption ended before it marked the partition
+        await device.write("PATCH", _record_path(partition), {"records": records})
+
+
+async def find_used(device: IControl, observed: Observed, partition: str, names: BigIpNames) -> frozenset[Key]:
+    """F5's objects in /Common that unmarked virtual servers and iRules of the partition use.
+
+    Raises :class:`DeviceUnavailable`.
+    """
+    theirs = {key: seen for key, seen in observed.items() if seen.mark is None}
+    if not any(key.type == VIRTUAL for key in theirs):
+        return frozenset()
+    return used_by_f5(users_in(theirs, partition), await _read_common(device), names.prefix)
+
+
+async def find_removable(
+    device: IControl, recorded: Collection[Key], *, but: str = "", instead: Iterable[User] = ()
+) -> tuple[list[Key], bool]:
+    """Recorded objects to which nothing refers, in the order of their removal; and whether no other one exists.
+
+    ``but``: a partition whose objects do not count; ``instead``: objects that count. Raises
+    :class:`DeviceUnavailable`.
+    """
+    common = await _read_common(device)
+    there = {Key(type=kind, name=str(item.get("name"))) for kind, items in common.items() for item in items}
+    present = [key for key in recorded if key in there]
+    if not present:
+        return [], True
+    users = [user for user in await _read_users(device) if not but or not user.path.startswith(f"/{but}/")]
+    gone = removable(present, [*users, *instead])
+    return gone, len(gone) == len(present)
+
+
+def removal_of(key: Key) -> Command:
+    """The command that removes an object from /Common."""
+    return Command(method="DELETE", path=f"/mgmt/tm/{key.type}/{segment(COMMON, key.name)}")
+
+
+def removal_of_record(partition: str) -> Command:
+    """The command that removes the partition's record."""
+    return Command(method="DELETE", path=_record_path(partition))
+
+
+def _record_path(partition: str) -> str:
+    return f"/mgmt/tm/{DATA_GROUP}/{segment(partition, REPLACED)}"
+
+
+async def _read_common(device: IControl) -> dict[str, list[Mapping[str, Any]]]:
+    answers = await gather_all(*(device.collection(kind, partition=COMMON) for kind in COMMON_TYPES))
+    return {
+        kind: [item for item in items if item.get("partition") == COMMON and not item.get("subPath")]
+        for kind, items in zip(COMMON_TYPES, answers, strict=True)
+    }
+
+
+async def _read_users(device: IControl) -> list[User]:
+    answers = await gather_all(*(device.collection(kind, expand=kind == VIRTUAL) for kind in USER_TYPES))
+    return [
+        User(kind, str(item.get("fullPath", "")), observed_object(kind, item).attributes)
+        for kind, items in zip(USER_TYPES, answers, strict=True)
+        for item in items
+    ]
