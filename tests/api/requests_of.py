@@ -93,7 +93,7 @@ def _query_of(route: Route) -> str:
     """The query parameters without which the route answers nothing."""
     if "/mirror/" in route.path:
         return {"GET": "?provider=dev", "DELETE": "?provider=dev&snapshot=2"}.get(route.method, "")
-    cascade = route.method == "DELETE" and route.path.endswith("/loadbalancers/{id}")
+    cascade = route.method == "DELETE" and route.path.endswith(("lbaas/loadbalancers/{id}", "v1/loadbalancers/{id}"))
     return "?cascade=true" if cascade else "?prefix=abcd" if route.path.endswith("/ids") else ""
 
 
@@ -130,6 +130,7 @@ def _bodies(known: Known) -> Mapping[str, Any]:
         "L7RuleNewBody": {"rule": {"type": "PATH", "compare_type": "EQUAL_TO", "value": "/"}},
         "L7RuleChangeBody": {"rule": {"value": "/changed"}},
         "AdoptionBody": {"adoption": {"apply": True}},
+        "HeldPut": {"held": False},
         "QuotaSetBody": {"quota": {"pool": -1}},
         "FlavorNewBody": {"flavor": {"name": "another", "flavor_profile_id": known.flavor_profile}},
         "FlavorChangeBody": {"flavor": {"description": "changed"}},

@@ -131,6 +131,7 @@ REFUSED_FOR_OTHER_REASONS = {
     "POST /evenkeel/v1/loadbalancers/{id}/plan",  # no agent serves it
     "PUT /evenkeel/v1/mirror/loadbalancers/{id}",  # it is no mirror
     "DELETE /evenkeel/v1/mirror/loadbalancers/{id}",  # the same
+    "DELETE /evenkeel/v1/imports/loadbalancers/{id}",  # it is not held
     "POST /v2/lbaas/healthmonitors",  # the pool has one
     "POST /neutron/v2.0/lbaas/healthmonitors",  # the same
     "DELETE /neutron/v2.0/lbaas/loadbalancers/{id}",  # it has listeners

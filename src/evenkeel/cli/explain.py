@@ -70,7 +70,7 @@ def _agent(agent: Mapping[str, Any]) -> str:
 def _next_try(hosting: Mapping[str, Any]) -> str:
     """Text about the next try: the agent decides on it, and its pauses double up to a limit."""
     acting = hosting["acting"]
-    if not hosting["status_reason"] or not acting or not acting["alive"]:
+    if not hosting["status_reason"] or hosting.get("held") or not acting or not acting["alive"]:
         return ""
     return f"by itself, within {hosting['retry_seconds_max']} s"
 
@@ -144,6 +144,12 @@ def _error(hosting: Mapping[str, Any]) -> Explanation | None:
     )
 
 
+def _explain_held(hosting: Mapping[str, Any]) -> Explanation | None:
+    if not hosting.get("held") or hosting.get("provisioning_status") != "ACTIVE":
+        return None
+    return Explanation(hosting["status_reason"], f"evenkeel switch-over {hosting['load_balancer_id']}")
+
+
 def _waiting(hosting: Mapping[str, Any]) -> Explanation | None:
     behind = hosting["revision"] - hosting["applied_revision"]
     pending = str(hosting.get("provisioning_status", "")).startswith("PENDING")
@@ -181,6 +187,7 @@ RULES: tuple[Rule, ...] = (
     _explain_halt,
     _explain_unserved,
     _error,
+    _explain_held,
     _waiting,
     _explain_degradation,
     _explain_applied,

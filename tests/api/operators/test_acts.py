@@ -181,6 +181,7 @@ ACTS = (
         200,
         {
             "apply": True,
+            "held": True,
             "loadbalancer": {
                 "project_id": "p1",
                 "provider": "dev",
@@ -188,6 +189,29 @@ ACTS = (
                 "vip_address": "10.10.200.1",
             },
         },
+    ),
+    Act(
+        "PUT",
+        f"{BASE}/imports/loadbalancers/{IMPORTED}/held",
+        "loadbalancer_released",
+        f"load balancer {IMPORTED} was released",
+        200,
+        {"held": False},
+    ),
+    Act(
+        "PUT",
+        f"{BASE}/imports/loadbalancers/{IMPORTED}/held",
+        "loadbalancer_held",
+        f"load balancer {IMPORTED} is held",
+        200,
+        {"held": True},
+    ),
+    Act(
+        "DELETE",
+        f"{BASE}/imports/loadbalancers/{IMPORTED}",
+        "loadbalancer_discarded",
+        f"load balancer {IMPORTED} was held, and is deleted",
+        204,
     ),
     Act("DELETE", f"{BASE}/agents/a-2", "agent_deleted", "agent host-of-a-2 (a-2) was deleted", 204),
 )

@@ -25,15 +25,17 @@ _REFERENCE = re.compile(
 
 
 def reason_of(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
-    """Return the reason of an object's load balancer for its tenant; None for an ACTIVE object, or if there is no
-    reason yet.
+    """Return the reason of an object's load balancer for its tenant; None for an ACTIVE object unless it is held, or
+    if there is no reason yet.
     """
     return None if full_reason_of(status, root) is None else tenant_reason(root)
 
 
 def full_reason_of(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
-    """Return the reason for operators, with all names; None for an ACTIVE object, or if there is no reason yet."""
-    return None if status is ProvisioningStatus.ACTIVE else root.status_reason or None
+    """Return the reason for operators, with all names; None for an ACTIVE object unless it is held, or if there is no
+    reason yet.
+    """
+    return None if status is ProvisioningStatus.ACTIVE and not root.held else root.status_reason or None
 
 
 def tenant_reason(root: LoadBalancer) -> str:

@@ -6,19 +6,19 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators.mirror.query import path_id
 from evenkeel.api.operators.query import options_of
-from evenkeel.api.responses.answers import Answer, json_answer
-from evenkeel.api.usecases.imports import import_load_balancer
-from evenkeel.api.usecases.mirror_requests import ImportPut
+from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.usecases.imports import discard, import_load_balancer, set_held
+from evenkeel.api.usecases.mirror_requests import HeldPut, ImportPut
 from evenkeel.core.kit.values import Value
 
 
 class ImportView(Value):
     """Result of an import. ``new``: it would be created; ``imported``: it was created; ``present``: it exists as given;
-    ``differs``: it exists and differs, and nothing was changed.
+    ``differs``: it exists and differs, and nothing was changed; ``updated``: it is held, and was made as given.
     """
 
     id: str
-    outcome: Literal["new", "imported", "present", "differs"]
+    outcome: Literal["new", "imported", "present", "differs", "updated"]
     differences: tuple[str, ...]
     """Objects and attributes that differ."""
 
@@ -30,3 +30,25 @@ async def put(services: Services, call: Call, body: ImportPut) -> Answer:
     result = await import_load_balancer(services, load_balancer_id, body)
     view = ImportView(id=load_balancer_id, outcome=result.outcome, differences=result.differences)
     return json_answer({"import": view})
+
+
+class HeldView(Value):
+    """Whether a load balancer is held."""
+
+    id: str
+    held: bool
+
+
+async def put_held(services: Services, call: Call, body: HeldPut) -> Answer:
+    """Handle PUT /imports/loadbalancers/{id}/held. Idempotent."""
+    options_of(call, ())
+    load_balancer_id = path_id(call)
+    await set_held(services, load_balancer_id, body.held)
+    return json_answer({"import": HeldView(id=load_balancer_id, held=body.held)})
+
+
+async def remove(services: Services, call: Call) -> Answer:
+    """Handle DELETE /imports/loadbalancers/{id}."""
+    options_of(call, ())
+    await discard(services, path_id(call))
+    return NO_CONTENT

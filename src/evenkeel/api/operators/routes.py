@@ -38,7 +38,7 @@ from evenkeel.api.operators.agent_views import AgentView
 from evenkeel.api.operators.mirror.routes import TREE_BYTES_MAX
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.policy.names import own_rule, own_rules
-from evenkeel.api.usecases.mirror_requests import ImportPut
+from evenkeel.api.usecases.mirror_requests import HeldPut, ImportPut
 
 
 def _objects(name: str, view: type[Any], key: str = "{id}") -> ObjectRoutes:
@@ -392,6 +392,25 @@ _IMPORTS = (
         body_bytes=TREE_BYTES_MAX,
         answer=single_object_type("import", imports.ImportView),
         errors=(409, 501),
+    ),
+    Operation(
+        method="PUT",
+        path="/imports/loadbalancers/{id}/held",
+        handle=imports.put_held,
+        summary="Release a held load balancer to its devices, or take it from them",
+        rule=own_rule("loadbalancer", "import"),
+        body=HeldPut,
+        answer=single_object_type("import", imports.HeldView),
+        errors=(409,),
+    ),
+    Operation(
+        method="DELETE",
+        path="/imports/loadbalancers/{id}",
+        handle=imports.remove,
+        summary="Delete a held load balancer without its VIP's port",
+        rule=own_rule("loadbalancer", "import"),
+        status=204,
+        errors=(409,),
     ),
 )
 

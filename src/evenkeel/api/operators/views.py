@@ -87,6 +87,8 @@ class HostingView(Value):
     load_balancer_id: LoadBalancerId
     name: str
     """Name of the load balancer."""
+    held: bool
+    """True if another system still serves it: see PUT /imports/loadbalancers/{id}/held."""
     revision: int
     applied_revision: int
     provisioning_status: str
@@ -281,6 +283,7 @@ def hosting_view(
     return HostingView(
         load_balancer_id=root.id,
         name=root.name,
+        held=root.held,
         revision=root.revision,
         applied_revision=root.applied_revision,
         provisioning_status=root.provisioning_status.value,

@@ -16,7 +16,8 @@ from evenkeel.api.usecases.parents import Place
 from evenkeel.api.usecases.rules import wanted_vip
 from evenkeel.api.usecases.vips import checked_plan
 from evenkeel.core.control.imports import Outcome, StoredLoadBalancer, differences
-from evenkeel.core.devices.capabilities import refuse, tree_problems
+from evenkeel.core.control.writes import Change
+from evenkeel.core.devices.capabilities import Capabilities, refuse, tree_problems
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.network import (
@@ -40,7 +41,8 @@ class ImportResult(NamedTuple):
 
 
 async def import_load_balancer(services: Services, load_balancer_id: LoadBalancerId, body: ImportPut) -> ImportResult:
-    """Create the given load balancer unless it exists; one that exists is compared, never changed. Idempotent.
+    """Create the given load balancer unless it exists; one that exists is compared, and made equal to the given one if
+    it is held. Idempotent.
 
     Raises :class:`Invalid`, :class:`Unsupported` or :class:`Conflict` if it cannot be created; nothing is stored then.
     """
@@ -51,9 +53,16 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     there = await services.imports.find(load_balancer_id)
     place = Place(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     if there is not None:
-        return _compared(there, mirrored_tree(wanted, place))
+        tree = mirrored_tree(_on_known_port(wanted, there), place)
+        result = _compared(there, tree)
+        if not (there.tree.load_balancer.held and result.differences):
+            return result
+        refuse(wanted.provider, tree_problems(table, tree))
+        offered.check_tree(tree)
+        return await _updated(services, tree, table, result) if body.apply else result
     plan = await _plan(services, wanted, load_balancer_id, project_id)
     tree = mirrored_tree(structs.replace(wanted, vip_network_id=plan.network_id, vip_port_id=plan.port_id), place)
+    tree = replace(tree, load_balancer=replace(tree.load_balancer, held=body.held))
     refuse(wanted.provider, tree_problems(table, tree))
     offered.check_tree(tree)
     certificates = await services.references.read(new_users(tree), project_id, table)
@@ -63,12 +72,60 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     change = await services.imports.create(tree, plan, certificates)
     await services.operators.record_act(
         kind="loadbalancer_imported",
-        done=f"load balancer {load_balancer_id} of project {project_id} was imported",
+        done=f"load balancer {load_balancer_id} of project {project_id} was imported{', and is held' * body.held}",
         details=f": {tree.load_balancer.name}" if tree.load_balancer.name else "",
         environment=wanted.provider,
     )
     await services.accepted(change)
     return ImportResult("imported")
+
+
+async def set_held(services: Services, load_balancer_id: LoadBalancerId, held: bool) -> None:
+    """Release a held load balancer to its devices, or take it from them. Idempotent. Raises :class:`NotFound` or
+    :class:`Conflict`.
+    """
+    change = await services.imports.set_held(load_balancer_id, held)
+    if change is None:
+        return
+    done = "is held: its devices lose it" if held else "was released to its devices"
+    await _record(services, change, "loadbalancer_held" if held else "loadbalancer_released", done)
+    await services.accepted(change, waits=False)
+
+
+async def discard(services: Services, load_balancer_id: LoadBalancerId) -> None:
+    """Delete a held load balancer; its VIP's port stays. Raises :class:`NotFound` or :class:`Conflict`."""
+    change = await services.imports.discard(load_balancer_id)
+    await _record(services, change, "loadbalancer_discarded", "was held, and is deleted without the port of its VIP")
+    await services.accepted(change, waits=False)
+
+
+async def _record(services: Services, change: Change, kind: str, done: str) -> None:
+    await services.operators.record_act(
+        kind=kind, done=f"load balancer {change.load_balancer_id} {done}", details="", environment=change.environment
+    )
+
+
+async def _updated(
+    services: Services, tree: LoadBalancerTree, table: Capabilities, result: ImportResult
+) -> ImportResult:
+    """Make a held load balancer equal to the tree."""
+    certificates = await services.references.read(new_users(tree), tree.load_balancer.project_id, table)
+    change = await services.imports.update(tree, certificates)
+    if change is None:  # as another request left it
+        return ImportResult("present")
+    await _record(services, change, "loadbalancer_import_updated", "was imported again, and is as it is there now")
+    await services.accepted(change, waits=False)
+    return result._replace(outcome="updated")
+
+
+def _on_known_port(wanted: ImportedLoadBalancer, there: StoredLoadBalancer) -> ImportedLoadBalancer:
+    """Return the load balancer with the stored network and port of its VIP where it gives none."""
+    vip = there.tree.load_balancer.vip
+    if vip is None:
+        return wanted
+    return structs.replace(
+        wanted, vip_network_id=wanted.vip_network_id or vip.network_id, vip_port_id=wanted.vip_port_id or vip.port_id
+    )
 
 
 def _compared(there: StoredLoadBalancer, given: LoadBalancerTree) -> ImportResult:

@@ -152,10 +152,23 @@ class ImportedLoadBalancer(CheckedLoadBalancer, kw_only=True):
 
 
 class ImportPut(Request):
-    """Body of PUT /imports/loadbalancers/{id}. Without ``apply`` everything is checked and nothing is stored."""
+    """Body of PUT /imports/loadbalancers/{id}. Without ``apply`` everything is checked and nothing is stored.
+
+    ``held``: a new one is stored for a later switch-over, and no device gets it before. Without effect on one that
+    exists.
+    """
 
     loadbalancer: ImportedLoadBalancer
     apply: bool = False
+    held: bool = False
+
+
+class HeldPut(Request):
+    """Body of PUT /imports/loadbalancers/{id}/held. False: devices get the load balancer, and tenants may change it;
+    true: its devices lose it, and only the system that it comes from changes it.
+    """
+
+    held: bool
 
 
 class CheckedMembers(Request):

@@ -168,11 +168,11 @@ def definition_of(
 ) -> ServiceDefinition:
     """Build the service definition of a stored tree; rows marked deleted are left out. ``certificates``: content of the
     references in it. ``bare_tags``: whether listeners' tags without prefix may name enhanced services.
-    A load balancer without a VIP is a deleted one for its device: it has no address to listen on.
+    A held load balancer, and one without a VIP, is a deleted one for its device.
     """
     root = tree.load_balancer
     # a VIP that is being released must leave the device before its address may be allocated again
-    if root.deleted or root.vip is None or root.vip_leaving_revision is not None:
+    if root.deleted or root.held or root.vip is None or root.vip_leaving_revision is not None:
         return ServiceDefinition(
             load_balancer_id=root.id,
             project_id=root.project_id,

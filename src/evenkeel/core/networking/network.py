@@ -71,7 +71,9 @@ class PortOptions(Value):
     vnic_type: str = "normal"
     """VNIC type of the port; fixed when the port is created."""
     binding_host: str | None = None
-    """Host of the devices: the port is bound to it, and its administrative state is set to up. None: unchanged."""
+    """Host of the devices: the port is bound to it, and its administrative state is set to up. Empty: the port is
+    unbound. None: unchanged.
+    """
 
 
 NO_OPTIONS = PortOptions()

@@ -12,7 +12,9 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 class ImportStore(Protocol):
-    """Imported load balancers. They are tenants' own from the moment they are stored; no quota applies to an import."""
+    """Imported load balancers. They are tenants' own from the moment they are stored, or released if they are held; no
+    quota applies to an import.
+    """
 
     async def find(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
         """Return the load balancer with this id, also a mirrored one and one marked deleted; None if there is none."""
@@ -31,5 +33,28 @@ class ImportStore(Protocol):
         """Store the load balancer with its children.
 
         Raises :class:`Conflict` for an id of another object, or a VIP address in use; :class:`LimitMet`.
+        """
+        ...
+
+    async def update(self, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate] = ()) -> Change | None:
+        """Make a held load balancer equal to the tree; None: it is so already. Its VIP's port is not touched.
+
+        Raises :class:`NotFound`, :class:`Conflict` if it is not held or an id is another object's, :class:`Invalid`
+        for an attribute that never changes, :class:`LimitMet`.
+        """
+        ...
+
+    async def set_held(self, load_balancer_id: LoadBalancerId, held: bool) -> Change | None:
+        """Release a held load balancer, so that devices get it and its VIP's port is bound to them, or take it from its
+        devices and unbind the port; None: it is so already.
+
+        Raises :class:`NotFound`, and :class:`Conflict` for one that mirrors another system's or is being deleted.
+        """
+        ...
+
+    async def discard(self, load_balancer_id: LoadBalancerId) -> Change:
+        """Mark a held load balancer deleted; its VIP's port stays as it is.
+
+        Raises :class:`NotFound`, and :class:`Conflict` if it is not held, or its port is not unbound yet.
         """
         ...

@@ -110,6 +110,7 @@ HIDDEN: dict[type[Any], frozenset[str]] = {
             "flavor_enhanced_services",
             "root_pool_id",
             "vip_leaving_revision",
+            "held",
             "given_vips",
         }
     ),

@@ -131,6 +131,10 @@ class LoadBalancer(Value):
     """The LBaaS v1 pool for which the load balancer was made: it has a VIP only while it has a listener, and is deleted
     with that pool.
     """
+    held: bool = False
+    """True: another system still serves the load balancer, which alone changes it; no device has it, and tenants see
+    it only. See :mod:`evenkeel.store.imports`.
+    """
     vip_leaving_revision: int | None = None
     """The revision that releases the VIP; the address stays allocated until the device has confirmed this revision."""
     name: str = ""
@@ -140,7 +144,7 @@ class LoadBalancer(Value):
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
     status_reason: str = ""
-    """Reason why the load balancer is PENDING or ERROR (human-readable); empty when it is ACTIVE."""
+    """Reason why the load balancer is PENDING, ERROR or held (human-readable); empty when it is ACTIVE otherwise."""
     operating_reason: str = ""
     """Reason why the load balancer is DEGRADED because of its devices (human-readable); names the device."""
     revision: int = 1

@@ -21,7 +21,7 @@ def lifecycle_event(change: StatusChange) -> LifecycleEvent | None:
     """
     if change.removed:
         return LifecycleEvent.DELETE
-    if change.confirmed_revision is None:
+    if change.confirmed_revision is None or change.was.held:
         return None
     if change.first:
         return LifecycleEvent.CREATE

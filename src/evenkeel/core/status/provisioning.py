@@ -1,8 +1,9 @@
 """Provisioning status: the transitions of a load balancer after a report of an applied revision, or after its deadline.
 Pure, so that every order of reports can be tested.
 
-``applied_revision`` only grows. An outcome of a change that is missing from this database comes from another history
-(the database lost commits, or was restored from a backup) and is ignored: see :mod:`evenkeel.core.status.changes`.
+``applied_revision`` only grows, and is 0 while a load balancer is held. An outcome of a change that is missing from
+this database comes from another history (the database lost commits, or was restored from a backup) and is ignored: see
+:mod:`evenkeel.core.status.changes`.
 """
 
 from msgspec.structs import replace
@@ -16,6 +17,8 @@ from evenkeel.core.status.operating import first_status
 from evenkeel.core.status.outcomes import Applied
 
 MAX_REASON_CHARACTERS = 1_000
+HELD_REASON = "held: not switched over yet, the system that it comes from serves it"
+"""Reason of a load balancer that no device has, because another system still serves it."""
 
 
 class LoadBalancerState(Value):
@@ -34,6 +37,7 @@ class LoadBalancerState(Value):
     pending_deadline: float | None = None
     vip_leaving_revision: int | None = None
     name: str = ""
+    held: bool = False
     own_revision: int = 0
     """Revision of the last change of the load balancer's own attributes; 0: none since it was created."""
 
@@ -60,7 +64,7 @@ class StatusChange(Value):
     @property
     def first(self) -> bool:
         """Whether the device confirmed the load balancer for the first time."""
-        return self.was.applied_revision == 0 and self.confirmed_revision is not None
+        return self.was.applied_revision == 0 and self.confirmed_revision is not None and not self.was.held
 
 
 def apply_report(was: LoadBalancerState, outcome: Applied, *, carries_traffic: bool = True) -> StatusChange | None:
@@ -99,6 +103,8 @@ def _failure_change(was: LoadBalancerState, outcome: Applied) -> StatusChange | 
 def _confirmed(was: LoadBalancerState, revision: int, carries_traffic: bool) -> StatusChange | None:
     if revision < was.applied_revision:
         return None  # a late report: the device has a newer revision
+    if was.held and not was.deleted:
+        return _confirmed_held(was, revision)
     now = replace(
         was,
         applied_revision=revision,
@@ -121,6 +127,24 @@ def _confirmed(was: LoadBalancerState, revision: int, carries_traffic: bool) -> 
     else:
         now = replace(now, provisioning_status=ProvisioningStatus.ACTIVE, status_reason="", pending_deadline=None)
     return None if now == was else StatusChange(was=was, now=now, confirmed_revision=revision, vip_left=vip_left)
+
+
+def _confirmed_held(was: LoadBalancerState, revision: int) -> StatusChange | None:
+    """Return the change after the devices confirmed that they have nothing of a held load balancer.
+
+    ``applied_revision`` stays: the first revision that a device has comes after the release.
+    """
+    if revision < was.revision:
+        return None
+    now = replace(
+        was,
+        earlier_changes=entries_since(was.earlier_changes, revision),
+        provisioning_status=ProvisioningStatus.ACTIVE,
+        operating_status=OperatingStatus.OFFLINE,
+        status_reason=HELD_REASON,
+        pending_deadline=None,
+    )
+    return None if now == was else StatusChange(was=was, now=now, confirmed_revision=revision)
 
 
 def _status_behind(status: ProvisioningStatus) -> ProvisioningStatus:

@@ -193,7 +193,7 @@ class NeutronClient:
         if wanted is not None and set(wanted) != set(port.security_group_ids):
             changes["security_groups"] = list(wanted)
         if options.binding_host is not None:
-            if not port.is_up:
+            if options.binding_host and not port.is_up:
                 changes["admin_state_up"] = True
             if options.binding_host != port.binding_host:
                 changes["binding:host_id"] = options.binding_host

@@ -17,6 +17,7 @@ from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.resources.tree_changes import all_children
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Database, Op
+from evenkeel.store.imports.held import discard, set_held, update
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
@@ -53,6 +54,18 @@ class SqlImports:
         normal = normal_plan(plan)
         op = _create(self._options, tree, normal, self._random, certificates)
         return await write_with_vip(self._db, op, normal, _refusal)
+
+    async def update(self, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate] = ()) -> Change | None:
+        try:
+            return await self._db.write(update(self._options, tree, certificates))
+        except IntegrityError as error:
+            raise _refusal(error) from error
+
+    async def set_held(self, load_balancer_id: LoadBalancerId, held: bool) -> Change | None:
+        return await self._db.write(set_held(self._options, load_balancer_id, held))
+
+    async def discard(self, load_balancer_id: LoadBalancerId) -> Change:
+        return await self._db.write(discard(self._options, load_balancer_id))
 
 
 def _find(connection: Connection, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:

@@ -65,7 +65,7 @@ def put(
             made = with_made_port(connection, root.id, plan)
             return create_load_balancer(options, tree, made, random, certificates, mirrored=True)(connection)
         anew = was is not None and mark.change not in (None, was.change_key)
-        return _change(connection, options, tree, certificates, anew=anew)
+        return change_tree(connection, options, tree, certificates, anew=anew)
 
     return op
 
@@ -101,15 +101,20 @@ def remove(
     return op
 
 
-def _change(
+def change_tree(
     connection: Connection,
     options: StoreOptions,
     tree: LoadBalancerTree,
     certificates: Sequence[CheckedCertificate],
     *,
-    anew: bool,
+    anew: bool = False,
+    sets_port: bool = True,
 ) -> Change | None:
-    """Write the differences to a locked load balancer; ``anew``: raise its revision also without any."""
+    """Write the differences to a locked load balancer; None: there is none. ``anew``: raise its revision also without
+    any. ``sets_port``: set changed options at the port if it was created here.
+
+    Raises :class:`Invalid` for an attribute that never changes, :class:`Conflict` for an id of another object.
+    """
     root = tree.load_balancer
     stored = load_trees(connection, [root.id])[root.id]
     if (name := fixed_difference(stored.load_balancer, root)) is not None:
@@ -118,7 +123,9 @@ def _change(
     if not (changes or anew):
         return None
     check_ids_free(connection, _new_ids(stored, tree))
-    return _write(connection, options, changes, stored, certificates)
+    locked = _write(connection, options, changes, stored, certificates)
+    change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+    return replace(change, tell_network=sets_port and _change_port(connection, changes, locked))
 
 
 def _write(
@@ -127,7 +134,7 @@ def _write(
     changes: TreeChanges,
     stored: LoadBalancerTree,
     certificates: Sequence[CheckedCertificate],
-) -> Change:
+) -> Locked:
     root = stored.load_balancer
     target = Target(LOAD_BALANCER, root.id, None)
     deadline, values = options.pending_deadline_seconds, columns_of(changes.load_balancer)
@@ -139,8 +146,7 @@ def _write(
     apply_steps(connection, options, changes.steps, stored, locked, certificates)
     if not locked.placed:
         remove_deleted(connection, locked)
-    change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
-    return replace(change, tell_network=_change_port(connection, changes, locked))
+    return locked
 
 
 def _change_port(connection: Connection, changes: TreeChanges, locked: Locked) -> bool:

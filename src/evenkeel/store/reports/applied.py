@@ -362,15 +362,15 @@ def write_status_changes(
     carries_traffic: bool = True,
     applied_by: Sequence[AppliedBy] = (),
 ) -> bool:
-    """Write the new states of locked load balancers: at most 28 statements for any number.
+    """Write the new states of locked load balancers: at most 34 statements for any number.
 
     ``applied_by``: the agent that applied each of them, if there is one. Returns whether members were removed from load
     balancers that remain.
     """
     kept = [each for each in changes if not each.removed]
-    confirmed = [
-        {"id": each.was.id, "revision": each.confirmed_revision} for each in kept if each.confirmed_revision is not None
-    ]
+    settled = [each for each in kept if each.confirmed_revision is not None]
+    confirmed = [{"id": each.was.id, "revision": each.confirmed_revision} for each in settled if not each.was.held]
+    held = [{"id": each.was.id, "revision": each.confirmed_revision} for each in settled if each.was.held]
     failed = [{"id": each.was.id} for each in kept if each.failed]
     removed = [each.was.id for each in changes if each.removed]
     # Before the rows go: from then on only this record distinguishes a removed load balancer from a lost one.
@@ -387,12 +387,13 @@ def write_status_changes(
     settling = [
         Run(_UNWATCH_MEMBERS, confirmed if unwatched else ()),
         *(
-            Run(
-                _REMOVE_CHILDREN[name] if deleted else _CONFIRM_CHILDREN[name, carries_traffic],
-                confirmed if (name, deleted) in unconfirmed else (),
+            Run(statement, rows if (table.name, deleted) in unconfirmed else ())
+            for table in CHILD_TABLES
+            for statement, rows, deleted in (
+                (_CONFIRM_CHILDREN[table.name, carries_traffic], confirmed, False),
+                (_CONFIRM_HELD[table.name], held, False),
+                (_REMOVE_CHILDREN[table.name], [*confirmed, *held], True),
             )
-            for name in (table.name for table in CHILD_TABLES)
-            for deleted in (False, True)
         ),
     ]
     touched = {name for name, _ in unconfirmed}
@@ -401,7 +402,7 @@ def write_status_changes(
     ]
     run_all(connection, (*roots, *settling))
     run_all(connection, failing)  # after it: the same rows may be confirmed in part
-    return bool(confirmed) and (schema.member.name, True) in unconfirmed
+    return bool(settled) and (schema.member.name, True) in unconfirmed
 
 
 def _change(now: LoadBalancerState) -> dict[str, Any]:
@@ -507,6 +508,20 @@ def _confirm_children(table: Table, carries_traffic: bool, given: Given) -> Upda
     )
 
 
+def _confirm_held(table: Table, given: Given) -> Update:
+    """Update children of a held load balancer: no device has them."""
+    return (
+        update(table)
+        .where(
+            table.c.load_balancer_id == given("id"),
+            table.c.revision <= given("revision"),
+            table.c.deleted == false(),
+            table.c.provisioning_status != ACTIVE,
+        )
+        .values(operating_status=OFFLINE, provisioning_status=ACTIVE, updated_at=db_now())
+    )
+
+
 def _unwatch_members(given: Given) -> Update:
     """Update members of pools whose monitor is removed, on a device without observation, as Octavia's no-op provider
     does.
@@ -543,6 +558,9 @@ _CONFIRM_CHILDREN = {
     (table.name, traffic): ForRows(table.c.load_balancer_id, _CONFIRMED, partial(_confirm_children, table, traffic))
     for table in CHILD_TABLES
     for traffic in (True, False)
+}
+_CONFIRM_HELD = {
+    table.name: ForRows(table.c.load_balancer_id, _CONFIRMED, partial(_confirm_held, table)) for table in CHILD_TABLES
 }
 _UNWATCH_MEMBERS = ForRows(schema.member.c.load_balancer_id, _CONFIRMED, _unwatch_members)
 _REMOVE_CHILDREN = {

@@ -20,6 +20,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     exists,
+    false,
     func,
     or_,
     select,
@@ -148,11 +149,14 @@ def _bound_values(group: Any) -> dict[str, Any]:
 
 
 def _of_group(table: Table) -> ColumnElement[bool]:
-    """Condition: the row's load balancer is in a shard of the bound group."""
+    """Condition: the row's load balancer is in a shard of the bound group, and is not held: a late report of the time
+    before that does not count.
+    """
     here = (_shard.c.environment == bindparam("b_environment"), _shard.c.group_number == bindparam("b_group"))
     if table is _root:
-        return exists().where(_shard.c.id == _root.c.shard_id, *here)
-    return exists().where(_root.c.id == table.c.load_balancer_id, _shard.c.id == _root.c.shard_id, *here)
+        return and_(_root.c.held == false(), exists().where(_shard.c.id == _root.c.shard_id, *here))
+    mine = (_root.c.id == table.c.load_balancer_id, _root.c.held == false(), _shard.c.id == _root.c.shard_id)
+    return exists().where(*mine, *here)
 
 
 def _set_status(table: Table) -> Update:

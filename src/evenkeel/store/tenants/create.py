@@ -138,7 +138,7 @@ def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> boo
         take_over(connection, plan.claim, table=schema.vip_claim)
     elif plan.claim is not None:
         hold_claim(connection, plan.claim, plan.port_id)
-    binding = plan.claim is not None and root.shard_id is not None
+    binding = plan.claim is not None and root.shard_id is not None and not root.held
     if not binding and not plan.tell_network:
         return False
     store_pending_change(

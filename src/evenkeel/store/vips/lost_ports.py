@@ -36,8 +36,8 @@ def _first(connection: Connection) -> None:
 
 # -- the search
 
-_OURS = (_root.c.deleted == false(), _root.c.mirrored == false())
-"""Conditions of load balancers whose ports are made again: the port of a mirrored one is the other system's."""
+_OURS = (_root.c.deleted == false(), _root.c.mirrored == false(), _root.c.held == false())
+"""Conditions of load balancers whose ports are made again: those of mirrored and held ones are the other system's."""
 
 
 def _next_ports(connection: Connection, found: Any, limit: int) -> tuple[VipPortId, ...]:

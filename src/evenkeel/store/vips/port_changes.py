@@ -57,6 +57,7 @@ _PORT = (
         _root.c.vip_qos_policy_id,
         _root.c.vip_sg_ids,
         _root.c.vip_vnic_type,
+        _root.c.held,
         _root.c.id,
         _root.c.project_id,
         _root.c.vip_network_id,
@@ -118,7 +119,8 @@ class SqlPortChanges:
 
 def _due_port(load_balancer_id: LoadBalancerId, row: Any) -> DuePort:
     groups = msgspec.json.decode(row.vip_sg_ids, type=tuple[str, ...]) if row.security_groups else None
-    host = layout_of(row.network_layout).binding_host or row.host or None
+    # the port of a held one was given back to the system that it comes from
+    host = "" if row.held else layout_of(row.network_layout).binding_host or row.host or None
     options = PortOptions(
         qos_policy_id=row.vip_qos_policy_id,
         security_group_ids=groups,
@@ -192,7 +194,7 @@ _BIND = insert(_change).from_select(
     ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"],
     select(_root.c.id, _root.c.revision, false(), literal(AT_ONCE), literal(0), true())
     .join(_claim, _claim.c.held_by == _root.c.id)
-    .where(_root.c.id == bindparam("root_id"), _claim.c.port_id.is_not(None)),
+    .where(_root.c.id == bindparam("root_id"), _root.c.held == false(), _claim.c.port_id.is_not(None)),
 )
 _other = _change.alias("other")
 
@@ -200,7 +202,7 @@ _other = _change.alias("other")
 def bind(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
     """Make the port of a placed load balancer due to be bound to the host of its devices. At most two statements.
 
-    Nothing happens without a port at the network service.
+    Nothing happens without a port at the network service, or while the load balancer is held.
     """
     values = {"root_id": load_balancer_id}
     if not connection.execute(_BIND_TOO, values).rowcount:
@@ -222,15 +224,15 @@ def bind_group(connection: Connection, environment: str, group_number: int) -> N
 
 
 def _bind_all(connection: Connection, shards: Select[tuple[str]]) -> None:
-    of_shards = select(_root.c.id).where(_root.c.shard_id.in_(shards), _root.c.deleted == false())
+    mine = (_root.c.shard_id.in_(shards), _root.c.deleted == false(), _root.c.held == false())
+    of_shards = select(_root.c.id).where(*mine)
     too = update(_change).where(_change.c.load_balancer_id.in_(of_shards))
     connection.execute(too.values(binding=True, due_at=AT_ONCE, attempts=0))
     new = (
         select(_root.c.id, _root.c.revision, false(), literal(AT_ONCE), literal(0), true())
         .join(_claim, _claim.c.held_by == _root.c.id)
         .where(
-            _root.c.shard_id.in_(shards),
-            _root.c.deleted == false(),
+            *mine,
             _claim.c.port_id.is_not(None),
             ~exists().where(_other.c.load_balancer_id == _root.c.id),
         )

@@ -83,6 +83,15 @@ def mirrored(load_balancer_id: str, provider: str) -> Conflict:
     )
 
 
+def held(load_balancer_id: str) -> Conflict:
+    """Error for a tenant's change of a held load balancer."""
+    return Conflict(
+        f"Load Balancer {load_balancer_id} is held: it is not switched over yet, and can only be changed in the system"
+        " that it comes from.",
+        code="held",
+    )
+
+
 def pool_in_use(pool_id: str, policy_id: str) -> Conflict:
     """Error for the delete of a pool to which an L7 policy redirects."""
     return Conflict(f"Pool {pool_id} is in use by L7 policy {policy_id}", code="in_use")

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from evenkeel.core.resources.model import Child
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.writing import quota_check, revision_lock
-from evenkeel.store.writing.conflicts import mirrored
+from evenkeel.store.writing.conflicts import held, mirrored
 from evenkeel.store.writing.quota_check import Holder, count_new_objects
 from evenkeel.store.writing.revision_lock import AcceptedStatuses, Locked, Mutable, Target, refuse
 
@@ -46,8 +46,8 @@ class TenantWrites:
     ) -> Locked | None:
         """Lock by :func:`~evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options accept.
 
-        Raises :class:`Conflict` for a load balancer that mirrors another system's, unless ``mirrored_too``: the write
-        changes no attribute.
+        Raises :class:`Conflict` for a held load balancer, and for one that mirrors another system's, unless
+        ``mirrored_too``: the write changes no attribute.
         """
         strict = AcceptedStatuses(mutable, self._in_error) if self.options.strict_immutability else None
         deadline = self.options.pending_deadline_seconds
@@ -62,6 +62,8 @@ class TenantWrites:
         # The revision that was raised goes with the transaction.
         if locked is not None and locked.row.mirrored and not mirrored_too:
             raise mirrored(locked.id, locked.row.provider)
+        if locked is not None and locked.row.held:
+            raise held(locked.id)
         return locked
 
     def check_quota(self, connection: Connection, locked: Locked, *rows: Child) -> None:

@@ -1,0 +1,138 @@
+"""Held load balancers: another system still serves them. They are stored and own their addresses, but no device has
+them, their VIPs' ports are left as that system has them, and only that system changes them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, delete, exists, false, select
+from sqlalchemy import update as sql_update
+
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.resources.limits import check_limits
+from evenkeel.core.resources.model import LoadBalancerTree
+from evenkeel.core.resources.tree_changes import all_children
+from evenkeel.core.tls.certificates import CheckedCertificate
+from evenkeel.store.engine.base import Op
+from evenkeel.store.mirrors.putting import change_tree
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records import schema
+from evenkeel.store.records.child_ids import build_one
+from evenkeel.store.records.rows import LOAD_BALANCER
+from evenkeel.store.tenants.load_balancers import remove_unplaced
+from evenkeel.store.vips.port_changes import bind, store_pending_change
+from evenkeel.store.writing.conflicts import check_tree
+from evenkeel.store.writing.conflicts import mirrored as mirrored_conflict
+from evenkeel.store.writing.quota_check import count_new_objects
+from evenkeel.store.writing.revision_lock import (
+    PENDING_CREATE,
+    PENDING_DELETE,
+    PENDING_UPDATE,
+    Locked,
+    Target,
+    change_of,
+    immutable,
+    refuse,
+    try_lock,
+)
+from evenkeel.store.writing.steps import CHILD_KINDS, mark_deleted
+
+_root, _claim = schema.load_balancer, schema.vip_claim
+_LOCK = select(_root.c.id, _root.c.deleted, _root.c.mirrored, _root.c.held, _root.c.provider)
+
+
+def update(
+    options: StoreOptions, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate]
+) -> Op[Change | None]:
+    """Make a held load balancer equal to the tree: see :meth:`evenkeel.core.ports.ImportStore.update`."""
+    check_tree(tree)
+    root = tree.load_balancer
+    check_limits(root.id, options.load_balancer_limits, {}, count_new_objects(all_children(tree)))
+
+    def op(connection: Connection) -> Change | None:
+        _check_held(_lock_root(connection, root.id))
+        return change_tree(connection, options, tree, certificates, sets_port=False)
+
+    return op
+
+
+def set_held(options: StoreOptions, load_balancer_id: LoadBalancerId, held: bool) -> Op[Change | None]:
+    """Release a load balancer or hold it again: see :meth:`evenkeel.core.ports.ImportStore.set_held`."""
+    # No device has a held load balancer, so its next release is like its first.
+    status = PENDING_UPDATE if held else PENDING_CREATE
+    values: dict[str, Any] = {"held": held, "applied_revision": 0, "provisioning_status": status}
+
+    def op(connection: Connection) -> Change | None:
+        if _lock_root(connection, load_balancer_id).held == held:
+            return None
+        locked = _raise(connection, options, load_balancer_id, values)
+        for kind in CHILD_KINDS:
+            live = (kind.table.c.load_balancer_id == load_balancer_id, kind.table.c.deleted == false())
+            marks = {"provisioning_status": status, "revision": locked.revision}
+            connection.execute(sql_update(kind.table).where(*live).values(marks))
+        has_port = _has_port(connection, load_balancer_id)
+        if has_port and held:
+            store_pending_change(connection, load_balancer_id, locked.revision, security_groups=False, binding=True)
+        elif has_port and locked.placed:
+            bind(connection, load_balancer_id)
+        change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+        return replace(change, tell_network=has_port)
+
+    return op
+
+
+def discard(options: StoreOptions, load_balancer_id: LoadBalancerId) -> Op[Change]:
+    """Mark a held load balancer deleted: see :meth:`evenkeel.core.ports.ImportStore.discard`."""
+    marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
+
+    def op(connection: Connection) -> Change:
+        _check_held(_lock_root(connection, load_balancer_id))
+        pending = schema.vip_port_change
+        if connection.scalar(select(exists().where(pending.c.load_balancer_id == load_balancer_id))):
+            raise Conflict(f"The port of the VIP of load balancer {load_balancer_id} is not unbound yet: try again.")
+        locked = _raise(connection, options, load_balancer_id, marks)
+        # Without a claim nothing deletes the port with the load balancer.
+        connection.execute(delete(_claim).where(_claim.c.held_by == load_balancer_id))
+        if not locked.placed:
+            return remove_unplaced(connection, locked, notifies=options.notifications)
+        for kind in CHILD_KINDS:
+            mark_deleted(connection, kind, locked, kind.table.c.load_balancer_id == load_balancer_id)
+        return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+
+    return op
+
+
+def _lock_root(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
+    """Lock the load balancer's row. Raises :class:`NotFound`; :class:`Conflict` for a mirrored one, and for one marked
+    deleted.
+    """
+    row = connection.execute(_LOCK.where(_root.c.id == load_balancer_id).with_for_update(key_share=True)).first()
+    if row is None:
+        raise NotFound("Load Balancer", load_balancer_id)
+    if row.mirrored:
+        raise mirrored_conflict(load_balancer_id, row.provider)
+    if row.deleted:
+        raise immutable(LOAD_BALANCER, load_balancer_id)
+    return row
+
+
+def _check_held(row: Any) -> None:
+    if not row.held:
+        raise Conflict(f"Load balancer {row.id} is not held: it is its tenant's, who changes and deletes it.")
+
+
+def _raise(
+    connection: Connection, options: StoreOptions, load_balancer_id: LoadBalancerId, values: dict[str, Any]
+) -> Locked:
+    target = Target(LOAD_BALANCER, load_balancer_id, None)
+    deadline = options.pending_deadline_seconds
+    return try_lock(connection, target, deadline_seconds=deadline, values=values) or refuse(connection, target)
+
+
+def _has_port(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
+    """Whether the VIP has a port at the network service."""
+    has = exists().where(_claim.c.held_by == load_balancer_id, _claim.c.port_id.is_not(None))
+    return bool(connection.scalar(select(has)))
