@@ -13,7 +13,8 @@ class Admin:
     """Calls one device with the administrator's password."""
 
     def __init__(self, emulator: Emulator, name: str) -> None:
-        self._emulator = emulator
+        self.emulator = emulator
+        self.device = name
         self._url = emulator.devices[name].url
         self._login = "Basic " + base64.b64encode(b"admin:admin").decode()
 

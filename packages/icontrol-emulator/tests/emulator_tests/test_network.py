@@ -126,3 +126,35 @@ async def test_routes_and_forwarding_tables(network: Client) -> None:
     await network.delete("net/tunnels/tunnel/~P~t")
     assert (await network.send("GET", "net/fdb/tunnel/~P~t")).status == 404
     assert "/P/t" not in await vlans_of(network, "~Common~0")
+
+
+@pytest.mark.parametrize(
+    ("sent", "gateway", "shown"),
+    [
+        ("0.0.0.0%7/0", "10.7.0.1%7", "default%7"),
+        ("0.0.0.0%7/0.0.0.0", "10.7.0.1%7", "default%7"),
+        ("::%7/0", "2001:db8::1%7", "default-inet6%7"),
+        ("0.0.0.0/0", "10.0.0.1", "default"),
+        ("10.9.0.0%7/16", "10.7.0.1%7", "10.9.0.0%7/16"),
+    ],
+)
+async def test_a_default_route_is_shown_as_such(network: Client, sent: str, gateway: str, shown: str) -> None:
+    for name, address in (("s7", "10.7.0.2%7/24"), ("s7-6", "2001:db8::2%7/64")):
+        await network.post("net/self", {"name": name, "partition": "P", "address": address, "vlan": "/P/inside"})
+    body = {"name": "r", "partition": "P", "network": sent, "gw": gateway}
+    assert (await network.post("net/route", body))["network"] == shown
+    again = await network.send("POST", "net/route", {**body, "name": "again", "network": shown})
+    assert again.status in (400, 409)
+
+
+async def test_untagged_vlans_get_tags_of_their_own(network: Client) -> None:
+    """By f5-openstack-agent, which sends 0 for them."""
+    tags = [
+        (await network.post("net/vlan", {"name": name, "partition": "P", "tag": 0}))["tag"] for name in ("one", "two")
+    ]
+    assert len({*tags, 0}) == 3
+
+
+async def test_tunnels_of_type_ppp(network: Client) -> None:
+    made = await network.post("net/tunnels/tunnel", {"name": "nowhere", "partition": "P", "profile": "ppp"})
+    assert made["profile"] == "/Common/ppp"

@@ -241,6 +241,14 @@ async def test_policy_is_edited_as_draft_and_used_when_published(device: Client)
     assert (await device.get("ltm/policy/~P~Drafts~p/rules/r1"))["ordinal"] == 1
 
 
+async def test_folder_as_f5_openstack_agent_sends_it(device: Client) -> None:
+    body = {"name": "top", "subPath": "/", "fullPath": "/top", "hidden": False, "inheritedDevicegroup": True}
+    traffic = {"inheritedTrafficGroup": False, "trafficGroup": "/Common/traffic-group-local-only"}
+    folder = await device.post("sys/folder", {**body, **traffic})
+    assert (folder["fullPath"], folder["hidden"], folder["inheritedTrafficGroup"]) == ("/top", "false", "false")
+    assert folder["trafficGroup"] == traffic["trafficGroup"]
+
+
 async def test_folders_and_partitions_are_one_tree(device: Client) -> None:
     folder = await device.get("sys/folder/~P")
     assert (folder["fullPath"], folder["subPath"]) == ("/P", "/")

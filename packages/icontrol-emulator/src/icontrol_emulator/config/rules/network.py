@@ -18,6 +18,7 @@ from icontrol_emulator.errors import IControlError
 SELF = "net/self"
 VLAN_TAG_MAX = 4094
 _HARDWARE_ADDRESS = re.compile(r"([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}")
+_DEFAULTS = {"0.0.0.0": "default", "::": "default-inet6"}  # noqa: S104 - a destination
 _TARGETS = ("gw", "pool", "tmInterface", "blackhole")
 _Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
@@ -47,7 +48,8 @@ def _drop_forwarding(kind: str, ctx: Context, obj: Obj) -> None:
 
 class VlanRules(TypeRules):
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
-        if "tag" not in props:
+        # f5-openstack-agent sends 0 for untagged VLANs, of which a device may have several
+        if not props.get("tag"):
             tag = VLAN_TAG_MAX
             while list(ctx.store.claimants(Target("#vlan-tag", str(tag)))):
                 tag -= 1
@@ -143,6 +145,13 @@ class SelfRules(TypeRules):
 
 
 class RouteRules(TypeRules):
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        """A device shows `0.0.0.0%5/0`, which f5-openstack-agent sends, as tmsh writes it: `default%5`."""
+        host, slash, length = str(props["network"]).partition("/")
+        address, percent, number = host.partition("%")
+        if slash and length in ("0", address) and address in _DEFAULTS:
+            props["network"] = f"{_DEFAULTS[address]}{percent}{number}"
+
     def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
         network = str(props["network"])
         number = domains.domain_of(ctx, obj.partition, network if "%" in network else str(props.get("gw", "")))

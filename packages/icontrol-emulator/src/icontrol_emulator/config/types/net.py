@@ -87,6 +87,7 @@ TUNNEL_PROFILES = [
     ),
     _tunnel_profile("ipip", dsLite="disabled", proto="ipv4"),
     _tunnel_profile("etherip"),
+    _tunnel_profile("ppp"),
     _tunnel_profile("geneve", floodingType="none", port=6081),
 ]  # fmt: skip
 FDB_TUNNEL = TypeSpec(path="net/fdb/tunnel", word="FDB tunnel", creatable=False, subs=("records",))

@@ -20,7 +20,7 @@ USER = TypeSpec(
 FOLDER = TypeSpec(
     path="sys/folder", word="folder", rules=FolderRules(),
     defaults={
-        "deviceGroup": "none", "inheritedDevicegroup": "true", "inheritedTrafficGroup": "true",
+        "deviceGroup": "none", "hidden": "false", "inheritedDevicegroup": "true", "inheritedTrafficGroup": "true",
         "noRefCheck": "false", "trafficGroup": "/Common/traffic-group-1",
     },
     refs=(Ref(name="trafficGroup", family="cm/traffic-group"), Ref(name="deviceGroup", family="cm/device-group")),
