@@ -16,6 +16,7 @@ from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
 from evenkeel.store.records import schema
 from tests.devices.bigip.emulated import emulated
+from tests.devices.bigip.f5_agent.tenants import HaType
 from tests.devices.bigip.f5_networks import F5Agent
 from tests.devices.bigip.network_world import balancer, network, subnet
 from tests.devices.bigip.rig import BigIpRig, Hands
@@ -48,19 +49,19 @@ class AdoptionWorld(AttachedWorld):
         addresses.append(DeviceAddress(use=AddressUse.SNAT, owner="traffic-group-1", address=SNAT))
         place = subnet(1, devices, base="10.0.0", id=f"sub-{tenant}", addresses=tuple(addresses))
         segment = 101 + TENANTS.index(tenant)
-        theirs = network(1, place, id=f"net-{tenant}", segmentation_id=segment)
+        number = THEIR_NUMBERS[tenant]
+        theirs = network(1, place, id=f"net-{tenant}", segmentation_id=segment, route_domain=number)
         wanted = replace(
             balancer(1, theirs),
             load_balancer_id=self.ids[tenant],
             listeners=(listener(id=f"listener-{tenant}"),),
-            pools=(replace(balancer(1, theirs).pools[0], id=f"pool-{tenant}"),),
+            pools=(replace(balancer(1, theirs).pools[0], id=f"pool-{tenant}", monitor=None),),
         )
-        number = THEIR_NUMBERS[tenant]
         for at, device in enumerate(DEVICES):
             hands = Hands(self.emulator, device)
-            f5 = F5Agent(hands, name=f"unit-{at}", ha="pair", place=at, tenant=tenant, prefix=ENVIRONMENT)
+            f5 = F5Agent(hands, name=f"unit-{at}", ha=HaType.PAIR, place=at, tenant=tenant, prefix=ENVIRONMENT)
             await f5.begin(number)
-            await f5.serve(wanted, await f5.attach(theirs, number), number)
+            await f5.serve(wanted, await f5.attach(theirs), number)
 
     async def create_again(self, tenant: str) -> None:
         """The load balancer with the ids that it had in Neutron."""

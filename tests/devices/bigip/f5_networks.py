@@ -7,148 +7,66 @@ from msgspec.structs import replace
 
 from evenkeel.core.devices.adoption import FoundNetworks, TakenNetworks, as_adopted
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.core.networking.networks import TUNNELS, AddressUse, NetworkType, ServiceNetwork, ServiceSubnet
+from evenkeel.core.networking.networks import AddressUse, ServiceNetwork
+from tests.devices.bigip.f5_agent import links, services, tenants
+from tests.devices.bigip.f5_agent.links import Attachment, Unit
+from tests.devices.bigip.f5_agent.requests import Request, create, replay
+from tests.devices.bigip.f5_agent.tenants import Generation, HaType, Tenant
 from tests.devices.bigip.network_world import VTEP
 from tests.devices.bigip.rig import ENVIRONMENT, Hands
 from tests.devices.services import PROJECT
 
 NUMBER = 5
 """Of its route domain."""
-_MADE_IN_COMMON = {
-    "vxlan": {"floodingType": "multipoint", "port": 4789},
-    "gre": {"floodingType": "multipoint", "encapsulation": "transparent-ethernet-bridging"},
-}
-SNAT_NAMES = {
-    "standalone": "snat-traffic-group-local-only-{}_{}",
-    "pair": "snat-traffic-group-1{}_{}",
-    "scalen": "snat-traffic-group-1-{}_{}",
-}
 
 
 class F5Agent:
-    """Makes objects of one tenant on one device. ``name``: the device's own; ``place``: which of the definitions'
-    self IPs it has."""
+    """Replays what an agent until 9.6 sends for one tenant on one device, step by step. ``name``: the device's own;
+    ``place``: which of the definitions' self IPs it has."""
 
     def __init__(
         self,
         hands: Hands,
         *,
         name: str = "host-192-0-2-9.local",
-        ha: str = "standalone",
+        ha: HaType = HaType.STANDALONE,
         place: int = 0,
         tenant: str = PROJECT,
         prefix: str = ENVIRONMENT,
     ) -> None:
         self.hands = hands
-        self._name = name
-        self._snat = SNAT_NAMES[ha]
-        self._place = place
-        self._prefix = prefix
-        self.partition = f"{prefix}_{tenant}"
+        self.tenant = Tenant(id=tenant, prefix=prefix, generation=Generation.TENANT, ha=ha)
+        self.unit = Unit(name=name, place=place, vtep=VTEP)
+        self.partition = self.tenant.partition
+        self._networks: list[ServiceNetwork] = []
+        self._snat: list[str] = []
+
+    async def send(self, requests: Iterable[Request]) -> None:
+        await replay(self.hands.emulator, requests, self.hands.device)
 
     async def call(self, kind: str, name: str, **body: Any) -> None:
-        await self.hands.call("POST", kind, {"name": name, "partition": self.partition, **body})
+        await self.send([create(kind, self.partition, name, **body)])
 
     async def begin(self, number: int = NUMBER) -> None:
         """The tenant's partition with its route domain, and what it made in /Common."""
-        await self.hands.call("POST", "auth/partition", {"name": self.partition})
-        await self.call("net/route-domain", self.partition, id=number, strict="disabled", parent="/Common/0")
-        there = {kind: await self.hands.items(f"net/tunnels/{kind}", "Common") for kind in _MADE_IN_COMMON}
-        for kind, settings in _MADE_IN_COMMON.items():
-            if f"{kind}_ovs" in there[kind]:
-                continue
-            common = {"name": f"{kind}_ovs", "partition": "Common", "defaultsFrom": f"/Common/{kind}", **settings}
-            await self.hands.call("POST", f"net/tunnels/{kind}", common)
-        # a tunnel of type ppp on the device
-        made = {"profile": "/Common/ipip", "description": "Tenant disconnected network", "localAddress": VTEP}
-        await self.call("net/tunnels/tunnel", "disconnected_network", **made)
+        if "vxlan_ovs" not in await self.hands.items("net/tunnels/vxlan", "Common"):
+            await self.send(links.profiles())
+        await self.send([*tenants.begin(self.tenant), links.route_domain(self.tenant, self.partition, number)])
 
-    async def attach(self, network: ServiceNetwork, number: int = NUMBER) -> str:
+    async def attach(self, network: ServiceNetwork) -> str:
         """A network with its subnets; returns the name of its VLAN or tunnel."""
-        link = await self._link(network)
-        path = f"net/route-domain/~{self.partition}~{self.partition}"
-        domain = await self.hands.call("GET", path)
-        vlans = [*domain.get("vlans", ()), f"/{self.partition}/{link}"]
-        await self.hands.call("PATCH", path, {"vlans": vlans})
-        for subnet in network.subnets:
-            await self._subnet(subnet, link, number)
-        return link
-
-    async def _link(self, network: ServiceNetwork) -> str:
-        if network.network_type in TUNNELS:
-            name = f"tunnel-{network.network_type.value}-{network.segmentation_id}"
-            profile = f"{network.network_type.value}_ovs"
-            ends = {"localAddress": VTEP, "remoteAddress": "0.0.0.0"}  # as F5's agent wrote it
-            await self.call(
-                "net/tunnels/tunnel",
-                name,
-                profile=profile,
-                key=network.segmentation_id,
-                description=network.id,
-                **ends,
-            )
-            return name
-        if network.network_type is NetworkType.FLAT:
-            await self.call("net/vlan", "flat-1-2", description=network.id, interfaces=[_port("1.2", "untagged")])
-            return "flat-1-2"
-        name = f"vlan-{network.segmentation_id}"
-        made = {"tag": network.segmentation_id, "interfaces": [_port("1.1", "tagged")]}
-        await self.call("net/vlan", name, description=network.id, **made)
-        return name
-
-    async def _subnet(self, subnet: ServiceSubnet, link: str, number: int) -> None:
-        length = subnet.cidr.rpartition("/")[2]
-        selves = [each.address for each in subnet.addresses if each.use is AddressUse.SELF]
-        address = f"{selves[self._place]}%{number}/{length}"
-        await self.call(
-            "net/self", f"local-{self._name}-{subnet.id}", address=address, vlan=f"/{self.partition}/{link}"
-        )
-        for each in subnet.addresses:
-            if each.use is AddressUse.SNAT:
-                name = self._snat.format(subnet.id, each.index)
-                await self.call("ltm/snat-translation", name, address=f"{each.address}%{number}")
-                await self._in_pool(name)
-
-    async def _in_pool(self, name: str) -> None:
-        there = await self.hands.items("ltm/snatpool", self.partition)
-        if self.partition not in there:
-            await self.call("ltm/snatpool", self.partition, members=[f"/{self.partition}/{name}"])
-            return
-        members = [*there[self.partition]["members"], f"/{self.partition}/{name}"]
-        await self.hands.call("PATCH", f"ltm/snatpool/~{self.partition}~{self.partition}", {"members": members})
+        await self.send(links.attach(self.tenant, self.unit, network, others=self._networks))
+        made = list(links.tenants_snat(self.tenant, network, before=self._snat))
+        await self.send(made)
+        self._snat += [str(each.body["name"]) for each in made if each.path == "ltm/snat-translation"]
+        self._networks.append(network)
+        return links.link_of(network, self.unit)
 
     async def serve(self, wanted: ServiceDefinition, link: str, number: int = NUMBER, *, snat_pool: str = "") -> None:
-        """A load balancer on networks that are attached, with one listener and its pool. ``snat_pool``: not that of the
-        tenant.
-        """
-        (pool,), (listener,) = wanted.pools, wanted.listeners
-        name = f"{self._prefix}_{wanted.load_balancer_id}"
-        address = f"{wanted.vip.address}%{number}"
-        await self.call("ltm/virtual-address", name, address=address, autoDelete="false", description="web: ")
-        members = [
-            {"name": f"{each.address}%{number}:{each.protocol_port}", "partition": self.partition}
-            for each in pool.members
-        ]
-        await self.call(
-            "ltm/pool", f"{self._prefix}_{pool.id}", loadBalancingMode="round-robin", members=members, description="p: "
-        )
-        await self.call(
-            "ltm/virtual",
-            f"{self._prefix}_{listener.id}",
-            destination=f"/{self.partition}/{name}:{listener.protocol_port}",
-            mask="255.255.255.255",
-            ipProtocol="tcp",
-            pool=f"/{self.partition}/{self._prefix}_{pool.id}",
-            profiles=[{"name": each, "partition": "Common"} for each in ("http", "oneconnect", "tcp")],
-            sourceAddressTranslation={"type": "snat", "pool": f"/{self.partition}/{snat_pool or self.partition}"},
-            vlansEnabled=True,
-            vlans=[f"/{self.partition}/{link}"],
-            description="l: ",
-        )
-
-
-def _port(name: str, how: str) -> dict[str, Any]:
-    return {"name": name, how: True}
+        """A load balancer on networks that are attached. ``snat_pool``: not that of the tenant."""
+        at = Attachment(route_domain=number, link=link, snat_pool=snat_pool or self.partition)
+        await self.send(services.create_balancer(self.tenant, wanted, at))
+        await self.send(services.create_rest(self.tenant, wanted, at))
 
 
 def adopted(

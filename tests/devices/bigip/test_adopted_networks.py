@@ -15,7 +15,8 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.networking.networks import AddressUse, NetworkType, ServiceNetwork
 from icontrol_emulator import Fault
-from tests.devices.bigip.f5_networks import NUMBER, SNAT_NAMES, F5Agent, adopted, elsewhere
+from tests.devices.bigip.f5_agent.tenants import HaType
+from tests.devices.bigip.f5_networks import NUMBER, F5Agent, adopted, elsewhere
 from tests.devices.bigip.network_world import ADJACENT, balancer, hosts_of, make_vtep, network, subnet, there, tunnel
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, bigip
 from tests.devices.owner import Owner
@@ -283,7 +284,7 @@ async def pair() -> AsyncIterator[tuple[BigIpRig, list[Hands], ServiceDefinition
         wanted = balancer(1, theirs)
         hands = [Hands(rig.emulator, name) for name in rig.emulator.devices]
         for place, one in enumerate(hands):
-            f5 = F5Agent(one, name=f"unit-{place}", ha="pair", place=place)
+            f5 = F5Agent(one, name=f"unit-{place}", ha=HaType.PAIR, place=place)
             await f5.begin()
             await f5.serve(wanted, await f5.attach(theirs))
         yield rig, hands, wanted
@@ -373,7 +374,7 @@ KINDS = {
 @given(
     numbers=st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=4, unique=True),
     without=st.sets(st.sampled_from([AddressUse.SELF, AddressUse.SNAT])),
-    ha=st.sampled_from(sorted(SNAT_NAMES)),
+    ha=st.sampled_from(HaType),
     snat=st.integers(0, 2),
     backwards=st.booleans(),
     our_name=st.booleans(),

@@ -11,6 +11,7 @@ from openstack.connection import Connection
 from evenkeel.core.networking.networks import AddressUse, DeviceAddress
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Vip
+from tests.devices.bigip.f5_agent.tenants import HaType
 from tests.devices.bigip.f5_networks import F5Agent
 from tests.devices.bigip.network_world import network, subnet
 from tests.devices.bigip.rig import Hands
@@ -75,12 +76,12 @@ async def build(world: NeutronWorld, place: tuple[str, str, str], id_: str, segm
     ]
     snat = DeviceAddress(use=AddressUse.SNAT, owner="traffic-group-1", address="10.0.0.42")
     own = subnet(1, hosts, base="10.0.0", id=subnet_id, addresses=(*addresses, snat))
-    theirs = network(1, own, id=network_id, segmentation_id=segment)
+    theirs = network(1, own, id=network_id, segmentation_id=segment, route_domain=NUMBER)
     for at, device in enumerate(DEVICES):
         hands = Hands(world.emulator, device)
-        f5 = F5Agent(hands, name=f"unit-{at}", ha="pair", place=at, tenant=project_id, prefix=ENVIRONMENT)
+        f5 = F5Agent(hands, name=f"unit-{at}", ha=HaType.PAIR, place=at, tenant=project_id, prefix=ENVIRONMENT)
         await f5.begin(NUMBER)
-        await f5.attach(theirs, NUMBER)
+        await f5.attach(theirs)
         await f5.call("ltm/virtual-address", f"{ENVIRONMENT}_{id_}", address=f"{VIP}%{NUMBER}", autoDelete="false")
 
 

@@ -10,6 +10,7 @@ net/self            ``local-<device's name>-<subnet id>``
 ltm/snat-           ``snat-traffic-group-local-only-<subnet id>_<index>`` on a single device,
   translation       ``snat-traffic-group-1<subnet id>_<index>`` on a pair, else ``snat-<group>-<subnet id>_<index>``
 ltm/snatpool        the partition's; in some versions that of its address; ``<prefix>_<load balancer>`` since 9.8
+net/route           ``IPv4_default_route_<route domain>``, ``IPv6_…`` since 9.8
 net/arp             the MAC address
 ==================  ===================================================================================
 
@@ -52,6 +53,11 @@ def is_of_one_object(name: str, partition: str) -> bool:
     """
     prefix, _, id_ = name.rpartition("_")
     return prefix == partition.rpartition("_")[0] and _UUID.fullmatch(id_) is not None
+
+
+def default_route(destination: str, number: int) -> str:
+    """Name of the default route of a route domain. ``destination``: ``default`` or ``default-inet6``."""
+    return f"IPv{6 if destination.endswith('6') else 4}_default_route_{number}"
 
 
 def flat_vlan(name: str) -> str:

@@ -22,7 +22,6 @@ from evenkeel.devices.bigip.objects import (
     NEIGHBOURS,
     NETWORK_TYPES,
     POOL,
-    ROUTE,
     ROUTE_DOMAIN,
     SELF_IP,
     SNAT_ADDRESS,
@@ -36,6 +35,7 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 from evenkeel.devices.bigip.reconcile.forwarding import is_forwarder
+from evenkeel.devices.bigip.reconcile.taking_over import default_route_key
 from evenkeel.devices.bigip.render.network.addresses import with_domain
 
 _JOINED = {ROUTE_DOMAIN: "vlans", SNAT_POOL: "members", FORWARDING_TABLE: "records"}
@@ -142,7 +142,7 @@ def _leading_out(subnets: Mapping[str, MarkedSubnet]) -> dict[str, str]:
 def _default_route(
     number: int, destination: str, gateways: Mapping[str, str], observed: Observed, names: BigIpNames
 ) -> WantedObject:
-    key = Key(type=ROUTE, name=f"{destination}-{number}")
+    key = default_route_key(destination, number, observed, names)
     seen = observed.get(key)
     there = seen.mark.object_id if seen is not None and seen.mark is not None else ""
     # an existing route keeps its gateway: each change interrupts traffic

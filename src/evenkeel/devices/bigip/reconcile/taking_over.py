@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, marked_subnet, parse_mark
 from evenkeel.devices.bigip.networks import f5_agent
@@ -286,6 +287,17 @@ def _is_pool(name: str, partition: str) -> bool:
 def _pool_of(virtual: Attributes) -> str:
     translation = virtual.get("sourceAddressTranslation")
     return str(translation.get("pool", "")) if isinstance(translation, Mapping) else ""
+
+
+def default_route_key(destination: str, number: int, observed: Observed, names: BigIpNames) -> Key:
+    """Key of the default route of a route domain: as F5's agent named it, if it made the route that the device has.
+
+    In the common route domain nothing is adopted.
+    """
+    own = Key(type=ROUTE, name=f"{destination}-{number}")
+    theirs = Key(type=ROUTE, name=f5_agent.default_route(destination, number))
+    seen = None if number == COMMON_ROUTE_DOMAIN or own in observed else observed.get(theirs)
+    return theirs if seen is not None and (seen.mark is None or names.is_own_mark(seen.mark)) else own
 
 
 def has_route(item: WantedObject, observed: Observed) -> bool:
