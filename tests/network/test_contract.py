@@ -7,6 +7,7 @@ import pytest
 
 from evenkeel.core.kit.errors import Invalid, NotFound
 from evenkeel.core.networking.network import PortClaim
+from evenkeel.core.networking.vip_networks import VipNetworks
 from tests.network.conftest import NEEDS_NEUTRON
 from tests.network.worlds import WORLDS, World
 
@@ -67,6 +68,18 @@ async def test_subnet_of_another_project_is_not_found(world: World) -> None:
 async def test_a_subnet_on_another_network_is_refused(world: World) -> None:
     with pytest.raises(Invalid, match="vip_network_id"):
         await world.plan(subnet_id=world.subnet_id, network_id=str(uuid4()))
+
+
+@pytest.mark.parametrize("by", ["subnet_id", "network_id"])
+async def test_denied_subnet_is_refused_before_anything_is_allocated(world: World, by: str) -> None:
+    named = {by: getattr(world, by)}
+    for denied in (world.subnet_id, world.network_id):
+        with pytest.raises(Invalid, match=f"vip_{by}. Value: '{named[by]}'.* {denied} is denied"):
+            await world.plan(permitted=VipNetworks(denied=(denied,)), **named)
+    with pytest.raises(Invalid, match="allowed are networks or subnets other"):
+        await world.plan(permitted=VipNetworks(allowed=("other",)), **named)
+    assert not world.claims.standing
+    assert (await world.plan(permitted=VipNetworks(allowed=(world.subnet_id,)), **named)).subnet_id == world.subnet_id
 
 
 async def test_nothing_that_tells_where_is_refused(world: World) -> None:

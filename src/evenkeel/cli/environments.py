@@ -15,7 +15,14 @@ NARROW = {
     "halted": "halted",
     "description": "description",
 }
-CHANGEABLE = ("description", "failback", "breaker_share", "breaker_agents")
+CHANGEABLE = (
+    "description",
+    "failback",
+    "breaker_share",
+    "breaker_agents",
+    "vip_networks_allowed",
+    "vip_networks_denied",
+)
 
 
 def _add_name(parser: ArgumentParser) -> None:
@@ -36,6 +43,22 @@ def _add_changeable(parser: ArgumentParser) -> None:
         help="The circuit breaker opens when more than this share of the agents (0 to 1) falls silent at once…",
     )
     parser.add_argument("--breaker-agents", type=int, metavar="N", help="… and at least this many.")
+    parser.add_argument(
+        "--vip-networks-allowed",
+        type=_ids,
+        metavar="IDS",
+        help="Networks and subnets that new VIPs may be on, separated by commas; empty: every one.",
+    )
+    parser.add_argument(
+        "--vip-networks-denied",
+        type=_ids,
+        metavar="IDS",
+        help="Networks and subnets that no new VIP may be on, also if allowed, separated by commas; empty: none.",
+    )
+
+
+def _ids(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def _given_changes(parsed_args: Namespace) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from evenkeel.core.kit.errors import Invalid, NotFound
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.networking.addresses import parsed_address, parsed_range
+from evenkeel.core.networking.vip_networks import ANYWHERE, VipNetworks
 from evenkeel.core.resources.model import Subnet
 
 Address = IPv4Address | IPv6Address
@@ -22,25 +23,27 @@ def choose_subnets(
     subnet_id: str | None,
     network_id: str | None,
     wanted: Address | None,
+    permitted: VipNetworks = ANYWHERE,
 ) -> list[Subnet]:
     """The subnets to allocate from, best first.
 
     The first is the requested subnet, or the network's first that fits, or the only one that contains ``wanted``. If
     any subnet of a network will do, the network's other subnets follow, in case the first is full.
 
-    ``project_id`` None: subnets of every project. Raises :class:`NotFound` for an id that the project cannot see,
-    :class:`Invalid` if the subnet is not determined.
+    ``project_id`` None: subnets of every project. ``permitted``: those that a VIP may be on. Raises :class:`NotFound`
+    for an id that the project cannot see, :class:`Invalid` if the subnet is not determined or none is permitted.
     """
     visible = [subnet for subnet in known if project_id is None or subnet.project_id in (None, project_id)]
     if subnet_id:
-        return [_by_id(visible, subnet_id, network_id)]
+        subnet = _by_id(visible, subnet_id, network_id)
+        return permitted.allowed_of([subnet], "vip_subnet_id", subnet_id)
     if network_id:
-        return _of_network(visible, network_id, wanted)
+        return _of_network(visible, network_id, wanted, permitted)
     if wanted is None:
         raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
     holding = [subnet for subnet in visible if wanted in ip_network(subnet.cidr)]
     if len(holding) == 1:
-        return holding
+        return permitted.allowed_of(holding, "vip_address", str(wanted))
     which = "more than one subnet holds it" if holding else "no subnet holds it"
     raise Invalid(
         f"Invalid input for field/attribute vip_address. Value: '{wanted}'. {which}; "
@@ -65,10 +68,13 @@ def check_on_network(subnet: Subnet, network_id: str | None) -> None:
         )
 
 
-def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None) -> list[Subnet]:
+def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None, permitted: VipNetworks) -> list[Subnet]:
     subnets = [subnet for subnet in visible if subnet.network_id == network_id]
     if not subnets:
         raise NotFound("Network", network_id)
+    if wanted is not None:
+        subnets = [subnet for subnet in subnets if wanted in ip_network(subnet.cidr)] or subnets
+    subnets = permitted.allowed_of(subnets, "vip_network_id", network_id)
     if wanted is None:
         return subnets[:SUBNETS_TRIED]
     # If no subnet contains the address, the first one is returned: the check that follows names its CIDR in the

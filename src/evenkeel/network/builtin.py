@@ -19,6 +19,7 @@ from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.attachment import DevicePort, NetworkFacts, TakenAddress
 from evenkeel.core.networking.network import (
     ADDITIONAL_ADDRESS,
+    ADDITIONAL_SUBNET,
     NO_OPTIONS,
     LostPort,
     PortClaim,
@@ -27,6 +28,7 @@ from evenkeel.core.networking.network import (
     WantedVip,
 )
 from evenkeel.core.networking.networks import MemberHost
+from evenkeel.core.networking.vip_networks import ANYWHERE, VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.ports import LookUp
 from evenkeel.core.resources.model import Subnet
@@ -89,6 +91,7 @@ class BuiltinNetwork:
         options: PortOptions = NO_OPTIONS,
         any_address: bool = False,
         any_subnet: bool = False,
+        permitted: VipNetworks = ANYWHERE,
     ) -> VipPlan:
         """Choose the VIP's subnets and check requested addresses; the store allocates.
 
@@ -97,12 +100,12 @@ class BuiltinNetwork:
         if port_id:
             raise Unsupported("vip_port_id: ports of its own are not part of the built-in network; use vip_subnet_id.")
         wanted = None if address is None else address_given(address)
-        subnets = await self._find(None if any_subnet else project_id, subnet_id, network_id, wanted)
+        subnets = await self._find(None if any_subnet else project_id, subnet_id, network_id, wanted, permitted)
         subnet = subnets[0]
         if wanted is not None:
             _check(wanted, subnet, "vip_address", any_address=any_address)
         port = str(uuid.uuid5(PORT_NAMESPACE, load_balancer_id))
-        more = await self._find_more(project_id, subnet, additional, any_address)
+        more = await self._find_more(project_id, subnet, additional, any_address, permitted)
         additional_plans = tuple(_plan(*each, port) for each in more)
         first, *elsewhere = (
             replace(_plan(each, wanted, port), additional=additional_plans)
@@ -111,13 +114,20 @@ class BuiltinNetwork:
         return replace(first, elsewhere=tuple(elsewhere))
 
     async def _find_more(
-        self, project_id: ProjectId, first: Subnet, additional: Sequence[WantedVip], any_address: bool
+        self,
+        project_id: ProjectId,
+        first: Subnet,
+        additional: Sequence[WantedVip],
+        any_address: bool,
+        permitted: VipNetworks,
     ) -> list[tuple[Subnet, Address | None]]:
         """The subnets and addresses of additional VIPs. Raises :class:`Invalid`, :class:`NotFound`."""
         found: list[tuple[Subnet, Address | None]] = []
         for each in additional:
             wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
-            found.append(((await self._find(project_id, each.subnet_id, None, wanted))[0], wanted))
+            (subnet,) = await self._find(project_id, each.subnet_id, None, wanted, ANYWHERE)
+            permitted.allowed_of([subnet], ADDITIONAL_SUBNET, subnet.id)
+            found.append((subnet, wanted))
         check_subnets([first, *(subnet for subnet, _ in found)])
         for subnet, wanted in found:
             if wanted is not None:
@@ -192,16 +202,21 @@ class BuiltinNetwork:
         return tuple(row for row in shown if all(row.get(name) in values for name, values in filters.items()))
 
     async def _find(
-        self, project_id: ProjectId | None, subnet_id: str | None, network_id: str | None, wanted: Address | None
+        self,
+        project_id: ProjectId | None,
+        subnet_id: str | None,
+        network_id: str | None,
+        wanted: Address | None,
+        permitted: VipNetworks,
     ) -> list[Subnet]:
         if self._monotonic() - self._read_at_seconds < self._cache_seconds:
             try:
-                return choose_subnets(self._known, project_id, subnet_id, network_id, wanted)
+                return choose_subnets(self._known, project_id, subnet_id, network_id, wanted, permitted)
             except (NotFound, Invalid):
                 pass  # a subnet may have been added meanwhile
         self._known = await self._store.subnets()
         self._read_at_seconds = self._monotonic()
-        return choose_subnets(self._known, project_id, subnet_id, network_id, wanted)
+        return choose_subnets(self._known, project_id, subnet_id, network_id, wanted, permitted)
 
 
 def _check(wanted: Address, subnet: Subnet, field: str, *, any_address: bool) -> None:

@@ -8,6 +8,7 @@ from evenkeel.core.ports import Store
 from tests.api import bodies
 from tests.api.client import Client
 from tests.api.operators.conftest import BASE, Join, everything, kinds, last_event
+from tests.api.subnet import SUBNET
 
 WHOLE: dict[str, Any] = {
     "name": "lab2",
@@ -16,6 +17,8 @@ WHOLE: dict[str, Any] = {
     "failback": "manual",
     "breaker_share": 0.25,
     "breaker_agents": 5,
+    "vip_networks_allowed": [SUBNET.network_id],
+    "vip_networks_denied": [],
 }
 
 
@@ -57,6 +60,10 @@ async def test_an_environment_is_changed_once(api: Client) -> None:
         ({"description": None}, "description"),
         ({"device_driver": "noop"}, "device_driver.*Allowed: description, failback"),
         ({"halted": ""}, "halted"),
+        ({"vip_networks_allowed": "n1"}, "vip_networks_allowed"),
+        ({"vip_networks_allowed": ["no/id"]}, "vip_networks_allowed"),
+        ({"vip_networks_denied": ["i"] * 51}, "vip_networks_denied.*50"),
+        ({"vip_networks_denied": ["misspelt"]}, "vip_networks_denied.*'misspelt'.*id of a network or subnet"),
     ],
 )
 async def test_bad_values_name_field_and_what_is_allowed_and_change_nothing(

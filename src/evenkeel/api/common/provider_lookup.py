@@ -9,10 +9,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evenkeel.core.control.environments import ServedBy
+from evenkeel.core.control.environments import Environment, ServedBy
 from evenkeel.core.devices.capabilities import EVERYTHING, Capabilities, refuse
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.ports import OperatorStore, TenantStore
 from evenkeel.core.resources.enhanced_services import usable_services
 from evenkeel.core.resources.model import LoadBalancer, one_family
@@ -44,33 +45,42 @@ class ProviderLookup:
         self._operators = operators
         self._tenants = tenants
         self._capabilities = capabilities
-        self._drivers: dict[str, str] = {}
-        self._drivers_until = 0.0
+        self._environments: dict[str, Environment] = {}
+        self._environments_until = 0.0
         self._enhanced: dict[str, frozenset[str]] = {}
         self._enhanced_until = 0.0
         self._served: OrderedDict[tuple[type[Any], str], ServedBy] = OrderedDict()
 
     def forget_providers(self) -> None:
-        """Clear the cache of environments, after one was deleted."""
-        self._drivers = {}
+        """Clear the cache of environments, after one was changed or deleted."""
+        self._environments = {}
 
     def capabilities_of(self, device_driver: str) -> Capabilities:
         """Return the capabilities that the device type declares; all capabilities if it declares none."""
         return self._capabilities.get(device_driver, EVERYTHING)
 
     async def device_driver_of(self, provider: str) -> str:
-        """Return the device driver of an environment. Raises :class:`Invalid` unless an environment has that name.
-        Cached for a short time: a load balancer accepted for an environment that another controller has deleted
+        """Return the device driver of an environment. Raises :class:`Invalid` unless an environment has that name."""
+        return (await self._environment_of(provider)).device_driver
+
+    async def vip_networks_of(self, provider: str) -> VipNetworks:
+        """Return the networks that new VIPs of an environment may be on. Raises :class:`Invalid` unless an environment
+        has that name.
+        """
+        return (await self._environment_of(provider)).vip_networks
+
+    async def _environment_of(self, provider: str) -> Environment:
+        """Cached for a short time: a load balancer accepted for an environment that another controller has deleted
         meanwhile stays unplaced, with a reason.
         """
         now = asyncio.get_running_loop().time()
-        if provider not in self._drivers or now >= self._drivers_until:
-            self._drivers = {row.name: row.device_driver for row in await self._operators.environments()}
-            self._drivers_until = now + PROVIDERS_REMEMBERED_SECONDS
-        if provider not in self._drivers:
-            known = ", ".join(sorted(self._drivers)) or "none"
+        if provider not in self._environments or now >= self._environments_until:
+            self._environments = {row.name: row for row in await self._operators.environments()}
+            self._environments_until = now + PROVIDERS_REMEMBERED_SECONDS
+        if provider not in self._environments:
+            known = ", ".join(sorted(self._environments)) or "none"
             raise Invalid(f"Provider '{provider}' is not enabled. Enabled providers: {known}.", code="provider_unknown")
-        return self._drivers[provider]
+        return self._environments[provider]
 
     async def enhanced_services_of(self, provider: str) -> frozenset[str]:
         """Return the names of the enhanced services that agents of the provider offer. Cached for a short time."""

@@ -7,6 +7,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.requests import EnvironmentChangeBody, EnvironmentNewBody
+from evenkeel.api.operators.vip_networks import FIELDS, check_lists, list_changes
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.kit.errors import NotFound
@@ -27,6 +28,14 @@ def _environment_answer(row: Environment, status: int = 200) -> Answer:
     return json_answer({"environment": views.environment_view(row)}, status)
 
 
+async def _stored(services: Services, name: str) -> Environment:
+    """Return an environment. Raises :class:`NotFound`."""
+    for row in await services.operators.environments():
+        if row.name == name:
+            return row
+    raise NotFound("Environment", name)
+
+
 async def environments(services: Services, call: Call) -> Answer:
     """Handle GET /environments: list all environments."""
     options_of(call, ())
@@ -38,24 +47,27 @@ async def environments(services: Services, call: Call) -> Answer:
 async def environment(services: Services, call: Call) -> Answer:
     """Handle GET /environments/{name}."""
     options_of(call, ())
-    name = _name(call)
-    for row in await services.operators.environments():
-        if row.name == name:
-            return _environment_answer(row)
-    raise NotFound("Environment", name)
+    return _environment_answer(await _stored(services, _name(call)))
 
 
 async def create_environment(services: Services, call: Call, body: EnvironmentNewBody) -> Answer:
     """Handle POST /environments; answers 201. Idempotent."""
-    return _environment_answer(await services.operators.add_environment(body.environment.to_environment()), 201)
+    wanted = body.environment.to_environment()
+    await check_lists(services, {name: getattr(wanted, name) for name in FIELDS})
+    return _environment_answer(await services.operators.add_environment(wanted), 201)
 
 
 async def change_environment(services: Services, call: Call, body: EnvironmentChangeBody) -> Answer:
     """Handle PUT /environments/{name}."""
-    changes = {name: value for name, value in structs.asdict(body.environment).items() if value is not UNSET}
+    name = _name(call)
+    changes = {field: value for field, value in structs.asdict(body.environment).items() if value is not UNSET}
     if "failback" in changes:
         changes["failback"] = FailbackMode(changes["failback"])
-    return _environment_answer(await services.operators.update_environment(_name(call), changes))
+    if lists := list_changes(changes):
+        await check_lists(services, lists, await _stored(services, name))
+    changed = await services.operators.update_environment(name, changes | lists)
+    services.providers.forget_providers()
+    return _environment_answer(changed)
 
 
 async def resume_environment(services: Services, call: Call) -> Answer:

@@ -6,6 +6,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.fields import END, NO_NUL, Address, ObjectId, ProjectId, SecretText, Text
+from evenkeel.api.usecases.parents import each_once
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.kit.names import ENVIRONMENT_NAME_PATTERN, ENVIRONMENT_NAME_RULE, MAX_ENVIRONMENT_NAME_CHARACTERS
 from evenkeel.core.networking.networks import SEGMENTS_MAX
@@ -24,6 +25,8 @@ DriverName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-z][a
 Failback = Literal["auto", "manual", "never"]
 BreakerShare = Annotated[float, Meta(ge=0, le=1)]
 BreakerAgents = Annotated[int, Meta(ge=1, le=10_000)]
+MAX_VIP_NETWORKS = 50
+VipNetworkIds = Annotated[list[ObjectId], Meta(max_length=MAX_VIP_NETWORKS)]
 Cidr = Annotated[
     str,
     Meta(
@@ -82,6 +85,8 @@ class EnvironmentNew(Request):
     failback: Failback = _USUAL.failback.value
     breaker_share: BreakerShare = _USUAL.breaker_share
     breaker_agents: BreakerAgents = _USUAL.breaker_agents
+    vip_networks_allowed: VipNetworkIds = []
+    vip_networks_denied: VipNetworkIds = []
 
     def to_environment(self) -> Environment:
         """Return the environment to store."""
@@ -92,6 +97,8 @@ class EnvironmentNew(Request):
             failback=FailbackMode(self.failback),
             breaker_share=self.breaker_share,
             breaker_agents=self.breaker_agents,
+            vip_networks_allowed=each_once(self.vip_networks_allowed),
+            vip_networks_denied=each_once(self.vip_networks_denied),
         )
 
 
@@ -108,6 +115,8 @@ class EnvironmentChange(Request):
     failback: Failback | UnsetType = UNSET
     breaker_share: BreakerShare | UnsetType = UNSET
     breaker_agents: BreakerAgents | UnsetType = UNSET
+    vip_networks_allowed: VipNetworkIds | UnsetType = UNSET
+    vip_networks_denied: VipNetworkIds | UnsetType = UNSET
 
 
 class EnvironmentChangeBody(Request):

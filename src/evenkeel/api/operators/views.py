@@ -27,6 +27,10 @@ class EnvironmentView(Value):
     failback: str
     breaker_share: float
     breaker_agents: int
+    vip_networks_allowed: tuple[str, ...]
+    """Ids of networks and subnets that new VIPs may be on; empty: every one."""
+    vip_networks_denied: tuple[str, ...]
+    """Ids of networks and subnets that no new VIP may be on, also if allowed."""
     halted: str
     """Reason why the environment's circuit breaker is open, so that no shard moves; empty: it is closed."""
     halted_at: str | None
@@ -201,6 +205,8 @@ def environment_view(row: Environment) -> EnvironmentView:
         failback=row.failback.value,
         breaker_share=row.breaker_share,
         breaker_agents=row.breaker_agents,
+        vip_networks_allowed=row.vip_networks_allowed,
+        vip_networks_denied=row.vip_networks_denied,
         halted=row.halted_reason,
         halted_at=timestamp_or_none(row.halted_at),
         created_at=timestamp(row.created_at),

@@ -54,6 +54,7 @@ async def make_load_balancer(
         vnic_type=choice.vnic_type,
         any_address=call.caller.scope is None,
         any_subnet=any_subnet,
+        permitted=await services.providers.vip_networks_of(provider),
     )
     try:
         tree = choice.apply_to(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))

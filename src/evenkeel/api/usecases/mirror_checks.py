@@ -34,6 +34,8 @@ from evenkeel.core.devices.capabilities import (
 )
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.network import ADDITIONAL_SUBNET
+from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.resources.model import LoadBalancerTree
 
 _READERS: dict[str, BodyReader[Any]] = {
@@ -62,6 +64,8 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
         return
     offered = await offered_services(services, check.provider, table)
     body = _READERS[check.kind].read(msgspec.json.encode(check.object))
+    if check.operation == "create" and isinstance(body, CheckedLoadBalancer):
+        _check_networks(await services.providers.vip_networks_of(check.provider), body)
     try:
         tree = _tree(services, check, body, offered.names)
         if check.operation == "create":
@@ -71,6 +75,14 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
     refuse(check.provider, tree_problems(table, tree))
     _check_pairs(check, tree)
     refuse(check.provider, _pair_problems(table, check, tree))
+
+
+def _check_networks(permitted: VipNetworks, body: CheckedLoadBalancer) -> None:
+    """Check where the VIPs are. Raises :class:`Invalid`."""
+    subnet_ids = [("vip_subnet_id", body.vip_subnet_id or "")]
+    subnet_ids += [(ADDITIONAL_SUBNET, each.subnet_id) for each in body.additional_vips or ()]
+    for field, subnet_id in subnet_ids:
+        permitted.check(network_id=body.vip_network_id or "", subnet_id=subnet_id, field=field, value=subnet_id)
 
 
 def _tree(services: Services, check: MirrorCheck, body: Any, names: frozenset[str]) -> LoadBalancerTree:

@@ -11,6 +11,7 @@ from evenkeel.api.usecases.vips import plan_vip
 from evenkeel.core.kit.errors import Conflict, NetworkUnavailable, Unsupported
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.network import BEING_MADE, PortClaim, octavia_port
+from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.catalogue import vip_vnic_type
 
@@ -27,10 +28,10 @@ async def make_vip_port(services: Services, body: VipPortNew) -> VipPlan:
     """
     if not services.network.has_ports:
         raise Unsupported("VIP ports need a network service, and this controller has built-in address pools.")
-    await services.providers.device_driver_of(body.provider)
+    permitted = await services.providers.vip_networks_of(body.provider)
     load_balancer_id = LoadBalancerId(body.loadbalancer_id)
     try:
-        plan = await _plan(services, body, load_balancer_id)
+        plan = await _plan(services, body, load_balancer_id, permitted)
     except Conflict as error:
         if error.code != BEING_MADE:
             raise
@@ -43,7 +44,9 @@ async def make_vip_port(services: Services, body: VipPortNew) -> VipPlan:
     return plan
 
 
-async def _plan(services: Services, body: VipPortNew, load_balancer_id: LoadBalancerId) -> VipPlan:
+async def _plan(
+    services: Services, body: VipPortNew, load_balancer_id: LoadBalancerId, permitted: VipNetworks
+) -> VipPlan:
     project_id = checked_project(body.project_id, "project_id")
     wanted = LoadBalancerNew(
         vip_address=body.vip_address,
@@ -63,6 +66,7 @@ async def _plan(services: Services, body: VipPortNew, load_balancer_id: LoadBala
         vnic_type=vip_vnic_type(body.flavor_data or {}),
         any_address=False,
         any_subnet=False,
+        permitted=permitted,
     )
 
 

@@ -12,6 +12,7 @@ from evenkeel.core.kit.errors import Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.core.networking.network import ADDITIONAL_ADDRESS, NO_OPTIONS, PortOptions, VipPort, WantedVip
+from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancer
 
@@ -25,10 +26,12 @@ async def plan_vip(
     vnic_type: str,
     any_address: bool,
     any_subnet: bool,
+    permitted: VipNetworks,
 ) -> VipPlan:
     """Return the allocation plan of the VIPs; ``any_address``: also outside a subnet's allocation range;
-    ``any_subnet``: of every project. Raises :class:`Invalid`, also for missing objects, because the body names them,
-    not the path; and the errors of :meth:`evenkeel.core.ports.Network.plan_vip`.
+    ``any_subnet``: of every project; ``permitted``: networks that the provider's VIPs may be on. Raises
+    :class:`Invalid`, also for missing objects, because the body names them, not the path; and the errors of
+    :meth:`evenkeel.core.ports.Network.plan_vip`.
     """
     address = wanted.vip_address
     options = PortOptions(
@@ -51,6 +54,7 @@ async def plan_vip(
             options=options,
             any_address=any_address,
             any_subnet=any_subnet,
+            permitted=permitted,
         )
     except NotFound as error:
         raise _invalid(error) from error

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.placement.reach import Reach
 from evenkeel.core.resources.statuses import FailbackMode
 
@@ -21,11 +22,20 @@ class Environment(Value):
     """Share of the environment's agents; if more of them fall silent together, the circuit breaker opens. 1: never."""
     breaker_agents: int = 3
     """Smallest number of silent agents that opens the circuit breaker, together with ``breaker_share``."""
+    vip_networks_allowed: tuple[str, ...] = ()
+    """Ids of networks and subnets that new VIPs may be on; empty: every one."""
+    vip_networks_denied: tuple[str, ...] = ()
+    """Ids of networks and subnets that no new VIP may be on, also if allowed."""
     halted_at: float | None = None
     """Time since which the circuit breaker is open, so that no shard moves from one agent to another; None: it is
     closed.
     """
     halted_reason: str = ""
+
+    @property
+    def vip_networks(self) -> VipNetworks:
+        """Networks and subnets that new VIPs may be on."""
+        return VipNetworks(allowed=self.vip_networks_allowed, denied=self.vip_networks_denied)
 
 
 class GroupReach(Value):

@@ -52,6 +52,8 @@ def mark_of(device_owner: str, device_id: str) -> VipPort:
 
 ADDITIONAL_ADDRESS = "additional_vips.ip_address"
 """Attribute that errors about an additional address name."""
+ADDITIONAL_SUBNET = "additional_vips.subnet_id"
+"""Attribute that errors about the subnet of an additional address name."""
 
 
 class WantedVip(Value):

@@ -8,6 +8,7 @@ from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.attachment import DevicePort, NetworkFacts, TakenAddress
 from evenkeel.core.networking.network import NO_OPTIONS, LostPort, PortClaim, PortOptions, VipPort, WantedVip
 from evenkeel.core.networking.networks import MemberHost
+from evenkeel.core.networking.vip_networks import ANYWHERE, VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 
 LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups", "floatingips"]
@@ -36,11 +37,13 @@ class Network(Protocol):
         options: PortOptions = NO_OPTIONS,
         any_address: bool = False,
         any_subnet: bool = False,
+        permitted: VipNetworks = ANYWHERE,
     ) -> VipPlan:
         """Plan the allocation of the VIP. ``marked``: marks of a port made for it; None: Octavia's. ``additional``:
         more addresses for the same port, of other subnets of the same network. ``any_address``: the caller is an
         operator, who may use an address outside the subnet's allocation range, if this network decides that.
-        ``any_subnet``: the subnet may be another project's that is not shared.
+        ``any_subnet``: the subnet may be another project's that is not shared. ``permitted``: networks and subnets
+        that the addresses may be on; of a named network only those subnets are tried.
 
         Raises :class:`Invalid` or :class:`NotFound` naming the field, :class:`Conflict` for an address in use,
         :class:`NetworkUnavailable`. If it raises, nothing stays allocated.

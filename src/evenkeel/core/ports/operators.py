@@ -51,8 +51,9 @@ class OperatorStore(Protocol):
         ...
 
     async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:
-        """Change ``description``, ``failback``, ``breaker_share``, ``breaker_agents``. Raises :class:`NotFound`,
-        :class:`Invalid`."""
+        """Change ``description``, ``failback``, ``breaker_share``, ``breaker_agents``, ``vip_networks_allowed``,
+        ``vip_networks_denied``. Raises :class:`NotFound`, :class:`Invalid`.
+        """
         ...
 
     async def history(self) -> History:

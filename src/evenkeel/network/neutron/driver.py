@@ -15,6 +15,7 @@ from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.attachment import DevicePort, NetworkFacts, TakenAddress
 from evenkeel.core.networking.network import (
     ADDITIONAL_ADDRESS,
+    ADDITIONAL_SUBNET,
     NO_OPTIONS,
     LostPort,
     PortClaim,
@@ -26,6 +27,7 @@ from evenkeel.core.networking.network import (
     octavia_port,
 )
 from evenkeel.core.networking.networks import MemberHost
+from evenkeel.core.networking.vip_networks import ANYWHERE, VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.networking.vip_room import first_with_room, no_free_address
 from evenkeel.core.ports import LookUp
@@ -37,6 +39,7 @@ from evenkeel.network.neutron.facts import find_hosts, find_ports, former_ports,
 from evenkeel.network.neutron.lookups import look_up
 from evenkeel.network.neutron.threads import NeutronCalls
 from evenkeel.network.neutron.vip_placement import (
+    check_port,
     more_on_port,
     plan_more,
     plan_on_made_port,
@@ -107,6 +110,7 @@ class NeutronNetwork:
         options: PortOptions = NO_OPTIONS,
         any_address: bool = False,
         any_subnet: bool = False,
+        permitted: VipNetworks = ANYWHERE,
     ) -> VipPlan:
         """Create the VIP's port, which allocates its addresses, before the load balancer is stored.
 
@@ -121,12 +125,13 @@ class NeutronNetwork:
             found = plan_on_port(port, subnet_id=subnet_id, network_id=network_id, wanted=wanted)
             changed = options.qos_policy_id is not None or bool(options.security_group_ids)
             more = more_on_port(port, found, additional)
+            check_port(port, (found, *more), permitted)
             return replace(found, tell_network=changed, additional=more, claim=borrowed_port(load_balancer_id, port_id))
         if not (subnet_id or network_id):
             raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
         user = None if any_subnet else project_id
-        subnets = await self._read(lambda: self._subnets(user, subnet_id, network_id, wanted))
-        others = [await self._additional_subnet(project_id, each) for each in additional]
+        subnets = await self._read(lambda: self._subnets(user, subnet_id, network_id, wanted, permitted))
+        others = [await self._additional_subnet(project_id, each, permitted) for each in additional]
         check_subnets([subnets[0], *(other for other, _ in others)])
         more = tuple(plan_more(*other) for other in others)
         plans = [
@@ -138,9 +143,13 @@ class NeutronNetwork:
             plans, lambda plan: self._create_port(plan, mark, project_id, load_balancer_id, options)
         )
 
-    async def _additional_subnet(self, project_id: ProjectId, each: WantedVip) -> tuple[Subnet, Address | None]:
+    async def _additional_subnet(
+        self, project_id: ProjectId, each: WantedVip, permitted: VipNetworks
+    ) -> tuple[Subnet, Address | None]:
         wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
-        return (await self._read(lambda: self._subnets(project_id, each.subnet_id, None, wanted)))[0], wanted
+        (subnet,) = await self._read(lambda: self._subnets(project_id, each.subnet_id, None, wanted, ANYWHERE))
+        permitted.allowed_of([subnet], ADDITIONAL_SUBNET, subnet.id)
+        return subnet, wanted
 
     @property
     def has_ports(self) -> bool:
@@ -351,7 +360,12 @@ class NeutronNetwork:
         return port
 
     def _subnets(
-        self, project_id: ProjectId | None, subnet_id: str | None, network_id: str | None, wanted: Address | None
+        self,
+        project_id: ProjectId | None,
+        subnet_id: str | None,
+        network_id: str | None,
+        wanted: Address | None,
+        permitted: VipNetworks,
     ) -> list[Subnet]:
         """The named subnet, or the network's subnets in the order in which they are tried. Raises :class:`NotFound`."""
         if subnet_id:
@@ -359,13 +373,13 @@ class NeutronNetwork:
             if subnet is None or not self._may_use_network(project_id, subnet.network_id, subnet.project_id):
                 raise NotFound("Subnet", subnet_id)
             check_on_network(subnet, network_id)
-            return [subnet]
+            return permitted.allowed_of([subnet], "vip_subnet_id", subnet_id)
         if network_id is None:
             raise ValueError("neither a subnet nor a network is named")
         network = self._client.network(network_id)
         if network is None or not self._may_use_network(project_id, network_id, network.project_id):
             raise NotFound("Network", network_id)
-        return subnets_of_network(network, self._client.subnets_of(network_id), wanted)
+        return subnets_of_network(network, self._client.subnets_of(network_id), wanted, permitted)
 
     def _may_use_network(self, project_id: ProjectId | None, network_id: str, owner_id: str | None) -> bool:
         """Whether the project may use the network: it owns the network or subnet, or the network is shared with it.

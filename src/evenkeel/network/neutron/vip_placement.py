@@ -9,16 +9,20 @@ from msgspec.structs import replace
 
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.networking.network import ADDITIONAL_ADDRESS, WantedVip
+from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Subnet
 from evenkeel.network.addresses import SUBNETS_TRIED, Address, address_given, check_address, duplicate_subnet
 from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 
 
-def subnets_of_network(network: NeutronNetworkInfo, subnets: Sequence[Subnet], wanted: Address | None) -> list[Subnet]:
+def subnets_of_network(
+    network: NeutronNetworkInfo, subnets: Sequence[Subnet], wanted: Address | None, permitted: VipNetworks
+) -> list[Subnet]:
     """The network's subnets that the VIP can be allocated in, in the order in which they are tried; at least one.
 
-    The subnet that contains ``wanted``; without it, IPv4 subnets first. Raises :class:`Invalid`.
+    The subnet that contains ``wanted``; without it, IPv4 subnets first. ``permitted``: those that a VIP may
+    be on. Raises :class:`Invalid`.
     """
     # Subnets that the network does not list were added after it was read, and come last.
     order = {subnet_id: place for place, subnet_id in enumerate(network.subnet_ids)}
@@ -35,6 +39,7 @@ def subnets_of_network(network: NeutronNetworkInfo, subnets: Sequence[Subnet], w
             f"Validation failure: Supplied network does not contain a subnet. (vip_network_id {network.id})",
             code="network_without_subnet",
         )
+    ordered = permitted.allowed_of(ordered, "vip_network_id", network.id)
     preferred = sorted(ordered, key=lambda subnet: ip_network(subnet.cidr).version)
     return preferred[: 1 if wanted is not None else SUBNETS_TRIED]
 
@@ -108,6 +113,12 @@ def plan_on_port(
         )
     subnet, address = _address_of_port(port, subnet_id, wanted)
     return VipPlan(subnet_id=subnet, network_id=port.network_id, port_id=port.id, address=address)
+
+
+def check_port(port: NeutronPort, plans: Sequence[VipPlan], permitted: VipNetworks) -> None:
+    """Raises :class:`Invalid` if no VIP may be on a subnet of the tenant's port."""
+    for plan in plans:
+        permitted.check(network_id=plan.network_id, subnet_id=plan.subnet_id, field="vip_port_id", value=port.id)
 
 
 def _address_of_port(port: NeutronPort, subnet_id: str | None, wanted: Address | None) -> tuple[str, str]:

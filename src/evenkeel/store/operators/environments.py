@@ -10,13 +10,22 @@ from evenkeel.core.control.environments import Environment
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import ENVIRONMENT_COLUMNS, environment_of
+from evenkeel.store.records.rows import ENVIRONMENT_COLUMNS, environment_column, environment_of
 from evenkeel.store.writing.acts import record_act
 
 _environment = schema.environment
 _agent, _root = schema.agent, schema.load_balancer
 
-CHANGEABLE = ("description", "failback", "breaker_share", "breaker_agents")
+IDS_SHOWN = 5
+"""Number of ids of a list that an event or error names."""
+CHANGEABLE = (
+    "description",
+    "failback",
+    "breaker_share",
+    "breaker_agents",
+    "vip_networks_allowed",
+    "vip_networks_denied",
+)
 _STATED = ("device_driver", *CHANGEABLE)
 """The attributes of an environment that operators set."""
 
@@ -47,7 +56,7 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
     stored = _find(connection, wanted.name)
     if stored is not None:
         return _check_same(stored, wanted)
-    values = {field: _enumeration_value(getattr(wanted, field)) for field in _STATED}
+    values = {field: environment_column(getattr(wanted, field)) for field in _STATED}
     connection.execute(_environment.insert().values(name=wanted.name, **values, created_at=db_now()))
     record_act(
         connection,
@@ -63,8 +72,8 @@ def _check_same(stored: Environment, wanted: Environment) -> Environment:
     """Return ``stored``. Raises :class:`Conflict` naming the difference to ``wanted``."""
     differing = [field for field in _STATED if getattr(stored, field) != getattr(wanted, field)]
     if differing:
-        values = {field: [_enumeration_value(getattr(row, field)) for row in (stored, wanted)] for field in differing}
-        told = ", ".join(f"{field} {there!r} and not {asked!r}" for field, (there, asked) in values.items())
+        values = {field: [_shown(getattr(row, field)) for row in (stored, wanted)] for field in differing}
+        told = ", ".join(f"{field} {there} and not {asked}" for field, (there, asked) in values.items())
         raise Conflict(f"Environment {stored.name} exists with {told}.")
     return stored
 
@@ -77,15 +86,15 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
     before = _locked_environment(connection, name)
     wanted = _checked(before, changes)
     differing = {
-        field: _enumeration_value(getattr(wanted, field))
+        field: environment_column(getattr(wanted, field))
         for field in changes
-        if changes[field] != getattr(before, field)
+        if getattr(wanted, field) != getattr(before, field)
     }
     if not differing:
         return before
     connection.execute(update(_environment).where(_environment.c.name == name).values(**differing))
     told = ", ".join(
-        f"{field} from {_enumeration_value(getattr(before, field))!r} to {to!r}" for field, to in differing.items()
+        f"{field} from {_shown(getattr(before, field))} to {_shown(getattr(wanted, field))}" for field in differing
     )
     record_act(
         connection,
@@ -157,6 +166,7 @@ def _count_text(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _enumeration_value(value: Any) -> Any:
-    """The value of an enumeration's member; anything else unchanged."""
-    return getattr(value, "value", value)
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(value[:IDS_SHOWN])}{', …' if len(value) > IDS_SHOWN else ''}] ({len(value)})"
+    return repr(getattr(value, "value", value))

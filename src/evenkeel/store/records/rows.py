@@ -261,8 +261,10 @@ def live_key_of(value: Resource) -> str:
 
 ENVIRONMENT_COLUMNS = _columns(
     schema.environment,
-    "name device_driver description created_at failback breaker_share breaker_agents halted_at halted_reason",
+    "name device_driver description created_at failback breaker_share breaker_agents vip_networks_allowed"
+    " vip_networks_denied halted_at halted_reason",
 )
+_ENVIRONMENT_LISTS = ("vip_networks_allowed", "vip_networks_denied")
 SHARD_COLUMNS = _columns(
     schema.shard, "id environment group_number project_id home_agent_id acting_agent_id epoch handover_to"
 )
@@ -290,7 +292,15 @@ AGENT_COLUMNS = _columns(
 def environment_of(row: Sequence[Any]) -> Environment:
     """The environment of a row of ``ENVIRONMENT_COLUMNS``."""
     values: dict[str, Any] = {column.name: value for column, value in zip(ENVIRONMENT_COLUMNS, row, strict=True)}
-    return Environment(**values | {"failback": FailbackMode(values["failback"])})
+    lists = {name: _texts.decode(values[name]) for name in _ENVIRONMENT_LISTS}
+    return Environment(**values | lists | {"failback": FailbackMode(values["failback"])})
+
+
+def environment_column(value: Any) -> Any:
+    """The column's value for an environment's attribute: lists as JSON, the value of an enumeration's member."""
+    if isinstance(value, tuple):
+        return msgspec.json.encode(value).decode()
+    return getattr(value, "value", value)
 
 
 def shard_of(row: Sequence[Any]) -> Shard:

@@ -52,6 +52,8 @@ environment = Table(
     # the circuit breaker: see core.breaker. halted_at NULL: closed. resumed_at: when an operator last closed it
     Column("breaker_share", Double, nullable=False, default=0.5, server_default="0.5"),
     Column("breaker_agents", Integer, nullable=False, default=3, server_default="3"),
+    Column("vip_networks_allowed", Text, nullable=False, default="[]", server_default="[]"),
+    Column("vip_networks_denied", Text, nullable=False, default="[]", server_default="[]"),
     Column("halted_at", Double),
     Column("halted_reason", NAME, nullable=False, default="", server_default=""),
     Column("resumed_at", Double),

@@ -53,6 +53,10 @@ class MemoryNeutron:
             project_id=SUBNETS[subnet_id],
         )
 
+    def documents(self, path: str, kind: str, query: dict[str, Any], *, limit: int) -> list[dict[str, Any]]:
+        ids = {"subnets": set(SUBNETS), "networks": {"n1"}}[kind]
+        return [{"id": id_} for id_ in sorted(ids.intersection(query["id"]))][:limit]
+
     def shared_networks(self, _project_id: str, *, network_id: str | None = None) -> set[str]:
         return set()
 
@@ -150,6 +154,27 @@ async def test_port_has_the_marks_of_our_own_load_balancers_and_all_addresses(co
     mark, options = cloud.neutron.marks[port["port_id"]]
     assert mark == octavia_port(LoadBalancerId(LB)) and options.vnic_type == "direct"
     assert cloud.neutron.ports[port["port_id"]].project_id == "p1"
+
+
+@pytest.mark.parametrize("by", ["s2", "n1"])
+async def test_tenants_own_port_on_a_denied_network_is_refused(controller: Client, cloud: Cloud, by: str) -> None:
+    cloud.neutron.ports["own"] = NeutronPort(
+        id="own", project_id="default", network_id="n1", device_id="", addresses=(("s2", "203.0.1.9"),)
+    )
+    await controller.put("/evenkeel/v1/environments/dev", {"environment": {"vip_networks_denied": [by]}})
+    text = (await controller.post("/loadbalancers", {"loadbalancer": {"vip_port_id": "own"}}, 400))["faultstring"]
+    assert "vip_port_id. Value: 'own'" in text and f"{by} is denied" in text
+    await controller.put("/evenkeel/v1/environments/dev", {"environment": {"vip_networks_denied": []}})
+    made = await controller.post("/loadbalancers", {"loadbalancer": {"vip_port_id": "own"}})
+    assert made["loadbalancer"]["vip_address"] == "203.0.1.9"
+
+
+async def test_port_for_an_octavia_is_not_made_on_a_denied_subnet(controller: Client, cloud: Cloud) -> None:
+    await controller.put("/evenkeel/v1/environments/dev", {"environment": {"vip_networks_denied": ["s1"]}})
+    assert "s1 is denied" in (await controller.post(PORTS, wanted(), 400))["faultstring"]
+    more = wanted(vip_subnet_id="s2", additional_vips=[{"subnet_id": "s1"}])
+    assert "additional_vips.subnet_id. Value: 's1'" in (await controller.post(PORTS, more, 400))["faultstring"]
+    assert not cloud.neutron.ports
 
 
 async def test_repeated_request_finds_the_port_of_the_first_one_at_any_controller(

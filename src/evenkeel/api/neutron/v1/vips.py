@@ -18,6 +18,7 @@ from evenkeel.core.devices.capabilities import listener_problems, pair_problems,
 from evenkeel.core.kit.errors import Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.network import lbaas_v1_port
+from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Listener, LoadBalancer, Pool, SessionPersistence
 from evenkeel.core.resources.pool_rooted import PoolVip
@@ -44,7 +45,7 @@ async def make(services: Services, call: Call, wanted: V1VipNew) -> PoolVip:
     served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.refuse(listener_problems(served.table, asdict(row)))
     _check_persistence(served, row, pool, persistence)
-    await services.accepted(await _store_vip(services, call, wanted, row, persistence))
+    await services.accepted(await _store_vip(services, call, wanted, row, persistence, served.by.provider))
     return await _vip(services, call, row.id)
 
 
@@ -83,10 +84,16 @@ def _check_persistence(served: ServedObject, row: Listener, pool: Pool, persiste
 
 
 async def _store_vip(
-    services: Services, call: Call, wanted: V1VipNew, row: Listener, persistence: SessionPersistence | None
+    services: Services,
+    call: Call,
+    wanted: V1VipNew,
+    row: Listener,
+    persistence: SessionPersistence | None,
+    provider: str,
 ) -> Change:
     """Store the vip; the port of its VIP is released if that fails."""
-    plan = await _vip_plan(services, call, wanted, row)
+    permitted = await services.providers.vip_networks_of(provider)
+    plan = await _vip_plan(services, call, wanted, row, permitted)
     try:
         return await services.lbaas_v1.add_vip(row, plan, persistence, project_id=call.caller.scope)
     except Exception:
@@ -94,7 +101,7 @@ async def _store_vip(
         raise
 
 
-async def _vip_plan(services: Services, call: Call, wanted: V1VipNew, row: Listener) -> VipPlan:
+async def _vip_plan(services: Services, call: Call, wanted: V1VipNew, row: Listener, permitted: VipNetworks) -> VipPlan:
     address = wanted.address or None
     try:
         plan = await services.network.plan_vip(
@@ -108,6 +115,7 @@ async def _vip_plan(services: Services, call: Call, wanted: V1VipNew, row: Liste
             marked=lbaas_v1_port(row.id),
             any_address=call.caller.scope is None,
             any_subnet=call.caller.scope is None,
+            permitted=permitted,
         )
     except NotFound as error:
         raise Invalid(str(error), code="subnet_not_found") from error
