@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.core.kit.errors import Invalid
+from evenkeel.core.networking.vip_networks import ANYWHERE
 from evenkeel.core.resources.model import Subnet
 from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 from evenkeel.network.neutron.vip_placement import plan_on_port, subnets_of_network
@@ -33,10 +34,10 @@ def test_the_subnet_holds_the_address_or_those_of_ipv4_come_first(
     answered = [subnet(cidr) for cidr in sorted(there)]  # Neutron lists them in an order of its own
     if not fitting:
         with pytest.raises(Invalid, match="does not contain a subnet"):
-            subnets_of_network(network(*there), answered, address)
+            subnets_of_network(network(*there), answered, address, ANYWHERE)
         return
     expected = sorted(fitting, key=lambda cidr: ":" in cidr)
-    found = subnets_of_network(network(*there), answered, address)
+    found = subnets_of_network(network(*there), answered, address, ANYWHERE)
     assert [subnet.id for subnet in found] == (expected if wanted is None else expected[:1])
 
 

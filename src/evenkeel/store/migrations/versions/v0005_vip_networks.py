@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "v0004"
-down_revision = "v0003"
+revision = "v0005"
+down_revision = "v0004"
 branch_labels = None
 depends_on = None
 
