@@ -59,11 +59,12 @@ async def applied(rig: BigIpRig, wanted: Services) -> int:
 
 @few
 @given(one=tenants | tls_tenants, other=tls_tenants | tenants)
-def test_one_changes_into_another_and_back_in_one_transaction(one: Services, other: Services) -> None:
+def test_one_changes_into_another_and_back_in_two_transactions_at_most(one: Services, other: Services) -> None:
     async def body(rig: BigIpRig) -> None:
         seen = []
         for wanted in (one, other, one):
-            assert await applied(rig, wanted) <= 1
+            # the second deletes monitors and policies that the first has detached
+            assert await applied(rig, wanted) <= 2
             assert await applied(rig, wanted) == 0
             content = await rig.content()
             # a file that was removed and made again has another time and number

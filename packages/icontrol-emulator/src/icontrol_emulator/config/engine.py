@@ -36,6 +36,8 @@ class Engine:
         self.registry = registry
         self.store = Store(registry.family)
         self.status = status
+        self.deletes_detached = False
+        """Whether a unit of work may delete a monitor or policy that it detaches from an object that stays."""
         self._clock = clock
         self._on_commit = on_commit
         self._settling: dict[Key, Obj] = {}

@@ -49,6 +49,7 @@ class Context(Protocol):
 
     store: Store
     status: StatusSource
+    deletes_detached: bool
 
     def now(self) -> float: ...
 

@@ -98,10 +98,15 @@ class Store:
         """The object as it was at `begin`."""
         return next((old for changed, old in self._log or () if changed == key), None)
 
-    def commit(self) -> ChangeSet:
-        changes = ChangeSet()
+    def all_before(self) -> dict[Key, Obj | None]:
+        """Each changed object as it was at `begin`."""
+        found: dict[Key, Obj | None] = {}
         for key, old in self._log or ():
-            changes.before.setdefault(key, old)
+            found.setdefault(key, old)
+        return found
+
+    def commit(self) -> ChangeSet:
+        changes = ChangeSet(self.all_before())
         self._log = None
         return changes
 

@@ -6,6 +6,8 @@ change, not of the configuration.
 
 from __future__ import annotations
 
+import re
+
 from icontrol_emulator import errors
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import COMMON, split_path
@@ -26,6 +28,8 @@ def validate(ctx: Context, registry: Registry) -> None:
     for key in touched:
         if ctx.store.get(key) is None and not key.parent:
             _check_unused(ctx, registry, key)
+            if DETACHED_FIRST.fullmatch(key.type) and not ctx.deletes_detached:
+                _check_detached_before(ctx, registry, key)
     for key in present:
         obj = ctx.store.get(key)
         if obj is not None:
@@ -63,6 +67,8 @@ def _check_partition(ctx: Context, registry: Registry, obj: Obj, target: Target)
     raise errors.foreign_partition(word, PLURALS.get(target.family, plural), top.key.path, target.path)
 
 
+DETACHED_FIRST = re.compile(r"ltm/(policy|monitor/.+)")
+"""Types of objects that cannot be deleted in the transaction that detaches them."""
 PLURALS = {"ltm/rule": "rules", "profile": "profiles", "ltm/policy": "policies"}
 
 
@@ -88,3 +94,16 @@ def _check_unused(ctx: Context, registry: Registry, key: Key) -> None:
             user = ctx.store.get(user_key)
             if user is not None:
                 raise spec.rules.in_use(ctx, Obj(key=key, name=key.path), user)
+
+
+def _check_detached_before(ctx: Context, registry: Registry, key: Key) -> None:
+    """A device from TMOS 13.0 on takes an object for one in use in the transaction that detaches it
+    (F5Networks/f5-appsvcs-extension, issues 2, 15 and 110). The text is that of an object in use.
+    """
+    spec = registry[key.type]
+    target = Target(spec.name_space, key.path)
+    if ctx.store.find(target) is not None:
+        return
+    for each, before in ctx.store.all_before().items():
+        if before is not None and target in before.refs and (user := ctx.store.get(each)) is not None:
+            raise spec.rules.in_use(ctx, Obj(key=key, name=key.path), user)

@@ -49,6 +49,7 @@ from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
 from evenkeel.devices.bigip.ownership.replaced import find_removable, removal_of, removal_of_record
 from evenkeel.devices.bigip.reconcile import drift
+from evenkeel.devices.bigip.reconcile.detaching import deleted_later
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, is_planned_again, plan, state_after, still_unused
 
@@ -350,20 +351,20 @@ class PartitionPass:
     async def _settle(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
         """Commit the operations of these owners together; if the device refuses them, each half separately."""
         all_steps = self._plan().operations_of(frozenset(owners))
-        steps = first_of(all_steps)
+        steps = self._next_steps(owners)
         if not steps:
             return
         whole = len(steps) == len(all_steps)
         try:
             # Shared removals go with the last part, when nothing refers to their objects any more.
-            await self._commit((*steps, *shared) if whole else steps)
+            await self._commit(self._at_once((*steps, *shared)) if whole else steps)
             if not whole:
                 await self._settle(owners, shared)
         except OutcomeUnknown as error:
             await self._after_unknown(error)
             await self._settle(owners)
         except DeviceRejected as error:
-            if await self._after_refusal() and first_of(self._plan().operations_of(frozenset(owners))) != steps:
+            if await self._after_refusal() and self._next_steps(owners) != steps:
                 await self._settle(owners)  # the plan was based on outdated state
             elif len(owners) == 1 and not shared:
                 self._errors[LoadBalancerId(owners[0])] = error.reason
@@ -372,6 +373,17 @@ class PartitionPass:
                 middle = (len(owners) + 1) // 2
                 for half in (owners[:middle], owners[middle:]):
                     await self._settle(half)
+
+    def _next_steps(self, owners: tuple[str, ...]) -> tuple[ConfigOperation, ...]:
+        """Operations of these owners for the next transaction."""
+        all_steps = self._plan().operations_of(frozenset(owners))
+        return first_of(self._at_once(all_steps))
+
+    def _at_once(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
+        """The operations that the device takes in one transaction; the others have to follow it."""
+        later = deleted_later(steps, self._view.observed or {}, self._folder)
+        # Where nothing is left to go first, an object of somebody else is in the way, as the device's refusal will say.
+        return tuple(step for step in steps if step.key not in later) or steps
 
     async def _after_unknown(self, error: OutcomeUnknown) -> None:
         self._unknown += 1

@@ -1,0 +1,73 @@
+"""Deletions that a later transaction has to make.
+
+From TMOS 13.0 a device takes a monitor for one in use in the transaction that detaches it from a pool that stays
+(f5-appsvcs-extension, issues 2, 15 and 110); a policy of a virtual server is treated alike. Both are deleted in a
+transaction that begins when nothing refers to them any more, and with them whatever they may refer to: pools, profiles.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from evenkeel.devices.bigip import canonical
+from evenkeel.devices.bigip.objects import (
+    MEMBER,
+    MONITORS,
+    POLICY,
+    POOL,
+    VIRTUAL,
+    VIRTUAL_ADDRESS,
+    ConfigOperation,
+    Key,
+    Observed,
+    ObservedObject,
+    Verb,
+)
+
+_TYPES = frozenset((*MONITORS, POLICY))
+_AT_ONCE = frozenset((VIRTUAL, VIRTUAL_ADDRESS, MEMBER))
+_MONITOR = "monitor"
+
+
+def deleted_later(steps: Collection[ConfigOperation], observed: Observed, partition: str) -> frozenset[Key]:
+    """Keys of objects that must not be deleted in one transaction with the other steps; mostly none.
+
+    Objects that clients reach, and members, are deleted at once; so are those that are created anew.
+    """
+    if not _detached(steps, observed, partition):
+        return frozenset()
+    anew = {step.key for step in steps if step.verb is Verb.CREATE}
+    return frozenset(
+        step.key
+        for step in steps
+        if step.verb is Verb.DELETE and step.key.type not in _AT_ONCE and step.key not in anew
+    )
+
+
+def _detached(steps: Collection[ConfigOperation], observed: Observed, partition: str) -> bool:
+    """Whether a deleted monitor or policy is used by a pool, member or virtual server that these steps leave."""
+    deleted = {step.key for step in steps if step.verb is Verb.DELETE}
+    anew = {step.key for step in steps if step.verb is Verb.CREATE}
+    found = {(_kind(key), f"/{partition}/{key.name}") for key in deleted - anew if key.type in _TYPES}
+    if not found:
+        return False
+    staying = (seen for key, seen in observed.items() if key.type in (POOL, VIRTUAL) and key not in deleted)
+    return any(each in found for seen in staying for each in _references(seen, deleted))
+
+
+def _kind(key: Key) -> str:
+    """Monitors of all types have one namespace."""
+    return POLICY if key.type == POLICY else _MONITOR
+
+
+def _references(seen: ObservedObject, deleted: Collection[Key]) -> Iterator[tuple[str, str]]:
+    """Kinds and full paths of the policies of a virtual server, or of the monitors of a pool and its members."""
+    if seen.key.type == VIRTUAL:
+        yield from ((POLICY, canonical.full_path(each)) for each in seen.attributes.get("policies") or ())
+        return
+    members = (member for member in seen.members.values() if member.key not in deleted)
+    yield from ((_MONITOR, path) for path in _monitors_of((seen, *members)))
+
+
+def _monitors_of(items: Iterable[ObservedObject]) -> Iterator[str]:
+    for item in items:
+        # "/P/a and /P/b ", or "min 1 of { /P/a /P/b }"
+        yield from (word for word in str(item.attributes.get("monitor") or "").split() if word.startswith("/"))
