@@ -7,6 +7,7 @@ table of capabilities lacks is skipped.
 
 import asyncio
 import contextlib
+import os
 import re
 import socket
 from collections import Counter
@@ -19,13 +20,15 @@ from msgspec.structs import replace
 from evenkeel.core.devices.capabilities import Capabilities, definition_problems
 from evenkeel.core.devices.device import Observation, PartitionOutcome
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.core.resources.model import SessionPersistence
+from evenkeel.core.resources.model import SessionPersistence, Vip
 from tests.devices.plain_http import LIMIT_SECONDS, ask
 from tests.devices.services import listener, member, monitor, pool, service, vip
 from tests.services.process import free_port
 from tests.waiting import eventually
 
 VIP = "10.1.0.2"
+SIX = Vip(address="::1", subnet_id="s-6", network_id="n", port_id="p")
+"""The only address of IPv6 that every host has."""
 SIGNATURE = bytes.fromhex("0d0a0d0a000d0a515549540a")
 
 
@@ -53,14 +56,15 @@ class Site(Protocol):
 class Server:
     """Answers with its name and a cookie of its own; remembers how each connection began."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, address: str = "127.0.0.1") -> None:
         self.name = name
+        self.address = address
         self.port = 0
         self.heard: list[bytes] = []
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self._server = await asyncio.start_server(self._serve, self.address, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
@@ -92,7 +96,7 @@ def members(servers: tuple[Server, ...], *changes: dict[str, Any]) -> Any:
     """The servers as members. ``changes``: of each, in order."""
     padded = (*changes, *({} for _ in servers[len(changes) :]))
     return tuple(
-        member(place=place, address="127.0.0.1", protocol_port=server.port, **change)
+        member(place=place, address=server.address, protocol_port=server.port, **change)
         for place, (server, change) in enumerate(zip(servers, padded, strict=True), 1)
     )
 
@@ -189,6 +193,14 @@ class ServiceBehaviour:
         yield made
         for server in made:
             await server.stop()
+
+    @pytest.fixture
+    async def server_of_ipv6(self) -> AsyncIterator[Server]:
+        """The fourth member."""
+        made = Server("member-1-4", "::1")
+        await made.start()
+        yield made
+        await made.stop()
 
     def one_pool(self, servers: tuple[Server, ...], *changes: dict[str, Any], **of_pool: Any) -> ServiceDefinition:
         fields = {"members": members(servers, *changes), "monitor": None, **of_pool}
@@ -321,6 +333,32 @@ class ServiceBehaviour:
         await clients.apply(service(pools=pools, additional_vips=more[:1]))
         assert await clients.ask(at=more[1].address) == ("", "")
         assert (await clients.ask(at=more[0].address))[1]
+
+    @pytest.mark.parametrize("first", [4, 6])
+    async def test_addresses_of_both_families_answer_for_members_of_both_and_each_comes_and_goes(
+        self, clients: Clients, servers: tuple[Server, ...], server_of_ipv6: Server, first: int
+    ) -> None:
+        mine, other = (vip(77), SIX) if first == 4 else (SIX, vip(77))
+        port = 1000 + os.getpid() % 1000
+        everyone = (*servers, server_of_ipv6)
+
+        async def served_at(*addresses: str) -> None:
+            changed = service(
+                vip=mine,
+                additional_vips=tuple(each for each in (other,) if each.address in addresses),
+                listeners=(listener(protocol_port=port),),
+                pools=(pool(members=members(everyone), monitor=checked()),),
+            )
+            await clients.apply(changed)
+            for each in (mine.address, other.address):
+                found = {(await clients.ask(port=port, at=each))[1] for _ in everyone}
+                assert found == ({server.name for server in everyone} if each in addresses else {""})
+
+        await served_at(mine.address)
+        await clients.until(lb_1="ONLINE", **{f"member_1_{place + 1}": "ONLINE" for place in range(len(everyone))})
+        await served_at(mine.address, other.address)
+        await served_at(mine.address)
+        await served_at(mine.address, other.address)
 
     # -- what members are told
 

@@ -44,6 +44,8 @@ class TrafficSite:
         return found
 
     def place(self, address: str, port: int) -> tuple[str, int]:
+        if address == "::1":
+            return address, port
         return f"{self._network}.{address.rpartition('.')[2]}", port
 
     def _moved(self, vip: Vip) -> Vip:

@@ -107,12 +107,16 @@ class Box:
 
     def moved(self, address: str, port: int) -> tuple[str, int]:
         """Where the box listens instead."""
+        if address == "::1":
+            return address, self._port_base + port
         if not address.startswith("10.1."):
             return address, port
         return f"127.{self.network}.{address.removeprefix('10.1.')}", self._port_base + port
 
     def moved_back(self, address: str, port: int) -> tuple[str, int]:
         """What the service definition names."""
+        if address == "::1":
+            return address, port - self._port_base
         if not address.startswith(f"127.{self.network}."):
             return address, port
         return f"10.1.{address.removeprefix(f'127.{self.network}.')}", port - self._port_base
