@@ -127,6 +127,43 @@ async def test_a_partition_is_adopted_after_its_plan_was_made(scene: tuple[PlanS
     assert all(batch.complete and not batch.services for batch in device.batches) and looked == ["again"]
 
 
+class Returning(Device):
+    """Gives partitions back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given_back: list[bool] = []
+
+    async def give_back(self, batch: PartitionBatch, *, apply: bool) -> tuple[DevicePlan, ...]:
+        assert batch.complete and batch.epoch == 3
+        self.given_back.append(apply)
+        return PLANS
+
+
+async def test_partition_is_given_back_only_when_asked_and_a_pass_follows() -> None:
+    device, controllers = Returning(), Controllers()
+    given: Any = {"controllers": controllers, "device": device, "settings": SETTINGS}
+    session: Any = FakeSession()
+    desk, looked, turn = PlanService(session, **given), [], asyncio.Lock()
+    for count, apply in enumerate((False, True), 1):
+        hint = m.AdoptionHint(shard_id="shard-1", inquiry_id=f"q{count}", apply=apply, give_back=True)
+        desk.answer_inquiry(hint, SHARD, on_adopted=lambda: looked.append("again"), turn=turn)
+        await eventually(lambda count=count: len(controllers.reports) == count)  # type: ignore[misc]
+    # settled: the report comes last
+    assert device.given_back == [False, True] and looked == ["again"] and not device.adopted
+    # settled: reports come whole
+    assert [(report.devices, report.problem) for report in controllers.reports] == [(PLANS, "")] * 2
+
+
+async def test_driver_whose_partitions_no_other_program_makes_gives_none_back(
+    scene: tuple[PlanService, Device, Controllers],
+) -> None:
+    desk, _, controllers = scene
+    desk.answer_inquiry(m.AdoptionHint(shard_id="shard-1", inquiry_id="q", give_back=True), SHARD)
+    await eventually(lambda: controllers.reports)
+    assert "made by no other program" in controllers.reports[0].problem  # settled: reports come whole
+
+
 async def test_unexpected_load_balancers_are_listed_longest_first(
     scene: tuple[PlanService, Device, Controllers],
 ) -> None:

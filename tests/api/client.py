@@ -22,6 +22,8 @@ class Sink:
         self.failure: Exception | None = None
         self.adopted: list[bool] = []
         """Of each question to an agent, whether it is to adopt."""
+        self.given_back: list[bool] = []
+        """Of each question to an agent, whether it is about the way back."""
         self.on_question: Callable[[ShardOwner, str, str], Awaitable[None]] | None = None
 
     async def accepted(self, change: Change) -> None:
@@ -36,9 +38,16 @@ class Sink:
         """Nobody looks."""
 
     async def send_inquiry(
-        self, owner: ShardOwner, load_balancer_id: str, inquiry_id: str, *, adopt: bool = False
+        self,
+        owner: ShardOwner,
+        load_balancer_id: str,
+        inquiry_id: str,
+        *,
+        adopt: bool = False,
+        give_back: bool = False,
     ) -> None:
         self.adopted.append(adopt)
+        self.given_back.append(give_back)
         if self.on_question is None:
             raise BusUnavailable("no agent is within reach")
         await self.on_question(owner, load_balancer_id, inquiry_id)

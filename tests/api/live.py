@@ -70,7 +70,13 @@ class InstantAgent:
         """Nobody looks."""
 
     async def send_inquiry(
-        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
+        self,
+        owner: ShardOwner,
+        load_balancer_id: LoadBalancerId,
+        inquiry_id: str,
+        *,
+        adopt: bool = False,
+        give_back: bool = False,
     ) -> None:
         """Nothing differs on any device."""
         shard = await self._store.operators.shard(owner.shard_id)

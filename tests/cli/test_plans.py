@@ -79,6 +79,23 @@ def test_an_adoption_is_planned_and_carried_out_only_when_told(stub: Stub, evenk
     ]
 
 
+def test_partition_is_given_back_only_when_told(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/shards", {"shards": SHARDS})
+    mark = {"name": "description", "present": "evenkeel:dev/1:partition", "wanted": ""}
+    unmarked = {**STEP, "type": "auth/partition", "name": "dev_p1", "attributes": [mark]}
+    stub.on("POST", "/shards/s-1/adoption", {"adoption": planned({"device": "a", "operations": [unmarked]})["plan"]})
+    assert evenkeel("adopt", "p1", "--back").out.splitlines() == [
+        "a: 1 operations",
+        "  modify auth/partition dev_p1",
+        "    description: evenkeel:dev/1:partition -> (not set)",
+        "nothing is changed yet: --yes gives the partition back",
+    ]
+    assert "given back: everything else" in evenkeel("adopt", "p1", "--back", "--yes").out
+    assert [body for method, _, body in stub.asked if method == "POST"] == [
+        {"adoption": {"apply": apply, "give_back": True}} for apply in (False, True)
+    ]
+
+
 def test_a_tenant_on_no_or_several_device_groups_is_asked_about(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/shards", {"shards": SHARDS})
     stub.on("GET", "/shards?environment=gold", {"shards": SHARDS[2:]})

@@ -267,7 +267,7 @@ class Ownership:
         # An agent that serves the shard but has nothing to do for this hint need not request its assignments.
         return True
 
-    def answer_inquiry(self, hint: m.PlanHint) -> None:
+    def answer_inquiry(self, hint: m.PlanHint | m.AdoptionHint) -> None:
         """Answer an operator's inquiry, if this agent serves the shard."""
         entry = self._workers.get(hint.shard_id)
         if entry is not None and isinstance(entry[0], ShardWorker):

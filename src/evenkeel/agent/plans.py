@@ -19,7 +19,9 @@ from evenkeel.core.devices.adoption import FoundNetworks, TakenNetworks, as_adop
 from evenkeel.core.devices.device import PartitionBatch
 from evenkeel.core.devices.plans import ORPHAN, DevicePlan, PlannedOperation, limit_plans
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, DeviceRejected, DeviceUnavailable, SessionLost
-from evenkeel.core.ports import Device, NetworkAdopter
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.ports import Device, NetworkAdopter, PartitionReturner
 from evenkeel.core.protocol import messages as m
 
 log = structlog.get_logger(__name__)
@@ -29,6 +31,22 @@ WAITING_MAX = 8
 PLAN_SECONDS = 20.0
 ADOPTION_SECONDS = 90.0
 """Time-out of an adoption, including the current pass and the creation of ports at the network service."""
+
+
+class Inquiry(Value):
+    """An operator's inquiry about a load balancer or, without one, about the adoption of the shard's partition."""
+
+    inquiry_id: str
+    load_balancer_id: LoadBalancerId = LoadBalancerId("")
+    adopt: bool = False
+    """Whether to carry out the adoption, or with ``give_back`` the way back."""
+    give_back: bool = False
+
+
+def _inquiry_of(hint: m.PlanHint | m.AdoptionHint) -> Inquiry:
+    if isinstance(hint, m.AdoptionHint):
+        return Inquiry(inquiry_id=hint.inquiry_id, adopt=hint.apply, give_back=hint.give_back)
+    return Inquiry(inquiry_id=hint.inquiry_id, load_balancer_id=hint.load_balancer_id, adopt=hint.adopt)
 
 
 class PlanService:
@@ -49,7 +67,7 @@ class PlanService:
 
     def answer_inquiry(
         self,
-        hint: m.PlanHint,
+        hint: m.PlanHint | m.AdoptionHint,
         shard: m.Assignment,
         on_adopted: Callable[[], None] = lambda: None,
         *,
@@ -60,9 +78,12 @@ class PlanService:
         ``shard``: the assignment as this agent serves it. ``on_adopted`` is called when its partition was adopted.
         ``turn`` is held during the adoption, so that no pass writes definitions that it fetched before.
         """
-        self._answer_later(hint, self._answer(hint, shard, on_adopted, turn or nullcontext()))
+        inquiry = _inquiry_of(hint)
+        self._answer_later(inquiry, self._answer(inquiry, shard, on_adopted, turn or nullcontext()))
 
-    def report_unexpected(self, hint: m.PlanHint, shard: m.Assignment, unexpected: Mapping[str, float]) -> None:
+    def report_unexpected(
+        self, hint: m.PlanHint | m.AdoptionHint, shard: m.Assignment, unexpected: Mapping[str, float]
+    ) -> None:
         """Answer an inquiry about the group's common shard.
 
         The answer lists load balancers that its devices hold and controllers did not expect, longest first, each with
@@ -73,9 +94,10 @@ class PlanService:
             PlannedOperation(verb="delete", type=ORPHAN, name=id_, note=f"{unexpected[id_]:.0f}") for id_ in longest
         )
         plan = DevicePlan(device=", ".join(self._device.facts.endpoints), operations=operations)
-        self._answer_later(hint, self._report(hint, shard, (plan,)))
+        inquiry = _inquiry_of(hint)
+        self._answer_later(inquiry, self._report(inquiry, shard, (plan,)))
 
-    def _answer_later(self, hint: m.PlanHint, answer: Coroutine[Any, Any, None]) -> None:
+    def _answer_later(self, hint: Inquiry, answer: Coroutine[Any, Any, None]) -> None:
         if len(self._tasks) >= WAITING_MAX:
             log.warning("too many questions at once; dropped", load_balancer=hint.load_balancer_id)
             # An unawaited coroutine would log a warning when it is collected.
@@ -93,7 +115,7 @@ class PlanService:
 
     async def _answer(
         self,
-        hint: m.PlanHint,
+        hint: Inquiry,
         shard: m.Assignment,
         on_adopted: Callable[[], None],
         turn: AbstractAsyncContextManager[None],
@@ -107,6 +129,12 @@ class PlanService:
                 batch = await self._batch(hint, shard)
                 if hint.load_balancer_id:
                     devices = await self._plan(batch)
+                elif hint.give_back:
+                    async with turn:
+                        devices = await self._give_back(batch, apply=hint.adopt)
+                    if hint.adopt:
+                        # The next pass finds that the partition is another program's, and reports why it stops.
+                        on_adopted()
                 elif hint.adopt:
                     # A pass that fetched its definitions before the adoption would remove what the adoption takes over.
                     async with turn:
@@ -128,7 +156,7 @@ class PlanService:
         await self._report(hint, shard, devices, problem)
 
     async def _report(
-        self, hint: m.PlanHint, shard: m.Assignment, devices: tuple[DevicePlan, ...], problem: str = ""
+        self, hint: Inquiry, shard: m.Assignment, devices: tuple[DevicePlan, ...], problem: str = ""
     ) -> None:
         report = m.ReportPlan(
             agent_id=self._settings.agent_id,
@@ -144,7 +172,7 @@ class PlanService:
         except (BusUnavailable, CallRefused, SessionLost) as error:
             log.warning("plan not reported", load_balancer=hint.load_balancer_id, error=str(error))
 
-    async def _batch(self, hint: m.PlanHint, shard: m.Assignment) -> PartitionBatch:
+    async def _batch(self, hint: Inquiry, shard: m.Assignment) -> PartitionBatch:
         client = ShardClient(
             shard,
             session=self._session,
@@ -190,6 +218,16 @@ class PlanService:
                 await self._adopt_networks(found, shard, apply=True)
             await self._device.adopt(shard.project_id)
         return plans
+
+    async def _give_back(self, batch: PartitionBatch, *, apply: bool) -> tuple[DevicePlan, ...]:
+        """Marks that are removed from each device, so that the partition is the other program's; with ``apply`` they
+        are. Raises :class:`DeviceRejected` with the reason, :class:`DeviceUnavailable`.
+        """
+        if not isinstance(self._device, PartitionReturner):
+            raise DeviceRejected(
+                ", ".join(self._device.facts.endpoints), "partitions of this device driver are made by no other program"
+            )
+        return await self._device.give_back(batch, apply=apply)
 
     async def _adopt_networks(self, found: FoundNetworks, shard: m.Assignment, *, apply: bool) -> TakenNetworks:
         call = m.AdoptNetworks(

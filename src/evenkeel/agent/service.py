@@ -444,7 +444,7 @@ class AgentService:
         # No session is open. The assignments are read when one is, so nothing is lost with the hint.
         if ownership is None:
             return
-        if isinstance(message, m.PlanHint):
+        if isinstance(message, m.PlanHint | m.AdoptionHint):
             ownership.answer_inquiry(message)
         # A hint for a shard that is not served here shows that the assignments have changed.
         elif not isinstance(message, m.WorkHint) or not ownership.hint(message):

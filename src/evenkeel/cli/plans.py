@@ -12,6 +12,8 @@ from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balance
 
 PLANNED = "nothing is changed yet: --yes adopts the partition\n"
 ADOPTED = "adopted: the next pass changes this\n"
+PLANNED_BACK = "nothing is changed yet: --yes gives the partition back\n"
+GIVEN_BACK = "given back: everything else in the partition stays, and nothing of it is changed any more\n"
 ANSWER_SECONDS = 40.0
 ADOPTION_SECONDS = 120.0
 """Time-out of an adoption: the agent reads its devices before the controller answers, and waits for the network
@@ -42,25 +44,29 @@ class Adopt(ApiCommand):
     """Take over the partition that another program, such as F5's agent, made for a tenant on its devices.
 
     Shows what would be changed. With --yes the partition is marked as ours, and objects that are named as ours would be
-    are changed in place by the next pass.
+    are changed in place by the next pass. With --back the partition becomes the other program's again.
     """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Id of the tenant's project.")
         parser.add_argument("--environment", help="Of the devices, if the tenant has load balancers in several.")
-        parser.add_argument("--yes", action="store_true", help="Adopt it; without this nothing is changed.")
+        parser.add_argument("--back", action="store_true", help="Give an adopted partition back.")
+        parser.add_argument("--yes", action="store_true", help="Do it; without this nothing is changed.")
         parser.add_argument("--json", action="store_true", help="As JSON.")
 
     def take_action(self, parsed_args: Namespace) -> None:
         shard = self._shard(parsed_args.project, parsed_args.environment)
-        path, body = f"{API}/shards/{segment(shard)}/adoption", {"adoption": {"apply": parsed_args.yes}}
+        path, adoption = f"{API}/shards/{segment(shard)}/adoption", {"apply": parsed_args.yes}
+        # Only if it is wanted: a controller of an earlier version refuses it.
+        body = {"adoption": {**adoption, "give_back": True} if parsed_args.back else adoption}
         seconds = ADOPTION_SECONDS if parsed_args.yes else ANSWER_SECONDS
         found = self.client.post(path, body, timeout_seconds=seconds)["adoption"]
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps(found, indent=2)}\n")
         else:
             self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines_of(found))
-            self.app.stdout.write(ADOPTED if parsed_args.yes else PLANNED)
+            planned, done = (PLANNED_BACK, GIVEN_BACK) if parsed_args.back else (PLANNED, ADOPTED)
+            self.app.stdout.write(done if parsed_args.yes else planned)
         print_problems(self, problems_of(found))
 
     def _shard(self, project: str, environment: str | None) -> str:

@@ -45,10 +45,16 @@ class Driver:
                 log.warning("placement left to the scheduler", load_balancer=root.id, error=repr(error))
 
     async def send_inquiry(
-        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
+        self,
+        owner: ShardOwner,
+        load_balancer_id: LoadBalancerId,
+        inquiry_id: str,
+        *,
+        adopt: bool = False,
+        give_back: bool = False,
     ) -> None:
         """Send an operator's inquiry to the agent. Raises :class:`BusUnavailable`."""
-        await self._hints.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt)
+        await self._hints.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Request a complete pass over the shards of these owners."""

@@ -17,6 +17,7 @@ from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.kit.tracing import Origin, tracer
 from evenkeel.core.ports import Bus
 from evenkeel.core.protocol.messages import (
+    AdoptionHint,
     ApplyHint,
     AssignmentsHint,
     PlanHint,
@@ -101,11 +102,21 @@ class Hints:
             self._origins.setdefault(queue, origin)
 
     async def send_inquiry(
-        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
+        self,
+        owner: ShardOwner,
+        load_balancer_id: LoadBalancerId,
+        inquiry_id: str,
+        *,
+        adopt: bool = False,
+        give_back: bool = False,
     ) -> None:
         """Send an operator's inquiry at once. Raises :class:`BusUnavailable`: then there will be no answer."""
         queue = agent_queue(owner.environment, owner.group_number, owner.host)
-        hint = PlanHint(shard_id=owner.shard_id, load_balancer_id=load_balancer_id, inquiry_id=inquiry_id, adopt=adopt)
+        hint: PlanHint | AdoptionHint = PlanHint(
+            shard_id=owner.shard_id, load_balancer_id=load_balancer_id, inquiry_id=inquiry_id, adopt=adopt
+        )
+        if give_back:
+            hint = AdoptionHint(shard_id=owner.shard_id, inquiry_id=inquiry_id, apply=adopt, give_back=True)
         try:
             async with asyncio.timeout(SEND_SECONDS):
                 await self._bus.send(queue, hint)

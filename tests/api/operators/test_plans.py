@@ -111,6 +111,19 @@ async def test_a_partition_is_adopted_by_the_agent_only_when_told(api: Client, s
     await api.post("/evenkeel/v1/shards/nobody/adoption", {"adoption": {}}, status=404)
 
 
+async def test_partition_is_given_back_with_an_event_of_its_own(api: Client, store: Store, sink: Sink) -> None:
+    await placed(api, store)
+    (shard,) = [one for one in await store.operators.shards() if one.project_id]
+    sink.on_question = answering(store, devices=(DevicePlan(device="a", operations=(STEP,)),))
+    for body in ({"give_back": True}, {"give_back": True, "apply": True}):
+        answer = await api.post(f"/evenkeel/v1/shards/{shard.id}/adoption", {"adoption": body}, status=200)
+        assert answer["adoption"]["devices"][0]["operations"]
+    assert (sink.adopted, sink.given_back) == ([False, True], [True, True])
+    events = (await api.get("/evenkeel/v1/events?newest=true&limit=2"))["events"]
+    assert {event["kind"] for event in events} == {"partition_given_back", "return_requested"}
+    assert all("partition of project p1" in event["text"] for event in events)
+
+
 async def test_orphans_are_what_devices_hold_and_the_database_does_not_know(
     api: Client, store: Store, sink: Sink
 ) -> None:

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from emulator_tests.client import Backend, fetch, free_port
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.core.kit.errors import DeviceRejected
-from icontrol_emulator import Emulator
-from tests.devices.bigip.rig import PARTITION, BigIpRig
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
+from icontrol_emulator import Emulator, Fault
+from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, bigip
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, gone, listener, member, pool, service, session_of
 from tests.waiting import eventually
@@ -194,6 +194,90 @@ async def test_objects_beside_a_listener_are_replaced_under_traffic_and_its_dele
     assert not (await agent.retire(PROJECT, 1, session_of(1))).left
     partitions = (await scene.rig.hands.call("GET", "auth/partition"))["items"]
     assert PARTITION not in {item["name"] for item in partitions}
+
+
+F5_VIRTUAL = {
+    "description": "l: ",
+    "profiles": SEVEN_LAYERS,
+    "policies": [],
+    "rules": [],
+    "persist": [],
+    "sourceAddressTranslation": {"type": "automap"},
+}
+"""What F5's agent writes to a virtual server when it rebuilds its load balancer."""
+
+
+async def test_partition_that_is_given_back_serves_on_and_is_adopted_again_under_traffic(scene: AdoptionScene) -> None:
+    await scene.rig.hands.call("DELETE", f"ltm/rule/~{PARTITION}~app_cookie_dev_gone")
+    agent, complete = scene.owner(), batch(scene.wanted, complete=True)
+    await agent.adopt(PROJECT)
+    await agent.apply(complete)
+    clients = [asyncio.create_task(scene.browse()) for _ in range(4)]
+    await eventually(lambda: scene.answered >= 20)
+    held = {kind: await named(scene, kind) for kind in ("ltm/virtual", "ltm/pool", "ltm/virtual-address")}
+    (plan,) = await agent.give_back(complete, apply=False)
+    assert [(step.verb, step.type) for step in plan.operations] == [
+        ("modify", "auth/partition"),
+        ("delete", "ltm/data-group/internal"),
+        ("delete", "ltm/data-group/internal"),
+    ]
+    assert (await agent.apply(complete)).writes == 0
+    assert await agent.give_back(complete, apply=True) == (plan,)
+    assert not (await agent.give_back(complete, apply=True))[0].operations
+    assert {kind: await named(scene, kind) for kind in held} == held
+    assert not await named(scene, "ltm/data-group/internal")
+    assert "description" not in await scene.rig.hands.call("GET", f"auth/partition/{PARTITION}")
+    assert PROJECT not in await agent.tenants()
+    for owner in (agent, scene.owner()):
+        for each in (complete, replace(complete, epoch=2, session_id=session_of(2))):
+            with pytest.raises(DeviceRejected, match="'evenkeel adopt'"):
+                await owner.apply(each)
+
+    path = f"ltm/virtual/~{PARTITION}~dev_listener-1"
+    await scene.rig.hands.call("PATCH", path, F5_VIRTUAL)
+    answered = scene.answered
+    await eventually(lambda: scene.answered >= answered + 20)
+    await agent.adopt(PROJECT)
+    outcome = await agent.apply(complete)
+    answered = scene.answered
+    await eventually(lambda: scene.answered >= answered + 20)
+    for client in clients:
+        client.cancel()
+    await asyncio.gather(*clients, return_exceptions=True)
+    assert not outcome.outcomes[0].error and scene.failed == 0
+    assert await named(scene, "ltm/virtual") == held["ltm/virtual"]
+    assert (await agent.apply(complete)).writes == 0
+
+
+async def test_partition_of_a_pair_is_given_back_only_if_both_devices_are_there() -> None:
+    async with bigip("bigip-1", "bigip-2", ha="pair", ha_type="pair") as rig:
+        owner, complete = rig.owner(), batch(service(), complete=True)
+        await owner.apply(complete)
+        hands = [Hands(rig.emulator, name) for name in rig.emulator.devices]
+        rig.emulator.faults.add(Fault(kind="refuse", device="bigip-2"))
+        with pytest.raises(DeviceUnavailable, match="repeat it when the device is back"):
+            await owner.give_back(complete, apply=True)
+        rig.emulator.faults.clear()
+        for one in hands:
+            assert (await one.call("GET", f"auth/partition/{PARTITION}"))["description"] == "evenkeel:dev/1:partition"
+        await owner.check()
+        assert len(await owner.give_back(complete, apply=True)) == 2
+        for one in hands:
+            assert "description" not in await one.call("GET", f"auth/partition/{PARTITION}")
+            assert not await one.items("ltm/data-group/internal")
+
+
+async def test_former_owner_does_not_give_a_partition_back(scene: AdoptionScene) -> None:
+    former, complete = scene.owner(), batch(scene.wanted, complete=True)
+    await former.adopt(PROJECT)
+    await former.apply(complete)
+    successor = scene.owner()
+    await successor.take_over(PROJECT, 2, session_of(2))
+    with pytest.raises(DeviceRejected, match="guarded by epoch 2"):
+        await former.give_back(complete, apply=True)
+    partition = await scene.rig.hands.call("GET", f"auth/partition/{PARTITION}")
+    assert partition["description"] == "evenkeel:dev/1:partition"
+    assert not (await successor.apply(replace(complete, epoch=2, session_id=session_of(2)))).outcomes[0].error
 
 
 async def test_adopted_partition_is_refused_to_other_device_groups(scene: AdoptionScene) -> None:

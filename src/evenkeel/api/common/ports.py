@@ -26,9 +26,16 @@ class ChangeSink(Protocol):
         ...
 
     async def send_inquiry(
-        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
+        self,
+        owner: ShardOwner,
+        load_balancer_id: LoadBalancerId,
+        inquiry_id: str,
+        *,
+        adopt: bool = False,
+        give_back: bool = False,
     ) -> None:
-        """Send an operator's question to the agent, which answers into the database. Raises
+        """Send an operator's question to the agent, which answers into the database. ``adopt``: it is about the
+        adoption of the partition, to be carried out; with ``give_back`` about the way back. Raises
         :class:`~evenkeel.core.kit.errors.BusUnavailable`.
         """
         ...

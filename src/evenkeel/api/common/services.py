@@ -114,10 +114,16 @@ class Services:
         await self._notify(self._driver.failed_over, change)
 
     async def send_inquiry(
-        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
+        self,
+        owner: ShardOwner,
+        load_balancer_id: LoadBalancerId,
+        inquiry_id: str,
+        *,
+        adopt: bool = False,
+        give_back: bool = False,
     ) -> None:
         """Send an operator's question to an agent. Raises :class:`BusUnavailable`."""
-        await self._driver.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt)
+        await self._driver.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Make these agents start a complete pass over their shards."""

@@ -100,16 +100,20 @@ async def plan(services: Services, call: Call) -> Answer:
 
 
 async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer:
-    """Handle POST /shards/{id}/adoption: plan of a tenant's whole partition; with ``apply`` the agent adopts it."""
+    """Handle POST /shards/{id}/adoption: plan of a tenant's whole partition; with ``apply`` the agent adopts it.
+
+    With ``give_back`` the plan and the act are those of the way back.
+    """
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id == COMMON_PROJECT:
         raise Conflict(f"Shard {shard.id} is its device group's common one: it has no partition.")
+    back = body.adoption.give_back
+    requested, done = _GIVEN_BACK if back else _ADOPTED
     if body.adoption.apply:
-        done = f"the adoption of the partition of project {shard.project_id} was requested"
-        await _record(services, shard, "adoption_requested", done)
-    shown = await _plan(services, shard, LoadBalancerId(""), adopt=body.adoption.apply)
+        await _record(services, shard, *requested)
+    shown = await _plan(services, shard, LoadBalancerId(""), adopt=body.adoption.apply, give_back=back)
     if body.adoption.apply:
-        await _record(services, shard, "partition_adopted", f"the partition of project {shard.project_id} was adopted")
+        await _record(services, shard, *done)
     return json_answer({"adoption": shown}, 200)
 
 
@@ -158,18 +162,36 @@ async def remove_orphan(services: Services, call: Call) -> Answer:
     return NO_CONTENT
 
 
+_ADOPTED = (
+    ("adoption_requested", "the adoption of the partition of project {} was requested"),
+    ("partition_adopted", "the partition of project {} was adopted"),
+)
+_GIVEN_BACK = (
+    ("return_requested", "the return of the partition of project {} to the program that made it was requested"),
+    ("partition_given_back", "the partition of project {} was given back to the program that made it"),
+)
+"""Kinds and texts of the events of an act: that it was requested, and that it is done."""
+
+
 async def _record(services: Services, shard: Shard, kind: str, done: str) -> None:
-    """Record what an operator did with a tenant's partition."""
+    """Record what an operator did with a tenant's partition. ``done``: a text with ``{}`` for the project's id."""
     await services.operators.record_act(
         kind=kind,
-        done=done,
+        done=done.format(shard.project_id),
         details=f": device group {shard.environment}/{shard.group_number}",
         environment=shard.environment,
         shard_id=shard.id,
     )
 
 
-async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadBalancerId, *, adopt: bool) -> PlanView:
+async def _plan(
+    services: Services,
+    shard: Shard | None,
+    load_balancer_id: LoadBalancerId,
+    *,
+    adopt: bool,
+    give_back: bool = False,
+) -> PlanView:
     """Request a plan from the acting agent, and wait for it. Raises :class:`Conflict` without a live agent, or for a
     whole partition that the agent refuses to plan or adopt; :class:`AgentSilent` without an answer.
     """
@@ -186,7 +208,7 @@ async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadB
     if services.inquiries.locked():
         raise AgentSilent(f"{INQUIRIES_MAX} plans are being waited for already")
     async with services.inquiries:
-        answer = await _answer(services, owner, load_balancer_id, adopt=adopt)
+        answer = await _answer(services, owner, load_balancer_id, adopt=adopt, give_back=give_back)
     if answer.problem:
         # An adoption that the agent has refused is no request whose outcome is unknown.
         refusal = AgentSilent if load_balancer_id else Conflict
@@ -200,13 +222,13 @@ async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadB
 
 
 async def _answer(
-    services: Services, owner: ShardOwner, load_balancer_id: LoadBalancerId, *, adopt: bool
+    services: Services, owner: ShardOwner, load_balancer_id: LoadBalancerId, *, adopt: bool, give_back: bool
 ) -> PlanAnswer:
     """Wait for the agent's answer. Raises :class:`AgentSilent` after :data:`LOOKS`, or :data:`ADOPTION_LOOKS`."""
     inquiry_id = services.new_id()
     # Stored before it is sent: an answer is written only into the row of its inquiry.
     await services.operators.add_plan_inquiry(inquiry_id, owner.shard_id, load_balancer_id)
-    await services.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt)
+    await services.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back)
     looks = ADOPTION_LOOKS if adopt else LOOKS
     for _ in range(looks):
         if (answer := await services.operators.plan_answer(inquiry_id)) is not None:

@@ -257,6 +257,8 @@ class Adoption(Request):
     """Whether to adopt the partition, or only to plan the adoption."""
 
     apply: bool = False
+    give_back: bool = False
+    """True: it is about the way back, after which the partition is the other program's again."""
 
 
 class AdoptionBody(Request):

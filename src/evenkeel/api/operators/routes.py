@@ -283,7 +283,8 @@ _SHARDS = (
     _SHARD.post(
         "adoption",
         plans.adoption,
-        "Plan the adoption of a partition that another program made for the tenant; with apply, adopt it",
+        "Plan the adoption of a partition that another program made for the tenant; with apply, adopt it;"
+        " with give_back, the way back",
         rule="adopt",
         body=requests.AdoptionBody,
         answer=single_object_type("adoption", plans.PlanView),

@@ -79,10 +79,18 @@ class ThreadedChangeSink:
         await self._run_in_controller(self._in_turn(change))
 
     async def send_inquiry(
-        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
+        self,
+        owner: ShardOwner,
+        load_balancer_id: LoadBalancerId,
+        inquiry_id: str,
+        *,
+        adopt: bool = False,
+        give_back: bool = False,
     ) -> None:
         """Send an operator's inquiry to an agent, in the controller's event loop."""
-        await self._run_in_controller(self._sink.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt))
+        await self._run_in_controller(
+            self._sink.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back)
+        )
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Request a complete pass from agents, in the controller's event loop."""

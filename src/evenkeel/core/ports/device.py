@@ -154,6 +154,21 @@ class NetworkAdopter(Protocol):
 
 
 @runtime_checkable
+class PartitionReturner(Protocol):
+    """A device group whose adopted partitions can be given back to the program that made them."""
+
+    async def give_back(self, batch: PartitionBatch, *, apply: bool) -> tuple[DevicePlan, ...]:
+        """Remove what shows that the partition is ours from all devices; with ``apply`` False only report what that
+        is. Everything else stays, and serves traffic. Later passes are refused as before the adoption, which can be
+        repeated.
+
+        Raises :class:`DeviceRejected` with the reason if the partition cannot be given back, or its owner is another
+        one now; :class:`DeviceUnavailable` if a device was not reached: a repetition completes it.
+        """
+        ...
+
+
+@runtime_checkable
 class Reloadable(Protocol):
     """A device group of which some options can be changed while it runs."""
 

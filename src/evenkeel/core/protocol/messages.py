@@ -452,6 +452,19 @@ class PlanHint(Message, tag="plan_hint"):
     """True: after the answer, adopt the tenant's partition that another program made, and make a complete pass."""
 
 
+class AdoptionHint(Message, tag="adoption_hint"):
+    """An operator's request about the adoption of a tenant's partition, answered as a :class:`PlanHint`. Not a field of
+    that: an agent of an earlier version must ignore such a request instead of carrying out a part of it.
+    """
+
+    shard_id: ShardId
+    inquiry_id: str
+    apply: bool = False
+    """False: only report what would be changed."""
+    give_back: bool = False
+    """True: make the partition the other program's again, and keep everything else in it."""
+
+
 # -- replies
 
 
@@ -621,7 +634,7 @@ Call = (
 
 WorkHint = ApplyHint | RecheckHint | ResyncHint | ResyncAllHint | ReportAgainHint
 """Hints about work, which the agent passes to the workers of its shards."""
-Hint = WorkHint | AssignmentsHint | PlanHint
+Hint = WorkHint | AssignmentsHint | PlanHint | AdoptionHint
 
 
 AnyReply = (

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from evenkeel.core.devices.adoption import FoundNetworks
 from evenkeel.core.devices.device import DeviceState, PartitionBatch
 from evenkeel.core.devices.plans import DevicePlan
-from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId, SessionId
 from evenkeel.core.networking.networks import NetworkLayout
 from evenkeel.devices.bigip.esd.verify import Common, objects_on
@@ -32,6 +32,7 @@ from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards, 
 from evenkeel.devices.bigip.observe.tunnels import read_vtep
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import adoption, claim, guard
+from evenkeel.devices.bigip.ownership.giving_back import plan_of, read_signs, remove_mark
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from evenkeel.devices.bigip.ownership.replaced import find_removable, find_used, removal_of_record
 from evenkeel.devices.bigip.reconcile.description import describe, removal_in_common
@@ -240,6 +241,30 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             adjacent = self._options.attachment.adjacent
             await guard.adopt_partition(self.icontrol, partition, self._names, adjacent=adjacent)
 
+    async def give_back(self, batch: PartitionBatch, *, apply: bool) -> DevicePlan:
+        """Remove what shows that the partition is ours, or only report it.
+
+        Raises :class:`DeviceRejected` if it is another owner's, or gets another one meanwhile;
+        :class:`DeviceUnavailable`.
+        """
+        mine = guard_of(batch.epoch, batch.session_id)
+        async with self._locked_partition(batch.project_id) as partition:
+            signs = await read_signs(self.icontrol, partition, self._names)
+            if apply and (signs.marked or signs.guarded):
+                try:
+                    # Before the mark goes: only the owner gives a partition back.
+                    guard.check(signs.guards, partition, mine, self._names, self.host)
+                    if signs.guards.held != (mine,):  # a takeover that has not happened yet on this device
+                        self._views.pop(partition, None)
+                        await self._move_guard(batch.project_id, partition, mine)
+                except StaleOwner as error:
+                    raise DeviceRejected(self.host, f"{error}: repeat it") from error
+                await remove_mark(self.icontrol, partition)
+                record = bool(signs.guards.replaced)
+                if not await self._remove_guard(partition, mine, record=record):
+                    raise DeviceRejected(self.host, f"the guard of {partition} was not removed: repeat it")
+            return plan_of(self.host, partition, self._names, signs)
+
     async def found_networks(
         self, project_id: ProjectId, layout: NetworkLayout, subnet_ids: Collection[str]
     ) -> FoundNetworks | None:
@@ -268,7 +293,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 # Without a guard of ours the partition goes only if it has none, because another owner may guard it.
                 if guards.held or guards.sentinel:
                     return False
-            elif not self._is_empty(project_id, view) or not await self._remove_guard(partition, mine):
+            elif not self._is_empty(project_id, view) or not await self._remove_guard(
+                partition, mine, record=bool(view.replaced)
+            ):
                 return False
             await self.journal.record_guard()
             return await guard.remove_partition(self.icontrol, partition, self._names)
@@ -301,9 +328,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             guards = await read_guards(self.icontrol, partition)
             return bool(guards.held or guards.sentinel)
 
-    async def _remove_guard(self, partition: str, mine: Guard) -> bool:
-        view = self._views.get(partition)
-        also = [removal_of_record(partition)] if view is not None and view.replaced else []
+    async def _remove_guard(self, partition: str, mine: Guard, *, record: bool) -> bool:
+        """``record``: whether the partition has the record of an adoption, which goes with the guard."""
+        also = [removal_of_record(partition)] if record else []
         # Discarded first: if the outcome of the removal stays unknown, the next pass has to read the device.
         self._views.pop(partition, None)
         if not await self._retire_guard(partition, mine, keep=False, also=also):

@@ -130,6 +130,31 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             reason = f"{error.reason}; the partition is adopted on {adopted} only: repeat it when the device is back"
             raise DeviceUnavailable(host, reason) from error
 
+    async def give_back(self, batch: PartitionBatch, *, apply: bool) -> tuple[DevicePlan, ...]:
+        """Make the partition another program's again on all devices; see
+        :class:`evenkeel.core.ports.PartitionReturner`.
+        """
+        self._refuse_unfit()
+        hosts = ", ".join(self.facts.endpoints)
+        if self._options.attachment.adjacent:
+            raise DeviceRejected(
+                hosts, "its networks' ports are marked as ours at the network service: it is not given back"
+            )
+        if self._options.sync_mode is SyncMode.SYNC:
+            raise DeviceRejected(hosts, "with sync_mode = sync partitions are not given back")
+        plans: dict[str, DevicePlan] = {}
+        # All devices are read before the first is changed: with one away, all of them stay as they are.
+        for carries_out in (False, True) if apply else (False,):
+            done, lost = await on_all(
+                self._devices,
+                lambda device, now=carries_out: device.give_back(batch, apply=now),  # type: ignore[misc]
+            )
+            plans = plans or done
+            for host, error in lost.items():
+                changed = f"; it was given back on {', '.join(sorted(done))} only" if carries_out else ""
+                raise DeviceUnavailable(host, f"{error.reason}{changed}: repeat it when the device is back") from error
+        return tuple(plans[host] for host in sorted(plans))
+
     async def found_networks(self, batch: PartitionBatch) -> FoundNetworks | None:
         """Networks to which F5's agent attached the devices in the project's partition; None: nothing to adopt.
 

@@ -38,14 +38,14 @@ log = structlog.get_logger(__name__)
 
 ATTEMPTS_MAX = 5
 FIRST_EPOCH = 1
-_PARTITIONS = "/mgmt/tm/auth/partition"
+PARTITIONS = "/mgmt/tm/auth/partition"
 
 
 async def ensure_partition(device: IControl, partition: str, names: BigIpNames) -> bool:
     """Create the tenant's partition. True: it did not exist, so it is empty."""
     try:
         await device.write(
-            "POST", _PARTITIONS, {"name": partition, "description": names.marked_description("partition")}
+            "POST", PARTITIONS, {"name": partition, "description": names.marked_description("partition")}
         )
     except Exists:
         return False
@@ -119,7 +119,7 @@ async def _refuse_foreign_partition(device: IControl, partition: str, names: Big
     """Check the partition's own mark where no guard shows its owner. Raises :class:`DeviceRejected`, also for a
     partition that another program filled and no operator has had adopted.
     """
-    if await _partition_mark(device, partition, names) is None and await _is_filled(device, partition):
+    if await partition_mark(device, partition, names) is None and await _is_filled(device, partition):
         reason = f"partition {partition} holds objects that another program made: 'evenkeel adopt' takes them over"
         raise DeviceRejected(device.host, reason)
 
@@ -132,7 +132,7 @@ async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *
     traffic.
     """
     try:
-        mark = await _partition_mark(device, partition, names)
+        mark = await partition_mark(device, partition, names)
     except Absent:
         return
     if mark is None:
@@ -140,7 +140,7 @@ async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *
         # Before the mark: a partition that is ours has the record.
         await record_replaced(device, partition, names)
         body = {"description": names.marked_description("partition")}
-        await device.write("PATCH", f"{_PARTITIONS}/{partition}", body)
+        await device.write("PATCH", f"{PARTITIONS}/{partition}", body)
         log.warning("partition adopted", device=device.host, partition=partition)
 
 
@@ -162,9 +162,9 @@ def _is_adoptable(domain: Mapping[str, Any], partition: str) -> bool:
     return name == partition or is_of_one_object(name, partition)
 
 
-async def _partition_mark(device: IControl, partition: str, names: BigIpNames) -> Mark | None:
+async def partition_mark(device: IControl, partition: str, names: BigIpNames) -> Mark | None:
     """The mark in the partition's description. Raises :class:`DeviceRejected` if it belongs to another owner."""
-    found = await device.get(f"{_PARTITIONS}/{partition}", **{"$select": "description"})
+    found = await device.get(f"{PARTITIONS}/{partition}", **{"$select": "description"})
     mark = parse_mark(found.get("description"))
     if mark is not None and not names.is_own_mark(mark):
         raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.place}")
@@ -225,9 +225,9 @@ async def remove_partition(device: IControl, partition: str, names: BigIpNames) 
     the device refuses because it holds something. Raises :class:`DeviceUnavailable`.
     """
     try:
-        if await _partition_mark(device, partition, names) is None:
+        if await partition_mark(device, partition, names) is None:
             return False
-        await device.write("DELETE", f"{_PARTITIONS}/{partition}", None)
+        await device.write("DELETE", f"{PARTITIONS}/{partition}", None)
     except Absent:
         return True
     except DeviceRejected as error:

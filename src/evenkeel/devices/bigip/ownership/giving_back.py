@@ -1,0 +1,56 @@
+"""The way back of an adoption: a partition becomes the other program's again, with everything in it.
+
+What shows that the partition is ours is removed: the mark in its description, the guard with its sentinel, and the
+record of an adoption. The mark goes first: with the guard alone the partition is still ours, so a repetition completes
+what was interrupted. From then on takeovers are refused as before the adoption.
+"""
+
+from evenkeel.core.devices.plans import AttributeChange, DevicePlan, PlannedOperation
+from evenkeel.core.kit.values import Value
+from evenkeel.devices.bigip.icontrol.answers import Absent
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.naming import GUARD, REPLACED, BigIpNames
+from evenkeel.devices.bigip.objects import DATA_GROUP
+from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
+from evenkeel.devices.bigip.ownership import guard
+
+
+class Signs(Value):
+    """Mark and guards on a device that show that the partition is ours."""
+
+    marked: bool
+    guards: Guards = Guards()
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the partition has a guard or the sentinel."""
+        return bool(self.guards.held or self.guards.sentinel)
+
+
+async def read_signs(device: IControl, partition: str, names: BigIpNames) -> Signs:
+    """Read what shows that the partition is ours. Raises :class:`DeviceRejected` if it is another owner's,
+    :class:`DeviceUnavailable`.
+    """
+    try:
+        marked = await guard.partition_mark(device, partition, names) is not None
+    except Absent:
+        return Signs(marked=False)
+    return Signs(marked=marked, guards=await read_guards(device, partition))
+
+
+async def remove_mark(device: IControl, partition: str) -> None:
+    """Remove the mark in the partition's description. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
+    await device.write("PATCH", f"{guard.PARTITIONS}/{partition}", {"description": "none"})
+
+
+def plan_of(host: str, partition: str, names: BigIpNames, signs: Signs) -> DevicePlan:
+    """The removal of the signs, as operators see it."""
+    operations = []
+    if signs.marked:
+        change = AttributeChange(name="description", present=names.marked_description("partition"))
+        operations.append(PlannedOperation(verb="modify", type="auth/partition", name=partition, attributes=(change,)))
+    groups = [one.name for one in signs.guards.held]
+    groups += [GUARD] if signs.guards.sentinel else []
+    groups += [REPLACED] if signs.guards.replaced else []
+    operations += [PlannedOperation(verb="delete", type=DATA_GROUP, name=f"/{partition}/{name}") for name in groups]
+    return DevicePlan(device=host, operations=tuple(operations))
