@@ -9,7 +9,6 @@ from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.bigip.test_tls_traffic import BigIpSite
 from tests.devices.l7_behaviour import L7Behaviour
-from tests.devices.tls_behaviour import Site
 
 
 class TestBigIpL7(L7Behaviour):
@@ -19,6 +18,3 @@ class TestBigIpL7(L7Behaviour):
             rig = BigIpRig(emulator, "standalone")
             yield BigIpSite(rig)
             await rig.close()
-
-    async def test_session_persistence_is_that_of_the_pool(self, site: Site, members: Any) -> None:
-        pytest.skip("the stand-in has no persist cookie")

@@ -166,3 +166,29 @@ async def test_hash_of_a_servers_cookie(device: Client, backend: Start) -> None:
     said = {value: (await fetch(VIP, port, Cookie=f"sid={value}"))[1] for value in ("1", "2", "3")}
     assert set(said.values()) == {"a", "b"}
     assert said == {value: (await fetch(VIP, port, Cookie=f"sid={value}"))[1] for value in said}
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "attributes"),
+    [
+        ("persist cookie insert", "BIGipServer~P~p", "; path=/; HttpOnly"),
+        ("persist cookie insert chosen", "chosen", "; path=/; HttpOnly"),
+        ("persist cookie insert chosen 0:1:0:0", "chosen", "; expires=Tue, 14-Nov-2023 23:13:20 GMT; path=/; HttpOnly"),
+    ],
+)
+async def test_rule_inserts_a_cookie_and_finds_the_member_by_it(
+    device: Client, backend: Start, command: str, name: str, attributes: str
+) -> None:
+    rule = f"when HTTP_REQUEST {{ if {{ [HTTP::path] eq {{/}} }} {{ {command} }} else {{ persist none }} }}"
+    await device.post("ltm/rule", {"name": "r", "partition": "P", "apiAnonymous": rule})
+    servers = [await backend("a"), await backend("b")]
+    port = await site(device, servers, ["tcp", "http"], rules=["/P/r"], persist=["cookie"])
+    head, first = await fetch(VIP, port)
+    (cookie,) = [line[12:] for line in head.split("\r\n") if line.startswith("Set-Cookie: ")]
+    assert (cookie.partition("=")[0], cookie[cookie.index(";") :]) == (name, attributes)
+    sent = cookie.partition(";")[0]
+    assert {(await fetch(VIP, port, cookie=sent))[1] for _ in range(4)} == {first}
+    assert not await cookies_of(port, cookie=sent)
+    elsewhere = [await fetch(VIP, port, path="/elsewhere", cookie=sent) for _ in range(4)]
+    assert len({answer for _, answer in elsewhere}) == 2
+    assert not any("Set-Cookie" in head for head, _ in elsewhere)

@@ -215,7 +215,7 @@ class Http2Proxy:
         if decided.answer is not None:
             await self._say(number, decided.answer, request)
             return
-        add_to_response(self._session, response, self._session.set_cookie(upstream.member, cookies))
+        add_to_response(self._session, response, self._session.set_cookie(upstream, cookies))
         framing = response_framing(response, request.head.method)
         self._connection.send_headers(number, response_headers(response), end_stream=framing.is_empty)
         await self._flush()

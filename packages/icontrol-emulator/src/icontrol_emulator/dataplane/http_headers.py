@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from icontrol_emulator.dataplane.cookies import REWRITTEN
 from icontrol_emulator.dataplane.http_wire import Head
+from icontrol_emulator.dataplane.persist import CookieToSet
 from icontrol_emulator.dataplane.session import Session
 from icontrol_emulator.irules.state import Answer
 
@@ -18,11 +19,11 @@ def add_to_request(session: Session, head: Head) -> None:
         head.add("X-Forwarded-For", session.client)
 
 
-def add_to_response(session: Session, head: Head, cookie: str | None) -> None:
-    if cookie is not None and session.persistence.rewrites:
-        head.lines = [f"Set-Cookie: {cookie}".encode() if _is_place_holder(line) else line for line in head.lines]
+def add_to_response(session: Session, head: Head, cookie: CookieToSet | None) -> None:
+    if cookie is not None and cookie.rewrites:
+        head.lines = [f"Set-Cookie: {cookie.value}".encode() if _is_place_holder(line) else line for line in head.lines]
     elif cookie is not None:
-        head.add("Set-Cookie", cookie)
+        head.add("Set-Cookie", cookie.value)
     security = session.profiles.transport_security
     if security:
         head.remove(b"strict-transport-security")

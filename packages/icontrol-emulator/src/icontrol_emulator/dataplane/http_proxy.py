@@ -178,7 +178,7 @@ class HttpProxy:
         if decided.answer is not None:
             self._drop_upstream()  # the rest of the server's response is not read
             return await self._say(decided.answer, head)
-        add_to_response(self._session, response, self._session.set_cookie(upstream.member, cookies))
+        add_to_response(self._session, response, self._session.set_cookie(upstream, cookies))
         await send(self._client, response.encode(), self._counters.gave_out)
         if response.status == 101:
             counts = (self._counters.took_in, self._counters.gave_out, upstream.took_in, upstream.gave_out)

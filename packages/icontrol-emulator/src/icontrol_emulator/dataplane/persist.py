@@ -26,6 +26,9 @@ NONE = "none"
 """The mode of `persist none`: no persistence for this connection."""
 CARP = "carp"
 """The mode of `persist carp`: the key itself decides among the members, without records."""
+COOKIE = "cookie"
+"""The mode of `persist cookie`, and the type of a profile."""
+SYSTEM_COOKIE = Target("persistence", "/Common/cookie")
 BY_PROFILE: Mapping[str, str] = {
     "uie": "universal", "source_addr": "source-addr", "dest_addr": "dest-addr", "simple": "source-addr",
     "sticky": "dest-addr",
@@ -44,6 +47,8 @@ class PersistKey:
     """Of `pools`, `services` and `virtuals`: what else may use the record."""
     over_limit: bool = False
     """Whether the client may exceed its member's connection limit."""
+    cookie: Mapping[str, Any] = field(default_factory=dict)
+    """Of the mode `cookie`: a profile's properties, as the rule changes them."""
 
 
 @dataclass(slots=True)
@@ -55,6 +60,14 @@ class Record:
     address: str
     timeout_seconds: float
     used: float
+
+
+class CookieToSet(NamedTuple):
+    """A `Set-Cookie` value."""
+
+    value: str
+    rewrites: bool
+    """Whether it takes the place of a server's own cookie (method `rewrite`)."""
 
 
 class Found(NamedTuple):
@@ -134,6 +147,14 @@ class Persistence:
             value = masked(host, str(props.get("mask", "none")))
         return _key(kind, value, props, timeout_seconds)
 
+    def cookie_key(self, method: str, name: str, expiration: str) -> PersistKey:
+        """The key of `persist cookie`: the virtual server's profile, else the device's, as the rule changes it."""
+        props = self._cookie_profile
+        if not props and (system := self.engine.store.find(SYSTEM_COOKIE)) is not None:
+            props = self.engine.props(system)
+        said = {"method": method, "cookieName": name, "expiration": expiration}
+        return PersistKey(COOKIE, cookie={**props, **{key: value for key, value in said.items() if value}})
+
     def look_up(self, key: PersistKey, pool: str) -> Record | None:
         return self.table.look_up(self._place(key, pool))
 
@@ -154,7 +175,7 @@ class Persistence:
     def found(self, pool: str, cookie: str, by: PersistKey | None) -> Found | None:
         """The client's member: by a rule's key, else by the profiles in turn."""
         if by is not None:
-            return self._by_key(by, pool)
+            return self._by_cookie(by.cookie, pool, cookie) if by.mode == COOKIE else self._by_key(by, pool)
         for kind, props in self.profiles:
             found = self._by_cookie(props, pool, cookie) if kind == "cookie" else None
             key = self._key_of(kind, props, pool, cookie)
@@ -187,22 +208,18 @@ class Persistence:
     def _cookie_profile(self) -> Mapping[str, Any]:
         return next((props for kind, props in self.profiles if kind == "cookie"), {})
 
-    @property
-    def rewrites(self) -> bool:
-        """Whether a server's own cookie, a place holder, is rewritten (method `rewrite`)."""
-        return self._cookie_profile.get("method") == "rewrite"
-
-    def set_cookie(self, member: Obj, cookie: str, *, secure: bool) -> str | None:
-        """The Set-Cookie value to add to a response, if any, or to put in place of the server's (method `rewrite`)."""
-        props = self._cookie_profile
-        pool = member.key.parent
+    def set_cookie(self, member: Obj, cookie: str, by: PersistKey | None, *, secure: bool) -> CookieToSet | None:
+        """The cookie to add to a response, if any, or to put in place of the server's (method `rewrite`)."""
+        props = self._cookie_profile if by is None else by.cookie
+        pool, rewrites = member.key.parent, props.get("method") == "rewrite"
         if props.get("method") not in ("insert", "rewrite"):
             return None
-        found = self._by_cookie(props, pool, cookie) if not self.rewrites else None
+        found = self._by_cookie(props, pool, cookie) if not rewrites else None
         if found is not None and found.member == member.key and props.get("alwaysSend") != "enabled":
             return None
         name = cookies.cookie_name(props, pool)
-        return cookies.set_cookie(props, name, cookies.cookie_value(member), secure=secure, now=self.table.clock())
+        value = cookies.set_cookie(props, name, cookies.cookie_value(member), secure=secure, now=self.table.clock())
+        return CookieToSet(value, rewrites)
 
     def _key_of(self, kind: str, props: Mapping[str, Any], pool: str, cookie: str) -> PersistKey | None:
         """The key under which a profile of this kind knows the client; None if it knows it by something else."""

@@ -16,7 +16,7 @@ from icontrol_emulator.config.references import qualify
 from icontrol_emulator.config.rules.pool import MEMBERS
 from icontrol_emulator.dataplane.balance import Balancer, address_of
 from icontrol_emulator.dataplane.http_wire import BadMessage, Head
-from icontrol_emulator.dataplane.persist import PersistKey
+from icontrol_emulator.dataplane.persist import COOKIE, PersistKey
 from icontrol_emulator.dataplane.policies.matching import Sight
 from icontrol_emulator.dataplane.policies.program import Programs
 from icontrol_emulator.dataplane.policies.run import Effects, Pending, PolicyRun
@@ -220,6 +220,8 @@ class Rules:
     # -- `persist add|lookup|delete`
 
     def _persist_key(self, asked: PersistRequest) -> PersistKey:
+        if asked.mode == COOKIE:
+            return self._persistence.cookie_key(asked.method, asked.value, asked.expiration)
         return self._persistence.key(asked.mode, asked.value, asked.timeout_seconds)
 
     def persist_key(self, decision: Decision) -> PersistKey | None:

@@ -16,7 +16,7 @@ from icontrol_emulator.dataplane.balance import Balancer, address_of, member_pat
 from icontrol_emulator.dataplane.counters import CounterBook, Counters
 from icontrol_emulator.dataplane.idle import idle_seconds
 from icontrol_emulator.dataplane.networks import ONE_NETWORK, Network, Networks
-from icontrol_emulator.dataplane.persist import Addresses, Persistence, PersistenceTable, PersistKey
+from icontrol_emulator.dataplane.persist import Addresses, CookieToSet, Persistence, PersistenceTable, PersistKey
 from icontrol_emulator.dataplane.service_down import RESELECT, MemberConnections
 from icontrol_emulator.dataplane.snat import Source, SourceAddresses
 from icontrol_emulator.dataplane.streams import Stream
@@ -113,6 +113,8 @@ class Upstream:
     """Where it is registered while it is open."""
     ends_client: Callable[[str], None] = lambda action: None
     """Ends the client's connection in the way of an action on service down."""
+    by: PersistKey | None = None
+    """A rule's key of persistence, in place of that of the profiles."""
     moved: bool = False
     """Whether the client is to go on with another member: at once, or with its next request."""
     interrupt: Callable[[], object] = lambda: None
@@ -181,11 +183,12 @@ class Session:
     def pool(self) -> str:
         return str(self.virtual.props.get("pool") or "")
 
-    def set_cookie(self, member: Obj | None, cookies: str) -> str | None:
-        """The Set-Cookie value to add to a response, if any."""
-        if member is None:
+    def set_cookie(self, upstream: Upstream, cookies: str) -> CookieToSet | None:
+        """The cookie to add to a response from there, if any."""
+        if upstream.member is None:
             return None
-        return self.persistence.set_cookie(member, cookies, secure="client-ssl" in self.profiles.by_kind)
+        secure = "client-ssl" in self.profiles.by_kind
+        return self.persistence.set_cookie(upstream.member, cookies, upstream.by, secure=secure)
 
     def candidates(self, pool: str, cookies: str = "", by: PersistKey | None = None) -> Iterator[Obj]:
         """Members for the client in the order to try them; the next is chosen when it is asked for."""
@@ -226,7 +229,7 @@ class Session:
                     counters.closed()
                 raise
             self.persistence.remember(member, cookies, by)
-            upstream = Upstream(member, stream, counted, siblings=self.siblings, ends_client=self.ends_client)
+            upstream = Upstream(member, stream, counted, siblings=self.siblings, ends_client=self.ends_client, by=by)
             if self.siblings is not None:
                 self.siblings.add(member.key, upstream)
             return upstream

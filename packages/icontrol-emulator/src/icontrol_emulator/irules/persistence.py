@@ -9,15 +9,24 @@ from typing import NamedTuple, Protocol
 from icontrol_emulator.irules.expressions import Failed
 from icontrol_emulator.irules.interpreter import Interpreter, Unknown, split
 
+COOKIE = "cookie"
+COOKIE_METHODS = frozenset({"insert", "passive", "rewrite"})
 MODES = frozenset({"carp", "dest_addr", "hash", "simple", "source_addr", "sticky", "uie", "universal"})
 
 
 class PersistRequest(NamedTuple):
-    """What a rule asked for: a mode of `persist`, a key, and a time-out, None for that of the profile."""
+    """What a rule asked for: a mode of `persist`, a key, and a time-out, None for that of the profile.
+
+    For the mode `cookie` the key is the cookie's name, empty for that of the profile.
+    """
 
     mode: str
     value: str = ""
     timeout_seconds: float | None = None
+    method: str = ""
+    """Of `cookie`: one of `COOKIE_METHODS`."""
+    expiration: str = ""
+    """Of `cookie`: as a profile has it; empty for that of the profile."""
 
 
 class Member(NamedTuple):
@@ -49,8 +58,8 @@ class PersistCommand:
         match words:
             case ["none"]:
                 self.choose(PersistRequest("none"))
-            case ["cookie", *_]:
-                raise Unknown("persist cookie")
+            case ["cookie", *rest]:
+                self.choose(_cookie(*rest))
             case ["add", mode, *rest]:
                 self.records.add(_asked(mode, rest))
             case ["delete", mode, *rest]:
@@ -60,6 +69,14 @@ class PersistCommand:
             case [mode, *rest]:
                 self.choose(_asked(mode, rest))
         return ""
+
+
+def _cookie(method: str = "insert", name: str = "", expiration: str = "", *_: str) -> PersistRequest:
+    if method == "hash":
+        raise Unknown("persist cookie hash")
+    if method not in COOKIE_METHODS:
+        raise Failed(f'bad method "{method[:50]}" of persist cookie')
+    return PersistRequest(COOKIE, name, None, method, expiration)
 
 
 def _asked(mode: str, words: list[str]) -> PersistRequest:
