@@ -107,6 +107,48 @@ async def test_import_names_the_attribute_that_is_refused(api: Client) -> None:
             assert named in str(await put(api, body | change, apply=apply, status=400))
 
 
+async def test_imported_load_balancer_has_the_flavor_and_the_zone_of_this_catalogue(api: Client) -> None:
+    profile = {"name": "p", "provider_name": "dev", "flavor_data": "{}"}
+    profile_id = (await api.post("/flavorprofiles", {"flavorprofile": profile}))["flavorprofile"]["id"]
+    flavor = (await api.post("/flavors", {"flavor": {"name": "big", "flavor_profile_id": profile_id}}))["flavor"]
+    zone_data = {"name": "z", "provider_name": "dev", "availability_zone_data": '{"environment_group_number": 1}'}
+    made = await api.post("/availabilityzoneprofiles", {"availability_zone_profile": zone_data})
+    zone = {"name": "east", "availability_zone_profile_id": made["availability_zone_profile"]["id"]}
+    await api.post("/availabilityzones", {"availability_zone": zone})
+    body = await given(api, flavor_id=flavor["id"], availability_zone="east")
+    assert (await put(api, body))["outcome"] == "imported"
+    stored = (await api.get(f"/loadbalancers/{LB}"))["loadbalancer"]
+    assert (stored["flavor_id"], stored["availability_zone"]) == (flavor["id"], "east")
+    assert (await put(api, body))["outcome"] == "present"
+    without = {name: value for name, value in body.items() if name != "flavor_id"}
+    assert (await put(api, without))["differences"] == ["flavor_id"]
+
+
+async def test_held_load_balancer_does_not_get_another_flavor_by_another_import(api: Client) -> None:
+    profile = {"name": "p", "provider_name": "dev", "flavor_data": "{}"}
+    profile_id = (await api.post("/flavorprofiles", {"flavorprofile": profile}))["flavorprofile"]["id"]
+    flavor = (await api.post("/flavors", {"flavor": {"name": "big", "flavor_profile_id": profile_id}}))["flavor"]
+    body = await given(api)
+    path = f"{BASE}/imports/loadbalancers/{LB}"
+    await api.put(path, {"apply": True, "held": True, "loadbalancer": body}, 200)
+    other = {"apply": True, "held": True, "loadbalancer": body | {"flavor_id": flavor["id"]}}
+    assert "flavor_id: load balancer" in str(await api.put(path, other, 409))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"flavor_id": uid(5)}, "Invalid flavor_id"),
+        ({"availability_zone": "nowhere"}, "Invalid availability zone"),
+        ({"flavor_id": uid(5), "flavor_data": {}}, "flavor_data: must not be given together with flavor_id"),
+    ],
+)
+async def test_import_with_an_unknown_flavor_or_zone_is_refused(
+    api: Client, change: dict[str, Any], words: str
+) -> None:
+    assert words in str(await put(api, await given(api, **change), apply=False, status=400))
+
+
 async def test_import_does_not_touch_a_mirrored_load_balancer(api: Client, store: SqlStore) -> None:
     await Octavia(api, store).put(whole())
     assert "mirrors that of an Octavia" in str(await put(api, await given(api), status=409))

@@ -13,6 +13,7 @@ from evenkeel.api.usecases.enhanced_services import offered_services
 from evenkeel.api.usecases.mirror_build import mirrored_tree
 from evenkeel.api.usecases.mirror_requests import ImportedLoadBalancer, ImportPut
 from evenkeel.api.usecases.parents import Place
+from evenkeel.api.usecases.provider_choice import chosen_place
 from evenkeel.api.usecases.rules import wanted_vip
 from evenkeel.api.usecases.vips import checked_plan
 from evenkeel.core.control.imports import Outcome, StoredLoadBalancer, differences
@@ -47,13 +48,15 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     Raises :class:`Invalid`, :class:`Unsupported` or :class:`Conflict` if it cannot be created; nothing is stored then.
     """
     wanted = body.loadbalancer
+    _check_catalogue(wanted)
     project_id = checked_project(wanted.project_id, "project_id")
     table = services.providers.capabilities_of(await services.providers.device_driver_of(wanted.provider))
     offered = await offered_services(services, wanted.provider, table)
+    choice = await chosen_place(services, wanted)
     there = await services.imports.find(load_balancer_id)
     place = Place(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     if there is not None:
-        tree = mirrored_tree(_on_known_port(wanted, there), place)
+        tree = choice.apply_to(mirrored_tree(_on_known_port(wanted, there), place))
         result = _compared(there, tree)
         if not (there.tree.load_balancer.held and result.differences):
             return result
@@ -61,7 +64,8 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
         offered.check_tree(tree)
         return await _updated(services, tree, table, result) if body.apply else result
     plan = await _plan(services, wanted, load_balancer_id, project_id)
-    tree = mirrored_tree(structs.replace(wanted, vip_network_id=plan.network_id, vip_port_id=plan.port_id), place)
+    placed = structs.replace(wanted, vip_network_id=plan.network_id, vip_port_id=plan.port_id)
+    tree = choice.apply_to(mirrored_tree(placed, place))
     tree = replace(tree, load_balancer=replace(tree.load_balancer, held=body.held))
     refuse(wanted.provider, tree_problems(table, tree))
     offered.check_tree(tree)
@@ -108,7 +112,11 @@ async def _record(services: Services, change: Change, kind: str, done: str) -> N
 async def _updated(
     services: Services, tree: LoadBalancerTree, table: Capabilities, result: ImportResult
 ) -> ImportResult:
-    """Make a held load balancer equal to the tree."""
+    """Make a held load balancer equal to the tree. Raises :class:`Conflict` for an option that is decided at creation."""
+    for name in ("flavor_id", "availability_zone"):
+        if name in result.differences:
+            root = tree.load_balancer
+            raise Conflict(f"{name}: load balancer {root.id} is held with another one: discard it and import it again.")
     certificates = await services.references.read(new_users(tree), tree.load_balancer.project_id, table)
     change = await services.imports.update(tree, certificates)
     if change is None:  # as another request left it
@@ -126,6 +134,13 @@ def _on_known_port(wanted: ImportedLoadBalancer, there: StoredLoadBalancer) -> I
     return structs.replace(
         wanted, vip_network_id=wanted.vip_network_id or vip.network_id, vip_port_id=wanted.vip_port_id or vip.port_id
     )
+
+
+def _check_catalogue(wanted: ImportedLoadBalancer) -> None:
+    """Check that each option of the catalogue is given once. Raises :class:`Invalid`."""
+    for entry, data in (("flavor_id", "flavor_data"), ("availability_zone", "availability_zone_data")):
+        if getattr(wanted, entry) is not None and getattr(wanted, data) is not None:
+            raise Invalid(f"{data}: must not be given together with {entry}, which has its own.")
 
 
 def _compared(there: StoredLoadBalancer, given: LoadBalancerTree) -> ImportResult:

@@ -145,10 +145,13 @@ class ImportedLoadBalancer(CheckedLoadBalancer, kw_only=True):
     """A load balancer that comes from another system, with the VIP that it has there.
 
     ``vip_network_id``: None: the network of the subnet. ``vip_port_id``: required where a network service has ports.
+    ``flavor_id`` and ``availability_zone`` are of this catalogue, not of the other system's.
     """
 
     vip_address: Address
     vip_subnet_id: ObjectId
+    flavor_id: ObjectId | None = None
+    availability_zone: Text | None = None
 
 
 class ImportPut(Request):

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from evenkeel.api.common.services import Services
 from evenkeel.api.responses.errors import unknown_input
 from evenkeel.api.usecases.enhanced_services import flavor_names
+from evenkeel.api.usecases.mirror_requests import ImportedLoadBalancer
 from evenkeel.api.usecases.requests import LoadBalancerNew
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.values import Value
@@ -37,7 +38,7 @@ class ProviderChoice(Value):
         return replace(tree, load_balancer=root)
 
 
-async def chosen_place(services: Services, wanted: LoadBalancerNew) -> ProviderChoice:
+async def chosen_place(services: Services, wanted: LoadBalancerNew | ImportedLoadBalancer) -> ProviderChoice:
     """Choose the provider that the request names, else its flavor's, else the default one. Raises :class:`Invalid` for
     a flavor or zone that does not exist, is disabled, or is of another provider.
     """
@@ -52,7 +53,7 @@ async def chosen_place(services: Services, wanted: LoadBalancerNew) -> ProviderC
     return replace(choice, availability_zone=name, zone_group_number=group_number)
 
 
-async def _flavor_choice(services: Services, wanted: LoadBalancerNew) -> ProviderChoice:
+async def _flavor_choice(services: Services, wanted: LoadBalancerNew | ImportedLoadBalancer) -> ProviderChoice:
     if wanted.flavor_id is not None:
         return await choose_flavor(services, wanted.flavor_id, wanted.provider)
     provider = wanted.provider or services.default_provider

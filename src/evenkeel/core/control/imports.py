@@ -34,6 +34,7 @@ _TITLES: dict[type[Child], str] = {
     L7Rule: "L7 rule",
 }
 _ADDRESSES = ("vip", "additional_vips")
+_OF_CATALOGUE = ("flavor_id", "availability_zone")
 
 
 class StoredLoadBalancer(Value):
@@ -52,6 +53,7 @@ def differences(stored: LoadBalancerTree, given: LoadBalancerTree) -> tuple[str,
 def _differences(stored: LoadBalancerTree, given: LoadBalancerTree) -> Iterator[str]:
     before, after = stored.load_balancer, given.load_balancer
     yield from (name for name in FIXED if name not in _ADDRESSES and getattr(before, name) != getattr(after, name))
+    yield from (name for name in _OF_CATALOGUE if getattr(before, name) != getattr(after, name))
     # A port that was recreated at the network service has another id.
     if _places(before) != _places(after):
         yield "vip_address"
