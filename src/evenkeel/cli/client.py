@@ -1,7 +1,7 @@
 """A small HTTP client of the operators' API: several endpoints, the next one when one is down.
 
 A request that may have been executed is repeated on another endpoint only if it is idempotent (GET, PUT, DELETE). The
-only state is the endpoint that answered last.
+only state is the endpoint that answered last. Threads may share a client.
 """
 
 import http.client
@@ -111,8 +111,7 @@ class Client:
         :class:`Unreachable` if no endpoint answered.
         """
         problems = []
-        # A copy, because _prefer() reorders the list.
-        for endpoint in list(self._endpoints):
+        for endpoint in self._endpoints:
             try:
                 answer = self._send_once(
                     endpoint, method, path, query, body, max(timeout_seconds, self._timeout_seconds)
@@ -128,7 +127,8 @@ class Client:
 
     def _prefer(self, endpoint: str) -> None:
         """Try this endpoint first from now on."""
-        self._endpoints.sort(key=lambda other: other != endpoint)
+        # A new list, because requests of other threads go through the present one.
+        self._endpoints = sorted(self._endpoints, key=lambda other: other != endpoint)
 
     def _send_once(
         self, endpoint: str, method: str, path: str, query: Mapping[str, Any] | None, body: Any, timeout_seconds: float

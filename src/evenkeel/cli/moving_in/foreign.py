@@ -3,6 +3,27 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+KINDS = ("load balancer", "listener", "pool", "member", "health monitor", "L7 policy", "L7 rule")
+"""Kinds of objects, as they are called in reports."""
+_WITHOUT_EFFECT: tuple[Any, ...] = (None, "", False, 0, -1, "-1", "0", [], {})
+
+
+class Lost(NamedTuple):
+    """An attribute of another system's object that cannot be carried over."""
+
+    kind: str
+    """Kind of the object, such as ``listener``."""
+    id: str
+    """The object's id."""
+    attribute: str
+    value: Any
+    reason: str = ""
+    """Why, and what helps; empty: there is nothing like it here."""
+
+    def __str__(self) -> str:
+        reason = f" ({self.reason})" if self.reason else ""
+        return f"{self.kind} {self.id}: {self.attribute} {self.value}{reason}"
+
 
 class ForeignLoadBalancer(NamedTuple):
     """A load balancer of another system with everything below it."""
@@ -14,9 +35,17 @@ class ForeignLoadBalancer(NamedTuple):
     """Name of the other system's provider; empty: not known."""
     body: Mapping[str, Any]
     """The load balancer in the form of our import API, without ``provider``."""
-    lost: tuple[str, ...] = ()
-    """Attributes that cannot be carried over, with their values."""
+    lost: tuple[Lost, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What to know about it although everything is carried over."""
+    unfit: str = ""
+    """Why it cannot be imported now, by its own system's word; empty: it can."""
 
 
 class BadSource(Exception):
     """The source cannot be read as load balancers; the text names the place."""
+
+
+def has_effect(value: Any) -> bool:
+    """Whether an attribute that is not known here has an effect with this value, as far as values tell."""
+    return not any(value == each and type(value) is type(each) for each in _WITHOUT_EFFECT)

@@ -1,6 +1,7 @@
 """Imports load balancers of any source: each is checked, and with ``apply`` created. Repeating it goes on."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from evenkeel.cli.client import API, ApiRefused, Client, segment
@@ -8,6 +9,12 @@ from evenkeel.cli.moving_in.foreign import ForeignLoadBalancer
 
 REFUSED = "refused"
 """Outcome of a load balancer that cannot be imported."""
+SKIPPED = "skipped"
+"""Outcome of a load balancer that its own system is changing."""
+DIFFERS = "differs"
+"""Outcome of a load balancer that exists here with other attributes."""
+AT_ONCE = 4
+"""Most requests to our API at the same time."""
 
 
 class ImportRow(NamedTuple):
@@ -15,9 +22,14 @@ class ImportRow(NamedTuple):
 
     load_balancer: ForeignLoadBalancer
     outcome: str
-    """``new``, ``imported``, ``present``, ``differs``, or :data:`REFUSED`."""
+    """``new``, ``imported``, ``present``, :data:`DIFFERS`, :data:`REFUSED` or :data:`SKIPPED`."""
     remarks: tuple[str, ...] = ()
     """Differences, or the reason of a refusal."""
+
+    @property
+    def carried_over(self) -> bool:
+        """Whether it is here, or would be with ``apply``."""
+        return self.outcome not in (REFUSED, SKIPPED)
 
 
 def run_import(
@@ -27,23 +39,32 @@ def run_import(
 
     Raises :class:`evenkeel.cli.client.Unreachable`: repeating the import goes on where it ended.
     """
-    for each in found:
+
+    def imported(each: ForeignLoadBalancer) -> ImportRow:
+        if each.unfit:
+            return ImportRow(each, SKIPPED, (each.unfit,))
         body = {"apply": apply, "loadbalancer": {**each.body, "provider": environment}}
         try:
             answer = client.put(f"{API}/imports/loadbalancers/{segment(each.id)}", body)["import"]
         except ApiRefused as error:
-            yield ImportRow(each, REFUSED, (str(error),))
-        else:
-            yield ImportRow(each, answer["outcome"], tuple(answer["differences"]))
+            return ImportRow(each, REFUSED, (str(error),))
+        return ImportRow(each, answer["outcome"], tuple(answer["differences"]))
+
+    pool = ThreadPoolExecutor(max_workers=AT_ONCE)
+    try:
+        yield from pool.map(imported, found)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def lines_of(one: ImportRow) -> Iterator[str]:
     """Lines that show the outcome of one load balancer."""
     name = f" {one.load_balancer.name}" if one.load_balancer.name else ""
     yield f"{one.outcome:<9}{one.load_balancer.id}{name}"
-    yield from (f"  {'differs' if one.outcome == 'differs' else 'because'}: {remark}" for remark in one.remarks)
+    yield from (f"  {'differs' if one.outcome == DIFFERS else 'because'}: {remark}" for remark in one.remarks)
     if one.outcome in ("new", "imported"):
-        yield from (f"  not carried over: {text}" for text in one.load_balancer.lost)
+        yield from (f"  note: {remark}" for remark in one.load_balancer.remarks)
+        yield from (f"  not carried over: {lost}" for lost in one.load_balancer.lost)
 
 
 def summary(outcomes: Mapping[str, int]) -> str:
@@ -59,6 +80,6 @@ def as_json(one: ImportRow) -> dict[str, Any]:
         "name": one.load_balancer.name,
         "project_id": one.load_balancer.project_id,
         "outcome": one.outcome,
-        "remarks": list(one.remarks),
-        "not_carried_over": list(one.load_balancer.lost),
+        "remarks": [*one.remarks, *one.load_balancer.remarks],
+        "not_carried_over": [lost._asdict() for lost in one.load_balancer.lost],
     }

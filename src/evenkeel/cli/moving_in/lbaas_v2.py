@@ -9,7 +9,7 @@ id).
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.cli.moving_in.foreign import BadSource, ForeignLoadBalancer
+from evenkeel.cli.moving_in.foreign import KINDS, BadSource, ForeignLoadBalancer, Lost, has_effect
 
 Row = Mapping[str, Any]
 
@@ -90,17 +90,7 @@ _HANDLED: Mapping[str, tuple[str, ...]] = {
 _IGNORED = frozenset(
     {"id", "tenant_id", "project_id", "provisioning_status", "operating_status", "status", "created_at", "updated_at"}
 )
-_DEFAULTS: tuple[Any, ...] = (None, "", False, 0, -1, "-1", "0", [], {})
-"""Values that an attribute without effect has."""
-_TITLES = {
-    LOAD_BALANCERS: "load balancer",
-    LISTENERS: "listener",
-    POOLS: "pool",
-    MEMBERS: "member",
-    MONITORS: "health monitor",
-    POLICIES: "L7 policy",
-    RULES: "L7 rule",
-}
+_TITLES = dict(zip((LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES), KINDS, strict=True))
 _TLS_VERSIONS = {"TLS1.0": "TLSv1", "TLS1.1": "TLSv1.1", "TLS1.2": "TLSv1.2", "TLS1.3": "TLSv1.3"}
 
 
@@ -166,7 +156,7 @@ def load_balancers(documents: Documents, *, persistence_seconds: int | None = No
 
 class _Child(NamedTuple):
     body: dict[str, Any]
-    lost: list[str]
+    lost: list[Lost]
 
 
 class _Maker:
@@ -189,7 +179,7 @@ class _Maker:
             "listeners": [each.body for each in listeners],
             "pools": [each.body for each in pools],
         }
-        lost = [*_lost(LOAD_BALANCERS, row), *(text for each in (*listeners, *pools) for text in each.lost)]
+        lost = [*_lost(LOAD_BALANCERS, row), *(lost for each in (*listeners, *pools) for lost in each.lost)]
         del body["id"]
         return ForeignLoadBalancer(id_, str(row.get("name") or ""), project_id, self._provider(row), body, tuple(lost))
 
@@ -226,7 +216,7 @@ class _Maker:
     def _listener(self, row: Row) -> _Child:
         policies = [self._policy(each) for each in self._policies(row)]
         body = {**_copied(LISTENERS, row), **_tls(row, self._documents), "l7policies": [each.body for each in policies]}
-        lost = [*_lost(LISTENERS, row), *(text for each in policies for text in each.lost)]
+        lost = [*_lost(LISTENERS, row), *(lost for each in policies for lost in each.lost)]
         return _Child(body, lost)
 
     def _policy(self, row: Row) -> _Child:
@@ -235,12 +225,12 @@ class _Maker:
             for each in self._below(row, RULES, "l7policy_id", "policy_id", "policies")
         ]
         body = {**_copied(POLICIES, row), "rules": [each.body for each in rules]}
-        return _Child(body, [*_lost(POLICIES, row), *(text for each in rules for text in each.lost)])
+        return _Child(body, [*_lost(POLICIES, row), *(lost for each in rules for lost in each.lost)])
 
     def _pool(self, row: Row) -> _Child:
         members = self._below(row, MEMBERS, "pool_id")
         body = {**_copied(POOLS, row), "members": [_copied(MEMBERS, each) for each in members]}
-        lost = [*_lost(POOLS, row), *(text for each in members for text in _lost(MEMBERS, each))]
+        lost = [*_lost(POOLS, row), *(lost for each in members for lost in _lost(MEMBERS, each))]
         persistence = row.get("session_persistence") or self._documents.get(_PERSISTENCES, row["id"])
         if persistence:
             body["session_persistence"] = self._persistence(persistence)
@@ -324,12 +314,10 @@ def _number(value: Any) -> int | None:
         return None
 
 
-def _lost(kind: str, row: Row) -> Iterator[str]:
-    """Remarks about attributes with an effect that Octavia does not have."""
+def _lost(kind: str, row: Row) -> Iterator[Lost]:
+    """Attributes with an effect that Octavia does not have."""
     known = {*_COMMON, *_COPIED[kind], *_HANDLED[kind], *_IGNORED}
-    title = f"{_TITLES[kind]} {row['id']}"
-    for name in sorted(row.keys() - known):
-        if not any(row[name] == each and type(row[name]) is type(each) for each in _DEFAULTS):
-            yield f"{title}: {name} {row[name]}"
+    names = [name for name in sorted(row.keys() - known) if has_effect(row[name])]
     if kind == LISTENERS and row.get("http2") and row.get("protocol") != "TERMINATED_HTTPS":
-        yield f"{title}: http2 {row['http2']}"
+        names.append("http2")
+    yield from (Lost(_TITLES[kind], str(row["id"]), name, row[name]) for name in names)

@@ -1,0 +1,186 @@
+"""Flavors and availability zones: what stands here for those of a source."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from evenkeel.cli.client import ApiRefused, UsageError
+from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Row
+from evenkeel.cli.moving_in.octavia.trees import Choice
+
+_FORBIDDEN = 403
+
+
+class Kind(NamedTuple):
+    """A kind of catalogue entry, with the names that Octavia's API gives it, here and at the source."""
+
+    title: str
+    option: str
+    """The command's option that maps entries."""
+    path: str
+    key: str
+    profiles_path: str
+    profiles_key: str
+    profile_id: str
+    data: str
+    """Attribute of a profile with the settings."""
+    identity: str
+    """Attribute by which load balancers name an entry."""
+
+
+FLAVORS = Kind(
+    title="flavor",
+    option="--flavor",
+    path="/flavors",
+    key="flavors",
+    profiles_path="/flavorprofiles",
+    profiles_key="flavorprofiles",
+    profile_id="flavor_profile_id",
+    data="flavor_data",
+    identity="id",
+)
+ZONES = Kind(
+    title="availability zone",
+    option="--availability-zone",
+    path="/availabilityzones",
+    key="availability_zones",
+    profiles_path="/availabilityzoneprofiles",
+    profiles_key="availability_zone_profiles",
+    profile_id="availability_zone_profile_id",
+    data="availability_zone_data",
+    identity="name",
+)
+
+
+class Entry(NamedTuple):
+    """A flavor or an availability zone, at the source or here."""
+
+    identity: str
+    name: str
+    provider: str = ""
+    """Empty: not known."""
+    data: str = ""
+    enabled: bool = True
+
+
+class Mapped(NamedTuple):
+    """An entry of the source that load balancers use, with what stands here for it."""
+
+    kind: Kind
+    entry: Entry
+    choice: Choice
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "kind": self.kind.title,
+            "id": self.entry.identity,
+            "name": self.entry.name,
+            self.kind.data: self.entry.data,
+            "ours": self.choice.ours,
+            "reason": self.choice.reason,
+        }
+
+    def __str__(self) -> str:
+        title = f"{self.kind.title} {self.entry.identity}"
+        title += f" ({self.entry.name})" if self.entry.name != self.entry.identity else ""
+        title += f" {self.entry.data}" if self.entry.data else ""
+        if self.choice.ours is None:
+            return f"{title}: not carried over: {self.choice.reason}"
+        return f"{title}: here {self.choice.ours}"
+
+
+class Catalogue:
+    """Chooses for entries of one kind; :attr:`used` has those that were asked for."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        *,
+        source: Mapping[str, Entry],
+        ours: Mapping[str, Entry],
+        given: Mapping[str, str],
+        provider: str,
+    ) -> None:
+        """Initialize. ``source``, ``ours``: all entries; ``given``: names or ids here by names or ids there;
+        ``provider``: our environment. Raises :class:`UsageError` for a name in ``given`` that does not exist.
+        """
+        self._kind = kind
+        self._source = source
+        self._ours = ours
+        self._provider = provider
+        self._given = {self._there(name): self._here(other) for name, other in given.items()}
+        self.used: dict[str, Mapped] = {}
+
+    def choose(self, identity: str) -> Choice:
+        """Return what stands here for the entry: what the operator gave, else ours with its name."""
+        if identity not in self.used:
+            entry = self._source.get(identity) or Entry(identity, "" if self._kind is FLAVORS else identity)
+            self.used[identity] = Mapped(self._kind, entry, self._choice(entry))
+        return self.used[identity].choice
+
+    def _choice(self, entry: Entry) -> Choice:
+        if entry.identity in self._given:
+            return Choice(self._given[entry.identity])
+        advice = f"{self._kind.option} {entry.name or entry.identity}=OURS"
+        same = [each for each in self._ours.values() if entry.name and each.name == entry.name]
+        if not same:
+            return Choice(reason=f"no {self._kind.title} here has its name: {advice}")
+        if not same[0].enabled:
+            return Choice(reason=f"the {self._kind.title} here with its name is disabled: {advice}")
+        if same[0].provider not in ("", self._provider):
+            return Choice(
+                reason=f"the {self._kind.title} here with its name is of provider {same[0].provider}: {advice}"
+            )
+        return Choice(same[0].identity)
+
+    def _there(self, name: str) -> str:
+        return _only(self._source.values(), name, f"{self._kind.option}: the source")
+
+    def _here(self, name: str) -> str:
+        return _only(self._ours.values(), name, f"{self._kind.option}: our catalogue")
+
+
+def _only(entries: Iterable[Entry], name: str, place: str) -> str:
+    """The identity of the only entry with this identity or name. Raises :class:`UsageError`."""
+    entries = tuple(entries)
+    found = [each for each in entries if each.identity == name] or [each for each in entries if each.name == name]
+    if len(found) != 1:
+        raise UsageError(f"{place} has {'no' if not found else 'several'} {name!r}")
+    return found[0].identity
+
+
+def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+    """Parse the values ``SOURCE=OURS`` of an option. Raises :class:`UsageError`."""
+    found: dict[str, str] = {}
+    for text in given:
+        there, _, here = text.partition("=")
+        if not there or not here:
+            raise UsageError(f"{option} {text!r} is not of the form SOURCE=OURS")
+        if found.setdefault(there, here) != here:
+            raise UsageError(f"{option}: {there!r} is given twice")
+    return found
+
+
+def entries(api: OctaviaApi, kind: Kind) -> dict[str, Entry]:
+    """Read all entries by identity; settings and providers only where the administrator asks.
+
+    Raises :class:`BadSource`, and the client's errors.
+    """
+    try:
+        profiles = {row["id"]: row for row in api.rows(kind.profiles_path, kind.profiles_key)}
+    except ApiRefused as error:
+        if error.status != _FORBIDDEN:
+            raise
+        profiles = {}
+    found: dict[str, Entry] = {}
+    for row in api.rows(kind.path, kind.key):
+        profile: Row = profiles.get(str(row.get(kind.profile_id)), {})
+        identity = str(row[kind.identity])
+        found[identity] = Entry(
+            identity=identity,
+            name=str(row.get("name") or ""),
+            provider=str(profile.get("provider_name") or ""),
+            data=str(profile.get(kind.data) or ""),
+            enabled=bool(row.get("enabled", True)),
+        )
+    return found

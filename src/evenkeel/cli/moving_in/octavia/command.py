@@ -1,0 +1,171 @@
+"""The command ``evenkeel import octavia``."""
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from evenkeel.cli.base import SOMETHING_WRONG, ApiCommand
+from evenkeel.cli.client import ApiRefused, UsageError
+from evenkeel.cli.columns import escape_controls
+from evenkeel.cli.moving_in.command import PLANNED
+from evenkeel.cli.moving_in.foreign import BadSource
+from evenkeel.cli.moving_in.importing import REFUSED, ImportRow, as_json, lines_of, run_import, summary
+from evenkeel.cli.moving_in.octavia.catalogue import FLAVORS, ZONES, Catalogue, Kind, Mapped, entries, pairs
+from evenkeel.cli.moving_in.octavia.login import source_client
+from evenkeel.cli.moving_in.octavia.quotas import QuotaRow, import_quotas
+from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Wanted
+from evenkeel.cli.moving_in.octavia.trees import Choices, load_balancers
+from evenkeel.cli.moving_in.report import Tally, went_wrong
+
+AT_ONCE_MAX = 32
+
+
+class ImportOctavia(ApiCommand):
+    """Import load balancers of a stock Octavia with their ids, VIPs and the VIPs' ports.
+
+    Shows what would be imported, and what cannot be carried over. With --yes the load balancers are created; those that
+    exist are compared and never changed, so that the command may be repeated. The source is only read.
+    """
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--environment", required=True, help="Name of our environment that serves them.")
+        parser.add_argument("--os-cloud", metavar="NAME", help="The source's cloud in clouds.yaml (default: OS_*).")
+        parser.add_argument("--source-url", metavar="URL", help="Root URL of a source without Keystone.")
+        parser.add_argument("--source-cacert", metavar="FILE", help="CA certificates, PEM, that verify the source.")
+        parser.add_argument(
+            "--source-timeout", metavar="SECONDS", type=float, default=60.0, help="For each answer (default: 60)."
+        )
+        parser.add_argument(
+            "--source-requests", metavar="COUNT", type=int, default=4, help="Most at the same time (default: 4)."
+        )
+        parser.add_argument(
+            "--provider", default="amphora", help="Only those of this provider of the source (default: amphora)."
+        )
+        parser.add_argument("--project", metavar="PROJECT", help="Only those of this project.")
+        parser.add_argument(
+            "--loadbalancer", metavar="ID", action="append", default=[], help="Only this one; may be repeated."
+        )
+        for kind in (FLAVORS, ZONES):
+            parser.add_argument(
+                kind.option,
+                metavar="SOURCE=OURS",
+                action="append",
+                default=[],
+                help=f"Our {kind.title} for one of the source, by id or name; may be repeated"
+                " (default: the one with the same name).",
+            )
+        parser.add_argument("--quotas", action="store_true", help="Import the quotas of projects too.")
+        parser.add_argument("--attributes", action="store_true", help="Show numbers for each attribute too.")
+        parser.add_argument("--yes", action="store_true", help="Import them; without this nothing is stored.")
+        parser.add_argument("--json", action="store_true", help="As JSON.")
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        try:
+            self._import(parsed_args)
+        except BadSource as error:
+            raise ApiRefused(0, str(error)) from None
+
+    def _import(self, parsed_args: Namespace) -> None:
+        """Read, import and show. Raises :class:`BadSource` and the client's errors."""
+        _check(parsed_args)
+        client = source_client(
+            parsed_args.source_url,
+            parsed_args.os_cloud,
+            ca_file=parsed_args.source_cacert,
+            timeout_seconds=parsed_args.source_timeout,
+        )
+        source = OctaviaApi(client, "the source", at_once=parsed_args.source_requests)
+        ours = OctaviaApi(self.client, "our API")
+        catalogues = [self._catalogue(kind, source, ours, parsed_args) for kind in (FLAVORS, ZONES)]
+        wanted = Wanted(parsed_args.provider, parsed_args.project, tuple(dict.fromkeys(parsed_args.loadbalancer)))
+        found = load_balancers(source.read(wanted), Choices(*(each.choose for each in catalogues)))
+        shown = _Shown(self._print if not parsed_args.json else None)
+        for one in run_import(self.client, found, environment=parsed_args.environment, apply=parsed_args.yes):
+            shown.load_balancer(one)
+        for each in (mapped for catalogue in catalogues for mapped in catalogue.used.values()):
+            shown.catalogue_entry(each)
+        if parsed_args.quotas:
+            project_id, apply = parsed_args.project, parsed_args.yes
+            for row in import_quotas(source, ours, self.client, project_id=project_id, apply=apply):
+                shown.quota(row)
+        if parsed_args.json:
+            self.app.stdout.write(f"{json.dumps(shown.as_json(), indent=2)}\n")
+        else:
+            self._print(shown.last_lines(attributes=parsed_args.attributes))
+        if shown.has_problems:
+            self.app.exit_code = SOMETHING_WRONG
+
+    def _catalogue(self, kind: Kind, source: OctaviaApi, ours: OctaviaApi, parsed_args: Namespace) -> Catalogue:
+        given = getattr(parsed_args, kind.option.removeprefix("--").replace("-", "_"))
+        return Catalogue(
+            kind,
+            source=entries(source, kind),
+            ours=entries(ours, kind),
+            given=pairs(kind.option, given),
+            provider=parsed_args.environment,
+        )
+
+    def _print(self, lines: Iterable[str]) -> None:
+        self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines)
+
+
+class _Shown:
+    """What a run has to show. ``tell``: prints lines at once, because an import of many takes minutes and may be
+    interrupted; None: nothing is printed before the end.
+    """
+
+    def __init__(self, tell: Callable[[Iterable[str]], None] | None) -> None:
+        self._tell = tell or (lambda _: None)
+        self._tally = Tally()
+        self._load_balancers: list[dict[str, Any]] = []
+        self._catalogue: list[Mapped] = []
+        self._quotas: list[QuotaRow] = []
+
+    def load_balancer(self, row: ImportRow) -> None:
+        self._tally.add(row)
+        self._load_balancers.append(as_json(row))
+        self._tell(lines_of(row))
+
+    def catalogue_entry(self, entry: Mapped) -> None:
+        self._tally.count(entry.kind.title, carried=entry.choice.ours is not None)
+        self._catalogue.append(entry)
+        self._tell([str(entry)])
+
+    def quota(self, row: QuotaRow) -> None:
+        self._tally.count("quota", carried=row.outcome != REFUSED)
+        self._quotas.append(row)
+        self._tell(row.lines())
+
+    @property
+    def has_problems(self) -> bool:
+        """Whether the operator has to look at something."""
+        return went_wrong(self._tally.outcomes) or any(row.outcome == REFUSED for row in self._quotas)
+
+    def last_lines(self, *, attributes: bool) -> Iterator[str]:
+        """The tables and the summary."""
+        yield ""
+        yield from self._tally.lines(attributes=attributes)
+        yield ""
+        yield summary(self._tally.outcomes)
+        if self._tally.outcomes["new"] or any(row.outcome == "new" for row in self._quotas):
+            yield PLANNED
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it for programs."""
+        return {
+            "loadbalancers": self._load_balancers,
+            "catalogue": [each.as_json() for each in self._catalogue],
+            "quotas": [row.as_json() for row in self._quotas],
+            "summary": self._tally.as_json(),
+        }
+
+
+def _check(parsed_args: Namespace) -> None:
+    """Check options together. Raises :class:`UsageError`."""
+    if parsed_args.source_url and parsed_args.os_cloud:
+        raise UsageError("--source-url and --os-cloud name two sources: give one")
+    if parsed_args.source_timeout <= 0:
+        raise UsageError("--source-timeout must be above 0")
+    if not 1 <= parsed_args.source_requests <= AT_ONCE_MAX:
+        raise UsageError(f"--source-requests must be from 1 to {AT_ONCE_MAX}")

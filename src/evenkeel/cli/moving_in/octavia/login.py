@@ -1,0 +1,72 @@
+"""Where the API of a source is, and who asks it: a URL without login, or a catalogue as ``openstack`` finds it.
+
+Clouds come from ``OS_*``, ``OS_CLOUD`` and ``clouds.yaml`` through openstacksdk, which is needed for them alone.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from evenkeel.cli.client import ApiRefused, Client, UsageError
+
+SERVICE_TYPE = "load-balancer"
+_VERSIONS = ("/v2.0", "/v2")
+
+
+class Place(NamedTuple):
+    """The root URL of an Octavia and the headers by which it knows who asks."""
+
+    url: str
+    headers: dict[str, str]
+    ca_file: str | None = None
+
+
+def source_client(url: str | None, cloud: str | None, *, ca_file: str | None, timeout_seconds: float) -> Client:
+    """Return a client of the source: ``url`` without a login, else the cloud of this name, or of ``OS_*`` if None.
+
+    ``ca_file``: CA certificates that verify it where the cloud names none. Raises
+    :class:`evenkeel.cli.client.ClientError`.
+    """
+    place = Place(url, {}) if url else place_of(cloud)
+    return Client(
+        [_without_version(place.url)],
+        timeout_seconds=timeout_seconds,
+        login=place.headers,
+        ca_file=place.ca_file or ca_file,
+    )
+
+
+def place_of(cloud: str | None) -> Place:
+    """Log in to the cloud of this name, or to that of ``OS_*`` if None. Raises :class:`ApiRefused`,
+    :class:`UsageError`.
+    """
+    region_of = _openstack()
+    try:
+        region = region_of(cloud)
+        verified, _ = region.get_requests_verify_args()
+        url = region.get_session_endpoint(SERVICE_TYPE) if verified else None
+        headers = dict(region.get_session().get_auth_headers() or {}) if verified else {}
+    except Exception as error:
+        # keystoneauth1 and openstacksdk have dozens of unrelated exceptions, whose texts name no password
+        raise ApiRefused(0, f"the cloud of the source: {type(error).__name__}: {error}") from error
+    if not verified:
+        raise UsageError("the cloud of the source is not to be verified (insecure, verify: false): give its cacert")
+    if not url:
+        raise ApiRefused(0, f"the cloud of the source has no {SERVICE_TYPE} in its catalogue")
+    return Place(str(url), headers, verified if isinstance(verified, str) else None)
+
+
+def _openstack() -> Callable[[str | None], Any]:
+    try:
+        from openstack.config import OpenStackConfig
+    except ImportError:
+        raise UsageError(
+            "openstacksdk is not installed, by which a cloud is logged in: install evenkeel-lbaas[neutron], or give"
+            " --source-url"
+        ) from None
+    return lambda cloud: OpenStackConfig().get_one(cloud=cloud)
+
+
+def _without_version(url: str) -> str:
+    """The root: catalogues may hold URLs that end in a version."""
+    url = url.rstrip("/")
+    return next((url.removesuffix(version) for version in _VERSIONS if url.endswith(version)), url)

@@ -1,0 +1,89 @@
+"""Quotas of projects: those of a source become ours where they differ."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from evenkeel.cli.client import ApiRefused, Client, segment
+from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Row
+
+KINDS = ("loadbalancer", "listener", "pool", "member", "healthmonitor", "l7policy", "l7rule")
+UNLIMITED = -1
+LIMIT_MAX = 2_000_000_000
+
+
+class QuotaRow(NamedTuple):
+    """The outcome for one project."""
+
+    project_id: str
+    outcome: str
+    """``new``, ``imported``, ``present`` or ``refused``."""
+    changes: Mapping[str, tuple[int, int]] = {}
+    """Our limit before and after, by kind of object, where they differ."""
+    remarks: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        changes = {kind: {"from": before, "to": after} for kind, (before, after) in self.changes.items()}
+        return {
+            "project_id": self.project_id,
+            "outcome": self.outcome,
+            "changes": changes,
+            "remarks": list(self.remarks),
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Lines that show it."""
+        told = ", ".join(f"{kind} {_word(old)} -> {_word(new)}" for kind, (old, new) in self.changes.items())
+        yield f"{self.outcome:<9}quotas of project {self.project_id}" + (f": {told}" if told else "")
+        yield from (f"  {remark}" for remark in self.remarks)
+
+
+def import_quotas(
+    source: OctaviaApi, ours: OctaviaApi, client: Client, *, project_id: str | None, apply: bool
+) -> Iterator[QuotaRow]:
+    """Compare the quotas of each project that has its own, or of one project, with ours; with ``apply`` set ours.
+
+    Raises :class:`BadSource`, and the client's errors for what cannot be read.
+    """
+    rows: Iterable[Row]
+    if project_id is None:
+        rows = source.rows("/quotas", "quotas")
+    else:
+        rows = [{**source.one(f"/quotas/{segment(project_id)}", "quota"), "project_id": project_id}]
+    for row in rows:
+        yield _imported(row, ours, client, apply=apply)
+
+
+def _imported(row: Row, ours: OctaviaApi, client: Client, *, apply: bool) -> QuotaRow:
+    project_id = str(row["project_id"])
+    path = f"/quotas/{segment(project_id)}"
+    limits, remarks = _limits(row)
+    try:
+        there = ours.one(path, "quota")
+        changes = {kind: (int(there[kind]), limit) for kind, limit in limits.items() if there.get(kind) != limit}
+        if not changes:
+            return QuotaRow(project_id, "present", remarks=remarks)
+        if apply:
+            client.put(f"/v2.0/lbaas{path}", {"quota": {kind: after for kind, (_, after) in changes.items()}})
+    except ApiRefused as error:
+        return QuotaRow(project_id, "refused", remarks=(*remarks, str(error)))
+    return QuotaRow(project_id, "imported" if apply else "new", changes, remarks)
+
+
+def _limits(row: Row) -> tuple[dict[str, int], tuple[str, ...]]:
+    """The limits that ours can be, and remarks on others."""
+    limits: dict[str, int] = {}
+    remarks = []
+    for kind in KINDS:
+        value = row.get(kind)
+        if value is None:  # the source's default, which it does not show
+            remarks.append(f"{kind}: the source shows no limit: our default stays")
+        elif isinstance(value, bool) or not isinstance(value, int) or not UNLIMITED <= value <= LIMIT_MAX:
+            remarks.append(f"{kind} {value}: not from {UNLIMITED} to {LIMIT_MAX}: our limit stays")
+        else:
+            limits[kind] = value
+    return limits, tuple(remarks)
+
+
+def _word(limit: int) -> str:
+    return "unlimited" if limit == UNLIMITED else str(limit)

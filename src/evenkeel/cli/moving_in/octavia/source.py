@@ -1,0 +1,192 @@
+"""Reads a stock Octavia by its API.
+
+Load balancers, listeners, pools, health monitors and L7 policies come in pages of all projects or of some; members and
+rules need a request for each pool and policy that has any. No answer is a snapshot of all: load balancers are listed
+again at the end, and what has changed meanwhile is named in :attr:`Found.moving`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from evenkeel.cli.client import ApiRefused, Client, Unreachable, segment
+from evenkeel.cli.moving_in.foreign import BadSource
+
+Row = Mapping[str, Any]
+
+LBAAS = "/v2.0/lbaas"
+PAGE_ROWS = 1000
+PAGES_MAX = 1000
+_IDENTITIES = {"quotas": "project_id", "availability_zones": "name"}
+"""Attribute after which the next page of a list continues, by the list's name; ``id`` of others."""
+PROJECTS_ASKED_ONE_BY_ONE_MAX = 20
+"""With more projects than these, lists of all projects are read."""
+
+
+class Wanted(NamedTuple):
+    """Which load balancers are read."""
+
+    provider: str | None = None
+    """Those of this provider of the source; None: of all."""
+    project_id: str | None = None
+    """Those of this project; None: of all that the source shows."""
+    ids: tuple[str, ...] = ()
+    """Only these; empty: all."""
+
+
+class Found(NamedTuple):
+    """What a source has, as its API shows it."""
+
+    load_balancers: tuple[Row, ...]
+    listeners: Mapping[str, Row] = {}
+    """By id, like pools, health monitors and L7 policies."""
+    pools: Mapping[str, Row] = {}
+    health_monitors: Mapping[str, Row] = {}
+    l7policies: Mapping[str, Row] = {}
+    members: Mapping[str, Sequence[Row]] = {}
+    """By the pool's id."""
+    rules: Mapping[str, Sequence[Row]] = {}
+    """By the L7 policy's id."""
+    moving: frozenset[str] = frozenset()
+    """Ids of load balancers that changed while they were read."""
+
+
+class OctaviaApi:
+    """An Octavia, or what serves its API as we do. ``title``: what errors call it; ``at_once``: most requests that it
+    is asked at the same time.
+    """
+
+    def __init__(self, client: Client, title: str, *, at_once: int = 1) -> None:
+        self._client = client
+        self._title = title
+        self._at_once = at_once
+
+    def read(self, wanted: Wanted) -> Found:
+        """Read load balancers with everything below them.
+
+        Raises :class:`BadSource`, and :class:`evenkeel.cli.client.ClientError` for what the source refuses.
+        """
+        before = self._load_balancers(wanted)
+        if not before:
+            return Found(())
+        scopes = _scopes(wanted, before)
+        with ThreadPoolExecutor(max_workers=self._at_once) as pool:
+            kinds = ("listeners", "pools", "healthmonitors", "l7policies")
+            lists = dict(zip(kinds, pool.map(lambda kind: self._all(kind, scopes), kinds), strict=True))
+            ids = {row["id"] for row in before}
+            pools = [id_ for id_, row in lists["pools"].items() if row.get("members") and _is_below(row, ids)]
+            listeners = {id_ for id_, row in lists["listeners"].items() if _is_below(row, ids)}
+            policies = [
+                id_
+                for id_, row in lists["l7policies"].items()
+                if row.get("rules") and row.get("listener_id") in listeners
+            ]
+            members = pool.map(lambda id_: self.rows(f"/pools/{segment(id_)}/members", "members"), pools)
+            rules = pool.map(lambda id_: self.rows(f"/l7policies/{segment(id_)}/rules", "rules"), policies)
+            found = Found(
+                load_balancers=tuple(before),
+                listeners=lists["listeners"],
+                pools=lists["pools"],
+                health_monitors=lists["healthmonitors"],
+                l7policies=lists["l7policies"],
+                members=dict(zip(pools, members, strict=True)),
+                rules=dict(zip(policies, rules, strict=True)),
+            )
+        return found._replace(moving=_changed(before, self._load_balancers(wanted)))
+
+    def rows(self, path: str, key: str, filters: Mapping[str, str] = {}) -> list[Row]:
+        """Read all pages of a list below :data:`LBAAS`. Raises :class:`BadSource` and the client's errors."""
+        return list(self._pages(path, key, filters))
+
+    def one(self, path: str, key: str) -> Row:
+        """Read one object below :data:`LBAAS`. Raises :class:`BadSource` and the client's errors."""
+        row = self._get(path, {}).get(key)
+        if not isinstance(row, Mapping):
+            raise BadSource(f"the answer of {self._title} to GET {path} has no {key}")
+        return row
+
+    def _load_balancers(self, wanted: Wanted) -> list[Row]:
+        if wanted.ids:
+            return [_with_id(self.one(f"/loadbalancers/{segment(id_)}", "loadbalancer"), id_) for id_ in wanted.ids]
+        given = {"provider": wanted.provider, "project_id": wanted.project_id}
+        filters = {name: value for name, value in given.items() if value}
+        # what one sees last of an object that moved from page to page
+        return list({row["id"]: row for row in self.rows("/loadbalancers", "loadbalancers", filters)}.values())
+
+    def _all(self, kind: str, scopes: Iterable[Mapping[str, str]]) -> dict[str, Row]:
+        return {row["id"]: row for filters in scopes for row in self.rows(f"/{kind}", kind, filters)}
+
+    def _pages(self, path: str, key: str, filters: Mapping[str, str]) -> Iterator[Row]:
+        marker: dict[str, str] = {}
+        for _ in range(PAGES_MAX):
+            answer = self._get(path, {**filters, "limit": PAGE_ROWS, **marker})
+            rows = self._checked_rows(answer, path, key)
+            yield from rows
+            if not rows or not _has_next(answer):
+                return
+            last = rows[-1][_IDENTITIES.get(key, "id")]
+            if marker.get("marker") == last:
+                raise BadSource(f"{self._title} repeats a page of GET {path}")
+            marker = {"marker": last}
+        raise BadSource(f"{self._title} has more than {PAGES_MAX * PAGE_ROWS} rows of GET {path}")
+
+    def _get(self, path: str, query: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            answer = self._client.get(f"{LBAAS}{path}", query)
+        except ApiRefused as error:
+            raise ApiRefused(error.status, f"{self._title} refuses GET {path}: {error}") from error
+        except Unreachable as error:
+            raise Unreachable(f"{self._title}: {error}") from error
+        if not isinstance(answer, Mapping):
+            raise BadSource(f"the answer of {self._title} to GET {path} is no object; is it Octavia's?")
+        return answer
+
+    def _checked_rows(self, answer: Mapping[str, Any], path: str, key: str) -> list[Row]:
+        rows, identity = answer.get(key), _IDENTITIES.get(key, "id")
+        if not isinstance(rows, list):
+            raise BadSource(f"the answer of {self._title} to GET {path} has no list {key}; is it Octavia's?")
+        if not all(isinstance(row, Mapping) and isinstance(row.get(identity), str) for row in rows):
+            raise BadSource(f"the answer of {self._title} to GET {path} has an object without {identity} in {key}")
+        return rows
+
+
+def _scopes(wanted: Wanted, load_balancers: Iterable[Row]) -> list[dict[str, str]]:
+    """Filters of the lists that together hold everything below the load balancers."""
+    if not wanted.ids and not wanted.project_id:
+        return [{}]
+    projects = sorted({str(row.get("project_id") or "") for row in load_balancers})
+    if len(projects) > PROJECTS_ASKED_ONE_BY_ONE_MAX or "" in projects:
+        return [{}]
+    return [{"project_id": project_id} for project_id in projects]
+
+
+def _with_id(row: Row, id_: str) -> Row:
+    if row.get("id") != id_:
+        raise BadSource(f"the source answers another load balancer than {id_}")
+    return row
+
+
+def _has_next(answer: Mapping[str, Any]) -> bool:
+    # the lists of profiles and zones name their links irregularly
+    links = [value for name, value in answer.items() if name.endswith("_links") and isinstance(value, list)]
+    return any(isinstance(link, Mapping) and link.get("rel") == "next" for found in links for link in found)
+
+
+def _is_below(row: Row, load_balancer_ids: Iterable[str]) -> bool:
+    return any(id_ in load_balancer_ids for id_ in ids_of(row.get("loadbalancers")))
+
+
+def ids_of(references: Any) -> list[str]:
+    """Ids in a list of references, as the API shows them."""
+    if not isinstance(references, list):
+        return []
+    return [str(each["id"]) for each in references if isinstance(each, Mapping) and each.get("id")]
+
+
+def _changed(before: Iterable[Row], after: Iterable[Row]) -> frozenset[str]:
+    def state(row: Row) -> tuple[object, ...]:
+        names = ("updated_at", "provisioning_status")
+        return (*(row.get(name) for name in names), *(sorted(ids_of(row.get(kind))) for kind in ("listeners", "pools")))
+
+    now = {row["id"]: state(row) for row in after}
+    return frozenset(row["id"] for row in before if now.get(row["id"]) != state(row))

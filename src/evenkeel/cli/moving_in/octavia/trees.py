@@ -1,0 +1,251 @@
+"""Load balancers in the form of our import API, from what a stock Octavia's API shows. Pure.
+
+Our import API takes Octavia's names and values, so most attributes are copied; nulls are left out, which means the
+default on both sides.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from evenkeel.cli.moving_in.foreign import KINDS, ForeignLoadBalancer, Lost, has_effect
+from evenkeel.cli.moving_in.octavia.source import Found, Row, ids_of
+
+LOAD_BALANCER, LISTENER, POOL, MEMBER, MONITOR, POLICY, RULE = KINDS
+
+_COPIED: Mapping[str, tuple[str, ...]] = {
+    LOAD_BALANCER: (
+        *("name", "description", "admin_state_up", "tags", "vip_address", "vip_subnet_id", "vip_network_id"),
+        *("vip_port_id", "vip_qos_policy_id", "vip_sg_ids"),
+    ),
+    LISTENER: (
+        *("name", "description", "admin_state_up", "tags", "protocol", "protocol_port", "connection_limit"),
+        *("default_pool_id", "insert_headers", "allowed_cidrs", "timeout_client_data", "timeout_member_connect"),
+        *("timeout_member_data", "timeout_tcp_inspect", "default_tls_container_ref", "sni_container_refs"),
+        *("client_ca_tls_container_ref", "client_authentication", "client_crl_container_ref", "tls_ciphers"),
+        *("tls_versions", "alpn_protocols", "hsts_max_age", "hsts_include_subdomains", "hsts_preload"),
+    ),
+    POOL: (
+        *("name", "description", "admin_state_up", "tags", "protocol", "lb_algorithm", "tls_enabled"),
+        *("tls_container_ref", "ca_tls_container_ref", "crl_container_ref", "tls_ciphers", "tls_versions"),
+        "alpn_protocols",
+    ),
+    MEMBER: (
+        *("name", "admin_state_up", "tags", "address", "protocol_port", "weight", "backup", "subnet_id"),
+        *("monitor_address", "monitor_port"),
+    ),
+    MONITOR: (
+        *("name", "admin_state_up", "tags", "type", "delay", "timeout", "max_retries", "max_retries_down"),
+        *("http_method", "url_path", "expected_codes", "http_version", "domain_name"),
+    ),
+    POLICY: (
+        *("name", "description", "admin_state_up", "tags", "action", "position", "redirect_pool_id", "redirect_url"),
+        *("redirect_prefix", "redirect_http_code"),
+    ),
+    RULE: ("admin_state_up", "tags", "type", "compare_type", "key", "value", "invert"),
+}
+"""Attributes that have the same name and meaning here, by kind."""
+_HANDLED: Mapping[str, tuple[str, ...]] = {
+    LOAD_BALANCER: (
+        *("listeners", "pools", "additional_vips", "provider", "flavor_id", "availability_zone"),
+        "vip_vnic_type",
+    ),
+    LISTENER: ("loadbalancers", "l7policies"),
+    POOL: ("loadbalancers", "listeners", "members", "healthmonitor_id", "session_persistence"),
+    MEMBER: ("vnic_type",),
+    MONITOR: ("pools",),
+    POLICY: ("listener_id", "rules"),
+    RULE: (),
+}
+"""Attributes that are converted, or show how objects belong together."""
+_OF_THE_SOURCE = frozenset(
+    {"id", "project_id", "tenant_id", "provisioning_status", "operating_status", "created_at", "updated_at"}
+)
+_PENDING = "PENDING_"
+_DELETED = "DELETED"
+_DIRECT = "direct"
+IN_ERROR = "it is ERROR at the source, whose amphorae may serve something else"
+"""Remark about a load balancer that is imported as its tenant configured it."""
+
+
+class Choice(NamedTuple):
+    """What stands here for a flavor or an availability zone of the source."""
+
+    ours: str | None = None
+    """Id of our flavor, name of our zone; None: nothing does."""
+    reason: str = ""
+    """Why nothing does."""
+
+
+Choose = Callable[[str], Choice]
+
+
+class Choices(NamedTuple):
+    """How flavors, by id, and availability zones, by name, of the source are replaced by ours."""
+
+    flavor: Choose
+    availability_zone: Choose
+
+
+def load_balancers(found: Found, choices: Choices) -> list[ForeignLoadBalancer]:
+    """Return all load balancers, ordered by project and id.
+
+    One that is being changed, or that the source shows incompletely, is :attr:`ForeignLoadBalancer.unfit`.
+    """
+    maker = _Maker(found, choices)
+    rows = sorted(found.load_balancers, key=lambda row: (str(row.get("project_id")), str(row["id"])))
+    return [maker.load_balancer(row) for row in rows]
+
+
+class _Part(NamedTuple):
+    body: dict[str, Any]
+    lost: list[Lost]
+
+
+class _Unfit(Exception):
+    """Why a load balancer cannot be imported now."""
+
+
+class _Maker:
+    """Makes the trees. Each part's losses go with it."""
+
+    def __init__(self, found: Found, choices: Choices) -> None:
+        self._found = found
+        self._choices = choices
+
+    def load_balancer(self, row: Row) -> ForeignLoadBalancer:
+        made = ForeignLoadBalancer(
+            id=str(row["id"]),
+            name=str(row.get("name") or ""),
+            project_id=str(row.get("project_id") or ""),
+            provider=str(row.get("provider") or ""),
+            body={},
+        )
+        try:
+            part = self._root(row)
+        except _Unfit as error:
+            return made._replace(unfit=str(error))
+        remarks = (IN_ERROR,) if row.get("provisioning_status") == "ERROR" else ()
+        return made._replace(body=part.body, lost=tuple(part.lost), remarks=remarks)
+
+    def _root(self, row: Row) -> _Part:
+        if row["id"] in self._found.moving:
+            raise _Unfit("it was changed while it was read: repeat the import")
+        _check_settled(LOAD_BALANCER, row)
+        for name in ("project_id", "vip_address", "vip_subnet_id"):
+            if not row.get(name):
+                raise _Unfit(f"the source shows no {name} of it")
+        listeners = [self._listener(each) for each in self._named(row, "listeners", LISTENER, self._found.listeners)]
+        pools = [self._pool(each) for each in self._named(row, "pools", POOL, self._found.pools)]
+        part = _copied(LOAD_BALANCER, row)
+        del part.body["id"]
+        self._choose(row, part)
+        part.body.update(
+            project_id=row["project_id"],
+            additional_vips=[_chosen(each, ("subnet_id", "ip_address")) for each in row.get("additional_vips") or ()],
+            listeners=[each.body for each in listeners],
+            pools=[each.body for each in pools],
+        )
+        return _Part(part.body, [*part.lost, *(lost for each in (*listeners, *pools) for lost in each.lost)])
+
+    def _choose(self, row: Row, part: _Part) -> None:
+        """Replace the flavor and the availability zone by ours."""
+        for name, choose in (
+            ("flavor_id", self._choices.flavor),
+            ("availability_zone", self._choices.availability_zone),
+        ):
+            if value := row.get(name):
+                choice = choose(str(value))
+                if choice.ours is None:
+                    part.lost.append(Lost(LOAD_BALANCER, str(row["id"]), name, value, choice.reason))
+                else:
+                    part.body[name] = choice.ours
+        if row.get("vip_vnic_type") == _DIRECT and "flavor_id" not in part.body:
+            reason = "a flavor with sriov_vip decides it: --flavor"
+            part.lost.append(Lost(LOAD_BALANCER, str(row["id"]), "vip_vnic_type", _DIRECT, reason))
+
+    def _named(self, parent: Row, attribute: str, kind: str, rows: Mapping[str, Row]) -> Iterator[Row]:
+        """The objects that a parent names. Raises :class:`_Unfit`."""
+        for id_ in ids_of(parent.get(attribute)):
+            yield _required(kind, id_, rows)
+
+    def _listener(self, row: Row) -> _Part:
+        _check_settled(LISTENER, row)
+        part = _copied(LISTENER, row)
+        policies = sorted(
+            self._named(row, "l7policies", POLICY, self._found.l7policies),
+            key=lambda each: (each.get("position") or 0, str(each["id"])),
+        )
+        made = [self._policy(each) for each in policies]
+        part.body["l7policies"] = [each.body for each in made]
+        return _Part(part.body, [*part.lost, *(lost for each in made for lost in each.lost)])
+
+    def _policy(self, row: Row) -> _Part:
+        _check_settled(POLICY, row)
+        part = _copied(POLICY, row)
+        rules = [_part(RULE, each) for each in _children(POLICY, row, "rules", self._found.rules)]
+        part.body["rules"] = [each.body for each in rules]
+        return _Part(part.body, [*part.lost, *(lost for each in rules for lost in each.lost)])
+
+    def _pool(self, row: Row) -> _Part:
+        _check_settled(POOL, row)
+        part = _copied(POOL, row)
+        members = [_member(each) for each in _children(POOL, row, "members", self._found.members)]
+        part.body["members"] = [each.body for each in members]
+        lost = [*part.lost, *(lost for each in members for lost in each.lost)]
+        if persistence := row.get("session_persistence"):
+            part.body["session_persistence"] = _chosen(persistence, persistence)
+        if monitor_id := row.get("healthmonitor_id"):
+            monitor = _part(MONITOR, _required(MONITOR, str(monitor_id), self._found.health_monitors))
+            part.body["healthmonitor"] = monitor.body
+            lost += monitor.lost
+        return _Part(part.body, lost)
+
+
+def _required(kind: str, id_: str, rows: Mapping[str, Row]) -> Row:
+    if id_ not in rows:
+        raise _Unfit(f"the source does not show {kind} {id_} of it: it was changed meanwhile, or you may not see it")
+    return rows[id_]
+
+
+def _children(kind: str, parent: Row, attribute: str, rows: Mapping[str, Iterable[Row]]) -> list[Row]:
+    """The objects of a parent's own list. Raises :class:`_Unfit` if they are others than the parent names."""
+    found = list(rows.get(str(parent["id"]), ()))
+    if sorted(str(each["id"]) for each in found) != sorted(ids_of(parent.get(attribute))):
+        raise _Unfit(f"{attribute} of {kind} {parent['id']} were changed while it was read: repeat the import")
+    return found
+
+
+def _check_settled(kind: str, row: Row) -> None:
+    """Check that the source is not about to change or remove the object. Raises :class:`_Unfit`."""
+    status = str(row.get("provisioning_status") or "")
+    if status.startswith(_PENDING):
+        raise _Unfit(f"{kind} {row['id']} is being changed at the source ({status}): repeat the import afterwards")
+    if status == _DELETED:
+        raise _Unfit(f"{kind} {row['id']} is deleted at the source")
+
+
+def _part(kind: str, row: Row) -> _Part:
+    _check_settled(kind, row)
+    return _copied(kind, row)
+
+
+def _member(row: Row) -> _Part:
+    part = _part(MEMBER, row)
+    if row.get("vnic_type") == _DIRECT:
+        part.body["request_sriov"] = True
+    return part
+
+
+def _chosen(value: Any, names: Iterable[str]) -> Any:
+    """These attributes of a nested object, without nulls; what is no object is left to our API to refuse."""
+    if not isinstance(value, Mapping):
+        return value
+    return {name: value[name] for name in names if value.get(name) is not None}
+
+
+def _copied(kind: str, row: Row) -> _Part:
+    """Copy what has the same meaning here, without nulls; other attributes with an effect are lost."""
+    body = {name: row[name] for name in ("id", *_COPIED[kind]) if row.get(name) is not None}
+    known = {*_COPIED[kind], *_HANDLED[kind], *_OF_THE_SOURCE}
+    unknown = [name for name in sorted(row.keys() - known) if has_effect(row[name])]
+    return _Part(body, [Lost(kind, str(row["id"]), name, row[name]) for name in unknown])

@@ -1,0 +1,142 @@
+"""What an import carried over, counted by kind of object and by attribute."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from evenkeel.cli.moving_in.foreign import KINDS
+from evenkeel.cli.moving_in.importing import REFUSED, ImportRow
+
+LOAD_BALANCER, LISTENER, POOL, MEMBER, MONITOR, POLICY, RULE = KINDS
+CERTIFICATE = "certificate"
+
+_BELOW: Mapping[str, Mapping[str, str]] = {
+    LOAD_BALANCER: {"listeners": LISTENER, "pools": POOL},
+    LISTENER: {"l7policies": POLICY},
+    POLICY: {"rules": RULE},
+    POOL: {"members": MEMBER, "healthmonitor": MONITOR},
+}
+"""Kind of the objects in an attribute, by the parent's kind."""
+_PLURALS = {POLICY: "L7 policies"}
+_REFERENCES = ("_container_ref", "_container_refs")
+"""Ends of the names of attributes that refer to certificates."""
+
+
+class Count(NamedTuple):
+    """Numbers of one kind or attribute."""
+
+    found: int
+    carried_over: int
+
+    def as_json(self) -> dict[str, int]:
+        """For programs."""
+        return {
+            "found": self.found,
+            "carried_over": self.carried_over,
+            "not_carried_over": self.found - self.carried_over,
+        }
+
+
+class Tally:
+    """Counts outcomes one by one. Nothing counts as carried over of what is refused or skipped."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self._found: Counter[str] = Counter()
+        self._carried: Counter[str] = Counter()
+        self._attributes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._lost: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._certificates: dict[str, bool] = {}
+
+    def add(self, row: ImportRow) -> None:
+        """Count one load balancer with everything below it."""
+        self.outcomes[row.outcome] += 1
+        carried = row.carried_over
+        for kind, body in _objects(LOAD_BALANCER, row.load_balancer.body):
+            self.count(kind, carried=carried)
+            if carried:
+                self._attributes[kind].update(name for name, value in body.items() if _is_carried(kind, name, value))
+            for reference in _references(body):
+                self._certificates[reference] = self._certificates.get(reference, False) or carried
+        if carried:
+            for lost in row.load_balancer.lost:
+                self._lost[lost.kind][lost.attribute] += 1
+
+    def count(self, kind: str, *, carried: bool) -> None:
+        """Count one object of a kind that is not below a load balancer, such as a quota."""
+        self._found[kind] += 1
+        self._carried[kind] += carried
+
+    @property
+    def kinds(self) -> dict[str, Count]:
+        """Numbers by kind, in plural; certificates are counted once, however many listeners have them."""
+        certificates = Count(len(self._certificates), sum(self._certificates.values()))
+        others = [kind for kind in self._found if kind not in KINDS]
+        counts = {kind: Count(self._found[kind], self._carried[kind]) for kind in (*KINDS, *others)}
+        return {plural(kind): count for kind, count in ({**counts, CERTIFICATE: certificates}).items()}
+
+    @property
+    def attributes(self) -> dict[str, dict[str, Count]]:
+        """Objects in which an attribute has a value, by kind and attribute, of load balancers that are carried over."""
+        return {
+            kind: {
+                name: Count(self._attributes[kind][name] + self._lost[kind][name], self._attributes[kind][name])
+                for name in sorted({*self._attributes[kind], *self._lost[kind]})
+            }
+            for kind in KINDS
+            if self._attributes[kind] or self._lost[kind]
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "outcomes": dict(self.outcomes),
+            "kinds": {kind: count.as_json() for kind, count in self.kinds.items()},
+            "attributes": {
+                kind: {name: count.as_json() for name, count in counts.items()}
+                for kind, counts in self.attributes.items()
+            },
+        }
+
+    def lines(self, *, attributes: bool = False) -> Iterator[str]:
+        """A table of the kinds, and with ``attributes`` one of these."""
+        yield from _table("", self.kinds)
+        for kind, counts in self.attributes.items() if attributes else ():
+            yield ""
+            yield from _table(kind, counts)
+
+
+def plural(kind: str) -> str:
+    """The plural of a kind's name."""
+    return _PLURALS.get(kind, f"{kind}s")
+
+
+def _table(title: str, counts: Mapping[str, Count]) -> Iterator[str]:
+    width = max((len(name) for name in (title, *counts)), default=0)
+    yield f"{title:<{width}}  {'found':>8}  {'carried over':>12}  {'not':>6}"
+    for name, count in counts.items():
+        yield f"{name:<{width}}  {count.found:>8}  {count.carried_over:>12}  {count.found - count.carried_over:>6}"
+
+
+def _objects(kind: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """An object with everything below it."""
+    yield kind, body
+    for attribute, below in _BELOW.get(kind, {}).items():
+        value = body.get(attribute) or ()
+        for each in [value] if isinstance(value, Mapping) else value:
+            yield from _objects(below, each)
+
+
+def _is_carried(kind: str, name: str, value: Any) -> bool:
+    return name not in _BELOW.get(kind, {}) and value not in (None, [], {}, "")
+
+
+def _references(body: Mapping[str, Any]) -> Iterable[str]:
+    for name, value in body.items():
+        if name.endswith(_REFERENCES) and value:
+            yield from [value] if isinstance(value, str) else value
+
+
+def went_wrong(outcomes: Mapping[str, int]) -> bool:
+    """Whether an operator has to look at something."""
+    return any(outcomes.get(name) for name in (REFUSED, "differs", "skipped"))
