@@ -192,13 +192,18 @@ def test_500_mixed_load_balancers_keep_every_attribute(
     assert {row["not_carried_over"] == [] for row in imported.shown["loadbalancers"]} == {True}
     assert ours.client.get(f"{LBAAS}/quotas/p1")["quota"]["loadbalancer"] == COUNT
 
+    # the source keeps the traffic: no shard has any of them
+    hosting = ours.client.get(f"{API}/loadbalancers/{next(iter(here['loadbalancers']))}/agent")
+    assert "held: not switched over yet" in str(hosting)
+    assert ours.client.get(f"{API}/shards")["shards"] == []
+
     again = run(*mapping, "--yes")
     assert (again.code, again.outcomes) == (0, {"present": COUNT}), refusals(again)
     assert [row["outcome"] for row in again.shown["quotas"]] == ["present"]
     assert set(compared(here, objects(ours.client)).different) == set()
 
 
-def test_what_the_devices_cannot_do_is_refused_with_the_reason_and_the_rest_imported(source: Source, run: Any) -> None:
+def test_feature_that_devices_lack_is_refused_with_the_reason_and_the_rest_imported(source: Source, run: Any) -> None:
     ran = run("--project", "p1", environment=HAPROXYS)
     outcomes = {row["name"].rpartition(" ")[2]: row for row in ran.shown["loadbalancers"]}
     refused = {kind for kind, row in outcomes.items() if row["outcome"] == "refused"}

@@ -188,6 +188,13 @@ RELEASE = {
     "equivalence/octavia": ReleaseTests("Octavia's own configurations", ("tests/equivalence/octavia",)),
     "octavia/test_tempest.py": ReleaseTests("hundreds of published tests, in release runs only", ()),
     "octavia/test_whole_storm.py": ReleaseTests("500 operations, in release runs only", ()),
+    "octavia/test_import.py": ReleaseTests(
+        "500 load balancers of a live stock Octavia",
+        (
+            *("tests/octavia/test_import.py", "tests/octavia/amphorae.py", "tests/octavia/mixed.py"),
+            *("src/evenkeel/cli/moving_in", "src/evenkeel/api/usecases/imports.py", "src/evenkeel/store/imports"),
+        ),
+    ),
     "octavia": ReleaseTests(
         "a live stock Octavia",
         (

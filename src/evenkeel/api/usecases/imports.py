@@ -112,7 +112,7 @@ async def _record(services: Services, change: Change, kind: str, done: str) -> N
 async def _updated(
     services: Services, tree: LoadBalancerTree, table: Capabilities, result: ImportResult
 ) -> ImportResult:
-    """Make a held load balancer equal to the tree. Raises :class:`Conflict` for an option that is decided at creation."""
+    """Make a held load balancer equal to the tree. Raises :class:`Conflict` for what is decided at creation."""
     for name in ("flavor_id", "availability_zone"):
         if name in result.differences:
             root = tree.load_balancer

@@ -22,7 +22,9 @@ class ImportRow(NamedTuple):
 
     load_balancer: ForeignLoadBalancer
     outcome: str
-    """``new``, ``imported``, ``present``, :data:`DIFFERS`, :data:`REFUSED` or :data:`SKIPPED`."""
+    """``new``, ``imported``, ``present``, ``updated`` (one that is held), :data:`DIFFERS`, :data:`REFUSED` or
+    :data:`SKIPPED`.
+    """
     remarks: tuple[str, ...] = ()
     """Differences, or the reason of a refusal."""
 
@@ -33,9 +35,10 @@ class ImportRow(NamedTuple):
 
 
 def run_import(
-    client: Client, found: Iterable[ForeignLoadBalancer], *, environment: str, apply: bool
+    client: Client, found: Iterable[ForeignLoadBalancer], *, environment: str, apply: bool, held: bool = False
 ) -> Iterator[ImportRow]:
-    """Check each load balancer, and create it with ``apply``; a refused one does not stop the others.
+    """Check each load balancer, and create it with ``apply``; a refused one does not stop the others. ``held``: no
+    device gets it before its switch-over.
 
     Raises :class:`evenkeel.cli.client.Unreachable`: repeating the import goes on where it ended.
     """
@@ -43,7 +46,7 @@ def run_import(
     def imported(each: ForeignLoadBalancer) -> ImportRow:
         if each.unfit:
             return ImportRow(each, SKIPPED, (each.unfit,))
-        body = {"apply": apply, "loadbalancer": {**each.body, "provider": environment}}
+        body = {"apply": apply, "held": held, "loadbalancer": {**each.body, "provider": environment}}
         try:
             answer = client.put(f"{API}/imports/loadbalancers/{segment(each.id)}", body)["import"]
         except ApiRefused as error:
@@ -57,12 +60,16 @@ def run_import(
         pool.shutdown(cancel_futures=True)
 
 
+_WORDS = {DIFFERS: "differs", "updated": "was different"}
+"""Word before a remark, by outcome."""
+
+
 def lines_of(one: ImportRow) -> Iterator[str]:
     """Lines that show the outcome of one load balancer."""
     name = f" {one.load_balancer.name}" if one.load_balancer.name else ""
     yield f"{one.outcome:<9}{one.load_balancer.id}{name}"
-    yield from (f"  {'differs' if one.outcome == DIFFERS else 'because'}: {remark}" for remark in one.remarks)
-    if one.outcome in ("new", "imported"):
+    yield from (f"  {_WORDS.get(one.outcome, 'because')}: {remark}" for remark in one.remarks)
+    if one.outcome in ("new", "imported", "updated"):
         yield from (f"  note: {remark}" for remark in one.load_balancer.remarks)
         yield from (f"  not carried over: {lost}" for lost in one.load_balancer.lost)
 

@@ -1,4 +1,4 @@
-"""What an import carried over, counted by kind of object and by attribute."""
+"""Counts of an import by kind of object and by attribute."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping

@@ -3,16 +3,27 @@
 import pytest
 
 from evenkeel.cli.client import UsageError
-from evenkeel.cli.moving_in.octavia.catalogue import FLAVORS, ZONES, Catalogue, Entry, Kind, entries, pairs
+from evenkeel.cli.moving_in.octavia.catalogue import (
+    FLAVORS,
+    ZONES,
+    EntryChooser,
+    EntryKind,
+    OfferedEntry,
+    entries,
+    pairs,
+)
 from evenkeel.cli.moving_in.octavia.source import OctaviaApi
 from tests.cli.moving_in.octavia.recorded import FLAVOR, RecordedOctavia
 
-THEIRS = {each.identity: each for each in (Entry("f-1", "big", "amphora", "{}"), Entry("f-2", "small", "amphora"))}
-OURS = {each.identity: each for each in (Entry("o-1", "big", "gold", "{}"), Entry("o-2", "fast", "gold"))}
+THEIRS = {
+    each.identity: each
+    for each in (OfferedEntry("f-1", "big", "amphora", "{}"), OfferedEntry("f-2", "small", "amphora"))
+}
+OURS = {each.identity: each for each in (OfferedEntry("o-1", "big", "gold", "{}"), OfferedEntry("o-2", "fast", "gold"))}
 
 
-def catalogue(kind: Kind = FLAVORS, ours: dict[str, Entry] = OURS, **given: str) -> Catalogue:
-    return Catalogue(kind, source=THEIRS, ours=ours, given=given, provider="gold")
+def catalogue(kind: EntryKind = FLAVORS, ours: dict[str, OfferedEntry] = OURS, **given: str) -> EntryChooser:
+    return EntryChooser(kind, source=THEIRS, ours=ours, given=given, provider="gold")
 
 
 def test_flavor_is_replaced_by_ours_with_its_name_or_by_the_given_one() -> None:
@@ -26,11 +37,11 @@ def test_flavor_is_replaced_by_ours_with_its_name_or_by_the_given_one() -> None:
     ("ours", "reason"),
     [
         ({}, "no flavor here has its name: --flavor big=OURS"),
-        ({"o": Entry("o", "big", "gold", enabled=False)}, "is disabled: --flavor big=OURS"),
-        ({"o": Entry("o", "big", "silver")}, "is of provider silver: --flavor big=OURS"),
+        ({"o": OfferedEntry("o", "big", "gold", enabled=False)}, "is disabled: --flavor big=OURS"),
+        ({"o": OfferedEntry("o", "big", "silver")}, "is of provider silver: --flavor big=OURS"),
     ],
 )
-def test_flavor_without_an_equal_has_the_reason_and_what_helps(ours: dict[str, Entry], reason: str) -> None:
+def test_flavor_without_an_equal_has_the_reason_and_what_helps(ours: dict[str, OfferedEntry], reason: str) -> None:
     choice = catalogue(ours=ours).choose("f-1")
     assert choice.ours is None and reason in choice.reason
 
@@ -59,8 +70,8 @@ def test_only_used_entries_are_reported_with_their_settings() -> None:
 
 
 def test_zones_are_known_by_their_names() -> None:
-    zones = {each.identity: each for each in (Entry("east", "east", "gold"),)}
-    made = Catalogue(ZONES, source={}, ours=zones, given={}, provider="gold")
+    zones = {each.identity: each for each in (OfferedEntry("east", "east", "gold"),)}
+    made = EntryChooser(ZONES, source={}, ours=zones, given={}, provider="gold")
     assert made.choose("east").ours == "east"
     assert made.choose("west").reason == "no availability zone here has its name: --availability-zone west=OURS"
 
@@ -91,7 +102,7 @@ def test_entries_have_the_settings_of_their_profiles_if_the_administrator_asks(
     api: OctaviaApi, octavia: RecordedOctavia
 ) -> None:
     data = '{"loadbalancer_topology": "SINGLE"}'
-    assert entries(api, FLAVORS) == {FLAVOR: Entry(FLAVOR, "big", "amphora", data)}
+    assert entries(api, FLAVORS) == {FLAVOR: OfferedEntry(FLAVOR, "big", "amphora", data)}
     assert entries(api, ZONES) == {}
     octavia.refused["/flavorprofiles"] = 403
-    assert entries(api, FLAVORS) == {FLAVOR: Entry(FLAVOR, "big")}
+    assert entries(api, FLAVORS) == {FLAVOR: OfferedEntry(FLAVOR, "big")}

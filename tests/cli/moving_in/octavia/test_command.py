@@ -72,7 +72,7 @@ def test_import_is_planned_first_then_done_and_may_be_repeated(run: Run, ours: S
     again = run("--yes").out.splitlines()
     assert again[0] == f"present  {LB} w" and again[-1] == "1 load balancers: 1 present"
     bodies = [body for _, body in puts(ours)]
-    assert [body["apply"] for body in bodies] == [False, True, True]
+    assert [(body["apply"], body["held"]) for body in bodies] == [(False, True), (True, True), (True, True)]
     assert (bodies[0]["loadbalancer"]["provider"], bodies[0]["loadbalancer"]["flavor_id"]) == ("gold", "o-1")
 
 
@@ -94,6 +94,15 @@ def test_json_has_each_object_kind_and_attribute(run: Run, octavia: RecordedOcta
 def test_attributes_are_shown_on_demand(run: Run) -> None:
     lines = run("--attributes").out.splitlines()
     assert any(line.split() == ["allowed_cidrs", "1", "1", "0"] for line in lines)
+
+
+def test_held_load_balancer_is_brought_up_to_date(run: Run, ours: Stub) -> None:
+    answer = {"id": LB, "outcome": "updated", "differences": ["name"]}
+    ours.on("PUT", f"/imports/loadbalancers/{LB}", {"import": answer})
+    ran = run("--yes", "--no-hold")
+    assert ran.code == 0
+    assert ran.out.splitlines()[:2] == [f"updated  {LB} w", "  was different: name"]
+    assert puts(ours)[0][1]["held"] is False
 
 
 def test_refused_load_balancer_fails_the_command_and_counts_as_not_carried_over(run: Run, ours: Stub) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evenkeel.cli.client import ApiRefused, UsageError
-from evenkeel.cli.moving_in.octavia.login import Place, place_of, source_client
+from evenkeel.cli.moving_in.octavia.login import SourceEndpoint, place_of, source_client
 from tests.cli.moving_in.octavia.recorded import LB, LBAAS, RecordedOctavia
 
 pytestmark = pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # openstacksdk's, of itself
@@ -38,13 +38,13 @@ def with_token(url: str, **more: Any) -> dict[str, Any]:
 
 def test_cloud_of_the_file_gives_the_url_and_who_asks(clouds: Clouds) -> None:
     clouds(old=with_token("https://lb.example/load-balancer"))
-    assert place_of("old") == Place("https://lb.example/load-balancer", {"X-Auth-Token": "secret-token"})
+    assert place_of("old") == SourceEndpoint("https://lb.example/load-balancer", {"X-Auth-Token": "secret-token"})
 
 
 def test_variables_of_openstack_give_them_too(clouds: Clouds, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"AUTH_TYPE": "admin_token", "ENDPOINT": "https://lb.example", "TOKEN": "t"}.items():
         monkeypatch.setenv(f"OS_{name}", value)
-    assert place_of(None) == Place("https://lb.example", {"X-Auth-Token": "t"})
+    assert place_of(None) == SourceEndpoint("https://lb.example", {"X-Auth-Token": "t"})
 
 
 def test_ca_certificates_of_the_cloud_verify_it(clouds: Clouds) -> None:
@@ -60,7 +60,7 @@ def test_cloud_that_is_not_verified_is_refused(clouds: Clouds, option: dict[str,
 
 
 def test_unknown_cloud_is_refused_by_name(clouds: Clouds) -> None:
-    with pytest.raises(ApiRefused, match="the cloud of the source: .*nowhere"):
+    with pytest.raises(ApiRefused, match=r"the cloud of the source: .*nowhere"):
         place_of("nowhere")
 
 

@@ -70,7 +70,7 @@ def test_children_of_load_balancers_that_are_not_wanted_are_not_asked(
     "change",
     [{"updated_at": "2026-11-28T18:00:00"}, {"provisioning_status": "PENDING_UPDATE"}, {"pools": []}],
 )
-def test_what_changes_while_it_is_read_is_named(
+def test_load_balancer_that_changes_while_it_is_read_is_named(
     api: OctaviaApi, octavia: RecordedOctavia, change: dict[str, Any]
 ) -> None:
     answer = octavia.answer

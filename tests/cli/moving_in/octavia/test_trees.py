@@ -113,7 +113,7 @@ def test_flavors_and_zones_without_an_equal_are_lost_with_the_reason(made: Make,
     assert made(OURS).body["availability_zone"] == "our-zone"
 
 
-def test_what_only_another_release_has_is_lost_if_it_has_an_effect(made: Make, octavia: RecordedOctavia) -> None:
+def test_attribute_of_another_release_is_lost_if_it_has_an_effect(made: Make, octavia: RecordedOctavia) -> None:
     octavia.rows("/listeners")[0] |= {"of_tomorrow": "yes", "without_effect": None}
     octavia.rows(f"/pools/{HTTP_POOL}/members")[0]["speed"] = 9
     lost = made().lost

@@ -10,7 +10,7 @@ from evenkeel.cli.moving_in.octavia.trees import Choice
 _FORBIDDEN = 403
 
 
-class Kind(NamedTuple):
+class EntryKind(NamedTuple):
     """A kind of catalogue entry, with the names that Octavia's API gives it, here and at the source."""
 
     title: str
@@ -27,7 +27,7 @@ class Kind(NamedTuple):
     """Attribute by which load balancers name an entry."""
 
 
-FLAVORS = Kind(
+FLAVORS = EntryKind(
     title="flavor",
     option="--flavor",
     path="/flavors",
@@ -38,7 +38,7 @@ FLAVORS = Kind(
     data="flavor_data",
     identity="id",
 )
-ZONES = Kind(
+ZONES = EntryKind(
     title="availability zone",
     option="--availability-zone",
     path="/availabilityzones",
@@ -51,7 +51,7 @@ ZONES = Kind(
 )
 
 
-class Entry(NamedTuple):
+class OfferedEntry(NamedTuple):
     """A flavor or an availability zone, at the source or here."""
 
     identity: str
@@ -62,11 +62,11 @@ class Entry(NamedTuple):
     enabled: bool = True
 
 
-class Mapped(NamedTuple):
+class ChosenEntry(NamedTuple):
     """An entry of the source that load balancers use, with what stands here for it."""
 
-    kind: Kind
-    entry: Entry
+    kind: EntryKind
+    entry: OfferedEntry
     choice: Choice
 
     def as_json(self) -> dict[str, Any]:
@@ -89,15 +89,15 @@ class Mapped(NamedTuple):
         return f"{title}: here {self.choice.ours}"
 
 
-class Catalogue:
+class EntryChooser:
     """Chooses for entries of one kind; :attr:`used` has those that were asked for."""
 
     def __init__(
         self,
-        kind: Kind,
+        kind: EntryKind,
         *,
-        source: Mapping[str, Entry],
-        ours: Mapping[str, Entry],
+        source: Mapping[str, OfferedEntry],
+        ours: Mapping[str, OfferedEntry],
         given: Mapping[str, str],
         provider: str,
     ) -> None:
@@ -109,16 +109,16 @@ class Catalogue:
         self._ours = ours
         self._provider = provider
         self._given = {self._there(name): self._here(other) for name, other in given.items()}
-        self.used: dict[str, Mapped] = {}
+        self.used: dict[str, ChosenEntry] = {}
 
     def choose(self, identity: str) -> Choice:
         """Return what stands here for the entry: what the operator gave, else ours with its name."""
         if identity not in self.used:
-            entry = self._source.get(identity) or Entry(identity, "" if self._kind is FLAVORS else identity)
-            self.used[identity] = Mapped(self._kind, entry, self._choice(entry))
+            entry = self._source.get(identity) or OfferedEntry(identity, "" if self._kind is FLAVORS else identity)
+            self.used[identity] = ChosenEntry(self._kind, entry, self._choice(entry))
         return self.used[identity].choice
 
-    def _choice(self, entry: Entry) -> Choice:
+    def _choice(self, entry: OfferedEntry) -> Choice:
         if entry.identity in self._given:
             return Choice(self._given[entry.identity])
         advice = f"{self._kind.option} {entry.name or entry.identity}=OURS"
@@ -140,7 +140,7 @@ class Catalogue:
         return _only(self._ours.values(), name, f"{self._kind.option}: our catalogue")
 
 
-def _only(entries: Iterable[Entry], name: str, place: str) -> str:
+def _only(entries: Iterable[OfferedEntry], name: str, place: str) -> str:
     """The identity of the only entry with this identity or name. Raises :class:`UsageError`."""
     entries = tuple(entries)
     found = [each for each in entries if each.identity == name] or [each for each in entries if each.name == name]
@@ -161,7 +161,7 @@ def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def entries(api: OctaviaApi, kind: Kind) -> dict[str, Entry]:
+def entries(api: OctaviaApi, kind: EntryKind) -> dict[str, OfferedEntry]:
     """Read all entries by identity; settings and providers only where the administrator asks.
 
     Raises :class:`BadSource`, and the client's errors.
@@ -172,11 +172,11 @@ def entries(api: OctaviaApi, kind: Kind) -> dict[str, Entry]:
         if error.status != _FORBIDDEN:
             raise
         profiles = {}
-    found: dict[str, Entry] = {}
+    found: dict[str, OfferedEntry] = {}
     for row in api.rows(kind.path, kind.key):
         profile: Row = profiles.get(str(row.get(kind.profile_id)), {})
         identity = str(row[kind.identity])
-        found[identity] = Entry(
+        found[identity] = OfferedEntry(
             identity=identity,
             name=str(row.get("name") or ""),
             provider=str(profile.get("provider_name") or ""),

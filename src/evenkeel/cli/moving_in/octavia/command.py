@@ -11,7 +11,15 @@ from evenkeel.cli.columns import escape_controls
 from evenkeel.cli.moving_in.command import PLANNED
 from evenkeel.cli.moving_in.foreign import BadSource
 from evenkeel.cli.moving_in.importing import REFUSED, ImportRow, as_json, lines_of, run_import, summary
-from evenkeel.cli.moving_in.octavia.catalogue import FLAVORS, ZONES, Catalogue, Kind, Mapped, entries, pairs
+from evenkeel.cli.moving_in.octavia.catalogue import (
+    FLAVORS,
+    ZONES,
+    ChosenEntry,
+    EntryChooser,
+    EntryKind,
+    entries,
+    pairs,
+)
 from evenkeel.cli.moving_in.octavia.login import source_client
 from evenkeel.cli.moving_in.octavia.quotas import QuotaRow, import_quotas
 from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Wanted
@@ -24,8 +32,9 @@ AT_ONCE_MAX = 32
 class ImportOctavia(ApiCommand):
     """Import load balancers of a stock Octavia with their ids, VIPs and the VIPs' ports.
 
-    Shows what would be imported, and what cannot be carried over. With --yes the load balancers are created; those that
-    exist are compared and never changed, so that the command may be repeated. The source is only read.
+    Shows what would be imported, and what cannot be carried over. With --yes the load balancers are created, and held:
+    no device gets them before 'evenkeel switch-over'. Repeated, it brings held ones up to date; others that exist are
+    compared and never changed. The source is only read.
     """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -55,6 +64,9 @@ class ImportOctavia(ApiCommand):
                 help=f"Our {kind.title} for one of the source, by id or name; may be repeated"
                 " (default: the one with the same name).",
             )
+        parser.add_argument(
+            "--no-hold", action="store_true", help="Devices get them at once, not at 'evenkeel switch-over'."
+        )
         parser.add_argument("--quotas", action="store_true", help="Import the quotas of projects too.")
         parser.add_argument("--attributes", action="store_true", help="Show numbers for each attribute too.")
         parser.add_argument("--yes", action="store_true", help="Import them; without this nothing is stored.")
@@ -81,7 +93,8 @@ class ImportOctavia(ApiCommand):
         wanted = Wanted(parsed_args.provider, parsed_args.project, tuple(dict.fromkeys(parsed_args.loadbalancer)))
         found = load_balancers(source.read(wanted), Choices(*(each.choose for each in catalogues)))
         shown = _Shown(self._print if not parsed_args.json else None)
-        for one in run_import(self.client, found, environment=parsed_args.environment, apply=parsed_args.yes):
+        options = {"environment": parsed_args.environment, "apply": parsed_args.yes, "held": not parsed_args.no_hold}
+        for one in run_import(self.client, found, **options):
             shown.load_balancer(one)
         for each in (mapped for catalogue in catalogues for mapped in catalogue.used.values()):
             shown.catalogue_entry(each)
@@ -96,9 +109,9 @@ class ImportOctavia(ApiCommand):
         if shown.has_problems:
             self.app.exit_code = SOMETHING_WRONG
 
-    def _catalogue(self, kind: Kind, source: OctaviaApi, ours: OctaviaApi, parsed_args: Namespace) -> Catalogue:
+    def _catalogue(self, kind: EntryKind, source: OctaviaApi, ours: OctaviaApi, parsed_args: Namespace) -> EntryChooser:
         given = getattr(parsed_args, kind.option.removeprefix("--").replace("-", "_"))
-        return Catalogue(
+        return EntryChooser(
             kind,
             source=entries(source, kind),
             ours=entries(ours, kind),
@@ -111,7 +124,7 @@ class ImportOctavia(ApiCommand):
 
 
 class _Shown:
-    """What a run has to show. ``tell``: prints lines at once, because an import of many takes minutes and may be
+    """Results of a run. ``tell``: prints lines at once, because an import of many takes minutes and may be
     interrupted; None: nothing is printed before the end.
     """
 
@@ -119,7 +132,7 @@ class _Shown:
         self._tell = tell or (lambda _: None)
         self._tally = Tally()
         self._load_balancers: list[dict[str, Any]] = []
-        self._catalogue: list[Mapped] = []
+        self._catalogue: list[ChosenEntry] = []
         self._quotas: list[QuotaRow] = []
 
     def load_balancer(self, row: ImportRow) -> None:
@@ -127,7 +140,7 @@ class _Shown:
         self._load_balancers.append(as_json(row))
         self._tell(lines_of(row))
 
-    def catalogue_entry(self, entry: Mapped) -> None:
+    def catalogue_entry(self, entry: ChosenEntry) -> None:
         self._tally.count(entry.kind.title, carried=entry.choice.ours is not None)
         self._catalogue.append(entry)
         self._tell([str(entry)])

@@ -12,7 +12,7 @@ SERVICE_TYPE = "load-balancer"
 _VERSIONS = ("/v2.0", "/v2")
 
 
-class Place(NamedTuple):
+class SourceEndpoint(NamedTuple):
     """The root URL of an Octavia and the headers by which it knows who asks."""
 
     url: str
@@ -26,7 +26,7 @@ def source_client(url: str | None, cloud: str | None, *, ca_file: str | None, ti
     ``ca_file``: CA certificates that verify it where the cloud names none. Raises
     :class:`evenkeel.cli.client.ClientError`.
     """
-    place = Place(url, {}) if url else place_of(cloud)
+    place = SourceEndpoint(url, {}) if url else place_of(cloud)
     return Client(
         [_without_version(place.url)],
         timeout_seconds=timeout_seconds,
@@ -35,7 +35,7 @@ def source_client(url: str | None, cloud: str | None, *, ca_file: str | None, ti
     )
 
 
-def place_of(cloud: str | None) -> Place:
+def place_of(cloud: str | None) -> SourceEndpoint:
     """Log in to the cloud of this name, or to that of ``OS_*`` if None. Raises :class:`ApiRefused`,
     :class:`UsageError`.
     """
@@ -52,7 +52,7 @@ def place_of(cloud: str | None) -> Place:
         raise UsageError("the cloud of the source is not to be verified (insecure, verify: false): give its cacert")
     if not url:
         raise ApiRefused(0, f"the cloud of the source has no {SERVICE_TYPE} in its catalogue")
-    return Place(str(url), headers, verified if isinstance(verified, str) else None)
+    return SourceEndpoint(str(url), headers, verified if isinstance(verified, str) else None)
 
 
 def _openstack() -> Callable[[str | None], Any]:

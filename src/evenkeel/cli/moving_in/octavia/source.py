@@ -27,15 +27,15 @@ class Wanted(NamedTuple):
     """Which load balancers are read."""
 
     provider: str | None = None
-    """Those of this provider of the source; None: of all."""
+    """The source's provider that serves them; None: any."""
     project_id: str | None = None
-    """Those of this project; None: of all that the source shows."""
+    """The project that owns them; None: all projects that the source shows."""
     ids: tuple[str, ...] = ()
     """Only these; empty: all."""
 
 
 class Found(NamedTuple):
-    """What a source has, as its API shows it."""
+    """Objects of a source, as its API shows them."""
 
     load_balancers: tuple[Row, ...]
     listeners: Mapping[str, Row] = {}

@@ -68,12 +68,12 @@ IN_ERROR = "it is ERROR at the source, whose amphorae may serve something else"
 
 
 class Choice(NamedTuple):
-    """What stands here for a flavor or an availability zone of the source."""
+    """Our replacement of a flavor or an availability zone of the source."""
 
     ours: str | None = None
-    """Id of our flavor, name of our zone; None: nothing does."""
+    """Id of our flavor, name of our zone; None: there is none."""
     reason: str = ""
-    """Why nothing does."""
+    """Why there is none."""
 
 
 Choose = Callable[[str], Choice]
