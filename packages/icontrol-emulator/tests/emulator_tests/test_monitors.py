@@ -166,6 +166,18 @@ async def test_a_target_is_up_after_a_time_without_failures(
     assert (await device.get(member))["state"] == "up"
 
 
+async def test_a_member_gets_connections_until_its_monitor_has_a_result(device: Client, backend: Start) -> None:
+    server = await backend("a")
+    port = await site(device, [server], ["/Common/tcp"])
+    await monitor(device, "tcp", timeUntilUp=1000)
+    await device.patch("ltm/pool/~P~p", {"monitor": "/P/m"})
+    assert await member_is(device, server, "checking")
+    assert (await fetch(VIP, port))[1] == "a"
+    found = await stats(device, f"ltm/pool/~P~p/members/~P~127.0.0.1:{server.port}")
+    assert (found["status.availabilityState"], found["status.enabledState"]) == ("unknown", "enabled")
+    assert found["status.statusReason"] == "Pool member service checking is enabled, but result is not available yet"
+
+
 async def test_without_a_data_plane_monitors_count_as_up(backend: Start) -> None:
     async with Emulator(["bigip-1"], data_plane=False) as emulator:
         client = Client(emulator.devices["bigip-1"].url, emulator.ca_file)

@@ -52,6 +52,14 @@ REDIRECT = {"httpReply": True, "redirect": True, "location": "https://elsewhere.
 # -- life
 
 
+async def test_marks_of_f5s_agent_are_taken_and_not_kept(device: Client, backend: Start) -> None:
+    await pool(device, await backend("b"))
+    await publish(device, [rule([path("/x", not_regex=True)], [TO_Q])])
+    assert "not_regex" not in (await device.get("ltm/policy/~P~l7/rules/r1/conditions/0"))
+    body = {"name": "i", "partition": "P", "apiAnonymous": "when CLIENT_ACCEPTED { }", "listener": "an-id"}
+    assert "listener" not in await device.post("ltm/rule", body)
+
+
 async def test_defaults_of_parts_are_shown(device: Client, backend: Start) -> None:
     await pool(device, await backend("b"))
     await publish(device, [rule([{"httpHost": True, "values": ["a.test"]}, path("/x", **{"not": True})], [TO_Q])])

@@ -36,7 +36,7 @@ def create_policies(tenant: Tenant, listener: ServiceListener) -> Iterator[Reque
         yield Request("POST", path, {"name": wrapper(listener), "partition": tenant.partition})
     codes = dict(_codes(tenant, listener))
     for name, code in codes.items():
-        yield create("ltm/rule", tenant.partition, name, apiAnonymous=code)
+        yield create("ltm/rule", tenant.partition, name, apiAnonymous=code, listener=listener.id)
         done = [f"/{tenant.partition}/{each}" for each in list(codes)[: list(codes).index(name) + 1]]
         yield change("ltm/virtual", tenant.partition, virtual, rules=done)
 
@@ -50,7 +50,6 @@ def _rule(tenant: Tenant, place: int, policy: ServiceL7Policy) -> dict[str, Any]
 
 
 def _condition(index: int, rule: ServiceL7Rule) -> dict[str, Any]:
-    """Without the agent's own mark ``not_regex``: no source shows that devices take it."""
     found: dict[str, Any] = {"name": str(index), "request": True, "values": [rule.value], **_OPERANDS[rule.type]}
     if rule.type in ("HEADER", "COOKIE"):
         found["tmName"] = rule.key
@@ -59,6 +58,7 @@ def _condition(index: int, rule: ServiceL7Rule) -> dict[str, Any]:
     return {
         **found,
         _COMPARISONS[rule.compare_type]: True,
+        "not_regex": True,
     }
 
 

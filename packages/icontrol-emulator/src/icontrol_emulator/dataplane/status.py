@@ -66,11 +66,13 @@ class MemberStatus:
         return self._state(node.key, self._own_rule(node))
 
     def usable(self, member: Obj) -> bool:
-        """May carry connections, including persistent ones."""
+        """May carry connections, including persistent ones: a device sends connections to a member whose monitor has no
+        result yet (sapcc/octavia-f5-provider-driver issues 206 and 238, F5Networks/k8s-bigip-ctlr issue 901).
+        """
         node = self._node_of(member)
         if is_forced_down(member) or (node is not None and is_forced_down(node)):
             return False
-        return self.monitor_state(member) in (None, UP, DISABLED, UNCHECKED)
+        return self.monitor_state(member) in (None, UP, DISABLED, UNCHECKED, CHECKING)
 
     def open_to_new(self, member: Obj) -> bool:
         """May be selected for new clients."""

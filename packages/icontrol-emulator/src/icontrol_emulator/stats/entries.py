@@ -110,7 +110,8 @@ def member_status(view: View, member: Obj) -> Status:
     if state == "disabled":
         return Status("available", "disabled", "Pool member is available, monitor disabled")
     if state == "checking":
-        return Status("unknown", enabled, "Pool member is being checked")
+        # as scottdware/go-bigip issue 120 quotes it
+        return Status("unknown", enabled, "Pool member service checking is enabled, but result is not available yet")
     if state == "unchecked":
         return Status("unknown", enabled, f"{view.plane.status.rule_of(member)}: not probed by this emulator")
     return Status("unknown", enabled, "Pool member does not have service checking enabled")

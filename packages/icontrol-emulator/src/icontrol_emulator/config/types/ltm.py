@@ -182,6 +182,8 @@ SNAT = TypeSpec(
 RULE = TypeSpec(
     path="ltm/rule", word="iRule", rules=RuleRules(), defaults={"apiAnonymous": ""},
     optional=names("ignoreVerification apiRawValues"),
+    # the listener's id, which F5's agent for OpenStack (l7policy_adapter.py) sends with each rule
+    read_only=names("listener"),
 )  # fmt: skip
 DATA_GROUP = TypeSpec(
     path="ltm/data-group/internal", word="value list", family="ltm/data-group", rules=DataGroupRules(),

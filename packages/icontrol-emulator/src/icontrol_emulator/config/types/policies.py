@@ -36,7 +36,8 @@ ACTIONS = TypeSpec(
 CONDITIONS = TypeSpec(
     path="ltm/policy/rules/conditions", word="policy condition", owner="ltm/policy/rules", scope=Scope.FLAT,
     rules=PolicyPartRules(), defaults={"index": 0}, optional=CONDITION_PROPERTIES, flags=CONDITION_PAIRS, is_user=True,
-    refs=(Ref(name="datagroup", family="ltm/data-group"),),
+    # a mark that F5's agent for OpenStack (l7policy_adapter.py) sends with each condition
+    read_only=names("not_regex"), refs=(Ref(name="datagroup", family="ltm/data-group"),),
 )  # fmt: skip
 STRATEGY = TypeSpec(
     path="ltm/policy-strategy", word="policy strategy", rules=BuiltInRules(), optional=names("operands"),
