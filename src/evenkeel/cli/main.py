@@ -44,6 +44,7 @@ from evenkeel.cli.config_import.command import ImportConfig
 from evenkeel.cli.login import login_headers
 from evenkeel.cli.moving_in.command import ImportLbaas
 from evenkeel.cli.moving_in.octavia.command import ImportOctavia
+from evenkeel.cli.moving_in.switching.command import SwitchOver
 from evenkeel.cli.progress import WAIT_OPTION
 from evenkeel.cli.terminal import EscapedStream
 
@@ -105,6 +106,7 @@ COMMANDS: dict[str, type[Command]] = {
     "certificate delete": certificates.DeleteCertificate,
     "config import": ImportConfig,
     "import lbaas": ImportLbaas,
+    "switch-over": SwitchOver,
     "import octavia": ImportOctavia,
     "events": events.ListEvents,
     "explain": explain.Explain,

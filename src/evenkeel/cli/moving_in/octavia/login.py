@@ -20,13 +20,15 @@ class SourceEndpoint(NamedTuple):
     ca_file: str | None = None
 
 
-def source_client(url: str | None, cloud: str | None, *, ca_file: str | None, timeout_seconds: float) -> Client:
+def source_client(
+    url: str | None, cloud: str | None, *, ca_file: str | None, timeout_seconds: float, service_type: str = SERVICE_TYPE
+) -> Client:
     """Return a client of the source: ``url`` without a login, else the cloud of this name, or of ``OS_*`` if None.
 
     ``ca_file``: CA certificates that verify it where the cloud names none. Raises
     :class:`evenkeel.cli.client.ClientError`.
     """
-    place = SourceEndpoint(url, {}) if url else place_of(cloud)
+    place = SourceEndpoint(url, {}) if url else place_of(cloud, service_type)
     return Client(
         [_without_version(place.url)],
         timeout_seconds=timeout_seconds,
@@ -35,7 +37,7 @@ def source_client(url: str | None, cloud: str | None, *, ca_file: str | None, ti
     )
 
 
-def place_of(cloud: str | None) -> SourceEndpoint:
+def place_of(cloud: str | None, service_type: str = SERVICE_TYPE) -> SourceEndpoint:
     """Log in to the cloud of this name, or to that of ``OS_*`` if None. Raises :class:`ApiRefused`,
     :class:`UsageError`.
     """
@@ -43,7 +45,7 @@ def place_of(cloud: str | None) -> SourceEndpoint:
     try:
         region = region_of(cloud)
         verified, _ = region.get_requests_verify_args()
-        url = region.get_session_endpoint(SERVICE_TYPE) if verified else None
+        url = region.get_session_endpoint(service_type) if verified else None
         headers = dict(region.get_session().get_auth_headers() or {}) if verified else {}
     except Exception as error:
         # keystoneauth1 and openstacksdk have dozens of unrelated exceptions, whose texts name no password
@@ -51,7 +53,7 @@ def place_of(cloud: str | None) -> SourceEndpoint:
     if not verified:
         raise UsageError("the cloud of the source is not to be verified (insecure, verify: false): give its cacert")
     if not url:
-        raise ApiRefused(0, f"the cloud of the source has no {SERVICE_TYPE} in its catalogue")
+        raise ApiRefused(0, f"the cloud of the source has no {service_type} in its catalogue")
     return SourceEndpoint(str(url), headers, verified if isinstance(verified, str) else None)
 
 

@@ -1,0 +1,211 @@
+"""The command ``evenkeel switch-over``."""
+
+import json
+from argparse import ArgumentParser, Namespace
+from typing import Any, NamedTuple
+
+from evenkeel.cli.base import SOMETHING_WRONG, ApiCommand
+from evenkeel.cli.client import ApiRefused, ClientError, UsageError
+from evenkeel.cli.columns import escape_controls
+from evenkeel.cli.moving_in.foreign import BadSource
+from evenkeel.cli.moving_in.importing import DIFFERS, REFUSED, SKIPPED, run_import
+from evenkeel.cli.moving_in.octavia.catalogue import FLAVORS, ZONES, EntryChooser, EntryKind, entries, pairs
+from evenkeel.cli.moving_in.octavia.login import source_client
+from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Wanted
+from evenkeel.cli.moving_in.octavia.trees import Choices, load_balancers
+from evenkeel.cli.moving_in.switching.ours import Balancer, Ours
+from evenkeel.cli.moving_in.switching.prober import Gap
+from evenkeel.cli.moving_in.switching.source import Source, SourceProblem
+from evenkeel.cli.moving_in.switching.steps import Failed, Settings, Switch, finish
+from evenkeel.cli.progress import WAIT_OPTION
+
+PLANNED = "nothing was changed: give --yes to switch them, one after the other"
+
+
+class Outcome(NamedTuple):
+    """Outcome of one load balancer."""
+
+    id: str
+    outcome: str
+    """``planned``, ``switched``, ``back``, ``finished`` or ``failed``."""
+    text: str = ""
+    gap: Gap | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        gap = None if self.gap is None else self.gap._asdict()
+        return {"id": self.id, "outcome": self.outcome, "text": self.text, "gap": gap}
+
+
+class SwitchOver(ApiCommand):
+    """Switch imported, held load balancers over from Octavia's amphorae to our devices, or back.
+
+    For each: its latest state is imported, Neutron silences its amphorae, our devices get it, and its VIP is probed all
+    the time. If our devices do not serve it in time, it goes back by itself.
+    """
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("loadbalancers", metavar="ID", nargs="+", help="Ids of imported load balancers.")
+        ways = parser.add_mutually_exclusive_group()
+        ways.add_argument("--back", action="store_true", help="Let the amphorae serve them again.")
+        ways.add_argument(
+            "--finish", action="store_true", help="Delete switched ones in Octavia, without the ports of their VIPs."
+        )
+        parser.add_argument("--os-cloud", metavar="NAME", help="The source's cloud in clouds.yaml (default: OS_*).")
+        parser.add_argument("--source-url", metavar="URL", help="Root URL of an Octavia without Keystone.")
+        parser.add_argument("--neutron-url", metavar="URL", help="Root URL of a Neutron without Keystone.")
+        parser.add_argument("--source-cacert", metavar="FILE", help="CA certificates, PEM, that verify the source.")
+        parser.add_argument(
+            "--source-timeout", metavar="SECONDS", type=float, default=60.0, help="For each answer (default: 60)."
+        )
+        for kind in (FLAVORS, ZONES):
+            parser.add_argument(
+                kind.option, metavar="SOURCE=OURS", action="append", default=[], help="As in: evenkeel import octavia."
+            )
+        parser.add_argument(
+            "--timeout",
+            WAIT_OPTION,
+            dest="switch_seconds",
+            metavar="SECONDS",
+            type=float,
+            default=30.0,
+            help="Time for our devices, and for the VIP's first answer; then it goes back (default: 30).",
+        )
+        parser.add_argument("--no-probe", action="store_true", help="Do not connect to the VIP: no gap is measured.")
+        parser.add_argument(
+            "--hook",
+            metavar="COMMAND",
+            default="",
+            help="Run COMMAND to-ours|to-source ID ADDRESS... where your network has to send elsewhere.",
+        )
+        parser.add_argument("--yes", action="store_true", help="Switch them; without this only the plan is shown.")
+        parser.add_argument("--json", action="store_true", help="As JSON.")
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        _check(parsed_args)
+        work = _Work(self, parsed_args)
+        outcomes = []
+        for id_ in dict.fromkeys(parsed_args.loadbalancers):
+            outcomes.append(work.one(id_))
+            # line by line, because many take long; the rest stays as it is after a failure
+            self._print(parsed_args, f"{outcomes[-1].outcome:<9}{id_}", *_texts(outcomes[-1]))
+            if outcomes[-1].outcome == "failed" and parsed_args.yes:
+                break
+        if not parsed_args.yes:
+            self._print(parsed_args, PLANNED)
+        if parsed_args.json:
+            self.app.stdout.write(f"{json.dumps({'loadbalancers': [each.as_json() for each in outcomes]}, indent=2)}\n")
+        if any(each.outcome == "failed" for each in outcomes):
+            self.app.exit_code = SOMETHING_WRONG
+
+    def say(self, text: str) -> None:
+        """Show a step on standard error."""
+        self.app.stderr.write(f"{escape_controls(text)}\n")
+
+    def _print(self, parsed_args: Namespace, *lines: str) -> None:
+        if not parsed_args.json:
+            self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines)
+
+
+def _texts(one: Outcome) -> list[str]:
+    return [f"  {text}" for text in (one.text, "" if one.gap is None else str(one.gap)) if text]
+
+
+class _Work:
+    """Plans and switches load balancers one after the other."""
+
+    def __init__(self, command: SwitchOver, parsed_args: Namespace) -> None:
+        self._command = command
+        self._args = parsed_args
+        self._ours = Ours(command.client)
+        octavia, neutron = (
+            source_client(
+                url,
+                parsed_args.os_cloud,
+                ca_file=parsed_args.source_cacert,
+                timeout_seconds=parsed_args.source_timeout,
+                service_type=service_type,
+            )
+            for url, service_type in (
+                (parsed_args.source_url, "load-balancer"),
+                (parsed_args.neutron_url, "network"),
+            )
+        )
+        self._octavia = OctaviaApi(octavia, "the source")
+        self._source = Source(octavia, neutron)
+
+    def one(self, load_balancer_id: str) -> Outcome:
+        """Plan or switch one; no failure is raised, but that no server answers."""
+        try:
+            return self._one(load_balancer_id)
+        except (Failed, SourceProblem, BadSource, ApiRefused) as error:
+            return Outcome(load_balancer_id, "failed", str(error))
+
+    def _one(self, load_balancer_id: str) -> Outcome:
+        balancer = self._ours.balancer(load_balancer_id)
+        if balancer is None:
+            raise SourceProblem("it is not here: evenkeel import octavia --held imports it")
+        if not self._args.yes:
+            return Outcome(load_balancer_id, "planned", self._plan(balancer))
+        if self._args.finish:
+            seconds = self._args.source_timeout
+            finish(self._ours, self._source, balancer, timeout_seconds=seconds, say=self._command.say)
+            return Outcome(load_balancer_id, "finished")
+        settings = Settings(self._args.switch_seconds, not self._args.no_probe, self._args.hook)
+        switch = Switch(self._ours, self._source, balancer, settings, say=self._command.say, refresh=self._import_again)
+        if self._args.back:
+            return Outcome(load_balancer_id, "back", gap=switch.back())
+        gap = switch.over()
+        return Outcome(load_balancer_id, "switched", self._changed_meanwhile(load_balancer_id), gap)
+
+    def _plan(self, balancer: Balancer) -> str:
+        hosting = self._ours.hosting(balancer.id)
+        state = "held" if hosting.held else "with our devices"
+        if self._args.finish:
+            return f"{balancer.title}: {state}; Octavia would delete it, and keep port {balancer.port_id}"
+        amphorae = self._source.amphorae(balancer.id)
+        ports = ", ".join(f"{each.id} (port {each.port_id})" for each in amphorae)
+        probed = "" if balancer.tcp_port is None else f"; probed at {balancer.addresses[0]} port {balancer.tcp_port}"
+        act = "may speak again" if self._args.back else "would be silenced"
+        return f"{balancer.title}: {state}; amphorae {ports} {act} for {', '.join(balancer.addresses)}{probed}"
+
+    def _import_again(self, load_balancer_id: str, *, apply: bool = True) -> str:
+        """Import the source's state; returns the outcome with ``apply``, else what differs. Raises
+        :class:`SourceProblem` if it cannot be imported as it is.
+        """
+        environment = self._ours.hosting(load_balancer_id).environment
+        found = self._octavia.read(Wanted(ids=(load_balancer_id,)))
+        flavors, zones = (self._catalogue(kind, environment) for kind in (FLAVORS, ZONES))
+        trees = load_balancers(found, Choices(flavors.choose, zones.choose))
+        (row,) = run_import(self._command.client, trees, environment=environment, apply=apply, held=True)
+        if row.outcome in (REFUSED, SKIPPED) or (apply and row.outcome == DIFFERS):
+            raise SourceProblem(f"its present state cannot be imported: {'; '.join(row.remarks)}")
+        return "; ".join(row.remarks) if row.outcome == DIFFERS else ""
+
+    def _changed_meanwhile(self, load_balancer_id: str) -> str:
+        """Return what was changed in Octavia during the switch-over; empty: nothing."""
+        try:
+            differs = self._import_again(load_balancer_id, apply=False)
+        except (ClientError, SourceProblem, BadSource) as error:
+            return f"not compared with Octavia afterwards: {error}"
+        return f"changed in Octavia meanwhile, set it here too: {differs}" if differs else ""
+
+    def _catalogue(self, kind: EntryKind, environment: str) -> EntryChooser:
+        given = getattr(self._args, kind.option.removeprefix("--").replace("-", "_"))
+        return EntryChooser(
+            kind,
+            source=entries(self._octavia, kind),
+            ours=entries(OctaviaApi(self._command.client, "our API"), kind),
+            given=pairs(kind.option, given),
+            provider=environment,
+        )
+
+
+def _check(parsed_args: Namespace) -> None:
+    """Check options together. Raises :class:`UsageError`."""
+    if bool(parsed_args.source_url) != bool(parsed_args.neutron_url):
+        raise UsageError("--source-url and --neutron-url are given together, or neither of them")
+    if parsed_args.source_url and parsed_args.os_cloud:
+        raise UsageError("--source-url and --os-cloud name two sources: give one")
+    if parsed_args.source_timeout <= 0 or parsed_args.switch_seconds <= 0:
+        raise UsageError("--source-timeout and --timeout must be above 0")

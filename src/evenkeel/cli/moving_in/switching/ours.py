@@ -1,0 +1,85 @@
+"""An imported load balancer as our API shows it, and its release."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from evenkeel.cli.client import API, ApiRefused, Client, segment
+
+_TCP_PROTOCOLS = ("HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS", "PROMETHEUS")
+_NOT_FOUND = 404
+
+
+class Balancer(NamedTuple):
+    """A load balancer of ours that came from another system."""
+
+    id: str
+    name: str
+    addresses: tuple[str, ...]
+    """VIP, then additional VIPs."""
+    port_id: str
+    """Port of the VIP."""
+    tcp_port: int | None
+    """Port of a listener to which TCP clients connect; None: it has none."""
+
+    @property
+    def title(self) -> str:
+        """Name and id for people."""
+        return f"{self.name} ({self.id})" if self.name else self.id
+
+
+class Hosting(NamedTuple):
+    """Whether it is held, and what its devices have confirmed."""
+
+    held: bool
+    status: str
+    reason: str
+    environment: str
+
+    @property
+    def settled(self) -> bool:
+        """Whether the devices have confirmed that state."""
+        return self.status == "ACTIVE"
+
+
+class Ours:
+    """Imported load balancers by our API."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def balancer(self, load_balancer_id: str) -> Balancer | None:
+        """Return the load balancer; None if there is none. Raises the client's errors."""
+        try:
+            row = self._client.get(f"/v2.0/lbaas/loadbalancers/{segment(load_balancer_id)}")["loadbalancer"]
+        except ApiRefused as error:
+            if error.status == _NOT_FOUND:
+                return None
+            raise
+        query = {"loadbalancer_id": load_balancer_id}
+        listeners = self._client.get("/v2.0/lbaas/listeners", query)["listeners"]
+        more = [str(each["ip_address"]) for each in row.get("additional_vips") or ()]
+        return Balancer(
+            id=str(row["id"]),
+            name=str(row.get("name") or ""),
+            addresses=(str(row["vip_address"]), *more),
+            port_id=str(row["vip_port_id"]),
+            tcp_port=_tcp_port(listeners) if row.get("admin_state_up", True) else None,
+        )
+
+    def hosting(self, load_balancer_id: str) -> Hosting:
+        """Return whether it is held, and what its devices have. Raises the client's errors."""
+        row = self._client.get(f"{API}/loadbalancers/{segment(load_balancer_id)}/agent")["hosting"]
+        return Hosting(row["held"], row["provisioning_status"], row["status_reason"], row["environment"])
+
+    def set_held(self, load_balancer_id: str, held: bool) -> None:
+        """Release it to its devices, or take it from them. Idempotent. Raises the client's errors."""
+        self._client.put(f"{API}/imports/loadbalancers/{segment(load_balancer_id)}/held", {"held": held})
+
+
+def _tcp_port(listeners: list[Mapping[str, Any]]) -> int | None:
+    usable = [
+        int(row["protocol_port"])
+        for row in listeners
+        if row["protocol"] in _TCP_PROTOCOLS and row.get("admin_state_up", True) and not row.get("allowed_cidrs")
+    ]
+    return min(usable, default=None)

@@ -1,0 +1,127 @@
+"""Measures how long a VIP does not answer: a TCP connection is tried every few milliseconds, in a thread."""
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+EVERY_SECONDS = 0.02
+CONNECT_SECONDS = 1.0
+"""Time-out of an attempt; its first retransmission would come then."""
+SILENT_SECONDS = 0.2
+"""An attempt without an answer for so long shows that nobody has the address."""
+LOOK_SECONDS = 0.02
+
+
+class Gap(NamedTuple):
+    """Result of a measurement."""
+
+    attempts: int
+    failed: int
+    longest_seconds: float
+    """Longest interval without a successful connection."""
+
+    def __str__(self) -> str:
+        return (
+            f"longest interval without a connection {self.longest_seconds:.2f} s, {self.failed} of"
+            f" {self.attempts} attempts failed"
+        )
+
+
+class Prober:
+    """Connects to ``address`` and ``port`` from :meth:`start` to :meth:`stop`."""
+
+    def __init__(self, address: str, port: int) -> None:
+        self._target = (address, port)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._ending = threading.Event()
+        self._lock = threading.Lock()
+        self._open: dict[int, float] = {}
+        """Times at which attempts without an answer began."""
+        self._succeeded: list[tuple[float, float]] = []
+        """Begin and end of successful attempts."""
+        self._failed = 0
+        self._started_at = self._ended_at = 0.0
+
+    def start(self) -> None:
+        """Begin to connect."""
+        self._started_at = time.monotonic()
+        self._thread.start()
+
+    def stop(self) -> Gap:
+        """End, and return what was measured from the first success on."""
+        self._ending.set()
+        self._thread.join()
+        with self._lock:
+            times = sorted(end for _, end in self._succeeded)
+            attempts = len(times) + self._failed
+        if not times:
+            return Gap(attempts, self._failed, time.monotonic() - self._started_at)
+        ends = [*times, self._ended_at]
+        longest = max(after - before for before, after in pairwise(ends))
+        return Gap(attempts, self._failed, longest)
+
+    def wait_for_success(self, since: float, seconds: float) -> bool:
+        """Whether an attempt that began after ``since`` (monotonic) succeeds within ``seconds``."""
+        return self._wait(seconds, lambda: any(begun >= since for begun, _ in self._succeeded[-100:]))
+
+    def wait_for_silence(self, since: float, seconds: float) -> bool:
+        """Whether an attempt that began after ``since`` (monotonic) has no answer, within ``seconds``."""
+
+        def silent() -> bool:
+            now = time.monotonic()
+            return any(begun >= since and now - begun >= SILENT_SECONDS for begun in self._open.values())
+
+        before = self._failed
+        return self._wait(seconds, lambda: silent() or self._failed > before)
+
+    def _wait(self, seconds: float, is_so: Callable[[], bool]) -> bool:
+        until = time.monotonic() + seconds
+        while True:
+            with self._lock:
+                if is_so():
+                    return True
+            if time.monotonic() >= until:
+                return False
+            time.sleep(LOOK_SECONDS)
+
+    def _run(self) -> None:
+        asyncio.run(self._probe())
+
+    async def _probe(self) -> None:
+        tasks: set[asyncio.Task[None]] = set()
+        number = 0
+        while not self._ending.is_set():
+            number += 1
+            task = asyncio.create_task(self._attempt(number))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+            await asyncio.sleep(EVERY_SECONDS)
+        self._ended_at = time.monotonic()
+        # Those that began last neither succeeded nor failed.
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _attempt(self, number: int) -> None:
+        begun = time.monotonic()
+        with self._lock:
+            self._open[number] = begun
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                _, writer = await asyncio.open_connection(*self._target)
+        except OSError:  # TimeoutError is one
+            with self._lock:
+                self._failed += 1
+        else:
+            with self._lock:
+                self._succeeded.append((begun, time.monotonic()))
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+        finally:
+            with self._lock:
+                self._open.pop(number, None)

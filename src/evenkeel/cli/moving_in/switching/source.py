@@ -1,0 +1,134 @@
+"""The amphorae of a load balancer, and their ports at Neutron."""
+
+from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
+from typing import Any, NamedTuple
+
+from evenkeel.cli.client import ApiRefused, Client, UsageError, segment
+
+PAIRS = "allowed_address_pairs"
+OCTAVIA_OWNER = "Octavia"
+MOVING_OWNER = "evenkeel:moving"
+"""Owner of a VIP's port while Octavia deletes the load balancer: it deletes only ports that it owns."""
+_AMPHORAE = "/v2.0/octavia/amphorae"
+_SERVING = ("ALLOCATED", "FAILOVER_STOPPED")
+_NOT_FOUND = 404
+_BINDING = "binding:host_id"
+
+
+class SourceProblem(Exception):
+    """The source does not let the load balancer be switched; the text says why."""
+
+
+class Amphora(NamedTuple):
+    """An amphora with its port in the VIP's network."""
+
+    id: str
+    role: str
+    port_id: str
+    pairs: tuple[Mapping[str, Any], ...]
+    """Allowed address pairs of the port."""
+
+    def speaks_for(self, addresses: Iterable[str]) -> bool:
+        """Whether the port may send from one of the addresses."""
+        return bool(_canonical(addresses) & {_address(pair) for pair in self.pairs})
+
+
+class Source:
+    """An Octavia and its Neutron, asked as an administrator."""
+
+    def __init__(self, octavia: Client, neutron: Client) -> None:
+        self._octavia = octavia
+        self._neutron = neutron
+
+    def load_balancer(self, load_balancer_id: str) -> Mapping[str, Any] | None:
+        """Return the load balancer as Octavia shows it; None if there is none. Raises the client's errors."""
+        try:
+            found = self._octavia.get(f"/v2.0/lbaas/loadbalancers/{segment(load_balancer_id)}")["loadbalancer"]
+        except ApiRefused as error:
+            if error.status == _NOT_FOUND:
+                return None
+            raise
+        return None if found["provisioning_status"] == "DELETED" else dict(found)
+
+    def delete_load_balancer(self, load_balancer_id: str) -> None:
+        """Have Octavia delete the load balancer with its children and amphorae. Raises the client's errors."""
+        self._octavia.delete(f"/v2.0/lbaas/loadbalancers/{segment(load_balancer_id)}", {"cascade": "true"})
+
+    def amphorae(self, load_balancer_id: str) -> list[Amphora]:
+        """Return the amphorae with their ports' pairs.
+
+        Raises :class:`SourceProblem` if there is none, or one whose port cannot be silenced; the client's errors.
+        """
+        rows = self._octavia.get(_AMPHORAE, {"loadbalancer_id": load_balancer_id})["amphorae"]
+        rows = [row for row in rows if row["status"] in _SERVING and row.get("loadbalancer_id") == load_balancer_id]
+        if not rows:
+            raise SourceProblem(
+                "Octavia shows no amphora of it: is it of provider amphora, and are you an administrator?"
+            )
+        return [self._amphora(row) for row in rows]
+
+    def _amphora(self, row: Mapping[str, Any]) -> Amphora:
+        port = self.port(str(row["vrrp_port_id"]))
+        if port is None:
+            raise SourceProblem(f"amphora {row['id']}: Neutron does not show its port {row['vrrp_port_id']}")
+        if not port.get("port_security_enabled", True):
+            raise SourceProblem(
+                f"amphora {row['id']}: port security is off at its port {port['id']}, so that Neutron would not drop"
+                " what it sends: switch it on first"
+            )
+        return Amphora(str(row["id"]), str(row.get("role") or ""), str(port["id"]), tuple(port.get(PAIRS) or ()))
+
+    def silence(self, amphora: Amphora, addresses: Iterable[str]) -> None:
+        """Take the addresses from the pairs of the amphora's port. Idempotent. Raises the client's errors."""
+        gone = _canonical(addresses)
+        self._set_pairs(amphora, [pair for pair in amphora.pairs if _address(pair) not in gone])
+
+    def let_speak(self, amphora: Amphora, addresses: Iterable[str]) -> None:
+        """Add the addresses to the pairs of the amphora's port, as Octavia does. Idempotent. Raises the client's
+        errors.
+        """
+        there = {_address(pair) for pair in amphora.pairs}
+        more = [{"ip_address": address} for address in addresses if str(ip_address(address)) not in there]
+        self._set_pairs(amphora, [*amphora.pairs, *more])
+
+    def port(self, port_id: str) -> Mapping[str, Any] | None:
+        """Return a port; None if there is none. Raises the client's errors."""
+        try:
+            return dict(self._neutron.get(f"/v2.0/ports/{segment(port_id)}")["port"])
+        except ApiRefused as error:
+            if error.status == _NOT_FOUND:
+                return None
+            raise
+
+    def is_bound(self, port_id: str) -> bool:
+        """Whether a port is bound to a host. Raises the client's errors."""
+        port = self.port(port_id)
+        return bool(port and port.get(_BINDING))
+
+    def set_owner(self, port_id: str, owner: str) -> None:
+        """Set a port's ``device_owner``. Raises the client's errors."""
+        self._change(port_id, {"device_owner": owner})
+
+    def _set_pairs(self, amphora: Amphora, pairs: list[Mapping[str, Any]]) -> None:
+        if pairs != list(amphora.pairs):
+            self._change(amphora.port_id, {PAIRS: pairs})
+
+    def _change(self, port_id: str, values: Mapping[str, Any]) -> None:
+        self._neutron.put(f"/v2.0/ports/{segment(port_id)}", {"port": dict(values)})
+
+
+def _address(pair: Mapping[str, Any]) -> str:
+    """The pair's address in canonical form; a network as it is given."""
+    text = str(pair.get("ip_address"))
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        return text
+
+
+def _canonical(addresses: Iterable[str]) -> frozenset[str]:
+    try:
+        return frozenset(str(ip_address(each)) for each in addresses)
+    except ValueError as error:
+        raise UsageError(str(error)) from None

@@ -1,0 +1,204 @@
+"""The steps of a switch-over and of the way back. Each is idempotent, so that a repeated command goes on."""
+
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from evenkeel.cli.client import ClientError
+from evenkeel.cli.moving_in.switching.ours import Balancer, Hosting, Ours
+from evenkeel.cli.moving_in.switching.prober import Gap, Prober
+from evenkeel.cli.moving_in.switching.source import MOVING_OWNER, OCTAVIA_OWNER, Amphora, Source, SourceProblem
+
+ANSWER_SECONDS = 5.0
+"""Time for the VIP's first answer before anything is changed, and for an amphora's silence."""
+AFTERWARDS_SECONDS = 1.0
+"""Time for which the VIP is probed after the first answer of the other side."""
+LOOK_SECONDS = 0.1
+HOOK_SECONDS = 60.0
+TO_OURS, TO_SOURCE = "to-ours", "to-source"
+
+Say = Callable[[str], None]
+Refresh = Callable[[str], object]
+
+
+class Failed(Exception):
+    """A step failed; the text says which, and why."""
+
+
+class Settings(NamedTuple):
+    """How load balancers are switched."""
+
+    timeout_seconds: float
+    """Time for our devices and for the first answer, after which it goes back by itself."""
+    probes: bool
+    hook: str = ""
+    """Command that makes the operator's network send to the other side; empty: none is needed."""
+
+
+class Switch:
+    """Switches one load balancer. ``say`` is told each step; ``refresh`` imports the source's latest state."""
+
+    def __init__(
+        self, ours: Ours, source: Source, balancer: Balancer, settings: Settings, *, say: Say, refresh: Refresh
+    ) -> None:
+        self._ours = ours
+        self._source = source
+        self._balancer = balancer
+        self._settings = settings
+        self._say = say
+        self._refresh = refresh
+        self._prober: Prober | None = None
+
+    def over(self) -> Gap | None:
+        """Switch over to our devices; returns the measured gap, None without a prober.
+
+        Raises :class:`Failed` after it went back by itself, :class:`SourceProblem` or the client's errors if nothing
+        was changed.
+        """
+        id_ = self._balancer.id
+        amphorae = self._source.amphorae(id_)
+        if self._ours.hosting(id_).held:
+            self._refresh(id_)
+        self._start_prober(must_answer=self._speaks(amphorae))
+        try:
+            self._take_over(amphorae)
+        except (Exception, KeyboardInterrupt) as error:
+            self._say(f"going back: {error or 'interrupted'}")
+            gap = self._go_back()
+            raise Failed(f"{error or 'interrupted'}; it went back to the amphora{_measured(gap)}") from error
+        return self._end_probing()
+
+    def _take_over(self, amphorae: Sequence[Amphora]) -> None:
+        id_ = self._balancer.id
+        begun = time.monotonic()
+        was_speaking = self._speaks(amphorae)
+        for amphora in amphorae:
+            self._source.silence(amphora, self._balancer.addresses)
+        self._say(f"silenced amphorae {', '.join(each.id for each in amphorae)}")
+        if was_speaking and self._prober and not self._prober.wait_for_silence(begun, ANSWER_SECONDS):
+            raise Failed("the VIP answers although its amphorae were silenced")
+        released = time.monotonic()
+        self._ours.set_held(id_, False)
+        self._await_devices(held=False)
+        self._run_hook(TO_OURS)
+        if self._prober and not self._prober.wait_for_success(released, self._settings.timeout_seconds):
+            raise Failed(f"the VIP did not answer within {self._settings.timeout_seconds:g} s of its release")
+        self._say("our devices serve it")
+
+    def back(self) -> Gap | None:
+        """Go back to the amphora; returns the measured gap. Raises :class:`Failed`, :class:`SourceProblem` and the
+        client's errors: repeating it goes on.
+        """
+        self._source.amphorae(self._balancer.id)  # raises if there is none to go back to
+        self._start_prober(must_answer=False)
+        return self._go_back()
+
+    def _go_back(self) -> Gap | None:
+        id_ = self._balancer.id
+        try:
+            # First: clients in between wait for an answer, and are not refused by a host without a listener.
+            self._run_hook(TO_SOURCE)
+            self._ours.set_held(id_, True)
+            self._await_devices(held=True)
+            self._await_port()
+            spoken = time.monotonic()
+            for amphora in self._source.amphorae(id_):
+                self._source.let_speak(amphora, self._balancer.addresses)
+            self._say("the amphorae may speak again")
+            if self._prober and not self._prober.wait_for_success(spoken, self._settings.timeout_seconds):
+                raise Failed("the VIP does not answer although its amphorae may speak: look at them")
+        except (ClientError, SourceProblem) as error:
+            raise Failed(f"going back failed, repeat it with --back: {error}") from error
+        return self._end_probing()
+
+    def _speaks(self, amphorae: Sequence[Amphora]) -> bool:
+        return any(each.speaks_for(self._balancer.addresses) for each in amphorae)
+
+    def _start_prober(self, *, must_answer: bool) -> None:
+        """Raises :class:`SourceProblem` if the VIP does not answer before anything is changed."""
+        if not self._settings.probes:
+            return
+        if self._balancer.tcp_port is None:
+            raise SourceProblem("it has no enabled listener to which TCP clients may connect: give --no-probe")
+        address = self._balancer.addresses[0]
+        self._prober = Prober(address, self._balancer.tcp_port)
+        self._prober.start()
+        if must_answer and not self._prober.wait_for_success(0.0, ANSWER_SECONDS):
+            self._prober.stop()
+            raise SourceProblem(
+                f"{address} port {self._balancer.tcp_port} does not answer from here before the switch-over: run it"
+                " where clients are, or give --no-probe"
+            )
+
+    def _end_probing(self) -> Gap | None:
+        if self._prober is None:
+            return None
+        self._prober.wait_for_success(time.monotonic() + AFTERWARDS_SECONDS, 2 * AFTERWARDS_SECONDS)
+        return self._prober.stop()
+
+    def _await_devices(self, *, held: bool) -> None:
+        """Wait until the devices have confirmed. Raises :class:`Failed` with their reason."""
+        state = "without it" if held else "with it"
+
+        def confirmed(now: Hosting) -> bool:
+            if now.status == "ERROR":
+                raise Failed(f"our devices refuse it: {now.reason}")
+            return now.held == held and now.settled
+
+        if not self._until(lambda: confirmed(self._ours.hosting(self._balancer.id))):
+            reason = self._ours.hosting(self._balancer.id).reason
+            raise Failed(f"our devices are not {state} within {self._settings.timeout_seconds:g} s: {reason}")
+        self._say(f"our devices are {state}")
+
+    def _await_port(self) -> None:
+        """Wait until our controllers have unbound the VIP's port. Raises :class:`Failed`."""
+        if not self._until(lambda: not self._source.is_bound(self._balancer.port_id)):
+            raise Failed(f"port {self._balancer.port_id} of the VIP is still bound to our devices' host")
+
+    def _until(self, is_so: Callable[[], bool]) -> bool:
+        until = time.monotonic() + self._settings.timeout_seconds
+        while not is_so():
+            if time.monotonic() >= until:
+                return False
+            time.sleep(LOOK_SECONDS)
+        return True
+
+    def _run_hook(self, direction: str) -> None:
+        if not self._settings.hook:
+            return
+        words = [self._settings.hook, direction, self._balancer.id, *self._balancer.addresses]
+        try:
+            done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=HOOK_SECONDS)  # noqa: S603
+        except (OSError, subprocess.SubprocessError) as error:
+            raise Failed(f"the hook: {error}") from error
+        if done.returncode:
+            raise Failed(f"the hook ended with {done.returncode}: {done.stderr.strip()[-500:]}")
+
+
+def finish(ours: Ours, source: Source, balancer: Balancer, *, timeout_seconds: float, say: Say) -> None:
+    """Delete a switched load balancer in Octavia without its VIP's port. Raises :class:`Failed`, and the client's
+    errors: repeating it goes on.
+    """
+    now = ours.hosting(balancer.id)
+    if now.held or not now.settled:
+        raise Failed(f"it is not switched over: {now.reason or now.status}")
+    if source.load_balancer(balancer.id) is not None:
+        port = source.port(balancer.port_id)
+        if port is not None and port["device_owner"] == OCTAVIA_OWNER:
+            source.set_owner(balancer.port_id, MOVING_OWNER)
+            say(f"port {balancer.port_id} of the VIP is not Octavia's meanwhile")
+        source.delete_load_balancer(balancer.id)
+        until = time.monotonic() + timeout_seconds
+        while source.load_balancer(balancer.id) is not None:
+            if time.monotonic() >= until:
+                raise Failed(f"Octavia has not deleted it within {timeout_seconds:g} s: repeat this later")
+            time.sleep(LOOK_SECONDS)
+        say("Octavia has deleted it")
+    port = source.port(balancer.port_id)
+    if port is not None and port["device_owner"] == MOVING_OWNER:
+        source.set_owner(balancer.port_id, OCTAVIA_OWNER)
+
+
+def _measured(gap: Gap | None) -> str:
+    return "" if gap is None else f" ({gap})"

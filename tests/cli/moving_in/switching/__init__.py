@@ -1,0 +1,1 @@
+"""An Octavia as the source of an import."""
