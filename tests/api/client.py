@@ -45,6 +45,7 @@ class Sink:
         *,
         adopt: bool = False,
         give_back: bool = False,
+        keep_irules: bool = False,
     ) -> None:
         self.adopted.append(adopt)
         self.given_back.append(give_back)

@@ -77,6 +77,7 @@ class InstantAgent:
         *,
         adopt: bool = False,
         give_back: bool = False,
+        keep_irules: bool = False,
     ) -> None:
         """Nothing differs on any device."""
         shard = await self._store.operators.shard(owner.shard_id)

@@ -129,6 +129,7 @@ def _bodies(known: Known) -> Mapping[str, Any]:
         "L7PolicyChangeBody": {"l7policy": {"name": "changed"}},
         "L7RuleNewBody": {"rule": {"type": "PATH", "compare_type": "EQUAL_TO", "value": "/"}},
         "L7RuleChangeBody": {"rule": {"value": "/changed"}},
+        "IrulesBody": {"irules": []},
         "AdoptionBody": {"adoption": {"apply": True}},
         "HeldPut": {"held": False},
         "QuotaSetBody": {"quota": {"pool": -1}},

@@ -96,6 +96,13 @@ def test_partition_is_given_back_only_when_told(stub: Stub, evenkeel: Run) -> No
     ]
 
 
+def test_irules_are_kept_only_when_told(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/shards", {"shards": SHARDS})
+    stub.on("POST", "/shards/s-1/adoption", {"adoption": planned({"device": "a"})["plan"]})
+    assert evenkeel("adopt", "p1", "--keep-irules", "--yes").out.endswith("adopted: the next pass changes this\n")
+    assert stub.asked[-1][2] == {"adoption": {"apply": True, "keep_irules": True}}
+
+
 def test_a_tenant_on_no_or_several_device_groups_is_asked_about(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/shards", {"shards": SHARDS})
     stub.on("GET", "/shards?environment=gold", {"shards": SHARDS[2:]})

@@ -60,7 +60,7 @@ class Network:
 
 
 def made(store: Store, network: Network | None) -> Adoptions:
-    parts: Any = store, network
+    parts: Any = store, None, network
     return Adoptions(*parts)
 
 

@@ -104,7 +104,7 @@ def made(store: Any, hints: Hints, settings: ControllerSettings) -> Callbacks:
         settings,
         certificates=certificates,
         definitions=definitions,
-        adoptions=Adoptions(store, None),
+        adoptions=Adoptions(store, store, None),
     )
 
 

@@ -148,6 +148,10 @@ class ControllerClient:
         """
         return await self._call(call, m.NetworksAdopted, self._timeout + ADOPTION_SECONDS)
 
+    async def keep_irules(self, call: m.KeepIrules) -> None:
+        """Have iRules of operators stored with their listeners. Raises :class:`CallRefused`."""
+        await self._call(call, m.Done)
+
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
         """Report the outcomes of a pass."""
         return await self._call(call, m.ReportReceipt)

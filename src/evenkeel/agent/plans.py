@@ -15,13 +15,13 @@ from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
-from evenkeel.core.devices.adoption import FoundNetworks, TakenNetworks, as_adopted
+from evenkeel.core.devices.adoption import FoundNetworks, ListenerIrules, TakenNetworks, as_adopted, with_irules
 from evenkeel.core.devices.device import PartitionBatch
 from evenkeel.core.devices.plans import ORPHAN, DevicePlan, PlannedOperation, limit_plans
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, DeviceRejected, DeviceUnavailable, SessionLost
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.values import Value
-from evenkeel.core.ports import Device, NetworkAdopter, PartitionReturner
+from evenkeel.core.ports import Device, IruleKeeper, NetworkAdopter, PartitionReturner
 from evenkeel.core.protocol import messages as m
 
 log = structlog.get_logger(__name__)
@@ -41,11 +41,14 @@ class Inquiry(Value):
     adopt: bool = False
     """Whether to carry out the adoption, or with ``give_back`` the way back."""
     give_back: bool = False
+    keep_irules: bool = False
 
 
 def _inquiry_of(hint: m.PlanHint | m.AdoptionHint) -> Inquiry:
     if isinstance(hint, m.AdoptionHint):
-        return Inquiry(inquiry_id=hint.inquiry_id, adopt=hint.apply, give_back=hint.give_back)
+        return Inquiry(
+            inquiry_id=hint.inquiry_id, adopt=hint.apply, give_back=hint.give_back, keep_irules=hint.keep_irules
+        )
     return Inquiry(inquiry_id=hint.inquiry_id, load_balancer_id=hint.load_balancer_id, adopt=hint.adopt)
 
 
@@ -138,11 +141,11 @@ class PlanService:
                 elif hint.adopt:
                     # A pass that fetched its definitions before the adoption would remove what the adoption takes over.
                     async with turn:
-                        devices = await self._adopt(batch, shard, apply=True)
+                        devices = await self._adopt(batch, shard, apply=True, keep_irules=hint.keep_irules)
                     # A pass that follows writes the difference between the adopted partition and the definitions.
                     on_adopted()
                 else:
-                    devices = await self._adopt(batch, shard, apply=False)
+                    devices = await self._adopt(batch, shard, apply=False, keep_irules=hint.keep_irules)
         except TimeoutError:
             problem = f"the devices did not answer within {seconds:g} s"
             if hint.adopt:
@@ -193,7 +196,9 @@ class PlanService:
     async def _plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
         return await self._device.plan(batch) if batch.services or batch.complete else ()
 
-    async def _adopt(self, batch: PartitionBatch, shard: m.Assignment, *, apply: bool) -> tuple[DevicePlan, ...]:
+    async def _adopt(
+        self, batch: PartitionBatch, shard: m.Assignment, *, apply: bool, keep_irules: bool
+    ) -> tuple[DevicePlan, ...]:
         """The plan of the next complete pass after an adoption. With ``apply`` the partition is adopted then: first at
         the controllers, so that the devices never have what the shard does not. Raises :class:`CallRefused`,
         :class:`DeviceRejected` with the reason, before anything is changed."""
@@ -203,6 +208,10 @@ class PlanService:
             batch = replace(
                 batch, services=as_adopted(batch.services, await self._adopt_networks(found, shard, apply=False))
             )
+        irules: tuple[ListenerIrules, ...] = ()
+        if keep_irules and isinstance(self._device, IruleKeeper):
+            irules = await self._device.found_irules(batch)
+            batch = replace(batch, services=with_irules(batch.services, irules))
         plans = await self._plan(batch)
         for plan in plans:
             if found is not None and plan.refusal:
@@ -216,6 +225,8 @@ class PlanService:
                 # Controllers first: a crash between the two lines leaves stored networks that the next adoption finds
                 # again, never devices with networks that no row knows.
                 await self._adopt_networks(found, shard, apply=True)
+            if irules:
+                await self._keep_irules(irules, shard)
             await self._device.adopt(shard.project_id)
         return plans
 
@@ -228,6 +239,16 @@ class PlanService:
                 ", ".join(self._device.facts.endpoints), "partitions of this device driver are made by no other program"
             )
         return await self._device.give_back(batch, apply=apply)
+
+    async def _keep_irules(self, irules: tuple[ListenerIrules, ...], shard: m.Assignment) -> None:
+        call = m.KeepIrules(
+            agent_id=self._settings.agent_id,
+            session_id=self._session.id,
+            shard_id=shard.shard_id,
+            epoch=shard.epoch,
+            listeners=irules,
+        )
+        await self._controllers.keep_irules(call)
 
     async def _adopt_networks(self, found: FoundNetworks, shard: m.Assignment, *, apply: bool) -> TakenNetworks:
         call = m.AdoptNetworks(

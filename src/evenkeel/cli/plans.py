@@ -51,14 +51,18 @@ class Adopt(ApiCommand):
         parser.add_argument("project", metavar="PROJECT", help="Id of the tenant's project.")
         parser.add_argument("--environment", help="Of the devices, if the tenant has load balancers in several.")
         parser.add_argument("--back", action="store_true", help="Give an adopted partition back.")
+        parser.add_argument(
+            "--keep-irules", action="store_true", help="Keep iRules of operators on the virtual servers."
+        )
         parser.add_argument("--yes", action="store_true", help="Do it; without this nothing is changed.")
         parser.add_argument("--json", action="store_true", help="As JSON.")
 
     def take_action(self, parsed_args: Namespace) -> None:
         shard = self._shard(parsed_args.project, parsed_args.environment)
         path, adoption = f"{API}/shards/{segment(shard)}/adoption", {"apply": parsed_args.yes}
-        # Only if it is wanted: a controller of an earlier version refuses it.
-        body = {"adoption": {**adoption, "give_back": True} if parsed_args.back else adoption}
+        # Only if they are wanted: a controller of an earlier version refuses them.
+        wanted = {"give_back": parsed_args.back, "keep_irules": parsed_args.keep_irules}
+        body = {"adoption": adoption | {name: True for name, value in wanted.items() if value}}
         seconds = ADOPTION_SECONDS if parsed_args.yes else ANSWER_SECONDS
         found = self.client.post(path, body, timeout_seconds=seconds)["adoption"]
         if parsed_args.json:

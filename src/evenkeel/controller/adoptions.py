@@ -9,18 +9,27 @@ from evenkeel.controller.loops import for_each
 from evenkeel.core.devices.adoption import FoundAddress
 from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
 from evenkeel.core.networking.network import PortClaim
-from evenkeel.core.ports import Network, OwnershipStore
+from evenkeel.core.ports import Network, OwnershipStore, TenantStore
 from evenkeel.core.protocol import messages as m
 
 PORTS_AT_ONCE = 4
 
 
 class Adoptions:
-    """Answers :class:`AdoptNetworks`. ``network``: a network service that may own the ports of addresses."""
+    """Answers :class:`AdoptNetworks` and :class:`KeepIrules`. ``network``: a network service that may own the ports of
+    addresses.
+    """
 
-    def __init__(self, ownership: OwnershipStore, network: Network | None) -> None:
+    def __init__(self, ownership: OwnershipStore, tenants: TenantStore, network: Network | None) -> None:
         self._ownership = ownership
+        self._tenants = tenants
         self._network = network
+
+    async def keep_irules(self, call: m.KeepIrules) -> m.Done:
+        """Store iRules of operators. Raises :class:`Conflict` with the reason, :class:`SessionLost`."""
+        # No hint follows: the agent that calls makes a complete pass after the adoption.
+        await self._tenants.keep_irules(call)
+        return m.Done()
 
     async def answer(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
         """Adopt, or only preview, the networks of a shard. Raises :class:`Conflict` with the reason,

@@ -119,6 +119,8 @@ class Callbacks:
                 )
             case m.AdoptNetworks():
                 return await self._adoptions.answer(message)
+            case m.KeepIrules():
+                return await self._adoptions.keep_irules(message)
             case m.ReportStatus():
                 return await self._observed(message)
             case m.ReportPlan():

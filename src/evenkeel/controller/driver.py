@@ -52,9 +52,12 @@ class Driver:
         *,
         adopt: bool = False,
         give_back: bool = False,
+        keep_irules: bool = False,
     ) -> None:
         """Send an operator's inquiry to the agent. Raises :class:`BusUnavailable`."""
-        await self._hints.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back)
+        await self._hints.send_inquiry(
+            owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back, keep_irules=keep_irules
+        )
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Request a complete pass over the shards of these owners."""

@@ -109,14 +109,21 @@ class Hints:
         *,
         adopt: bool = False,
         give_back: bool = False,
+        keep_irules: bool = False,
     ) -> None:
         """Send an operator's inquiry at once. Raises :class:`BusUnavailable`: then there will be no answer."""
         queue = agent_queue(owner.environment, owner.group_number, owner.host)
         hint: PlanHint | AdoptionHint = PlanHint(
             shard_id=owner.shard_id, load_balancer_id=load_balancer_id, inquiry_id=inquiry_id, adopt=adopt
         )
-        if give_back:
-            hint = AdoptionHint(shard_id=owner.shard_id, inquiry_id=inquiry_id, apply=adopt, give_back=True)
+        if give_back or keep_irules:
+            hint = AdoptionHint(
+                shard_id=owner.shard_id,
+                inquiry_id=inquiry_id,
+                apply=adopt,
+                give_back=give_back,
+                keep_irules=keep_irules,
+            )
         try:
             async with asyncio.timeout(SEND_SECONDS):
                 await self._bus.send(queue, hint)

@@ -101,7 +101,7 @@ class Controller:
             settings,
             certificates=CertificateCallback(store.ownership, store.renewals, key_manager, settings),
             definitions=self._definitions,
-            adoptions=Adoptions(store.ownership, network),
+            adoptions=Adoptions(store.ownership, store.tenants, network),
             on_unserved=self._scheduler.wake,
             on_moved=self._networks_moved,
             on_departure=self._failure_detector.note_departure,

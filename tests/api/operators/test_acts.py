@@ -80,6 +80,13 @@ ACTS = (
         f"the shard of project p1 on device group dev/1 was rebound to {AGENT}",
         body={"to": "a-1"},
     ),
+    Act(
+        "PUT",
+        f"{BASE}/listeners/{{listener}}/irules",
+        "irules_changed",
+        "the iRules of listener",
+        body={"irules": ["/Common/says"]},
+    ),
     Act("POST", f"{BASE}/shards/{{shard}}/adoption", "adoption_requested", "", 409, {"adoption": {"apply": True}}),
     Act("PUT", f"{LBAAS}/loadbalancers/{{lb}}/failover", "load_balancer_failover", "a failover of load balancer", 202),
     Act(
@@ -272,7 +279,8 @@ async def prepare(api: Client, store: Store, join: Join, database: sqlite3.Conne
     database.execute(
         "INSERT INTO certificate_use (owner_id, certificate_id, load_balancer_id) VALUES ('o', 'c', ?)", (lb,)
     )
-    return {"lb": lb, "shard": shard}
+    listener = (await api.listener(lb))["id"]
+    return {"lb": lb, "shard": shard, "listener": listener}
 
 
 async def act(api: Client, one: Act, ids: dict[str, str], database: sqlite3.Connection) -> tuple[str, dict[str, Any]]:

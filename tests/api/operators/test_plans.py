@@ -119,6 +119,9 @@ async def test_partition_is_given_back_with_an_event_of_its_own(api: Client, sto
         answer = await api.post(f"/evenkeel/v1/shards/{shard.id}/adoption", {"adoption": body}, status=200)
         assert answer["adoption"]["devices"][0]["operations"]
     assert (sink.adopted, sink.given_back) == ([False, True], [True, True])
+    both = {"adoption": {"give_back": True, "keep_irules": True}}
+    refused = await api.post(f"/evenkeel/v1/shards/{shard.id}/adoption", both, status=400)
+    assert "keep_irules: not together with give_back" in refused["faultstring"]
     events = (await api.get("/evenkeel/v1/events?newest=true&limit=2"))["events"]
     assert {event["kind"] for event in events} == {"partition_given_back", "return_requested"}
     assert all("partition of project p1" in event["text"] for event in events)

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from emulator_tests.client import Backend, fetch, free_port
+from evenkeel.core.devices.adoption import ListenerIrules, with_irules
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from icontrol_emulator import Emulator, Fault
@@ -278,6 +279,92 @@ async def test_former_owner_does_not_give_a_partition_back(scene: AdoptionScene)
     partition = await scene.rig.hands.call("GET", f"auth/partition/{PARTITION}")
     assert partition["description"] == "evenkeel:dev/1:partition"
     assert not (await successor.apply(replace(complete, epoch=2, session_id=session_of(2)))).outcomes[0].error
+
+
+SAYS = 'when HTTP_RESPONSE priority 900 { HTTP::header insert X-Operator "yes" }'
+
+
+class IruleScene:
+    """The scene with two iRules of an operator on the virtual server, and clients that look for their effect."""
+
+    def __init__(self, scene: AdoptionScene) -> None:
+        self.scene = scene
+        self.seen = 0
+        self.missed = 0
+
+    async def build(self) -> None:
+        call = self.scene.rig.hands.call
+        await call("POST", "ltm/rule", {"name": "says", "apiAnonymous": SAYS})
+        await call(
+            "POST", "ltm/rule", {"name": "b", "partition": PARTITION, "apiAnonymous": "when CLIENT_ACCEPTED { }"}
+        )
+        await add_l7_objects(self.scene)
+        rules = ["/Common/says", f"/{PARTITION}/irule_{REGEX}", f"/{PARTITION}/b"]
+        await call("PATCH", f"ltm/virtual/~{PARTITION}~dev_listener-1", {"rules": rules})
+
+    async def browse(self) -> None:
+        """Requests, one after the other, until cancelled."""
+        while True:
+            try:
+                head, _ = await fetch(VIP, self.scene.port)
+                self.missed += "X-Operator: yes" not in head
+            except (OSError, EOFError, ValueError):
+                self.missed += 1
+            self.seen += 1
+
+    async def more(self) -> None:
+        """Wait for more requests."""
+        before = self.seen
+        await eventually(lambda: self.seen >= before + 20)
+
+    async def rules(self) -> list[str]:
+        return list((await named(self.scene, "ltm/virtual"))["dev_listener-1"]["rules"])
+
+
+async def test_operators_irules_that_are_kept_act_over_adoption_changes_and_failover_until_detached(
+    scene: AdoptionScene,
+) -> None:
+    made = IruleScene(scene)
+    await made.build()
+    agent, plain = scene.owner(), batch(scene.wanted, complete=True)
+    (found,) = await agent.found_irules(plain)
+    kept = ("/Common/says", f"/{PARTITION}/b")
+    assert (found.listener_id, found.irules) == ("listener-1", kept)
+    (wanted,) = with_irules((scene.wanted,), (found,))
+    (plan,) = await agent.plan(batch(wanted, complete=True))
+    (virtual,) = [step for step in plan.operations if step.type == "ltm/virtual"]
+    assert virtual.note.endswith(f"iRules that were not made by F5's agent stay: {', '.join(kept)}")
+
+    clients = [asyncio.create_task(made.browse()) for _ in range(3)]
+    # settled: what is asserted was written before the wait
+    await made.more()
+    await agent.adopt(PROJECT)
+    assert not (await agent.apply(batch(wanted, complete=True))).outcomes[0].error
+    # settled: what is asserted was written before the wait
+    await made.more()
+    assert await made.rules() == list(kept)
+    assert not await agent.found_irules(plain)  # the virtual server is ours now
+
+    changed = replace(wanted, revision=2, pools=(replace(wanted.pools[0], lb_algorithm="ROUND_ROBIN"),))
+    assert (await agent.apply(batch(changed))).writes == 1
+    # settled: what is asserted was written before the wait
+    await made.more()
+    successor = scene.owner()
+    await successor.apply(batch(changed, complete=True, epoch=2))
+    # settled: what is asserted was written before the wait
+    await made.more()
+    assert (await successor.apply(batch(changed, epoch=2))).writes == 0
+    for client in clients:
+        client.cancel()
+    await asyncio.gather(*clients, return_exceptions=True)
+    assert made.missed == 0 and await made.rules() == list(kept)
+
+    (detached,) = with_irules((replace(changed, revision=3),), (ListenerIrules(listener_id="listener-1", irules=()),))
+    await successor.apply(batch(detached, epoch=2))
+    assert "rules" not in (await named(scene, "ltm/virtual"))["dev_listener-1"]
+    head, _ = await fetch(VIP, scene.port)
+    assert "X-Operator" not in head
+    assert "b" in await named(scene, "ltm/rule")
 
 
 async def test_adopted_partition_is_refused_to_other_device_groups(scene: AdoptionScene) -> None:

@@ -33,9 +33,11 @@ class ChangeSink(Protocol):
         *,
         adopt: bool = False,
         give_back: bool = False,
+        keep_irules: bool = False,
     ) -> None:
         """Send an operator's question to the agent, which answers into the database. ``adopt``: it is about the
-        adoption of the partition, to be carried out; with ``give_back`` about the way back. Raises
+        adoption of the partition, to be carried out, with ``keep_irules`` without detaching operators' iRules; with
+        ``give_back`` about the way back. Raises
         :class:`~evenkeel.core.kit.errors.BusUnavailable`.
         """
         ...

@@ -121,9 +121,12 @@ class Services:
         *,
         adopt: bool = False,
         give_back: bool = False,
+        keep_irules: bool = False,
     ) -> None:
         """Send an operator's question to an agent. Raises :class:`BusUnavailable`."""
-        await self._driver.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back)
+        await self._driver.send_inquiry(
+            owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back, keep_irules=keep_irules
+        )
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Make these agents start a complete pass over their shards."""

@@ -16,7 +16,7 @@ from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.core.control.orphans import OrphanedLoadBalancer
 from evenkeel.core.control.shards import Shard, ShardOwner
 from evenkeel.core.devices.plans import ORPHAN, DevicePlan, PlanAnswer
-from evenkeel.core.kit.errors import Conflict, Unavailable
+from evenkeel.core.kit.errors import Conflict, Invalid, Unavailable
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ShardId
 from evenkeel.core.kit.values import Value
 
@@ -108,10 +108,15 @@ async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer
     if shard.project_id == COMMON_PROJECT:
         raise Conflict(f"Shard {shard.id} is its device group's common one: it has no partition.")
     back = body.adoption.give_back
+    if back and body.adoption.keep_irules:
+        raise Invalid("keep_irules: not together with give_back, which changes no virtual server", code="keep_irules")
     requested, done = _GIVEN_BACK if back else _ADOPTED
     if body.adoption.apply:
         await _record(services, shard, *requested)
-    shown = await _plan(services, shard, LoadBalancerId(""), adopt=body.adoption.apply, give_back=back)
+    keep_irules = body.adoption.keep_irules
+    shown = await _plan(
+        services, shard, LoadBalancerId(""), adopt=body.adoption.apply, give_back=back, keep_irules=keep_irules
+    )
     if body.adoption.apply:
         await _record(services, shard, *done)
     return json_answer({"adoption": shown}, 200)
@@ -191,6 +196,7 @@ async def _plan(
     *,
     adopt: bool,
     give_back: bool = False,
+    keep_irules: bool = False,
 ) -> PlanView:
     """Request a plan from the acting agent, and wait for it. Raises :class:`Conflict` without a live agent, or for a
     whole partition that the agent refuses to plan or adopt; :class:`AgentSilent` without an answer.
@@ -208,7 +214,9 @@ async def _plan(
     if services.inquiries.locked():
         raise AgentSilent(f"{INQUIRIES_MAX} plans are being waited for already")
     async with services.inquiries:
-        answer = await _answer(services, owner, load_balancer_id, adopt=adopt, give_back=give_back)
+        answer = await _answer(
+            services, owner, load_balancer_id, adopt=adopt, give_back=give_back, keep_irules=keep_irules
+        )
     if answer.problem:
         # An adoption that the agent has refused is no request whose outcome is unknown.
         refusal = AgentSilent if load_balancer_id else Conflict
@@ -222,13 +230,21 @@ async def _plan(
 
 
 async def _answer(
-    services: Services, owner: ShardOwner, load_balancer_id: LoadBalancerId, *, adopt: bool, give_back: bool
+    services: Services,
+    owner: ShardOwner,
+    load_balancer_id: LoadBalancerId,
+    *,
+    adopt: bool,
+    give_back: bool,
+    keep_irules: bool,
 ) -> PlanAnswer:
     """Wait for the agent's answer. Raises :class:`AgentSilent` after :data:`LOOKS`, or :data:`ADOPTION_LOOKS`."""
     inquiry_id = services.new_id()
     # Stored before it is sent: an answer is written only into the row of its inquiry.
     await services.operators.add_plan_inquiry(inquiry_id, owner.shard_id, load_balancer_id)
-    await services.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back)
+    await services.send_inquiry(
+        owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back, keep_irules=keep_irules
+    )
     looks = ADOPTION_LOOKS if adopt else LOOKS
     for _ in range(looks):
         if (answer := await services.operators.plan_answer(inquiry_id)) is not None:

@@ -259,6 +259,14 @@ class Adoption(Request):
     apply: bool = False
     give_back: bool = False
     """True: it is about the way back, after which the partition is the other program's again."""
+    keep_irules: bool = False
+    """True: iRules that an operator attached stay on the virtual servers."""
+
+
+class IrulesBody(Request):
+    """Body of PUT /listeners/{id}/irules."""
+
+    irules: list[str]
 
 
 class AdoptionBody(Request):

@@ -22,6 +22,7 @@ from evenkeel.api.operators import (
     hosting,
     ids,
     imports,
+    irules,
     networks,
     overview,
     plans,
@@ -262,6 +263,25 @@ _LOAD_BALANCERS = (
     ),
 )
 
+_LISTENER = _objects("listener", irules.ListenerIrulesView)
+_LISTENERS = (
+    _LISTENER.get(
+        "irules",
+        irules.show,
+        "Show the iRules that operators keep on a listener's virtual servers",
+        rule="get_irules",
+        answer=_LISTENER.answer,
+    ),
+    _LISTENER.put(
+        "irules",
+        irules.put,
+        "Attach exactly these iRules of operators to a listener's virtual servers",
+        rule="set_irules",
+        body=requests.IrulesBody,
+        errors=(409, 501),
+    ),
+)
+
 _SHARD = _objects("shard", views.ShardView)
 _SHARDS = (
     _SHARD.list(
@@ -426,6 +446,7 @@ OPERATOR_ROUTES = RouteMap(
             *_ENHANCED_SERVICES,
             *_SYSTEM,
             *_LOAD_BALANCERS,
+            *_LISTENERS,
             *_SHARDS,
             *_SUBNETS,
             *_NETWORKS,

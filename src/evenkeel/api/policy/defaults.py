@@ -113,6 +113,8 @@ _OWN = (
     ("loadbalancer", "get_series", _OPERATOR, "Show the traffic of a load balancer over the last hours"),
     ("loadbalancer", "plan", _OPERATOR, "Show what the next pass over a load balancer would change on its devices"),
     ("loadbalancer", "import", _OPERATOR, "Import a load balancer of another system, with its ids and VIP"),
+    ("listener", "get_irules", _OPERATOR, "Show the iRules of operators on a listener"),
+    ("listener", "set_irules", _OPERATOR, "Attach iRules of operators to a listener, and detach them"),
     ("mirror", "get", _OPERATOR, "Read load balancers that mirror those of an Octavia, as its provider agent does"),
     ("mirror", "put", _OPERATOR, "Store and delete load balancers that mirror those of an Octavia"),
     ("environment", "get", _WATCHER, "List and show environments"),

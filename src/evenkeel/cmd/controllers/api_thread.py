@@ -86,10 +86,13 @@ class ThreadedChangeSink:
         *,
         adopt: bool = False,
         give_back: bool = False,
+        keep_irules: bool = False,
     ) -> None:
         """Send an operator's inquiry to an agent, in the controller's event loop."""
         await self._run_in_controller(
-            self._sink.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back)
+            self._sink.send_inquiry(
+                owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back, keep_irules=keep_irules
+            )
         )
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:

@@ -32,6 +32,13 @@ class FoundAddress(Wire):
         return self.use, self.owner, self.index
 
 
+class ListenerIrules(Wire):
+    """The iRules of an operator on one listener's virtual servers, by path, in their order."""
+
+    listener_id: str
+    irules: tuple[str, ...]
+
+
 class FoundNetworks(Value):
     """Network objects that another program made in a tenant's partition of the devices."""
 
@@ -67,6 +74,22 @@ def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -
         return replace(one, route_domain=adoption.route_domain, subnets=tuple(map(subnet, one.subnets)))
 
     return tuple(replace(service, networks=tuple(map(network, service.networks))) for service in services)
+
+
+def with_irules(
+    services: Iterable[ServiceDefinition], found: Iterable[ListenerIrules]
+) -> tuple[ServiceDefinition, ...]:
+    """Return the definitions as they will be after these iRules were stored."""
+    kept = {one.listener_id: one.irules for one in found}
+    return tuple(
+        replace(
+            service,
+            listeners=tuple(
+                replace(one, operator_irules=kept.get(one.id, one.operator_irules)) for one in service.listeners
+            ),
+        )
+        for service in services
+    )
 
 
 def _with_adopted_address(address: DeviceAddress, taken: Mapping[WantedAddress, FoundAddress]) -> DeviceAddress:

@@ -8,7 +8,7 @@ from evenkeel.core.ports.attachments import AttachmentStore
 from evenkeel.core.ports.bus import Bus, Handler, Subscription, Will
 from evenkeel.core.ports.catalogue import CatalogueStore
 from evenkeel.core.ports.clock import Clock
-from evenkeel.core.ports.device import Attachable, Device, NetworkAdopter, PartitionReturner, Reloadable
+from evenkeel.core.ports.device import Attachable, Device, IruleKeeper, NetworkAdopter, PartitionReturner, Reloadable
 from evenkeel.core.ports.imports import ImportStore
 from evenkeel.core.ports.key_manager import CertificateStore, KeyManager
 from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
@@ -37,6 +37,7 @@ __all__ = [
     "FoundServices",
     "Handler",
     "ImportStore",
+    "IruleKeeper",
     "KeyManager",
     "LbaasV1Store",
     "LookUp",

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from evenkeel.core.devices.adoption import FoundNetworks
+from evenkeel.core.devices.adoption import FoundNetworks, ListenerIrules
 from evenkeel.core.devices.device import (
     Attachments,
     DeviceFacts,
@@ -149,6 +149,18 @@ class NetworkAdopter(Protocol):
         """Networks to which another program attached the devices, in the partition of the complete batch; None: there
         are none, or the partition is ours. Changes nothing. Raises :class:`DeviceRejected` with the reason if they
         cannot be adopted, :class:`DeviceUnavailable` if one of the devices cannot be read.
+        """
+        ...
+
+
+@runtime_checkable
+class IruleKeeper(Protocol):
+    """A device group on which operators attach iRules to the virtual servers of another program's partition."""
+
+    async def found_irules(self, batch: PartitionBatch) -> tuple[ListenerIrules, ...]:
+        """The iRules of operators on virtual servers that this adoption changes, of the listeners in the complete
+        batch. Changes nothing. Raises :class:`DeviceRejected` with the reason if they cannot be kept,
+        :class:`DeviceUnavailable` if one of the devices cannot be read.
         """
         ...
 

@@ -8,6 +8,7 @@ from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.vip_plans import VipPlan
+from evenkeel.core.protocol.messages import KeepIrules
 from evenkeel.core.resources.model import (
     Child,
     HealthMonitor,
@@ -163,6 +164,12 @@ class TenantStore(Protocol):
     ) -> Change:
         """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule. An L7 policy with
         a new position moves there; the policies in between move, too.
+        """
+        ...
+
+    async def keep_irules(self, call: KeepIrules) -> tuple[Change, ...]:
+        """Store the iRules that an adoption keeps on listeners of the caller's shard, in any status of their load
+        balancers. Raises :class:`Conflict` if one cannot be kept, :class:`SessionLost`; then nothing is stored.
         """
         ...
 

@@ -10,7 +10,7 @@ own queue.
 """
 
 from evenkeel.core.control.epochs import ShardEpoch
-from evenkeel.core.devices.adoption import FoundAddress
+from evenkeel.core.devices.adoption import FoundAddress, ListenerIrules
 from evenkeel.core.devices.plans import DevicePlan
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
@@ -262,6 +262,18 @@ class AdoptNetworks(Message, tag="adopt_networks"):
     """False: only report what would be taken over."""
 
 
+class KeepIrules(Message, tag="keep_irules"):
+    """Request that listeners of the shard keep the iRules that an operator attached to their virtual servers, before
+    the partition is adopted. Refused with ``conflict`` if one cannot be kept: then nothing is changed.
+    """
+
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
+    epoch: int
+    listeners: tuple[ListenerIrules, ...]
+
+
 class ReleaseShards(Message, tag="release_shards"):
     """Release shards: the agent has no operation in progress in them any more."""
 
@@ -463,6 +475,8 @@ class AdoptionHint(Message, tag="adoption_hint"):
     """False: only report what would be changed."""
     give_back: bool = False
     """True: make the partition the other program's again, and keep everything else in it."""
+    keep_irules: bool = False
+    """True: with the adoption, the iRules of operators stay on the virtual servers."""
 
 
 # -- replies
@@ -623,6 +637,7 @@ Call = (
     | GetCertificates
     | JudgeOrphans
     | AdoptNetworks
+    | KeepIrules
     | ReleaseShards
     | RaiseEpoch
     | EndSession

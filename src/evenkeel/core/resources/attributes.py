@@ -24,6 +24,8 @@ _SYSTEM = frozenset(
     }
 )
 """Attributes that no update sets, for every object below a load balancer."""
+_OPERATORS = frozenset({"operator_irules"})
+"""Attributes that only operators set, and no request of a tenant."""
 LINKS: dict[type[Any], tuple[str, ...]] = {
     LoadBalancer: ("listener_ids", "pool_ids"),
     Listener: ("l7policy_ids",),
@@ -37,7 +39,7 @@ LINKS: dict[type[Any], tuple[str, ...]] = {
 class.
 """
 _FIXED: dict[type[Any], frozenset[str]] = {
-    Listener: frozenset({"protocol", "protocol_port"}),
+    Listener: frozenset({"protocol", "protocol_port", "operator_irules"}),
     Pool: frozenset({"protocol", "subnet_id"}),
     Member: frozenset(
         {"pool_id", "address", "given_address", "given_monitor_address", "protocol_port", "subnet_id", "vnic_type"}
@@ -89,12 +91,15 @@ CHANGEABLE: dict[type[Any], frozenset[str]] = {
 named above.
 """
 CONTENT: dict[type[Any], frozenset[str]] = {
-    kind: frozenset(fields_of(kind)) - _SYSTEM - set(LINKS[kind]) for kind in _FIXED
+    kind: frozenset(fields_of(kind)) - _SYSTEM - _OPERATORS - set(LINKS[kind]) for kind in _FIXED
 }
 """Attributes of an object below a load balancer that requests set, when it is created or later, by class."""
-STORABLE = CHANGEABLE | {Member: CHANGEABLE[Member] | {"given_monitor_address"}}
-"""Attributes that an update may store, by class: :data:`CHANGEABLE`, and the spelling in which a request gave an
-address.
+STORABLE = CHANGEABLE | {
+    Member: CHANGEABLE[Member] | {"given_monitor_address"},
+    Listener: CHANGEABLE[Listener] | _OPERATORS,
+}
+"""Attributes that an update may store, by class: :data:`CHANGEABLE`, the spelling in which a request gave an address,
+and what operators set.
 """
 HIDDEN: dict[type[Any], frozenset[str]] = {
     LoadBalancer: frozenset(
@@ -114,7 +119,8 @@ HIDDEN: dict[type[Any], frozenset[str]] = {
             "given_vips",
         }
     ),
-    **dict.fromkeys((Listener, L7Rule), frozenset({"revision", "deleted"})),
+    Listener: frozenset({"revision", "deleted", "operator_irules"}),
+    L7Rule: frozenset({"revision", "deleted"}),
     Member: frozenset({"revision", "deleted", "given_address", "given_monitor_address"}),
     L7Policy: frozenset({"revision", "deleted", "enhanced_service"}),
     Pool: frozenset({"revision", "deleted", "subnet_id"}),

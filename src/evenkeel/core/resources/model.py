@@ -200,6 +200,10 @@ class ListenerSpec(Spec):
     """``max-age`` of the Strict-Transport-Security header in seconds; None: the header is not sent."""
     hsts_include_subdomains: bool = False
     hsts_preload: bool = False
+    operator_irules: tuple[str, ...] = ()
+    """Paths of an operator's iRules on the listener's virtual servers, in their order after ours. No tenant sees or
+    sets them: they run with all rights of the device.
+    """
 
 
 @flattened_struct

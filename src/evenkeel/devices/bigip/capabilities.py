@@ -50,6 +50,7 @@ CAPABILITIES = Capabilities(
         "listener.hsts_max_age",
         "listener.hsts_include_subdomains",
         "listener.hsts_preload",
+        "listener.operator_irules",
         "pool.tls_enabled",
         "pool.tls_container_ref",
         "pool.ca_tls_container_ref",

@@ -24,11 +24,11 @@ from evenkeel.devices.bigip.icontrol.transaction import Command
 from evenkeel.devices.bigip.journal import SyncJournal, ensure_folder
 from evenkeel.devices.bigip.naming import LOCAL_FOLDER, BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, subnets_of
-from evenkeel.devices.bigip.objects import Key, Observed, RenderedObjects
+from evenkeel.devices.bigip.objects import VIRTUAL, Key, Observed, RenderedObjects
 from evenkeel.devices.bigip.observe import digest, observation, requirements
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
 from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
-from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards, read_partition
+from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards, read_light, read_partition
 from evenkeel.devices.bigip.observe.tunnels import read_vtep
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import adoption, claim, guard
@@ -37,6 +37,7 @@ from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from evenkeel.devices.bigip.ownership.replaced import find_removable, find_used, removal_of_record
 from evenkeel.devices.bigip.reconcile.description import describe, removal_in_common
 from evenkeel.devices.bigip.reconcile.files import with_files
+from evenkeel.devices.bigip.reconcile.meanings import others_irules
 from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
 from evenkeel.devices.bigip.reconcile.plan import Plan, plan, state_after
 from evenkeel.devices.bigip.reconcile.taking_over import adoption_obstacle, under_their_names
@@ -278,6 +279,19 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             reason = "it is the guest of a vCMP host, which gave it its VLANs: its partitions are not adopted"
             raise DeviceRejected(self.host, reason)
         return found
+
+    async def found_irules(self, batch: PartitionBatch) -> dict[str, tuple[str, ...]]:
+        """iRules of operators on virtual servers without our mark, by the id of the listener. Raises
+        :class:`DeviceUnavailable`.
+        """
+        async with self.required_reachable():
+            seen = await read_light(self.icontrol, self._names.partition(batch.project_id))
+        ids = {self._names.object_name(one.id): one.id for service in batch.services for one in service.listeners}
+        return {
+            ids[key.name]: tuple(found)
+            for key, virtual in seen.items()
+            if key.type == VIRTUAL and virtual.mark is None and key.name in ids and (found := others_irules(virtual))
+        }
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
         """Remove the partition if it is empty, with its guard if that is this owner's. True: the partition does not

@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 from msgspec.structs import replace
 
-from evenkeel.core.devices.adoption import FoundNetworks
+from evenkeel.core.devices.adoption import FoundNetworks, ListenerIrules
 from evenkeel.core.devices.device import (
     Attachments,
     DeviceState,
@@ -24,6 +24,7 @@ from evenkeel.core.devices.device import (
 from evenkeel.core.devices.plans import DevicePlan
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
+from evenkeel.core.resources.operator_irules import irules_problem
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.bigip.attachment import layout_of
@@ -129,6 +130,22 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             adopted = ", ".join(sorted(done))
             reason = f"{error.reason}; the partition is adopted on {adopted} only: repeat it when the device is back"
             raise DeviceUnavailable(host, reason) from error
+
+    async def found_irules(self, batch: PartitionBatch) -> tuple[ListenerIrules, ...]:
+        """iRules of operators on virtual servers of the partition that are F5's; the same on all devices."""
+        done, lost = await on_all(self._devices, lambda device: device.found_irules(batch))
+        for error in lost.values():
+            raise error
+        found: dict[str, tuple[str, ...]] = {}
+        for host, one in sorted(done.items()):
+            for listener_id in one.keys() | found.keys():
+                irules = one.get(listener_id, ())
+                if problem := irules_problem(irules):
+                    raise DeviceRejected(host, f"listener {listener_id}: {problem}")
+                if host != min(done) and irules != found.get(listener_id, ()):
+                    raise DeviceRejected(host, f"listener {listener_id} has other iRules than on {min(done)}")
+                found[listener_id] = irules
+        return tuple(ListenerIrules(listener_id=id_, irules=irules) for id_, irules in sorted(found.items()))
 
     async def give_back(self, batch: PartitionBatch, *, apply: bool) -> tuple[DevicePlan, ...]:
         """Make the partition another program's again on all devices; see

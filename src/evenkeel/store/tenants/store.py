@@ -13,6 +13,7 @@ from evenkeel.core.kit.errors import NotFound, RequestError
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.networking.vip_room import first_with_room
+from evenkeel.core.protocol.messages import KeepIrules
 from evenkeel.core.resources.model import (
     Child,
     HealthMonitor,
@@ -31,7 +32,7 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import KINDS, LOAD_BALANCER
-from evenkeel.store.tenants import children, create, l7, load_balancers, reads, updates
+from evenkeel.store.tenants import children, create, l7, load_balancers, operator_irules, reads, updates
 from evenkeel.store.tenants import members as member_sets
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
 from evenkeel.store.writing.conflicts import (
@@ -234,6 +235,9 @@ class SqlTenants:
                 project_id=project_id,
             )
         )
+
+    async def keep_irules(self, call: KeepIrules) -> tuple[Change, ...]:
+        return await self._db.write(operator_irules.keep_irules(self._writes, call))
 
     async def delete_child(
         self,

@@ -41,11 +41,18 @@ def _changes(seen: ObservedObject, body: Attributes, observed: Observed, partiti
         was = [canonical.full_path(each) for each in seen.attributes.get("profiles") or ()]
         if any(path == "/Common/tcp" or _found(_TCP, path, observed, partition) for path in was):
             yield "TCP ended at the device, and is passed on by fastL4 now"
-    if "rules" in body:
-        wanted = set(map(canonical.full_path, body["rules"]))
-        detached = [path for path in map(canonical.full_path, seen.attributes.get("rules") or ()) if path not in wanted]
-        if others := [path for path in detached if not is_f5s_rule(path.rpartition("/")[2])]:
-            yield f"iRules that are detached and were not made by F5's agent: {', '.join(others)}"
+    others = others_irules(seen)
+    wanted = set(map(canonical.full_path, body["rules"])) if "rules" in body else set(others)
+    if detached := [path for path in others if path not in wanted]:
+        yield f"iRules that are detached and were not made by F5's agent: {', '.join(detached)}"
+    if kept := [path for path in others if path in wanted]:
+        yield f"iRules that were not made by F5's agent stay: {', '.join(kept)}"
+
+
+def others_irules(virtual: ObservedObject) -> list[str]:
+    """Paths of the iRules on a virtual server of F5's agent that it has not made, in their order."""
+    paths = map(canonical.full_path, virtual.attributes.get("rules") or ())
+    return [path for path in paths if not is_f5s_rule(path.rpartition("/")[2])]
 
 
 def _persistence(seen: ObservedObject, observed: Observed, partition: str) -> Iterator[str]:

@@ -173,7 +173,7 @@ def with_enhanced_services(
         replace(virtual, attributes={"policies": [], "fallbackPersistence": "", **virtual.attributes})
         for virtual in virtuals
     ]
-    if not listener.enhanced_services:
+    if not listener.enhanced_services and not listener.operator_irules:
         return own, servers
     found = settings_of(listener.enhanced_services, known)
     changed = own
@@ -188,7 +188,8 @@ def with_enhanced_services(
 
 def _apply(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     _check_protocol(made, found)
-    if _needs_full_proxy(found):
+    # An operator's iRule may read the stream, like one of an enhanced service.
+    if made.listener.operator_irules or _needs_full_proxy(found):
         made.make_full_proxy()
     for step in (_transport, _http, _tls, _one_connect, _compression, _persistence, _code):
         step(made, found)

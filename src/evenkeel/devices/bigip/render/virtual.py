@@ -48,7 +48,10 @@ def virtual_server(
             "ipProtocol": ip_protocol(listener),
             "pool": f"/{partition}/{names.object_name(live_pool.id)}" if live_pool else "",
             "profiles": _profile_list(service, pool, routes, own, names),
-            "rules": [f"/{partition}/{item.key.name}" for item in own if item.key.type == RULE],
+            "rules": [
+                *(f"/{partition}/{item.key.name}" for item in own if item.key.type == RULE),
+                *listener.operator_irules,
+            ],
             "policies": [{"name": f"/{partition}/{item.key.name}"} for item in own if item.key.type == POLICY],
             **persistence,
             "sourceAddressTranslation": {"type": "automap"},

@@ -1,0 +1,42 @@
+"""``evenkeel irule show|set``: an operator's iRules on a listener's virtual servers."""
+
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from evenkeel.cli.base import ShowCommand
+from evenkeel.cli.client import API, segment
+from evenkeel.cli.columns import object_table
+
+COLUMNS = ("id", "loadbalancer_id", "irules")
+
+
+class ShowIrules(ShowCommand):
+    """Show which iRules of an operator a listener's virtual servers have, in their order after ours."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("listener", metavar="LISTENER", help="Id of the listener.")
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        return _shown(self.client.get(_path(parsed_args.listener)))
+
+
+class SetIrules(ShowCommand):
+    """Attach exactly these iRules to a listener's virtual servers; without any, detach all. They must be on every
+    device of the group.
+    """
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("listener", metavar="LISTENER", help="Id of the listener.")
+        parser.add_argument("irules", metavar="PATH", nargs="*", help="Such as /Common/name.")
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        return _shown(self.client.put(_path(parsed_args.listener), {"irules": parsed_args.irules}))
+
+
+def _path(listener_id: str) -> str:
+    return f"{API}/listeners/{segment(listener_id)}/irules"
+
+
+def _shown(answer: dict[str, Any]) -> Any:
+    row = answer["listener"]
+    return object_table({name: row[name] for name in COLUMNS} | {"irules": ", ".join(row["irules"])})

@@ -1,0 +1,44 @@
+"""iRules of operators on listeners of an adopted partition."""
+
+from sqlalchemy import Connection
+
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.protocol.messages import KeepIrules
+from evenkeel.core.resources.model import Listener
+from evenkeel.core.resources.operator_irules import irules_problem
+from evenkeel.store.engine.base import Op
+from evenkeel.store.ownership.services import check_owner
+from evenkeel.store.records.rows import KINDS, LISTENER, columns_of
+from evenkeel.store.tenants.updates import update_row
+from evenkeel.store.writing import revision_lock
+from evenkeel.store.writing.revision_lock import Target, change_of
+from evenkeel.store.writing.tenant_writes import TenantWrites
+
+
+def keep_irules(writes: TenantWrites, call: KeepIrules) -> Op[tuple[Change, ...]]:
+    """Store the iRules that an adoption keeps on listeners of a shard.
+
+    In any status of the load balancers: while its partition is another program's, each one is PENDING. Raises
+    :class:`Conflict`, :class:`SessionLost`.
+    """
+
+    def op(connection: Connection) -> tuple[Change, ...]:
+        check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
+        return tuple(_keep(connection, writes, call, one.listener_id, one.irules) for one in call.listeners)
+
+    return op
+
+
+def _keep(
+    connection: Connection, writes: TenantWrites, call: KeepIrules, listener_id: str, irules: tuple[str, ...]
+) -> Change:
+    if problem := irules_problem(irules):
+        raise Conflict(f"listener {listener_id}: {problem}")
+    target = Target(KINDS[Listener], listener_id, None)
+    deadline = writes.options.pending_deadline_seconds
+    locked = revision_lock.try_lock(connection, target, deadline_seconds=deadline)
+    if locked is None or locked.row.shard_id != call.shard_id:
+        raise Conflict(f"listener {listener_id} is none of shard {call.shard_id}")
+    update_row(connection, LISTENER, listener_id, columns_of({"operator_irules": irules}), locked)
+    return change_of(connection, locked.row, ())
