@@ -116,6 +116,7 @@ class Cluster:
     def come_back(self, name: str) -> None:
         """Bring an offline device back: it becomes active only for what no other device is."""
         self._offline.discard(name)
+        self.devices[name].forced_offline = False
         self._settle()
         self.roles_changed()
 

@@ -61,6 +61,8 @@ class Device:
         self.url = ""
         self.clock = clock
         self.failover_state = ACTIVE
+        self.forced_offline = False
+        """Whether an operator took it offline; it is not so while it is powered off."""
         self.active_for: frozenset[str] = frozenset()
         """Traffic groups."""
         self.commits: dict[str, CommitId] = {}

@@ -7,6 +7,7 @@ formats and all of mcpd's texts. When they apply is decided elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 MCPD_ERROR = 3
@@ -188,6 +189,14 @@ def missing_property(name: str) -> IControlError:
     return IControlError(400, f'"{name}" may not be empty', INVALID_VALUE_ERROR)
 
 
+def not_in_modify(name: str, commands: str) -> IControlError:
+    """As Ansible modules on GitHub quote it for a route's `network` and a data group's `type`; F5Networks/
+    f5-openstack-agent issue 584 has the same for a member's `address`.
+    """
+    text = f'"{name}" may not be specified in the context of the "modify" command. "{name}" may be specified using the '
+    return IControlError(400, f"{text}following commands: {commands}", INVALID_VALUE_ERROR)
+
+
 def tag_like() -> IControlError:
     return IControlError(400, "HTML Tag-like Content in the Request URL/Body", INVALID_VALUE_ERROR)
 
@@ -229,6 +238,11 @@ def utility_restarting() -> IControlError:
 
 def mcpd_lost() -> IControlError:
     return IControlError(500, "The connection to mcpd has been lost, try again.", 32768001)
+
+
+def version_not_supported(version: Iterable[int]) -> IControlError:
+    """As F5Networks/k8s-bigip-ctlr issue 1488 quotes TMOS 16.0 for 11.5.0."""
+    return RestError(400, f"Version {'.'.join(map(str, version))} is not supported.")
 
 
 def not_provisioned(uri: str, module: str) -> IControlError:

@@ -133,6 +133,9 @@ class Engine:
         spec = self.spec(key.type)
         old = self.require(key)
         parsed = parse(spec, body)
+        for name, commands in spec.not_in_modify.items():
+            if name in parsed.props:
+                raise errors.not_in_modify(name, commands)
         if not parsed.props and not parsed.subs:
             raise errors.nothing_to_change()
         return self._write(spec, old, dict(old.props), parsed, old)
@@ -141,11 +144,14 @@ class Engine:
         spec = self.spec(key.type)
         old = self.require(key)
         parsed = parse(spec, body)
+        kept_names = spec.create_only | spec.read_only | frozenset(spec.required)
         kept = {
             name: value
             for name, value in old.props.items()
-            if name[0] == "_" or name in spec.create_only or name in spec.required or name == "defaultsFrom"
+            if name[0] == "_" or name in kept_names or name == "defaultsFrom"
         }
+        if parsed.props.get("defaultsFrom") is UNSET:
+            del parsed.props["defaultsFrom"]
         return self._write(spec, old, kept, parsed, old)
 
     def delete(self, key: Key) -> None:

@@ -12,10 +12,15 @@ from urllib.parse import quote, unquote
 COMMON = "Common"
 
 SERVICES = {
-    "any": 0, "ftp": 21, "ssh": 22, "telnet": 23, "smtp": 25, "domain": 53, "http": 80, "pop3": 110, "ntp": 123,
-    "imap": 143, "snmp": 161, "ldap": 389, "https": 443, "ldaps": 636, "imaps": 993, "pop3s": 995,
-    "mysql": 3306, "rdp": 3389, "sip": 5060, "postgresql": 5432, "webcache": 8080,
+    "any": 0, "ftp-data": 20, "ftp": 21, "ssh": 22, "telnet": 23, "smtp": 25, "tacacs": 49, "domain": 53, "tftp": 69,
+    "gopher": 70, "finger": 79, "http": 80, "kerberos": 88, "pop3": 110, "sunrpc": 111, "nntp": 119, "ntp": 123,
+    "imap": 143, "snmp": 161, "snmptrap": 162, "bgp": 179, "ldap": 389, "https": 443, "isakmp": 500, "syslog": 514,
+    "rtsp": 554, "nntps": 563, "submission": 587, "ldaps": 636, "ftps": 990, "telnets": 992, "imaps": 993, "pop3s": 995,
+    "socks": 1080, "ms-sql-s": 1433, "radius": 1812, "radius-acct": 1813, "nfs": 2049, "mysql": 3306, "rdp": 3389,
+    "diameter": 3868, "sip": 5060, "sips": 5061, "xmpp-client": 5222, "postgresql": 5432, "http-alt": 8008,
+    "webcache": 8080,
 }  # fmt: skip
+"""Names of ports as tmsh takes them, as IANA registers them; 8080 is `webcache`."""
 WILDCARDS = {"any": "0.0.0.0", "any6": "::"}  # noqa: S104  # shown, not bound
 SERVICE_NAMES = {number: name for name, number in SERVICES.items()}
 

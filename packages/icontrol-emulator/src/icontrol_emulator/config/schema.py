@@ -129,6 +129,8 @@ class TypeSpec:
     optional: frozenset[str] = frozenset()
     read_only: frozenset[str] = frozenset()
     create_only: frozenset[str] = frozenset()
+    not_in_modify: Mapping[str, str] = field(default_factory=dict)
+    """Properties that a PATCH may not name, as tmsh refuses them: the commands that may."""
     required: tuple[str, ...] = ()
     choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # least and greatest allowed number

@@ -19,11 +19,17 @@ from icontrol_emulator.rest import archives, config_api, shared, system_commands
 from icontrol_emulator.rest.message import WRITES, Call, Reply
 from icontrol_emulator.rest.route import resolve
 
+OLDEST_VERSION = (11, 6)
+"""Oldest version of the API (`ver`) that is answered."""
 UNPROVISIONED = {"vcmp": "vcmp", "gtm": "gtm", "security": "afm", "asm": "asm", "apm": "apm", "pem": "pem"}
 MEASURED = frozenset({"sys/traffic", "sys/tmm-traffic", "ltm/persistence/persist-records"})
 """Paths without configuration: what is there is measured."""
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-"""What a device takes for HTML in a request. Its own rule is not recorded, only that it refuses such text."""
+_TAG = re.compile(r"</?(?!null>)[A-Za-z][A-Za-z0-9]*(\s[^<>]*)?/?>")
+"""What a device takes for HTML in a request. Its own rule is not recorded, only that it refuses such text, and that its
+factory settings, with `Customer Name <admin@customer.com>`, can be written back (F5's own functional tests do so).
+"""
+PROVIDERS = ["cm", "system", "authn", "providers", "tmos"]
+"""Path of the providers of logins."""
 StatsSource = Callable[[Device, Call, list[str]], dict[str, Any] | None]
 
 
@@ -36,8 +42,12 @@ class Dispatcher:
         segments = call.segments
         if segments[:1] == ["shared"]:
             return shared.handle(device, call)
+        if segments[: len(PROVIDERS)] == PROVIDERS and call.method == "GET":
+            return shared.login_providers(device, segments[len(PROVIDERS) :])
         if segments[:1] != ["tm"]:
             raise errors.uri_not_registered(call.path.removeprefix("/mgmt"))
+        if call.query.version and call.query.version < OLDEST_VERSION:
+            raise errors.version_not_supported(call.query.version)
         if _has_tag("/".join(segments)) or _has_tag(msgspec.json.encode(call.body).decode()):
             raise errors.tag_like()
         if segments[1:2] == ["transaction"]:

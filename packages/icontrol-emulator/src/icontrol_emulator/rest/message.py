@@ -24,6 +24,7 @@ class Query:
     skip: int = 0
     options: str = ""
     extra: str = ""  # everything but `ver`, as sent: echoed in selfLink
+    version: tuple[int, ...] = ()  # `ver`, empty without one
     base: str = ""  # `extra` without paging, for nextLink
 
 
@@ -73,8 +74,14 @@ def parse_query(text: str) -> Query:
         skip=int(skip) if skip.isdigit() else 0,
         options=values.get("options", ""),
         extra=_join(kept),
+        version=_version(values.get("ver", "")),
         base=_join([(name, value) for name, value in kept if unquote(name) not in ("$top", "$skip")]),
     )
+
+
+def _version(text: str) -> tuple[int, ...]:
+    words = text.split(".")
+    return tuple(map(int, words)) if all(word.isdigit() and len(word) < 6 for word in words) else ()
 
 
 def _join(pairs: list[tuple[str, str]]) -> str:

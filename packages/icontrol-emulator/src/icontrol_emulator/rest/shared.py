@@ -14,6 +14,10 @@ from icontrol_emulator.rest.message import Call, Reply
 from icontrol_emulator.uploads import CHUNK_BYTES_MAX, FOLDER, UNFINISHED
 
 _BASE = "https://localhost/mgmt/shared"
+DOWNLOADS = frozenset({"downloads", "bulk", "madm"})
+"""Workers that hand files out. Here all have those that were uploaded, because folders are not told apart."""
+PROVIDER_ID = "1f44a60e-11a7-3c51-a49f-82983026b41b"
+"""Id of the provider of local users, the same on all devices, as logins answer it."""
 LOGIN = "/mgmt/shared/authn/login"
 _RANGE = re.compile(r"(?:bytes[ =])?\s*(\d{1,12})-(\d{1,12})/(\d{1,12})")
 
@@ -30,13 +34,34 @@ def login(device: Device, call: Call) -> Reply:
     token = device.tokens.issue(user, call.peer)
     document = {
         "username": user,
-        "loginReference": {"link": "https://localhost/mgmt/cm/system/authn/providers/tmos/login"},
+        "loginReference": {"link": f"https://localhost/mgmt/cm/system/authn/providers/tmos/{PROVIDER_ID}/login"},
         "loginProviderName": str(call.body.get("loginProviderName", "tmos")),
         "token": tokens.show(token),
         "generation": 0,
         "lastUpdateMicros": 0,
     }
     return Reply(document=document)
+
+
+def login_providers(device: Device, rest: list[str]) -> Reply:
+    """The provider of local users, with the id that all devices have, and its users."""
+    link = f"https://localhost/mgmt/cm/system/authn/providers/tmos/{PROVIDER_ID}"
+    if rest not in ([], [PROVIDER_ID], [PROVIDER_ID, "users"]):
+        raise errors.uri_not_registered(f"/cm/system/authn/providers/tmos/{'/'.join(rest)}")
+    if rest[1:] == ["users"]:
+        items = [{**_user(device, name), "selfLink": f"{link}/users/{name}"} for name in device.objects("auth/user")]
+        kind = "cm:system:authn:providers:tmos:users:userscollectionstate"
+        return Reply(document={"items": items, "generation": 1, "kind": kind, "selfLink": f"{link}/users"})
+    provider = {
+        "id": PROVIDER_ID, "name": "tmos", "generation": 1,
+        "kind": "cm:system:authn:providers:tmos:tmosauthproviderstate", "selfLink": link,
+        "loginReference": {"link": f"{link}/login"},
+        "userCollectionReference": {"link": f"{link}/users"},
+    }  # fmt: skip
+    if rest:
+        return Reply(document=provider)
+    kind = "cm:system:authn:providers:tmos:tmosauthprovidercollectionstate"
+    return Reply(document={"items": [provider], "generation": 1, "kind": kind, "selfLink": link.rpartition("/")[0]})
 
 
 def handle(device: Device, call: Call) -> Reply:
@@ -48,7 +73,7 @@ def handle(device: Device, call: Call) -> Reply:
         return _tokens(device, call, rest[2:])
     if rest[:2] == ["authz", "users"] and call.method == "GET" and len(rest) <= 3:
         return Reply(document=_user(device, rest[2]) if len(rest) == 3 else _users(device))
-    if rest[:2] == ["file-transfer", "downloads"] and len(rest) == 3 and call.method == "GET":
+    if rest[:1] == ["file-transfer"] and rest[1:2] and rest[1] in DOWNLOADS and len(rest) == 3 and call.method == "GET":
         return _download(device, call, rest[2])
     if rest == ["iapp", "package-management-tasks"] and call.method == "GET":
         kind = "shared:iapp:package-management-tasks:iapppackagemanagementtaskcollectionstate"

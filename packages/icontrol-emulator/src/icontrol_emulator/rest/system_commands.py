@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from icontrol_emulator import errors, trust
@@ -13,6 +14,7 @@ from icontrol_emulator.config.names import split_path
 from icontrol_emulator.device import OFFLINE, STANDBY, Device, Task
 from icontrol_emulator.rest import archives, bash, file_tools
 from icontrol_emulator.rest.message import Call, Reply
+from icontrol_emulator.uploads import FOLDER, name_of
 
 TASKS_MAX = 200
 Command = Callable[[Device, Cluster, Mapping[str, Any]], dict[str, Any]]
@@ -41,6 +43,7 @@ def _failover(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict
         cluster.stand_by(device.name, STANDBY, _traffic_group(body, words))
     elif "offline" in wants:
         cluster.stand_by(device.name, OFFLINE)
+        device.forced_offline = True
     elif "online" in wants:
         cluster.come_back(device.name)
     return {"kind": "tm:sys:failover:runstate", **body}
@@ -73,9 +76,29 @@ def _bash(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str
         words = shlex.split(str(body.get("utilCmdArgs", "")))
     except ValueError as error:
         raise errors.IControlError(400, "quotes are not balanced", errors.INVALID_VALUE_ERROR) from error
-    result = bash.script(words[1], lambda words: _tmsh(device, words)) if words[:1] == ["-c"] and len(words) > 1 else ""
+    result = bash.script(words[1], _Host(device)) if words[:1] == ["-c"] and len(words) > 1 else ""
     answer = {"kind": "tm:util:bash:runstate", **body}
     return {**answer, "commandResult": result} if result else answer
+
+
+class _Host:
+    """A device as its shell shows it: uploaded files, and the version."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def tmsh(self, words: list[str]) -> str:
+        return _tmsh(self._device, words)
+
+    def read(self, path: str) -> str | None:
+        if path == "/VERSION":
+            return f"Product: BIG-IP\nVersion: {self._device.renderer.version}\nBuild: 0.0.18\n"
+        content = self._device.uploads.files.get(name_of(path)) if path.startswith(f"{FOLDER}/") else None
+        return None if content is None else content.decode(errors="replace")
+
+    def uptime(self) -> str:
+        now = datetime.fromtimestamp(self._device.clock(), UTC)
+        return f" {now:%H:%M:%S} up 1 day,  2:03,  1 user,  load average: 0.10, 0.08, 0.05\n"
 
 
 def _tmsh(device: Device, words: list[str]) -> str:
@@ -121,6 +144,12 @@ def _set_variables(device: Device, words: list[str]) -> str:
     return ""
 
 
+def _dig(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
+    """A question to a name server that does not answer: the emulator asks none."""
+    result = "\n;; connection timed out; no servers could be reached\n"
+    return {"kind": "tm:util:dig:runstate", **body, "commandResult": result}
+
+
 COMMANDS: dict[str, Command] = {
     "sys/config": _config,
     "sys/failover": _failover,
@@ -130,6 +159,7 @@ COMMANDS: dict[str, Command] = {
     "cm/remove-from-trust": trust.remove,
     archives.PATH: archives.run,
     "util/bash": _bash,
+    "util/dig": _dig,
     "util/unix-ls": file_tools.ls,
     "util/unix-mv": file_tools.mv,
     "util/unix-rm": file_tools.rm,

@@ -137,7 +137,7 @@ def show_device(shown: dict[str, Any], device: Device, cluster: Cluster) -> None
     """cm/device items contain each device's current failover state, and which of them answers."""
     known = cluster.devices.get(shown["name"])
     if known is not None:
-        shown["failoverState"] = known.failover_state
+        shown["failoverState"] = "forced-offline" if known.forced_offline else known.failover_state
         shown["selfDevice"] = "true" if known is device else "false"
 
 

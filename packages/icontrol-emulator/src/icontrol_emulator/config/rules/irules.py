@@ -25,6 +25,7 @@ class RuleRules(BuiltInRules):
         code = props.get("apiAnonymous", "")
         if not isinstance(code, str):
             raise errors.invalid_value("apiAnonymous", code)
+        props["apiAnonymous"] = code = code.strip()
         size = len(code.encode())
         if size > BODY_BYTES_MAX:
             said = f"attribute:rule_definition type:rule max:{BODY_BYTES_MAX} received:{size}"

@@ -101,7 +101,8 @@ class UserRules(TypeRules):
         password = props.pop("password", None)
         if password is not None:
             props["_password"] = str(password)
-        props["encryptedPassword"] = "$6$emulated$" + str(len(str(props.get("_password", ""))))
+        props.setdefault("encryptedPassword", "$6$emulated$")
+        props.setdefault("description", draft.name)
 
     def deletable(self, ctx: Context, obj: Obj) -> None:
         if obj.name == "admin":

@@ -19,6 +19,8 @@ TIMES = {
 }  # fmt: skip
 OF_SERVICES = frozenset({"http", "https", "http2", "tcp", "tcp-half-open", "udp"})
 """Kinds that probe a port."""
+PORTLESS = frozenset({"ltm/monitor/icmp", "ltm/monitor/tcp-echo"})
+"""Types whose destination is without a port: the factory's are `*`."""
 
 
 class MonitorRules(BuiltInRules):
@@ -29,7 +31,7 @@ class MonitorRules(BuiltInRules):
         if isinstance(password, str) and not password.startswith("$M$"):
             props["password"] = f"$M$em${len(password)}"
         destination = props.get("destination")
-        if isinstance(destination, str) and not _is_target(destination):
+        if isinstance(destination, str) and not _is_target(draft.key.type, destination):
             raise errors.invalid_value("destination", destination)
 
     def check(self, ctx: Context, obj: Obj) -> None:
@@ -58,8 +60,12 @@ def check_has_port(ctx: Context, path: str, port: int) -> None:
         raise errors.mcpd(400, "01070622", f"{text}zero service.")
 
 
-def _is_target(text: str) -> bool:
-    """`*:*`, `*:80` or an address with a port; an address with any port is none."""
+def _is_target(kind: str, text: str) -> bool:
+    """`*:*`, `*:80` or an address with a port; an address with any port is none. Kinds without a port: `*` or an
+    address.
+    """
+    if kind in PORTLESS and (text == "*" or is_address(text)):
+        return True
     endpoint = split_endpoint(text)
     if endpoint is None:
         return False

@@ -42,6 +42,13 @@ def _not_directly(policy: Obj) -> IControlError:
 
 
 class PolicyRules(TypeRules):
+    def name(self, ctx: Context, parent: Obj | None, body: dict[str, Any]) -> None:
+        """`Drafts/X`, as F5Networks/terraform-provider-bigip names drafts, is X in the folder Drafts."""
+        folder, slash, name = str(body.get("name", "")).rpartition("/")
+        if slash and folder and not folder.startswith("/"):
+            above = str(body.get("subPath") or "").strip("/")
+            body["name"], body["subPath"] = name, f"{above}/{folder}" if above else folder
+
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
         wants_draft = props.pop("createDraft", None) in (True, "true")
         for name in ("status", "publishCopy", "publishedCopy"):

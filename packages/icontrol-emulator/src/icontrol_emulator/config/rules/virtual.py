@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -106,6 +107,10 @@ def _stamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+CHOSEN = "_chosen"
+"""Mark of the FastL4 profile that a virtual server without profiles got."""
+
+
 class VirtualRules(TypeRules):
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
         if "destination" in props:
@@ -188,12 +193,15 @@ class VirtualRules(TypeRules):
         """Attach a transport profile if there is none: fastL4 to a virtual server without profiles, else tcp or udp."""
         if ctx.store.get(obj.key) is None:
             return
-        paths = [child.key.path for child in ctx.store.children(PROFILES, obj.key.path)]
+        attached = _without_replaced(ctx, ctx.store.children(PROFILES, obj.key.path))
+        paths = [child.key.path for child in attached]
         kinds = {_profile_kind(ctx, path) for path in paths}
         protocol = obj.props.get("ipProtocol")
         if not kinds & set(TRANSPORTS) and "" not in kinds:
             name = "fastL4" if not paths else str(protocol) if protocol in ("udp", "sctp") else "tcp"
-            ctx.create(PROFILES, obj.key, {"name": f"/Common/{name}"})
+            made = ctx.create(PROFILES, obj.key, {"name": f"/Common/{name}"})
+            if not paths:
+                ctx.store.put(replace(made, props={**made.props, CHOSEN: True}))
             kinds.add(name)
         wanted = next(
             (word for word in ("tcp", "udp", "sctp") if word in kinds), "tcp" if "fasthttp" in kinds else None
@@ -230,6 +238,18 @@ class VirtualRules(TypeRules):
         shown["creationTime"] = obj.props.get("_created", "")
         shown["lastModifiedTime"] = obj.props.get("_modified", "")
         shown["vsIndex"] = obj.props.get("_index", 0)
+
+
+def _without_replaced(ctx: Context, attached: list[Obj]) -> list[Obj]:
+    """The profiles that stay: the one that the device chose goes when another one comes, as F5's functional tests of
+    f5-common-python (test_virtual.py) do it.
+    """
+    chosen = [child for child in attached if child.props.get(CHOSEN)]
+    if len(chosen) == len(attached):
+        return attached
+    for child in chosen:
+        ctx.delete(child.key)
+    return [child for child in attached if child not in chosen]
 
 
 def _entries(value: Any) -> list[dict[str, Any]]:
@@ -304,6 +324,8 @@ class AttachedRules(TypeRules):
             body.pop("partition", None)
 
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        if old is not None:
+            props.pop(CHOSEN, None)
         found = ctx.store.find(Target(self._family, draft.key.path))
         only = ONE_SIDE.get(found.key.type) if self._family == "profile" and found is not None else None
         if only is None:
@@ -311,6 +333,10 @@ class AttachedRules(TypeRules):
         if props.get("context", "all") not in ("all", only):
             raise errors.configuration_error(f"Profile {draft.key.path} may only be used in context {only}")
         props["context"] = only
+
+    def after_put(self, ctx: Context, obj: Obj, old: Obj | None, named: frozenset[str]) -> None:
+        if old is None and self._family == "profile" and obj.key.owner is not None:
+            ctx.settle_later(obj.key.owner)
 
     def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
         return [Target(self._family, obj.key.path)]

@@ -17,6 +17,7 @@ from icontrol_emulator.config.types import (
     platform,
     policies,
     profiles,
+    routing,
     system,
     traffic_services,
     vcmp,
@@ -24,7 +25,7 @@ from icontrol_emulator.config.types import (
 
 _MODULES = (
     ltm, policies, monitors, profiles, persistence, net, system,
-    application_monitors, application_profiles, authentication, logs, net_services, plain_files, platform,
+    application_monitors, application_profiles, authentication, logs, net_services, plain_files, platform, routing,
     traffic_services, vcmp,
 )  # fmt: skip
 

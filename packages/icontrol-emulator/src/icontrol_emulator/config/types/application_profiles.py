@@ -134,6 +134,18 @@ SPECS = [
     _profile("profile/ocsp-stapling-params", "", {"cacheErrorTimeout": 3600, "cacheTimeout": "indefinite",
              "clockSkew": 300, "signHash": "sha256", "statusAge": 86400, "strictRespCertCheck": "disabled",
              "timeout": 8}),  # from memory
+    # those up to tcp-analytics: from memory
+    _profile("profile/connector", "connector", {"connectOnData": "disabled", "entryVirtualServer": "none",
+             "serviceDownAction": "ignore"}),
+    _profile("profile/json", "json", {"maximumBytes": 65536, "maximumEntries": 2048}),
+    _profile("profile/service", "service", {"type": "inline"}),
+    _profile("profile/splitsessionclient", "splitsessionclient", {"localPeer": "false", "peerIp": "any6",
+             "peerPort": 0, "sessionLookup": "flow"}),
+    _profile("profile/splitsessionserver", "splitsessionserver", {"listenIp": "any6", "listenPort": 0,
+             "localPeer": "false", "sessionLookup": "flow"}),
+    _profile("profile/sse", "sse", {"maxBufferedMsgBytes": 65536, "maxFieldNameSize": 1024}),
+    _profile("profile/tcp-analytics", "tcp-analytics", {"collectedByClientSide": "enabled", "collectRtt": "enabled",
+             "collectGoodput": "enabled", "externalLoggingPublisher": "none"}),
     _profile("message-routing/sip/profile/session", "sipsession", {"maxMsgSize": 65535}),
     _profile("message-routing/sip/profile/router", "siprouter", {"operationMode": "load-balancing"}),
     _profile("message-routing/diameter/profile/session", "diametersession", {"maxMessageSize": 0}),

@@ -126,6 +126,8 @@ _ENDPOINT = {
     "rateLimit": "disabled", "ratio": 1,
 }  # fmt: skip
 
+_ADDRESS = {"address": "create, edit, list"}
+
 MEMBERS = TypeSpec(
     path="ltm/pool/members",
     word="Pool Member",
@@ -136,6 +138,7 @@ MEMBERS = TypeSpec(
     },
     optional=names("address session state profiles parent"),
     create_only=names("address"),
+    not_in_modify=_ADDRESS,
     ranges={**_ENDPOINT_RANGES, "priorityGroup": SMALL},
 )  # fmt: skip
 
@@ -149,6 +152,7 @@ NODE = TypeSpec(
     },
     optional=names("address session state"),
     create_only=names("address"),
+    not_in_modify=_ADDRESS,
     ranges=_ENDPOINT_RANGES,
 )
 
@@ -187,7 +191,8 @@ RULE = TypeSpec(
 )  # fmt: skip
 DATA_GROUP = TypeSpec(
     path="ltm/data-group/internal", word="value list", family="ltm/data-group", rules=DataGroupRules(),
-    required=("type",), create_only=names("type"), optional=names("records type"),
+    required=("type",), create_only=names("type"), not_in_modify={"type": "create, edit, list"},
+    optional=names("records type"),
     choices={"type": names("integer ip string")},
 )  # fmt: skip
 DATA_GROUP_EXTERNAL = TypeSpec(

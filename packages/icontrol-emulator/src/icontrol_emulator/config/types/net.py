@@ -46,6 +46,7 @@ SELF = TypeSpec(
 )  # fmt: skip
 ROUTE = TypeSpec(
     path="net/route", word="route", rules=RouteRules(), defaults={"mtu": 0, "network": "default"},
+    create_only=names("network"), not_in_modify={"network": "create, list, show"},
     optional=names("gw pool tmInterface blackhole"),
     refs=(Ref(name="pool", family="ltm/pool"), Ref(name="tmInterface", family="vlan")),
 )  # fmt: skip

@@ -12,12 +12,13 @@ from icontrol_emulator.config.schema import Ref, Scope, TypeSpec, names
 
 def open_type(
     path: str, word: str = "", *, optional: str = "", required: tuple[str, ...] = (), refs: tuple[Ref, ...] = (),
-    scope: Scope = Scope.PARTITIONED, creatable: bool = True, family: str = "", **defaults: object,
+    scope: Scope = Scope.PARTITIONED, creatable: bool = True, family: str = "",
+    flags: tuple[tuple[str, str], ...] = (), **defaults: object,
 ) -> TypeSpec:  # fmt: skip
     return TypeSpec(
         path=path, word=word or path.rpartition("/")[2].replace("-", " "), scope=scope, rules=BuiltInRules(),
         defaults=defaults, optional=names(optional), required=required, refs=refs, creatable=creatable, open=True,
-        family=family,
+        family=family, flags=flags,
     )  # fmt: skip
 
 

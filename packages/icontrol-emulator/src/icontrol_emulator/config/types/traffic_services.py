@@ -12,7 +12,8 @@ _TRAFFIC_GROUP = Ref(name="trafficGroup", family="cm/traffic-group")
 
 NAT = open_type(
     "ltm/nat", "NAT", required=("originatingAddress", "translationAddress"),
-    optional="originatingAddress translationAddress vlans enabled disabled vlansEnabled vlansDisabled",
+    optional="originatingAddress translationAddress vlans",
+    flags=(("enabled", "disabled"), ("vlansDisabled", "vlansEnabled")),
     refs=(_VLANS, _TRAFFIC_GROUP), arp="enabled", autoLasthop="default", inheritedTrafficGroup="true",
     trafficGroup="/Common/traffic-group-1", unit=1,
 )  # fmt: skip
