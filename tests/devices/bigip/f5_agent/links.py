@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from evenkeel.core.networking.networks import TUNNELS, AddressUse, NetworkType, ServiceNetwork, ServiceSubnet
+from evenkeel.core.networking.networks import (
+    TUNNELS,
+    AddressUse,
+    MemberHost,
+    NetworkType,
+    ServiceNetwork,
+    ServiceSubnet,
+)
 from tests.devices.bigip.f5_agent.requests import COMMON, Request, change, create, path_of, remove
 from tests.devices.bigip.f5_agent.tenants import Generation, Tenant
 
@@ -128,10 +135,12 @@ def _default_route(tenant: Tenant, network: ServiceNetwork, subnet: ServiceSubne
     return create("net/route", tenant.partition, name, gw=f"{subnet.gateway_ip}%{number}", network=everything)
 
 
-def host(tenant: Tenant, unit: Unit, network: ServiceNetwork, mac: str, vtep: str) -> Request:
-    """Where a member or a VIP is in a tunnel's network, as layer 2 population told."""
+def host(tenant: Tenant, unit: Unit, network: ServiceNetwork, known: MemberHost) -> Iterator[Request]:
+    """Where a host is in a tunnel's network, as layer 2 population told, with ``f5_populate_static_arp = True``."""
     table = path_of("net/fdb/tunnel", tenant.partition, link_of(network, unit), "records")
-    return Request("POST", table, {"name": mac, "endpoint": vtep})
+    yield Request("POST", table, {"name": known.mac_address, "endpoint": known.vtep})
+    neighbour = {"ipAddress": f"{known.address}%{network.route_domain}", "macAddress": known.mac_address}
+    yield create("net/arp", tenant.partition, known.mac_address, **neighbour)
 
 
 # -- SNAT

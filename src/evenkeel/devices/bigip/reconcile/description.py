@@ -24,6 +24,7 @@ from evenkeel.devices.bigip.objects import (
 )
 from evenkeel.devices.bigip.reconcile.meanings import adoption_note
 from evenkeel.devices.bigip.reconcile.plan import Plan
+from evenkeel.devices.bigip.reconcile.taking_over import replaced_later
 
 _WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
     Verb.CREATE: "create",
@@ -67,11 +68,16 @@ def _foreign_objects(observed: Observed, wanted: Container[Key], partition: str)
     strangers = (
         key for key, seen in observed.items() if seen.mark is None and key not in wanted and key.type not in _UNMARKED
     )
-    return sorted(f"{key.type} {_path(key, partition)}{_hint(key, partition)}" for key in strangers)[:LEFT_MAX]
+    later = replaced_later(observed, partition)
+    return sorted(f"{key.type} {_path(key, partition)}{_hint(key, partition, later)}" for key in strangers)[:LEFT_MAX]
 
 
-def _hint(key: Key, partition: str) -> str:
-    """Advice for the virtual address of a load balancer that F5's agent serves and the database does not have."""
+def _hint(key: Key, partition: str, later: Container[Key]) -> str:
+    """Advice for the virtual address of a load balancer that F5's agent serves and the database does not have, and what
+    becomes of SNAT addresses that are removed ``later``.
+    """
+    if key in later:
+        return " (replaced: a later pass removes it, when requests with it are over)"
     if key.type != VIRTUAL_ADDRESS or not is_of_one_object(key.name, partition):
         return ""
     missing = key.name.rpartition("_")[2]

@@ -52,6 +52,7 @@ from evenkeel.devices.bigip.reconcile import drift
 from evenkeel.devices.bigip.reconcile.detaching import deleted_later
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, is_planned_again, plan, state_after, still_unused
+from evenkeel.devices.bigip.reconcile.taking_over import replaced_later
 
 log = structlog.get_logger(__name__)
 
@@ -304,12 +305,18 @@ class PartitionPass:
 
     async def _carry_out(self, todo: Plan) -> None:
         shared = todo.operations_of(frozenset({SHARED}))
+        # Requests with addresses that this pass takes out of use may be on their way.
+        later = replaced_later(self._view.observed or {}, self._folder)
         parts = list(transaction_groups(todo, self._options.commands_max))
         # shared removals go into the same transaction as the only part; with several parts they wait for all
         for owners in parts:
             await self._settle(owners, shared if len(parts) == 1 else ())
         left = [step for step in shared if still_unused(step, self._view.observed or {}, self._folder)]
-        left += [step for step in self._plan().operations_of(frozenset({SHARED})) if is_planned_again(step.key)]
+        left += [
+            step
+            for step in self._plan().operations_of(frozenset({SHARED}))
+            if is_planned_again(step.key) and step.key not in later
+        ]
         if left:
             try:
                 await self._commit(tuple(left))

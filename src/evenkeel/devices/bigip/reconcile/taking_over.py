@@ -6,7 +6,7 @@ address that F5's agent created, or that has had our mark since; so each pass fi
 ran the earlier ones. Objects of other names are never matched: an operator may have created them.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any
 
@@ -212,7 +212,7 @@ def replaced_objects(
 
     ``left``: attributes of all objects that will exist; ``wanted``: the objects wanted now.
     """
-    subnet_ids = {_subnet_of(item) for key, item in wanted.items() if key.type in (SELF_IP, SNAT_ADDRESS)} - {""}
+    subnet_ids = _subnet_ids(wanted)
     if not subnet_ids:
         return []
     theirs = [
@@ -228,7 +228,34 @@ def replaced_objects(
     disconnected = Key(type=TUNNEL, name=f5_agent.DISCONNECTED)
     if disconnected in theirs and _path(disconnected, partition) not in _vlans_of_virtuals(left):
         found.append(disconnected)
-    return [*found, *_replaced_snat(left, wanted, theirs, subnet_ids, partition)]
+    return [*found, *_replaced_snat(left, wanted, observed, theirs, partition)]
+
+
+def _subnet_ids(wanted: Mapping[Key, WantedObject]) -> set[str]:
+    """Ids of the subnets of which devices are to have addresses."""
+    return {_subnet_of(item) for key, item in wanted.items() if key.type in (SELF_IP, SNAT_ADDRESS)} - {""}
+
+
+def _pools_in_use(observed: Observed) -> set[str]:
+    """SNAT pools of the virtual servers that exist."""
+    return {_pool_of(seen.attributes) for key, seen in observed.items() if key.type == VIRTUAL}
+
+
+def replaced_later(observed: Observed, partition: str) -> set[Key]:
+    """SNAT pools of F5's agent that virtual servers use now, and their addresses. A pass that gives the virtual servers
+    another pool leaves them.
+    """
+    in_use = _pools_in_use(observed)
+    pools = [
+        key
+        for key, seen in observed.items()
+        if key.type == SNAT_POOL
+        and seen.mark is None
+        and _is_pool(key.name, partition)
+        and _path(key, partition) in in_use
+    ]
+    paths = {canonical.full_path(member) for key in pools for member in observed[key].attributes.get("members") or ()}
+    return {*pools, *(key for key in observed if key.type == SNAT_ADDRESS and _path(key, partition) in paths)}
 
 
 def _vlans_of_virtuals(left: Mapping[Key, Attributes]) -> set[str]:
@@ -243,14 +270,16 @@ def _vlans_of_virtuals(left: Mapping[Key, Attributes]) -> set[str]:
 def _replaced_snat(
     left: Mapping[Key, Attributes],
     wanted: Mapping[Key, WantedObject],
+    observed: Observed,
     theirs: Iterable[Key],
-    subnet_ids: Collection[str],
     partition: str,
 ) -> Iterator[Key]:
     """SNAT pools and addresses of F5's agent that ours replace; an address stays as long as an unchanged pool
-    has it.
+    has it, and a pool until a pass after the one that gives its virtual servers another: requests may be on their way.
     """
+    subnet_ids = _subnet_ids(wanted)
     used = {_pool_of(attributes) for key, attributes in left.items() if key.type == VIRTUAL}
+    used |= _pools_in_use(observed)
     named = [
         key
         for key in theirs
