@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.cli.client import UsageError
+from evenkeel.cli.client import ApiRefused, UsageError
 from evenkeel.cli.moving_in.octavia.catalogue import (
     FLAVORS,
     ZONES,
@@ -106,3 +106,13 @@ def test_entries_have_the_settings_of_their_profiles_if_the_administrator_asks(
     assert entries(api, ZONES) == {}
     octavia.refused["/flavorprofiles"] = 403
     assert entries(api, FLAVORS) == {FLAVOR: OfferedEntry(FLAVOR, "big")}
+
+
+def test_release_without_flavors_has_no_entries_and_other_refusals_are_errors(
+    api: OctaviaApi, octavia: RecordedOctavia
+) -> None:
+    octavia.refused |= {"/flavorprofiles": 404, "/flavors": 404}
+    assert entries(api, FLAVORS) == {}
+    octavia.refused["/flavors"] = 500
+    with pytest.raises(ApiRefused, match="the source refuses GET /flavors"):
+        entries(api, FLAVORS)

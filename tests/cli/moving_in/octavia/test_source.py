@@ -36,7 +36,19 @@ def test_all_pages_are_read_by_markers_of_our_own(api: OctaviaApi, octavia: Reco
 
 def test_source_without_load_balancers_is_asked_once(api: OctaviaApi, octavia: RecordedOctavia) -> None:
     assert api.read(Wanted(provider="ovn")).load_balancers == ()
-    assert octavia.queries == ["/loadbalancers?provider=ovn&limit=1000"]
+    assert octavia.queries == ["/loadbalancers?limit=1000"]
+
+
+@pytest.mark.parametrize(
+    ("provider", "wanted", "taken"),
+    [("octavia", "amphora", True), ("ovn", "amphora", False), ("ovn", None, True), ("amphora", "octavia", False)],
+)
+def test_load_balancers_of_the_wanted_provider_and_its_alias_are_read(
+    api: OctaviaApi, octavia: RecordedOctavia, provider: str, wanted: str | None, taken: bool
+) -> None:
+    octavia.rows("/loadbalancers")[0]["provider"] = provider
+    assert bool(api.read(Wanted(provider=wanted)).load_balancers) == taken
+    assert api.read(Wanted(provider=wanted, ids=(LB,))).load_balancers
 
 
 def test_lists_of_the_wanted_projects_are_read_only(api: OctaviaApi, octavia: RecordedOctavia) -> None:

@@ -7,7 +7,8 @@ from evenkeel.cli.client import ApiRefused, UsageError
 from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Row
 from evenkeel.cli.moving_in.octavia.trees import Choice
 
-_FORBIDDEN = 403
+_NOT_SHOWN = (403, 404)
+"""Statuses of a list that the caller may not see, or that does not exist."""
 
 
 class EntryKind(NamedTuple):
@@ -164,16 +165,12 @@ def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
 def entries(api: OctaviaApi, kind: EntryKind) -> dict[str, OfferedEntry]:
     """Read all entries by identity; settings and providers only where the administrator asks.
 
-    Raises :class:`BadSource`, and the client's errors.
+    An API that has none of the kind, as older releases, or does not show them has no entries. Raises
+    :class:`BadSource`, and the client's errors.
     """
-    try:
-        profiles = {row["id"]: row for row in api.rows(kind.profiles_path, kind.profiles_key)}
-    except ApiRefused as error:
-        if error.status != _FORBIDDEN:
-            raise
-        profiles = {}
+    profiles = {row["id"]: row for row in _shown(api, kind.profiles_path, kind.profiles_key)}
     found: dict[str, OfferedEntry] = {}
-    for row in api.rows(kind.path, kind.key):
+    for row in _shown(api, kind.path, kind.key):
         profile: Row = profiles.get(str(row.get(kind.profile_id)), {})
         identity = str(row[kind.identity])
         found[identity] = OfferedEntry(
@@ -184,3 +181,12 @@ def entries(api: OctaviaApi, kind: EntryKind) -> dict[str, OfferedEntry]:
             enabled=bool(row.get("enabled", True)),
         )
     return found
+
+
+def _shown(api: OctaviaApi, path: str, key: str) -> list[Row]:
+    try:
+        return api.rows(path, key)
+    except ApiRefused as error:
+        if error.status in _NOT_SHOWN:
+            return []
+        raise

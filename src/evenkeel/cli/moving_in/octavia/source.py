@@ -19,6 +19,8 @@ PAGE_ROWS = 1000
 PAGES_MAX = 1000
 _IDENTITIES = {"quotas": "project_id", "availability_zones": "name"}
 """Attribute after which the next page of a list continues, by the list's name; ``id`` of others."""
+_ALIASES = {"amphora": ("octavia",)}
+"""Other names of a provider: Octavia shows its first load balancers, which have none, as those of ``octavia``."""
 PROJECTS_ASKED_ONE_BY_ONE_MAX = 20
 """With more projects than these, lists of all projects are read."""
 
@@ -31,7 +33,11 @@ class Wanted(NamedTuple):
     project_id: str | None = None
     """The project that owns them; None: all projects that the source shows."""
     ids: tuple[str, ...] = ()
-    """Only these; empty: all."""
+    """Only these, whatever serves them; empty: all."""
+
+    def takes(self, provider: object) -> bool:
+        """Whether load balancers of the provider are wanted."""
+        return self.provider in (None, provider) or provider in _ALIASES.get(str(self.provider), ())
 
 
 class Found(NamedTuple):
@@ -108,10 +114,10 @@ class OctaviaApi:
     def _load_balancers(self, wanted: Wanted) -> list[Row]:
         if wanted.ids:
             return [_with_id(self.one(f"/loadbalancers/{segment(id_)}", "loadbalancer"), id_) for id_ in wanted.ids]
-        given = {"provider": wanted.provider, "project_id": wanted.project_id}
-        filters = {name: value for name, value in given.items() if value}
-        # what one sees last of an object that moved from page to page
-        return list({row["id"]: row for row in self.rows("/loadbalancers", "loadbalancers", filters)}.values())
+        filters = {"project_id": wanted.project_id} if wanted.project_id else {}
+        # Of an object that moved from page to page the last state counts. Octavia's filter by provider knows no alias.
+        found = {row["id"]: row for row in self.rows("/loadbalancers", "loadbalancers", filters)}
+        return [row for row in found.values() if wanted.takes(row.get("provider"))]
 
     def _all(self, kind: str, scopes: Iterable[Mapping[str, str]]) -> dict[str, Row]:
         return {row["id"]: row for filters in scopes for row in self.rows(f"/{kind}", kind, filters)}
