@@ -163,6 +163,9 @@ RELEASE = {
     ),
     "cloud/test_ansible.py": ReleaseTests("a live Ansible", (*_CLOUD, "tests/services/ansible.py")),
     "cloud/test_heat.py": ReleaseTests("a live Heat", (*_CLOUD, "tests/services/heat.py")),
+    "cloud/test_import.py": ReleaseTests(
+        "a login at a live Keystone", (*_CLOUD, "src/evenkeel/cli/moving_in/octavia/login.py")
+    ),
     "cloud/test_neutron_plugin.py": ReleaseTests(
         "a live Neutron of a cloud",
         (*_CLOUD, "packages/evenkeel-neutron/src", "tests/network/neutron_server/server.py"),
