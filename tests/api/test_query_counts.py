@@ -29,7 +29,7 @@ READS, WRITES, FROM_MANY_TABLES = 8, 14, 20
 SUMMARIES = {
     "GET /evenkeel/v1/status": 15,
     "GET /evenkeel/v1/topology": 10,
-    "GET /evenkeel/v1/loadbalancers/{id}/agent": 12,
+    "GET /evenkeel/v1/loadbalancers/{id}/agent": 13,
 }
 """More: one statement for each thing that is summed up, of the whole system or of all agents."""
 THOUSAND = 1000
@@ -40,7 +40,9 @@ REMEMBERED_SECONDS = 86_400.0
 @pytest.fixture
 async def api(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
     """The API; all requests are the administrator's."""
-    monkeypatch.setattr("evenkeel.api.common.provider_lookup.PROVIDERS_REMEMBERED_SECONDS", REMEMBERED_SECONDS)
+    for kind in ("PROVIDERS", "OBJECTS"):
+        name = f"evenkeel.api.common.provider_lookup.{kind}_REMEMBERED_SECONDS"
+        monkeypatch.setattr(name, REMEMBERED_SECONDS)
     async with gateway(store, BuiltinNetwork(store.operators, cache_seconds=REMEMBERED_SECONDS)) as client:
         client.http.headers.update(ADMIN.headers)
         yield client

@@ -190,7 +190,7 @@ class World:
         await controller.start()
 
     async def start_agent(self, host: str) -> None:
-        """An agent of group 1, and wait until its session is live."""
+        """An agent, and wait until its session is live."""
         before = await self._sessions_of(host)
         task = await self.begin_agent(host)
 
@@ -202,12 +202,13 @@ class World:
         await eventually(started)
 
     async def begin_agent(self, host: str) -> asyncio.Task[None]:
-        """An agent of group 1."""
+        """An agent of the host's device group."""
         device = self._device_of(host)
+        number = self._group_of(host)
         settings = AgentSettings(
-            agent_id=derived_agent_id(ENVIRONMENT, 1, host),
+            agent_id=derived_agent_id(ENVIRONMENT, number, host),
             environment=ENVIRONMENT,
-            group_number=1,
+            group_number=number,
             host=host,
             report_interval_seconds=0.5,
             keepalive_interval_seconds=0.1,
@@ -229,6 +230,10 @@ class World:
         )
         task = self.tasks[host] = asyncio.create_task(agent.run(), name=host)
         return task
+
+    def _group_of(self, _host: str) -> int:
+        """The number of the host's device group."""
+        return 1
 
     def _device_of(self, host: str) -> Device:
         """The device group as that agent sees it."""

@@ -23,6 +23,7 @@ from evenkeel.agent.received_definitions import ReceivedDefinitions
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
+from evenkeel.agent.standbys import with_unconfirmed_standbys
 from evenkeel.agent.waiting_reasons import WaitingReasons
 from evenkeel.agent.work_list import TakenWork, WorkList
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
@@ -232,7 +233,7 @@ class Reconciler:
         )
         new = (service.change_id for service in services if service.load_balancer_id in self._work.unconfirmed)
         with writing(request_ids(new)), tracer().span("apply to devices"):
-            return await self._device.apply(batch)
+            return with_unconfirmed_standbys(services, await self._device.apply(batch))
 
     async def _judge(self, services: tuple[ServiceDefinition, ...], outcome: PartitionOutcome) -> PartitionOutcome:
         """Remove the orphans that controllers allow to remove; returns the outcome of the complete pass including

@@ -74,6 +74,7 @@ class ShardClient:
                     load_balancer_ids=wanted,
                     after_id=after,
                     takes_parts=True,
+                    knows_standby=True,
                 )
             )
             found.extend(answer.services)

@@ -57,6 +57,7 @@ class Explain(ShowCommand):
                 "waiting_in_agent": acting.get("queue_depth", ""),
                 "ahead": hosting["ahead"],
                 "next_try": _next_try(hosting),
+                "moving": hosting.get("moving", ""),
             }
         )
 

@@ -102,6 +102,7 @@ class DefinitionReader:
             after_id=call.after_id,
             limit=limit,
             unattachable=problems,
+            knows_standby=call.knows_standby,
         )
         for change in found.awaited:
             self._tell(change)

@@ -41,6 +41,8 @@ from evenkeel.metrics.controller import LOOP_FAILURES, LOOP_SUCCESS
 
 log = structlog.get_logger(__name__)
 
+MOVES_SECONDS = 1.0
+MOVES_PER_LOOK = 500
 WAITING_PER_LOOK = 500
 """Number of load balancers, longest waiting first, whose owners get another hint at each poll."""
 LEFTOVERS_SECONDS = 60.0
@@ -150,6 +152,7 @@ class Controller:
         loops.append(
             self._repeat(self._pause(lambda: settings.hint_repeat_seconds), self._repeat_hints, "hints sent again")
         )
+        loops.append(self._repeat(self._pause(lambda: MOVES_SECONDS), self._advance_moves, "moves of load balancers"))
         for releases in self._releases:
             pause = self._pause(lambda: settings.release_interval_seconds)
             loops.append(self._repeat(pause, releases.process_due, "ports to be given back"))
@@ -229,6 +232,12 @@ class Controller:
         waited_seconds = self._settings.hint_repeat_seconds
         for owner in await self._scheduling.waiting(waited_seconds=waited_seconds, limit=WAITING_PER_LOOK):
             self._hints.notify_assignments(owner)
+
+    async def _advance_moves(self) -> None:
+        """Take due steps of moves of load balancers, and repeat their hints."""
+        if self._scheduler.trusts_clock:
+            for change in await self._scheduling.advance_moves(limit=MOVES_PER_LOOK):
+                self._hints.notify_change(change)
 
     async def _sweep(self) -> None:
         await self._scheduler.check_clock()

@@ -11,6 +11,7 @@ import pytest
 from evenkeel.api.app import ROUTES, Application, create_app
 from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.core.ports import Store
+from evenkeel.devices.noop.capabilities import CAPABILITIES as NOOP
 from evenkeel.key_managers.directory import DirectoryKeyManager, Encryption
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api.bodies import SUBNET_ID
@@ -181,6 +182,15 @@ ACTS = (
         {"refresh": {"reference": "secret"}},
     ),
     Act(
+        "POST",
+        f"{BASE}/moves",
+        "move_preparing",
+        "the move of load balancer",
+        body={"move": {"project_id": "p1", "environment": "dev", "to_group": 2, "apply": True}},
+    ),
+    Act("PUT", f"{BASE}/moves/{{lb}}/back", "move_back_requested", "the move of load balancer"),
+    Act("PUT", f"{BASE}/moves/{{lb}}/finish", "move_finish_requested", "the move of load balancer"),
+    Act(
         "PUT",
         f"{BASE}/imports/loadbalancers/{IMPORTED}",
         "loadbalancer_imported",
@@ -247,6 +257,7 @@ def app(store: Store, sink: Sink, tmp_path: Path) -> Application:
         default_provider="dev",
         identity=TrustedHeaders(),
         certificates=DirectoryKeyManager(tmp_path / "certificates", Encryption([bytes(32)])),
+        capabilities={"noop": NOOP},
     )
 
 
@@ -262,6 +273,7 @@ async def prepare(api: Client, store: Store, join: Join, database: sqlite3.Conne
     api.http.headers.update(ALICE)
     await join("a-1")
     await join("a-2")
+    await join("m-1", group_number=2, endpoints=("10.0.0.2",))
     lb = (await api.load_balancer(project_id="p1"))["id"]
     assert await store.scheduling.place(lb, "dev", "p1", 1, "a-1") is not None
     (shard,) = [one.id for one in await store.operators.shards() if one.project_id]

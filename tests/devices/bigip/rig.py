@@ -179,6 +179,7 @@ SPOILS: dict[str, dict[str, Any]] = {
     at("ltm/virtual-address", "lb-1"): {
         "mask": "255.255.255.0",
         "autoDelete": "true",
+        "arp": "disabled",
         "enabled": "no",
         "description": "changed by hand",
     },

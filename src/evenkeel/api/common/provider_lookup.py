@@ -1,7 +1,7 @@
 """Device types of load balancers and their capabilities: needed by almost every write, so cached.
 
-The environment of a load balancer never changes, hence it is cached without expiry. An environment's device driver may
-change (it can be deleted and created again with another one), so that is cached for a short time only.
+The environment of a load balancer changes only when an operator moves it, and its device driver only when it is deleted
+and created again with another one, so both are cached for a short time.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from evenkeel.core.resources.model import LoadBalancer, one_family
 
 PROVIDERS_REMEMBERED_SECONDS = 2.0
 OBJECTS_REMEMBERED = 10_000
+OBJECTS_REMEMBERED_SECONDS = 10.0
 
 
 class ServedObject:
@@ -49,7 +50,8 @@ class ProviderLookup:
         self._environments_until = 0.0
         self._enhanced: dict[str, frozenset[str]] = {}
         self._enhanced_until = 0.0
-        self._served: OrderedDict[tuple[type[Any], str], ServedBy] = OrderedDict()
+        self._served: OrderedDict[tuple[type[Any], str], tuple[ServedBy, float]] = OrderedDict()
+        """Providers of objects, each with the time at which it expires."""
 
     def forget_providers(self) -> None:
         """Clear the cache of environments, after one was changed or deleted."""
@@ -96,11 +98,11 @@ class ProviderLookup:
         """Return the provider of the object, if the caller may see it. One query, unless cached. Raises
         :class:`NotFound`.
         """
-        found = self._served.get((kind, object_id))
+        found, until = self._served.get((kind, object_id), (None, 0.0))
         # another project's object: the store raises the same error as for an unknown one
-        if found is None or scope not in (None, found.project_id):
+        if found is None or scope not in (None, found.project_id) or asyncio.get_running_loop().time() >= until:
             found = await self._tenants.served_by(kind, object_id, project_id=scope)
-        self._cache((kind, object_id), found)
+            self._cache((kind, object_id), found)
         return ServedObject(found, self.capabilities_of(found.device_driver))
 
     def remember(self, root: LoadBalancer, device_driver: str) -> None:
@@ -117,7 +119,7 @@ class ProviderLookup:
         self._cache((LoadBalancer, root.id), found)
 
     def _cache(self, key: tuple[type[Any], str], found: ServedBy) -> None:
-        self._served[key] = found
+        self._served[key] = found, asyncio.get_running_loop().time() + OBJECTS_REMEMBERED_SECONDS
         self._served.move_to_end(key)
         if len(self._served) > OBJECTS_REMEMBERED:
             self._served.popitem(last=False)

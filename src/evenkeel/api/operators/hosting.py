@@ -37,7 +37,15 @@ async def hosting(services: Services, call: Call) -> Answer:
     shown = views.hosting_view(root, shard, by_id, halted, *outages, ahead)
     if root.status_reason and (problem := await services.operators.port_problem(root.id)):
         shown = replace(shown, operating_reason=problem)
+    shown = replace(shown, moving=await _moving(services, root.id))
     return json_answer({"hosting": await _with_remedy(services, root, shard, shown)})
+
+
+async def _moving(services: Services, load_balancer_id: LoadBalancerId) -> str:
+    for move in await services.operators.moves(load_balancer_id=load_balancer_id, only_open=True):
+        reason = f": {move.reason}" if move.reason else ""
+        return f"{move.step.value}, from device group {move.source} to {move.target}{reason}"
+    return ""
 
 
 async def _with_remedy(

@@ -71,6 +71,30 @@ class RebindBody(Request):
     to: ObjectId
 
 
+# -- moves
+
+
+class Move(Request):
+    """A move of one load balancer, or of all load balancers of a project in an environment, to a device group."""
+
+    load_balancer_id: ObjectId | None = None
+    project_id: ProjectId | None = None
+    environment: EnvironmentName | None = None
+    """Environment of the project's load balancers; the default provider if absent."""
+    to_environment: EnvironmentName | None = None
+    """Environment to which a load balancer moves; its own if absent."""
+    to_group: Annotated[int, Meta(ge=0, le=2_147_483_647)] | None = None
+    """Number of the device group; may be absent if another environment has only one."""
+    apply: bool = False
+    """False: only plan."""
+
+
+class MoveBody(Request):
+    """Body of POST /moves."""
+
+    move: Move
+
+
 # -- environments
 
 _USUAL = Environment(name="usual", device_driver="noop")

@@ -23,6 +23,7 @@ from evenkeel.api.operators import (
     ids,
     imports,
     irules,
+    moves,
     networks,
     overview,
     plans,
@@ -328,6 +329,33 @@ _SHARDS = (
     ),
 )
 
+_MOVE = _objects("move", moves.MoveView)
+_MOVES = (
+    _MOVE.list(
+        moves.moves,
+        "List the last moves of load balancers to other device groups, those under way first",
+        parameters=(Parameter(name="load_balancer_id", description="Of this load balancer"),),
+    ),
+    Operation(
+        method="POST",
+        path="/moves",
+        handle=moves.move,
+        summary="Plan to move a load balancer, or those of a project, to another device group; with apply, begin it",
+        rule=own_rule("move", "create"),
+        body=requests.MoveBody,
+        answer=single_object_type("move", moves.MovePlanView),
+        errors=(409,),
+    ),
+    _MOVE.put(
+        "finish",
+        moves.finish,
+        "State that a load balancer's traffic goes to its new devices, so that the former ones may remove it",
+        rule="update",
+        errors=(409,),
+    ),
+    _MOVE.put("back", moves.go_back, "Let a move go back", rule="update", errors=(409,)),
+)
+
 _SUBNET = _objects("subnet", views.SubnetView)
 _SUBNETS = (
     _SUBNET.list(subnets.subnets, "List address pools"),
@@ -448,6 +476,7 @@ OPERATOR_ROUTES = RouteMap(
             *_LOAD_BALANCERS,
             *_LISTENERS,
             *_SHARDS,
+            *_MOVES,
             *_SUBNETS,
             *_NETWORKS,
             *_CERTIFICATES,

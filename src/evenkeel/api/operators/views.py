@@ -115,6 +115,8 @@ class HostingView(Value):
     """Commands that remedy the reasons about devices or certificates; empty: none is known."""
     retry_seconds_max: int
     """Seconds within which a change that was refused, or could not be attempted, is attempted again."""
+    moving: str = ""
+    """Step of its move to another device group; empty: it does not move."""
 
 
 class UpDown(Value):

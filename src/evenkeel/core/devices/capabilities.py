@@ -9,7 +9,7 @@ checks: an absent attribute is not checked.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import field
 from msgspec.structs import asdict
@@ -135,6 +135,11 @@ class Capabilities(Value):
     tls_version_gaps: bool = True
     """True: a version between two enabled TLS versions may be disabled."""
 
+    standby: Literal["refused", "silent", "listening"] = "refused"
+    """Behaviour of devices with a load balancer that another device group serves (:attr:`ServiceDefinition.standby`):
+    ``silent``: they hold it and do not answer for its VIPs; ``listening``: they serve what is routed to them, which
+    disturbs nobody; ``refused``: the driver cannot tell, so that load balancers cannot move from or to such devices.
+    """
     carries_traffic: bool = True
     """True if the devices serve clients, and so need the content of references to a key manager."""
     enhanced_services: bool = False

@@ -113,6 +113,10 @@ class ServiceDefinition(Wire):
     """Why drivers must leave the load balancer unchanged on its devices; empty for a real definition. Set by
     :func:`rejected_definition`.
     """
+    standby: bool = False
+    """True: another device group answers for the VIPs. Devices hold everything, and do not answer for the VIPs unless
+    they answer only what is routed to them: see :attr:`.capabilities.Capabilities.standby`.
+    """
     waiting: bool = False
     """True: the problem is temporary, and the load balancer stays PENDING with it."""
 

@@ -8,6 +8,7 @@ from evenkeel.core.control.environments import Environment, GroupReach
 from evenkeel.core.control.events import Event
 from evenkeel.core.control.histories import History
 from evenkeel.core.control.lists import ListQuery, LoadBalancerSummary, Page
+from evenkeel.core.control.move_requests import DeviceGroupPlace, MovableLoadBalancer, MoveProgress, MoveRequest
 from evenkeel.core.control.orphans import OrphanedLoadBalancer, OrphanedPartition, OrphanSummary
 from evenkeel.core.control.overview import Owners, Revision, SeenController
 from evenkeel.core.control.shards import Shard, ShardCount, ShardOwner
@@ -53,6 +54,35 @@ class OperatorStore(Protocol):
     async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:
         """Change ``description``, ``failback``, ``breaker_share``, ``breaker_agents``, ``vip_networks_allowed``,
         ``vip_networks_denied``. Raises :class:`NotFound`, :class:`Invalid`.
+        """
+        ...
+
+    async def group_place(self, environment: str, group_number: int) -> DeviceGroupPlace | None:
+        """Return the device group; None if no agent of it has ever registered. One query."""
+        ...
+
+    async def movable_load_balancers(
+        self, *, load_balancer_id: LoadBalancerId | None = None, project_id: str = "", environment: str = ""
+    ) -> tuple[MovableLoadBalancer, ...]:
+        """Return the load balancer, or all load balancers of a project in an environment, by id. One query."""
+        ...
+
+    async def begin_moves(self, request: MoveRequest) -> tuple[Change, ...]:
+        """Begin to move load balancers, all or none; returns what agents have to be told. Raises :class:`NotFound`,
+        :class:`Conflict`.
+        """
+        ...
+
+    async def moves(
+        self, *, load_balancer_id: LoadBalancerId | None = None, only_open: bool = False
+    ) -> tuple[MoveProgress, ...]:
+        """Return the last moves of load balancers, those under way first. One query."""
+        ...
+
+    async def end_move(self, load_balancer_id: LoadBalancerId, *, back: bool) -> tuple[Change, ...]:
+        """Let a move go back (``back``), or end a step that waits for devices that are off, or for the operator's
+        routing; returns what agents have to be told. Raises :class:`NotFound` without a move, :class:`Conflict` in a
+        step that cannot end in this way.
         """
         ...
 

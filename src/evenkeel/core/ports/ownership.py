@@ -108,10 +108,11 @@ class OwnershipStore(Protocol):
         after_id: str,
         limit: int,
         unattachable: Mapping[LoadBalancerId, str] = ...,
+        knows_standby: bool = False,
     ) -> FoundServices:
         """Return definitions of a shard. ``unattachable``: reasons for load balancers for whose networks the network
-        service has no answer. Raises :class:`SessionLost` if the agent does not own the shard at that epoch, or the
-        session is not the agent's.
+        service has no answer; ``knows_standby``: see :class:`GetServices`. Raises :class:`SessionLost` if the agent
+        does not own the shard at that epoch, or the session is not the agent's.
         """
         ...
 

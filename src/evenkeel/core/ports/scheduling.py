@@ -8,6 +8,7 @@ from evenkeel.core.control.events import Event
 from evenkeel.core.control.overview import SeenController
 from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
 from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
+from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
 from evenkeel.core.tls.own_certificates import OwnCertificate
@@ -144,6 +145,12 @@ class SchedulingStore(Protocol):
     async def mark_overdue(self, *, limit: int) -> int:
         """Set load balancers that are PENDING_* past their deadline to ERROR with a reason; returns their number. Load
         balancers that are not placed are left out.
+        """
+        ...
+
+    async def advance_moves(self, *, limit: int) -> tuple[Change, ...]:
+        """Take the due steps of at most ``limit`` moves of load balancers; returns what agents have to be told: changed
+        load balancers, and copies that are not the newest. One query without moves.
         """
         ...
 

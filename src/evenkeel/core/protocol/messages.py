@@ -205,6 +205,8 @@ class GetServices(Message, tag="get_services"):
     """True: the caller accepts an answer in :class:`ReplyPart` messages. False: a definition that does not fit a
     message is replaced by one that every driver refuses with that reason.
     """
+    knows_standby: bool = False
+    """True: the caller knows :attr:`.service.ServiceDefinition.standby`."""
 
 
 class WantedCertificate(Wire):

@@ -69,6 +69,7 @@ CAPABILITIES = Capabilities(
     # an iRule's Tcl unrolls counts, and needs a time for look-ahead that grows with the square of a request's length
     pattern_limits=PatternLimits(look_ahead=False, count_max=255, size_max=1000),
     enhanced_services=True,
+    standby="silent",
     flavor_metadata={FLAVOR_KEY: "A list of names of enhanced services, which all listeners of a load balancer get."},
     availability_zone_metadata={},
 )

@@ -58,6 +58,8 @@ CAPABILITIES = Capabilities(
     tls_versions=("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
     # with a gap between versions HAProxy enables only the versions above it
     tls_version_gaps=False,
+    # listeners are transparent: they answer only what is routed to the host
+    standby="listening",
     flavor_metadata={},
     availability_zone_metadata={},
 )

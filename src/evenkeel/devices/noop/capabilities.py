@@ -7,6 +7,7 @@ from evenkeel.core.devices.capabilities import EVERYTHING
 
 CAPABILITIES = replace(
     EVERYTHING,
+    standby="silent",
     flavor_metadata={"amp_image_tag": "The glance image tag to use for this load balancer."},
     availability_zone_metadata={
         "compute_zone": "The compute availability zone to use for this loadbalancer.",

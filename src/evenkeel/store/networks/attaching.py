@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import structlog
-from sqlalchemy import Connection, Select, delete, false, select, union, update
+from sqlalchemy import Connection, Select, delete, exists, false, select, union, update
 
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.networking.attachment import (
@@ -34,6 +34,7 @@ from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.networks.taking import device_port, read_addresses, take_addresses
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
+from evenkeel.store.records.standby import held_by, held_by_any
 
 log = structlog.get_logger(__name__)
 
@@ -45,6 +46,7 @@ _domain = schema.route_domain
 _address = schema.device_address
 _group = schema.device_group
 _subnet, _network = schema.subnet, schema.network
+_move = schema.load_balancer_move
 _root, _vip, _member = schema.load_balancer, schema.vip_address, schema.member
 
 
@@ -273,7 +275,8 @@ def shards_with_leftovers(connection: Connection, limit: int) -> list[ShardId]:
         .join(_member, _member.c.subnet_id == _subnet.c.id)
         .join(_root, _root.c.id == _member.c.load_balancer_id)
     )
-    mine = _root.c.shard_id == _attached.c.shard_id
+    copy = exists().where(_move.c.load_balancer_id == _root.c.id, _move.c.standby_shard_id == _attached.c.shard_id)
+    mine = (_root.c.shard_id == _attached.c.shard_id) | copy
     used = (
         vips.where(mine, _vip.c.network_id == _attached.c.network_id).exists()
         | members.where(mine, _subnet.c.network_id == _attached.c.network_id).exists()
@@ -312,7 +315,7 @@ def _networks_in_use(shard_id: ShardId) -> Select[tuple[str]]:
         .join(_member, _member.c.subnet_id == _subnet.c.id)
         .join(_root, _root.c.id == _member.c.load_balancer_id)
     )
-    here = _root.c.shard_id == shard_id
+    here = held_by(shard_id)
     both = union(vips.where(here), members.where(here)).subquery()
     return select(both.c.network_id)
 
@@ -320,7 +323,7 @@ def _networks_in_use(shard_id: ShardId) -> Select[tuple[str]]:
 def users_of(network_id: str) -> Select[tuple[str]]:
     """Load balancers with a VIP or a member in the network, on devices that are attached to it."""
     shards = select(_attached.c.shard_id).where(_attached.c.network_id == network_id)
-    here = select(_root.c.id).where(_root.c.shard_id.in_(shards), _root.c.deleted == false())
+    here = select(_root.c.id).where(held_by_any(shards), _root.c.deleted == false())
     vips = select(_vip.c.load_balancer_id).where(_vip.c.network_id == network_id)
     subnets = select(_subnet.c.id).where(_subnet.c.network_id == network_id)
     members = select(_member.c.load_balancer_id).where(_member.c.subnet_id.in_(subnets))

@@ -285,7 +285,7 @@ def _is_subnet_used(addresses: FromClause) -> ColumnElement[bool]:
         select(literal(1))
         .select_from(user)
         .join(mine, _same_group(mine, user))
-        .join(_root, _root.c.shard_id == user.c.id)
+        .join(_root, _held_on(user))
         .where(mine.c.id == addresses.c.shard_id)
     )
     uses = (
@@ -293,6 +293,13 @@ def _is_subnet_used(addresses: FromClause) -> ColumnElement[bool]:
         for each in (_vip, _member)
     )
     return or_(*(each.correlate(addresses).exists() for each in uses))
+
+
+def _held_on(user: FromClause) -> ColumnElement[bool]:
+    """Condition: the shard's devices hold the load balancer, as its owner's or as a copy of one that moves."""
+    move = schema.load_balancer_move
+    copy = exists().where(move.c.load_balancer_id == _root.c.id, move.c.standby_shard_id == user.c.id)
+    return or_(_root.c.shard_id == user.c.id, copy)
 
 
 def _attached_for(shard_id: ShardId, network_id: str) -> ColumnElement[bool]:

@@ -24,6 +24,8 @@ class ShardPlace(NamedTuple):
     layout: NetworkLayout
     home_host: str = ""
     """Host of the shard's home agent."""
+    has_silent: bool = False
+    """True: the shard's devices may hold load balancers that must not answer for their VIP."""
 
 
 def layout_of(text: str | None) -> NetworkLayout:

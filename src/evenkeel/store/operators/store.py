@@ -12,6 +12,7 @@ from evenkeel.core.control.overview import Owners
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.countdowns import Countdowns
 from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.networks import DeclaredNetwork
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.database import Database
@@ -19,7 +20,7 @@ from evenkeel.store.engine.operations import querying, read_operation, write_ope
 from evenkeel.store.networks import declared
 from evenkeel.store.operators import agents as agents_sql
 from evenkeel.store.operators import environments as environments_sql
-from evenkeel.store.operators import moves, overview, plans, reads
+from evenkeel.store.operators import load_balancer_moves, moves, overview, plans, reads
 from evenkeel.store.operators import references as references_sql
 from evenkeel.store.operators import subnets as subnets_sql
 from evenkeel.store.operators.countdowns import read_countdowns
@@ -84,6 +85,22 @@ class SqlOperators:
     rebind_shard = write_operation(moves.rebind_shard)
 
     delete_agent = write_operation(moves.delete_agent)
+
+    group_place = querying(load_balancer_moves.read_group_place)
+
+    movable_load_balancers = querying(load_balancer_moves.read_movable)
+
+    begin_moves = write_operation(load_balancer_moves.begin_moves)
+
+    moves = querying(load_balancer_moves.read_moves)
+
+    async def end_move(self, load_balancer_id: LoadBalancerId, *, back: bool) -> tuple[Change, ...]:
+        seconds = self._options.pending_deadline_seconds
+        return await self._db.write(
+            lambda connection: load_balancer_moves.end_move(
+                connection, load_balancer_id, back=back, deadline_seconds=seconds
+            )
+        )
 
     load_balancers_on_agent = read_operation(reads.list_on_agent)
 

@@ -7,12 +7,14 @@ import msgspec
 from msgspec.structs import replace
 from sqlalchemy import Connection, Integer, Select, String, bindparam, func, literal, select
 
+from evenkeel.core.control.moves import Move, MoveStep
 from evenkeel.core.devices.service import (
     ServiceCertificate,
     ServiceDefinition,
     definition_of,
     refers_to_certificates,
     rejected_definition,
+    removal,
 )
 from evenkeel.core.kit.errors import SessionLost
 from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
@@ -42,6 +44,8 @@ from evenkeel.store.networks.places import ShardPlace, place_columns, shard_plac
 from evenkeel.store.ownership.sql import is_of
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
+from evenkeel.store.records.moves import move_of
+from evenkeel.store.records.standby import has_silent, is_open, is_silent_for
 
 MAX_SERVICES_PER_PAGE = 1_000
 MEMBERS_PER_PAGE = 5_000
@@ -50,6 +54,7 @@ MEMBERS_PER_PAGE = 5_000
 _shard = schema.shard
 _root = schema.load_balancer
 _member = schema.member
+_move = schema.load_balancer_move
 _certificate = schema.certificate
 _use = schema.certificate_use
 
@@ -79,24 +84,28 @@ def read_services(
     limit: int,
     unattachable: Mapping[LoadBalancerId, str],
     bare_tags: bool = False,
+    knows_standby: bool = False,
 ) -> Definitions:
     """A page of definitions. ``unattachable``: load balancers for which an allocation failed, with the reason;
-    ``bare_tags``: whether listeners' tags without prefix may name enhanced services. Raises
-    :class:`SessionLost` unless the agent owns the shard."""
+    ``bare_tags``: whether listeners' tags without prefix may name enhanced services; ``knows_standby``: whether the
+    agent knows :attr:`ServiceDefinition.standby`. Raises :class:`SessionLost` unless the agent owns the shard."""
     size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
     place = check_owner(connection, agent_id, session_id, shard_id, epoch)
+    silent = _read_silent(connection, shard_id) if place.has_silent else {}
     if place.project_id == COMMON_PROJECT:
         page = read_network_services(connection, place, load_balancer_ids, after_id, size)
         return Definitions(page, place, {}, Needs())
     missing: tuple[LoadBalancerId, ...] = ()
     if load_balancer_ids is None:
-        ids = _following_ids(connection, shard_id, after_id, size + 1)
+        copies = {id_ for id_ in silent if id_ > after_id}
+        ids = sorted({*_following_ids(connection, shard_id, after_id, size + 1), *copies})[: size + 1]
     else:
-        found = _those_of(connection, shard_id, load_balancer_ids)
+        found = _those_of(connection, shard_id, load_balancer_ids) | (silent.keys() & set(load_balancer_ids))
         missing = tuple(sorted(set(load_balancer_ids) - found))
         # In order of ids, as the whole shard's: the agent continues after the last one of a page.
         ids = sorted(id_ for id_ in found if id_ > after_id)
-    return _page(connection, place, ids, size, missing, unattachable, bare_tags)
+    silence = Silence(silent, is_known=knows_standby)
+    return _page(connection, place, ids, size, missing, unattachable, bare_tags, silence)
 
 
 def check_owner(
@@ -107,13 +116,15 @@ def check_owner(
     row = connection.execute(_OWNED, caller).first()
     if row is None:
         raise SessionLost(f"shard {shard_id} is not owned by agent {agent_id} at epoch {epoch} in that session")
-    return shard_place(row)
+    *columns, silent = row
+    return shard_place(columns)._replace(has_silent=bool(silent))
 
 
-def _select_owned_place() -> Select[tuple[str, str, str, int, str, str]]:
+def _select_owned_place() -> Select[Any]:
     agent_id: Any = bindparam("b_agent", type_=String())
     session_id: Any = bindparam("b_session", type_=String())
-    return place_columns().where(
+    with_silent = place_columns().add_columns(has_silent(_shard.c.id).label("silent"))
+    return with_silent.where(
         _shard.c.id == bindparam("b_shard"),
         _shard.c.acting_agent_id == agent_id,
         _shard.c.epoch == bindparam("b_epoch"),
@@ -155,6 +166,7 @@ def _page(
     missing: tuple[LoadBalancerId, ...],
     unattachable: Mapping[LoadBalancerId, str],
     bare_tags: bool,
+    silence: "Silence",
 ) -> Definitions:
     """Definitions of the first ``size`` of ``ids``, or fewer if they are large.
 
@@ -167,7 +179,9 @@ def _page(
     trees = load_trees(connection, shown)
     certificates = _certificates_of(connection, [id_ for id_, tree in trees.items() if refers_to_certificates(tree)])
     services = {
-        LoadBalancerId(id_): definition_of(tree, certificates.get(id_, ()), bare_tags=bare_tags)
+        LoadBalancerId(id_): silence.applied_to(
+            definition_of(tree, certificates.get(id_, ()), bare_tags=bare_tags), place.shard_id
+        )
         for id_, tree in trees.items()
     }
     lacks = _Lacks({}, Needs(), frozenset())
@@ -177,6 +191,32 @@ def _page(
         lacks = _add_networks(connection, place, services, used, unattachable)
     page = ServiceDefinitions(services=tuple(services.values()), missing=missing, more=len(ids) > len(shown))
     return Definitions(page, place, *lacks)
+
+
+class Silence(NamedTuple):
+    """Load balancers that a shard's devices hold without answering for their VIPs, with their moves."""
+
+    moves: Mapping[LoadBalancerId, Move]
+    is_known: bool
+    """Whether the agent knows :attr:`ServiceDefinition.standby`: another one would let both sides answer."""
+
+    def applied_to(self, service: ServiceDefinition, shard_id: ShardId) -> ServiceDefinition:
+        """The definition that the shard's agent gets."""
+        move = self.moves.get(service.load_balancer_id)
+        if move is None:
+            return service
+        if move.step is MoveStep.CLEANING and move.standby_shard_id == shard_id:
+            return removal(service.load_balancer_id, service.project_id)
+        if service.deleted:
+            return service
+        if not self.is_known:
+            return rejected_definition(service, "its agent has to be upgraded before it can move", waiting=True)
+        return replace(service, standby=True)
+
+
+def _read_silent(connection: Connection, shard_id: ShardId) -> dict[LoadBalancerId, Move]:
+    rows = connection.execute(select(_move).where(is_open(), is_silent_for(shard_id)))
+    return {row.load_balancer_id: move_of(row) for row in rows}
 
 
 class _Lacks(NamedTuple):

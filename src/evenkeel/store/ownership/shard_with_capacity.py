@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Integer, Select, String, and_, bindparam, case, or_, select
+from sqlalchemy import ColumnElement, Connection, Integer, Select, String, and_, bindparam, case, false, or_, select
 
 from evenkeel.core.control.shards import OwnershipTerm, ShardWithCapacity
 from evenkeel.core.kit.ids import ProjectId
@@ -33,6 +33,7 @@ def shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
     tenants = and_(
         shard.c.environment == environment.c.name,
         shard.c.project_id == PROJECT_ID,
+        shard.c.moved_away == false(),
         or_(zone.is_(None), shard.c.group_number == zone),
     )
     has_room = group.c.number.is_not(None)

@@ -2,16 +2,19 @@
 epoch it read; a late change finds no row and does nothing.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, or_, select, update
 
 from evenkeel.core.control.epochs import is_plausible, next_epoch
+from evenkeel.core.control.moves import MoveStep
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.kit.values import Value
 from evenkeel.core.protocol.messages import Assignment, Assignments
 from evenkeel.core.resources.statuses import PENDING, ProvisioningStatus
+from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.ownership.histories import history_id
 from evenkeel.store.ownership.networks import due_of
 from evenkeel.store.ownership.sessions import session_lost
@@ -26,11 +29,13 @@ from evenkeel.store.ownership.sql import (
     shard_title,
 )
 from evenkeel.store.records import schema
+from evenkeel.store.records.standby import has_silent, is_open
 from evenkeel.store.writing.events import record_event
 
 _agent = schema.agent
 _shard = schema.shard
 _root = schema.load_balancer
+_move = schema.load_balancer_move
 
 UNCONFIRMED = tuple(sorted(status.value for status in {*PENDING, ProvisioningStatus.ERROR}))
 """Statuses listed explicitly, because an index finds these and not "other than ACTIVE"."""
@@ -56,7 +61,13 @@ def read_assignments(
     if agent is None:
         raise session_lost(agent_id)
     found = connection.execute(
-        select(_shard.c.id, _shard.c.project_id, _shard.c.epoch, _shard.c.handover_to)
+        select(
+            _shard.c.id,
+            _shard.c.project_id,
+            _shard.c.epoch,
+            _shard.c.handover_to,
+            has_silent(_shard.c.id).label("has_silent"),
+        )
         .where(_shard.c.acting_agent_id == agent_id, _shard.c.id > page.after_id)
         .order_by(_shard.c.id)
         # One more than requested shows whether another page follows.
@@ -71,6 +82,9 @@ def read_assignments(
     for row in shards:
         if row.project_id == COMMON_PROJECT:
             work[row.id] = due_of(connection, row.id, work_limit)
+    if copied := [row.id for row in shards if row.has_silent]:
+        for row in connection.execute(_copies_behind(copied, work_limit)):
+            work.setdefault(row.standby_shard_id, []).append(row.load_balancer_id)
     return Assignments(
         revision=agent.assignments_revision,
         history=agent.history or "",
@@ -111,6 +125,22 @@ def _work(connection: Connection, mine: ColumnElement[bool], work_limit: int) ->
     for shard_id, load_balancer_id in connection.execute(statement):
         work.setdefault(shard_id, []).append(load_balancer_id)
     return work
+
+
+def _copies_behind(shard_ids: Sequence[ShardId], limit: int) -> Select[tuple[str, str]]:
+    """Query of load balancers whose copies on devices of these shards are not the newest, or have to go."""
+    cleaning = _move.c.step == MoveStep.CLEANING.value
+    return (
+        select(_move.c.standby_shard_id, _move.c.load_balancer_id)
+        .join(_root, _root.c.id == _move.c.load_balancer_id)
+        .where(
+            is_open(),
+            in_list(_move.c.standby_shard_id, shard_ids),
+            or_(cleaning, _move.c.standby_revision != _root.c.revision),
+        )
+        .order_by(_move.c.step_at)
+        .limit(limit)
+    )
 
 
 def lock_owned_shard(

@@ -146,6 +146,7 @@ class SqlOwnership:
         after_id: str,
         limit: int,
         unattachable: Mapping[LoadBalancerId, str] = NOTHING,
+        knows_standby: bool = False,
     ) -> FoundServices:
         problems = dict(unattachable)
 
@@ -161,6 +162,7 @@ class SqlOwnership:
                 limit=limit,
                 unattachable=problems,
                 bare_tags=self._bare_tags,
+                knows_standby=knows_standby,
             )
 
         ports: dict[LoadBalancerId, tuple[DevicePort, ...]] = {}

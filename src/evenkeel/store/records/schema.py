@@ -159,6 +159,8 @@ shard = Table(
     # of a common shard: the number of the newest status report, and its session
     Column("observed_session_id", ID),
     Column("observed_number", BigInteger, nullable=False, default=0, server_default="0"),
+    # its tenant was moved to another device group and gets no new load balancers here: see store/moves
+    Column("moved_away", Boolean, nullable=False, default=False, server_default=false()),
     Column("created_at", Double, nullable=False),
     UniqueConstraint("environment", "project_id", "group_number"),
     Index("ix_shard_acting_agent_id", "acting_agent_id"),
@@ -703,6 +705,30 @@ orphaned_partition = Table(  # partitions on devices, of tenants without a shard
     Column("found_at", Double, nullable=False),
     Column("seen_at", Double, nullable=False),
     Index("ix_orphaned_partition_found_at", "found_at"),
+)
+
+load_balancer_move = Table(  # the last move of a load balancer to another shard: see core/control/moves.py
+    "load_balancer_move",
+    metadata,
+    Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True),
+    Column("source_shard_id", ID, nullable=False, index=True),
+    Column("target_shard_id", ID, nullable=False, index=True),
+    Column("standby_shard_id", ID, nullable=False, index=True),
+    Column("step", KEYWORD, nullable=False, index=True),
+    Column("source_listens", Boolean, nullable=False),
+    Column("target_listens", Boolean, nullable=False),
+    Column("by_operator", Boolean, nullable=False),
+    Column("standby_revision", BigInteger, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("refused", Boolean, nullable=False),
+    Column("back", Boolean, nullable=False),
+    Column("back_asked", Boolean, nullable=False),
+    Column("finish_asked", Boolean, nullable=False),
+    Column("deadline_at", Double),
+    Column("stopped_at", Double),
+    Column("gap_seconds", Double),
+    Column("begun_at", Double, nullable=False),
+    Column("step_at", Double, nullable=False),
 )
 
 removed_load_balancer = Table(  # ids kept for some weeks: a device that is away may still have them

@@ -31,6 +31,7 @@ from sqlalchemy import (
     update,
 )
 
+from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.device import REPAIRS_MAX
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.kit.names import name_and_id
@@ -44,10 +45,13 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.for_rows import ForRows, Given, Run, run_all
 from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.statements import batches
+from evenkeel.store.moves.advance import follow_report, moving_among
+from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.capacity import confirm, is_limited
 from evenkeel.store.ownership.device_titles import read_device_titles
 from evenkeel.store.ownership.histories import CONFIRMED_ANEW, contradiction_text, history_id
 from evenkeel.store.records import schema
+from evenkeel.store.records.standby import is_moving
 from evenkeel.store.reports.orphaned_load_balancers import note_removed
 from evenkeel.store.vips.leaving import free_vips
 from evenkeel.store.writing.events import EventRow, event_row, record_events
@@ -91,6 +95,8 @@ class Recorded(NamedTuple):
     """Seconds since the acceptance of its last change, for each load balancer that became ACTIVE."""
     settled: Mapping[str, str] = {}
     """Load balancers whose provisioning status changed, by the id of the reported change."""
+    hints: tuple[Change, ...] = ()
+    """Hints for agents that continue moves of load balancers."""
 
 
 @dataclass
@@ -105,6 +111,7 @@ class _Taken:
     left: bool = False
     seconds: list[float] = field(default_factory=list)
     settled: dict[str, str] = field(default_factory=dict)
+    hints: tuple[Change, ...] = ()
 
     @property
     def applied_by(self) -> AppliedBy:
@@ -117,7 +124,7 @@ class _Taken:
         lost = next(iter(self.lost), "")
         unknown = {outcome.load_balancer_id for outcome in self.report.outcomes} - self.known
         receipt = ReportReceipt(unknown=tuple(sorted(unknown)))
-        return Recorded(receipt, lost, False, leaves_networks, tuple(self.seconds), self.settled)
+        return Recorded(receipt, lost, False, leaves_networks, tuple(self.seconds), self.settled, self.hints)
 
 
 class _Outcome(NamedTuple):
@@ -127,9 +134,16 @@ class _Outcome(NamedTuple):
     applied: Applied
 
 
-def record_applied(connection: Connection, sent: Sequence[ReportApplied], *, notifies: bool = False) -> list[Recorded]:
+def record_applied(
+    connection: Connection,
+    sent: Sequence[ReportApplied],
+    *,
+    notifies: bool = False,
+    deadline_seconds: float = StoreOptions().pending_deadline_seconds,
+) -> list[Recorded]:
     """Write the new statuses of reports of different shards; the number of statements does not depend on their
-    number. ``notifies``: write the events to the outbox of notifications, too.
+    number, unless load balancers move. ``notifies``: write the events to the outbox of notifications, too;
+    ``deadline_seconds``: for changes that moves make.
     """
     answers, taken = _lock_reported_shards(connection, sent)
     # An agent may report one load balancer twice; the newest outcome counts, whatever the order.
@@ -137,6 +151,9 @@ def record_applied(connection: Connection, sent: Sequence[ReportApplied], *, not
     # In order of ids, over all reports of the round: so do all transactions that lock load balancers.
     for batch in batches(sorted(outcomes, key=lambda each: each.applied.load_balancer_id)):
         _record_batch(connection, batch, notifies)
+    for each in sorted(taken.values(), key=lambda each: each.report.shard_id):
+        if each.shard.moving and each.report.outcomes:
+            _follow_moves(connection, each, deadline_seconds)
     repaired = [row for each in taken.values() if each.report.repaired for row in _repaired_events(connection, each)]
     record_events(connection, repaired)
     return [answers[at] if at in answers else taken[at].to_recorded() for at in range(len(sent))]
@@ -161,6 +178,14 @@ def _lock_reported_shards(
     return answers, taken
 
 
+def _follow_moves(connection: Connection, taken: _Taken, deadline_seconds: float) -> None:
+    report = taken.report
+    followed = follow_report(connection, report.shard_id, newest_outcomes(report.outcomes), deadline_seconds)
+    taken.known |= followed.known
+    taken.left = taken.left or followed.cleaned
+    taken.hints = followed.changes
+
+
 def _is_owners(report: ReportApplied, shard: Any) -> bool:
     """Whether the report is from the acting agent's current session, at the shard's epoch."""
     owner = (shard.acting_agent_id, shard.session_id, shard.epoch)
@@ -173,6 +198,7 @@ def _record_batch(connection: Connection, batch: Sequence[_Outcome], notifies: b
     # The query takes ids and shards as two lists; pairs that no report named are sorted out here.
     rows = [row for row in connection.execute(_REPORTED, ids) if (row.shard_id, row.id) in by_key]
     changes: list[tuple[StatusChange, _Taken]] = []
+    moving = _moving(connection, by_key.values())
     for row in rows:
         taken, outcome = by_key[row.shard_id, row.id]
         taken.known.add(row.id)
@@ -181,7 +207,8 @@ def _record_batch(connection: Connection, batch: Sequence[_Outcome], notifies: b
         if taken.shard.history and taken.report.history == taken.shard.history:
             taken.lost += _contradictions(was, outcome)
         change = apply_report(was, outcome, carries_traffic=taken.report.carries_traffic)
-        if change is not None:
+        # A deleted one that moves stays until the other devices have removed their copy; then it is reported again.
+        if change is not None and not (change.removed and row.id in moving):
             changes.append((change, taken))
             taken.settled |= _settled_change(change, outcome)
             if _became_active(change):
@@ -191,6 +218,12 @@ def _record_batch(connection: Connection, batch: Sequence[_Outcome], notifies: b
     record_notifications(connection, {LifecycleEvent.DELETE: gone})  # while the rows are there
     _write_all(connection, changes)
     record_notifications(connection, events)  # with the statuses and addresses just written
+
+
+def _moving(connection: Connection, outcomes: Iterable[_Outcome]) -> frozenset[str]:
+    """Load balancers of the reports whose move is not done; no query if no shard has a move."""
+    ids = [each.applied.load_balancer_id for each in outcomes if each.taken.shard.moving]
+    return moving_among(connection, ids) if ids else frozenset()
 
 
 def _lifecycle_events(changes: Iterable[StatusChange]) -> dict[LifecycleEvent, list[str]]:
@@ -235,6 +268,7 @@ def _shards() -> Select[Any]:
             _shard.c.epoch,
             exists().where(schema.attached_network.c.shard_id == _shard.c.id).label("attached"),
             is_limited(_shard.c.environment, _shard.c.group_number).label("limited"),
+            is_moving(_shard.c.id).label("moving"),
             history_id().label("history"),
             of_owner(agent.c.host).label("host"),
             of_owner(agent.c.session_id).label("session_id"),

@@ -28,6 +28,7 @@ class SqlReports:
     def __init__(self, database: Database, histories: Histories, options: StoreOptions) -> None:
         self._db = database
         self._notifies = options.notifications
+        self._deadline_seconds = options.pending_deadline_seconds
         self._histories = histories
         self._with_totals = count_with_totals(database)
 
@@ -48,8 +49,11 @@ class SqlReports:
         return [await self._follow(report, each, tell) for report, each in zip(sent, recorded, strict=True)]
 
     async def _record_applied(self, sent: Sequence[ReportApplied]) -> list[applied.Recorded]:
-        notifies = self._notifies
-        return await self._db.write(lambda connection: applied.record_applied(connection, sent, notifies=notifies))
+        return await self._db.write(
+            lambda connection: applied.record_applied(
+                connection, sent, notifies=self._notifies, deadline_seconds=self._deadline_seconds
+            )
+        )
 
     async def _follow(
         self, report: ReportApplied, recorded: applied.Recorded, tell: Callable[[Change], None]
@@ -57,6 +61,8 @@ class SqlReports:
         """Act on a recorded report, and return its receipt."""
         for seconds in recorded.seconds_to_active:
             TIME_TO_ACTIVE.observe(seconds)
+        for change in recorded.hints:
+            tell(change)
         # In a transaction of its own: it locks load balancers of all shards, and may take long.
         if recorded.lost:
             await self._histories.begin(report.history, report.agent_id, recorded.lost)

@@ -59,7 +59,7 @@ def place_on_shard(
     """Assign the load balancer to the tenant's shard; returns the acting agent, None if there is none. Raises
     :class:`ConcurrentUpdate`."""
     # The shard, then the load balancer, then agents, then the group: the order of locks in ownership/sql.py.
-    shard, made = _shard_for(connection, environment, project_id, group_number, home_agent_id)
+    shard, made = shard_for(connection, environment, project_id, group_number, home_agent_id)
     _bind(connection, load_balancer_id, shard, deadline_seconds)
     if made:
         host: str | None = hosts_locked(connection, [home_agent_id]).get(shard.home_agent_id)
@@ -112,7 +112,7 @@ def join(
 # -- placing
 
 
-def _shard_for(
+def shard_for(
     connection: Connection, environment: str, project_id: ProjectId, group_number: int, home_agent_id: AgentId | None
 ) -> tuple[Any, bool]:
     """The tenant's shard on the group, and whether it was created now.

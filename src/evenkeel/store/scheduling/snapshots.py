@@ -104,6 +104,7 @@ def read_groups(
     held = exists().where(
         _shard.c.environment == environment,
         _shard.c.project_id == project_id,
+        _shard.c.moved_away == false(),
         _shard.c.group_number == _group.c.number,
     )
     # NULL without a zone, or without a load balancer

@@ -8,12 +8,14 @@ from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control.events import Event
 from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
+from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId
 from evenkeel.core.placement import Assign, GroupSnapshot, ended_handovers
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.operations import querying, read_operation, write_operation
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
+from evenkeel.store.moves.advance import advance, open_moves
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.shard_with_capacity import read_shard_with_capacity
 from evenkeel.store.ownership.sql import ConcurrentUpdate
@@ -157,6 +159,14 @@ class SqlScheduling:
         if not await self._db.read(lambda connection: sweeping.read_overdue(connection, size, seconds)):
             return 0  # the usual case, without taking the write lock
         return await self._db.write(lambda connection: sweeping.mark_overdue(connection, size, seconds))
+
+    async def advance_moves(self, *, limit: int) -> tuple[Change, ...]:
+        size = min(limit, MAX_IDS_PER_STATEMENT)
+        moving = await self._db.query(lambda connection: open_moves(connection, size))
+        if not moving:
+            return ()
+        seconds = self._options.pending_deadline_seconds
+        return await self._db.write(lambda connection: advance(connection, moving, seconds))
 
     async def add_event(self, event: Event) -> None:
         await self._db.write(

@@ -59,6 +59,7 @@ def test_a_usual_http_load_balancer() -> None:
             "address": "10.1.0.2",
             "mask": "255.255.255.255",
             "autoDelete": "false",
+            "arp": "enabled",
             "enabled": "yes",
             "description": "evenkeel:dev/1:loadbalancer:lb-1:lb-1",
         },

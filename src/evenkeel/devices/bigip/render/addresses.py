@@ -67,7 +67,7 @@ def _canonical(field: str, address: str) -> str:
 
 
 def virtual_address(service: ServiceDefinition, vip: VirtualIp, names: BigIpNames) -> WantedObject:
-    """The virtual address of one VIP."""
+    """The virtual address of one VIP. A standby's neither answers ARP (NDP) nor accepts connections."""
     traffic_group = names.traffic_group(service.project_id)
     return WantedObject(
         key=Key(type=VIRTUAL_ADDRESS, name=vip.object_name(service.load_balancer_id, names)),
@@ -76,7 +76,8 @@ def virtual_address(service: ServiceDefinition, vip: VirtualIp, names: BigIpName
             "address": vip.address,
             "mask": vip.mask,
             "autoDelete": "false",
-            "enabled": "yes" if service.admin_state_up else "no",
+            "arp": "disabled" if service.standby else "enabled",
+            "enabled": "yes" if service.admin_state_up and not service.standby else "no",
             **({"trafficGroup": traffic_group} if traffic_group else {}),
             "description": names.marked_description(
                 vip.mark_kind("loadbalancer"), service.load_balancer_id, service.load_balancer_id

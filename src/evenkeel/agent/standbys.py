@@ -1,0 +1,28 @@
+"""Load balancers that another device group answers for: they count as written only if no device can answer any more."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from evenkeel.core.devices.device import PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.status.outcomes import Applied
+
+
+def with_unconfirmed_standbys(services: Iterable[ServiceDefinition], outcome: PartitionOutcome) -> PartitionOutcome:
+    """Return the outcome with standbys as waiting while a device is out of reach, because it may answer still."""
+    standbys = {service.load_balancer_id for service in services if service.standby}
+    if not standbys or not outcome.lagging:
+        return outcome
+    reason = f"{', '.join(outcome.lagging)} is out of reach, and may answer for its VIP"
+    return replace(
+        outcome,
+        outcomes=tuple(
+            _waiting(one, reason) if one.load_balancer_id in standbys and not one.error else one
+            for one in outcome.outcomes
+        ),
+    )
+
+
+def _waiting(one: Applied, reason: str) -> Applied:
+    return replace(one, error=reason, waiting=True)

@@ -1,0 +1,147 @@
+"""Moves of load balancers to other device groups (``/evenkeel/v1/moves``)."""
+
+from evenkeel.api.common.resources import object_id
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.requests import MoveBody
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.api.usecases.moves import MovePlan, PlannedMove, begin_moves, end_move, plan_moves
+from evenkeel.core.control.move_requests import MoveProgress
+from evenkeel.core.kit.errors import NotFound
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.values import Value
+
+
+class PlannedMoveView(Value):
+    """Plan of one load balancer's move. ``problems``: reasons why it cannot be moved."""
+
+    load_balancer_id: str
+    name: str
+    vip_address: str
+    source: str
+    """The load balancer's device group, ``<environment>/<number>``."""
+    by_operator: bool
+    """True: the operator routes the VIP's traffic to the new devices, and then finishes the move."""
+    steps: list[str]
+    problems: list[str]
+
+
+class MovePlanView(Value):
+    """The plan of a move. ``problems``: why nothing can be moved there."""
+
+    target: str
+    project_id: str
+    begun: bool
+    """True: the moves have begun."""
+    problems: list[str]
+    loadbalancers: list[PlannedMoveView]
+
+
+class MoveView(Value):
+    """The last move of a load balancer. Times in seconds since 1970, by the database's clock."""
+
+    load_balancer_id: str
+    name: str
+    project_id: str
+    vip_address: str
+    step: str
+    """``preparing``, ``stopping``, ``starting``, ``draining``, ``cleaning`` or ``done``."""
+    source: str
+    target: str
+    back: bool
+    """True: the move went, or goes, back."""
+    by_operator: bool
+    """True: the step ``draining`` ends when an operator finishes the move."""
+    reason: str
+    """Why the step does not end, or why the move went back."""
+    gap_seconds: float | None
+    """Seconds for which no devices were confirmed to answer for the VIP; null: not known yet."""
+    begun_at: float
+    step_at: float
+    """When the step began."""
+
+
+async def move(services: Services, call: Call, body: MoveBody) -> Answer:
+    """Handle POST /moves: plan a move; with ``apply`` begin it."""
+    options_of(call, ())
+    wanted = body.move
+    found = await plan_moves(
+        services,
+        load_balancer_id=None if wanted.load_balancer_id is None else LoadBalancerId(wanted.load_balancer_id),
+        project_id=wanted.project_id,
+        environment=wanted.environment,
+        to_environment=wanted.to_environment,
+        to_group=wanted.to_group,
+    )
+    if wanted.apply:
+        await begin_moves(services, found, whole_project=wanted.project_id is not None)
+    return json_answer({"move": _plan_view(found, begun=wanted.apply)}, 200)
+
+
+async def moves(services: Services, call: Call) -> Answer:
+    """Handle GET /moves: list the last moves, those under way first."""
+    options = options_of(call, ("load_balancer_id",))
+    id_ = LoadBalancerId(options["load_balancer_id"]) if "load_balancer_id" in options else None
+    rows = await services.operators.moves(load_balancer_id=id_)
+    return json_answer({"moves": [_view(row) for row in rows]})
+
+
+async def finish(services: Services, call: Call) -> Answer:
+    """Handle PUT /moves/{id}/finish: the VIP's traffic goes to the new devices, so the old ones may remove it."""
+    return await _end(services, call, back=False)
+
+
+async def go_back(services: Services, call: Call) -> Answer:
+    """Handle PUT /moves/{id}/back: let the move go back."""
+    return await _end(services, call, back=True)
+
+
+async def _end(services: Services, call: Call, *, back: bool) -> Answer:
+    options_of(call, ())
+    load_balancer_id = LoadBalancerId(object_id(call, "Move of load balancer"))
+    await end_move(services, load_balancer_id, back=back)
+    for row in await services.operators.moves(load_balancer_id=load_balancer_id):
+        return json_answer({"move": _view(row)})
+    raise NotFound("Move of load balancer", load_balancer_id)
+
+
+def _plan_view(plan: MovePlan, *, begun: bool) -> MovePlanView:
+    return MovePlanView(
+        target=f"{plan.target.environment}/{plan.target.group_number}",
+        project_id=plan.project_id,
+        begun=begun,
+        problems=list(plan.problems),
+        loadbalancers=[_planned_view(each) for each in plan.moves],
+    )
+
+
+def _planned_view(planned: PlannedMove) -> PlannedMoveView:
+    one = planned.load_balancer
+    return PlannedMoveView(
+        load_balancer_id=one.id,
+        name=one.name,
+        vip_address=one.vip_address,
+        source="" if one.group_number is None else f"{one.environment}/{one.group_number}",
+        by_operator=planned.by_operator,
+        steps=list(planned.steps),
+        problems=list(planned.problems),
+    )
+
+
+def _view(row: MoveProgress) -> MoveView:
+    return MoveView(
+        load_balancer_id=row.load_balancer_id,
+        name=row.name,
+        project_id=row.project_id,
+        vip_address=row.vip_address,
+        step=row.step.value,
+        source=row.source,
+        target=row.target,
+        back=row.back,
+        by_operator=row.by_operator,
+        reason=row.reason,
+        gap_seconds=row.gap_seconds,
+        begun_at=row.begun_at,
+        step_at=row.step_at,
+    )

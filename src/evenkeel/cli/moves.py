@@ -1,0 +1,162 @@
+"""``evenkeel move``: load balancers to another device group."""
+
+import json
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evenkeel.cli.base import ApiCommand, ListCommand, print_problems
+from evenkeel.cli.client import API, UsageError, segment
+from evenkeel.cli.columns import escape_controls, list_table
+from evenkeel.cli.load_balancers import load_balancer_id
+
+PLANNED = "nothing is moved yet: --yes moves it\n"
+LOOK_SECONDS = 0.5
+LIST_COLUMNS = ("load_balancer_id", "name", "project_id", "step", "source", "target", "back", "gap_seconds", "reason")
+NARROW = {
+    "load_balancer_id": "load balancer",
+    "step": "step",
+    "source": "from",
+    "target": "to",
+    "gap_seconds": "gap",
+    "reason": "reason",
+}
+
+
+class Move(ApiCommand):
+    """Move a load balancer, or all of a project in an environment, to another device group.
+
+    Shows what would be done. With --yes the new devices get everything and confirm it; then the old ones stop, the new
+    ones serve, and the old ones remove it. It waits until that is done, and shows for how long no devices were
+    confirmed to answer for each VIP.
+    """
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument(
+            "loadbalancer", metavar="LB", nargs="?", help="Id of a load balancer, its beginning, or name."
+        )
+        what.add_argument("--project", metavar="ID", help="All load balancers of this project in the environment.")
+        parser.add_argument("--environment", metavar="NAME", help="Of the project's load balancers.")
+        parser.add_argument("--to-environment", metavar="NAME", help="Another environment, of one load balancer.")
+        parser.add_argument("--to-group", metavar="N", type=int, help="Number of the device group.")
+        parser.add_argument("--yes", action="store_true", help="Move; without this nothing is changed.")
+        parser.add_argument("--no-wait", action="store_true", help="Do not wait until the moves are done.")
+        parser.add_argument("--json", action="store_true", help="The plan as JSON.")
+        end = parser.add_mutually_exclusive_group()
+        end.add_argument(
+            "--finish",
+            action="store_true",
+            help="End the step of a load balancer's move that waits: you routed its traffic to the new devices, or the"
+            " devices that do not confirm are off. With --yes.",
+        )
+        end.add_argument("--back", action="store_true", help="Let a load balancer's move go back. With --yes.")
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        if parsed_args.finish or parsed_args.back:
+            self._end(parsed_args)
+            return
+        found = self.client.post(f"{API}/moves", {"move": self._wanted(parsed_args)})["move"]
+        if parsed_args.json:
+            self.app.stdout.write(f"{json.dumps(found, indent=2)}\n")
+        else:
+            self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines_of(found))
+        print_problems(self, problems_of(found))
+        if not parsed_args.yes:
+            self.app.stdout.write(PLANNED)
+        elif not parsed_args.no_wait:
+            self._follow([row["load_balancer_id"] for row in found["loadbalancers"]])
+
+    def _wanted(self, parsed_args: Namespace) -> dict[str, Any]:
+        given: dict[str, Any] = {
+            "environment": parsed_args.environment,
+            "to_environment": parsed_args.to_environment,
+            "to_group": parsed_args.to_group,
+        }
+        if parsed_args.project is not None:
+            given["project_id"] = parsed_args.project
+        else:
+            if parsed_args.environment is not None:
+                raise UsageError("--environment is for --project; a load balancer has one already")
+            given["load_balancer_id"] = load_balancer_id(self.client, parsed_args.loadbalancer)
+        return {name: value for name, value in given.items() if value is not None} | {"apply": parsed_args.yes}
+
+    def _end(self, parsed_args: Namespace) -> None:
+        if parsed_args.loadbalancer is None or not parsed_args.yes:
+            raise UsageError("--finish and --back need a load balancer and --yes")
+        id_ = load_balancer_id(self.client, parsed_args.loadbalancer)
+        action = "back" if parsed_args.back else "finish"
+        self.client.put(f"{API}/moves/{segment(id_)}/{action}", None)
+        if not parsed_args.no_wait:
+            self._follow([id_])
+
+    def _follow(self, ids: list[str]) -> None:
+        """Print each step until all moves are done, or wait for the operator."""
+        shown: dict[str, str] = {}
+        while True:
+            rows = [row for row in self.client.get(f"{API}/moves")["moves"] if row["load_balancer_id"] in ids]
+            for row in rows:
+                line = progress_line(row)
+                if shown.get(row["load_balancer_id"]) != line:
+                    shown[row["load_balancer_id"]] = line
+                    self.app.stdout.write(f"{escape_controls(line)}\n")
+            self.app.stdout.flush()
+            if all(row["step"] == "done" or _waits(row) for row in rows):
+                return
+            time.sleep(LOOK_SECONDS)
+
+
+class ListMoves(ListCommand):
+    """List the last moves of load balancers, those under way first."""
+
+    narrow = NARROW
+    short_ids = frozenset({"load_balancer_id", "project_id"})
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--open", action="store_true", help="Only those under way.")
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        rows = self.client.get(f"{API}/moves")["moves"]
+        return list_table(LIST_COLUMNS, [row for row in rows if not (parsed_args.open and row["step"] == "done")])
+
+
+def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
+    """Lines that show a plan."""
+    for row in found["loadbalancers"]:
+        yield f"{_title(row)}: {row['source'] or '(none)'} -> {found['target']}"
+        yield from (f"  {step}" for step in row["steps"])
+
+
+def problems_of(found: Mapping[str, Any]) -> Iterator[str]:
+    """Why something cannot be moved."""
+    yield from found["problems"]
+    for row in found["loadbalancers"]:
+        yield from (f"{_title(row)}: {problem}" for problem in row["problems"])
+
+
+def progress_line(row: Mapping[str, Any]) -> str:
+    """One line on a move."""
+    gap = row["gap_seconds"]
+    if row["step"] == "done":
+        end = "moved" if not row["back"] else "went back"
+        served = (
+            "" if gap is None else f"; no devices were confirmed to answer for {row['vip_address']} for {gap:.2f} s"
+        )
+        return f"{_title(row)}: {end}{_because(row)}{served}"
+    if _waits(row):
+        there = f"route {row['vip_address']} to device group {row['target']}"
+        return f"{_title(row)}: {there}, then: evenkeel move {row['load_balancer_id']} --finish --yes"
+    return f"{_title(row)}: {row['step']}{_because(row)}"
+
+
+def _waits(row: Mapping[str, Any]) -> bool:
+    return bool(row["step"] == "draining" and row["by_operator"])
+
+
+def _because(row: Mapping[str, Any]) -> str:
+    return f" ({row['reason']})" if row["reason"] else ""
+
+
+def _title(row: Mapping[str, Any]) -> str:
+    return f"{row['name']} ({row['load_balancer_id']})" if row["name"] else str(row["load_balancer_id"])

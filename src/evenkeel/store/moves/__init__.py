@@ -1,0 +1,1 @@
+"""Moves of load balancers to another shard: see :mod:`evenkeel.core.control.moves`."""

@@ -1,0 +1,248 @@
+"""Steps of moves: what the standby's devices reported, and whatever follows from the state that was reached.
+
+The load balancer's row is locked first, as by all writes, then its move. Everything is decided by
+:func:`evenkeel.core.control.moves.next_transition`, and may be repeated.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, delete, exists, select, update
+
+from evenkeel.core.control.moves import CLEANED, Move, MoveStep, MovingLoadBalancer, Transition, next_transition
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.ids import LoadBalancerId, ShardId
+from evenkeel.core.kit.names import name_and_id
+from evenkeel.core.resources.statuses import ProvisioningStatus
+from evenkeel.core.status.outcomes import Applied
+from evenkeel.core.status.provisioning import MAX_REASON_CHARACTERS
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.ownership.capacity import confirm
+from evenkeel.store.ownership.sql import mark_assignments_changed
+from evenkeel.store.records import schema
+from evenkeel.store.records.moves import columns_of, move_of
+from evenkeel.store.records.rows import LOAD_BALANCER
+from evenkeel.store.records.standby import is_open
+from evenkeel.store.vips.port_changes import bind
+from evenkeel.store.writing.events import record_event
+from evenkeel.store.writing.revision_lock import Target, owner_of, try_lock
+
+_move = schema.load_balancer_move
+_root = schema.load_balancer
+_shard = schema.shard
+_port = schema.vip_port_change
+
+
+class Advanced(NamedTuple):
+    """Results of a report, for the caller to act on after the commit."""
+
+    changes: tuple[Change, ...] = ()
+    """Hints for the agents whose devices have to be written."""
+    known: frozenset[LoadBalancerId] = frozenset()
+    """Load balancers whose copies a shard's agent reported."""
+    cleaned: bool = False
+    """True: devices removed a copy, so the shard may use fewer networks."""
+
+
+def moving_among(connection: Connection, load_balancer_ids: Iterable[str]) -> frozenset[str]:
+    """The load balancers out of these whose move is not done. One query."""
+    here = in_list(_move.c.load_balancer_id, sorted(set(load_balancer_ids)))
+    return frozenset(connection.scalars(select(_move.c.load_balancer_id).where(here, is_open())))
+
+
+def open_moves(connection: Connection, limit: int) -> list[LoadBalancerId]:
+    """Load balancers whose moves are not done, the longest in their step first."""
+    statement = select(_move.c.load_balancer_id).where(is_open()).order_by(_move.c.step_at).limit(limit)
+    return list(connection.scalars(statement))
+
+
+def follow_report(
+    connection: Connection, shard_id: ShardId, outcomes: Sequence[Applied], deadline_seconds: float
+) -> Advanced:
+    """Record what the shard's agent reported of copies, and take the steps that follow from the report."""
+    moves = _locked(connection, [one.load_balancer_id for one in outcomes])
+    copies: set[LoadBalancerId] = set()
+    for outcome in outcomes:
+        pair = moves.get(outcome.load_balancer_id)
+        if pair is None or pair[0].standby_shard_id != shard_id:
+            continue
+        copies.add(outcome.load_balancer_id)
+        reported = _reported(pair[0], pair[1], outcome)
+        if reported != pair[0]:
+            _store(connection, reported)
+            moves[outcome.load_balancer_id] = (reported, pair[1])
+            if reported.step is MoveStep.PREPARING and reported.standby_revision:
+                confirm(connection, [reported.load_balancer_id])
+    cleaned = any(moves[id_][0].standby_revision == CLEANED for id_ in copies)
+    return Advanced(_advance(connection, moves, deadline_seconds), frozenset(copies), cleaned)
+
+
+def advance(
+    connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], deadline_seconds: float
+) -> tuple[Change, ...]:
+    """Take the steps that are due; returns hints for owners, and for agents whose copies are not the newest."""
+    moves = _locked(connection, load_balancer_ids)
+    changes = _advance(connection, moves, deadline_seconds)
+    again = _locked(connection, load_balancer_ids)
+    behind = [move for move, row in again.values() if _is_behind(move, row)]
+    return (*changes, *(_hint(connection, again[move.load_balancer_id][1], move.standby_shard_id) for move in behind))
+
+
+def _is_behind(move: Move, row: Any) -> bool:
+    if move.step is MoveStep.CLEANING:
+        return move.standby_revision != CLEANED
+    return bool(move.standby_revision != row.revision)
+
+
+def _locked(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> dict[LoadBalancerId, Any]:
+    """Open moves and rows of their load balancers, locked in order of ids."""
+    binding = exists().where(_port.c.load_balancer_id == _root.c.id, _port.c.binding)
+    moving = select(_move.c.load_balancer_id).where(is_open())
+    rows = connection.execute(
+        select(
+            _root.c.id,
+            _root.c.name,
+            _root.c.provider,
+            _root.c.project_id,
+            _root.c.shard_id,
+            _root.c.revision,
+            _root.c.change_id,
+            _root.c.applied_revision,
+            _root.c.provisioning_status,
+            _root.c.status_reason,
+            _root.c.deleted,
+            binding.label("binding"),
+        )
+        .where(in_list(_root.c.id, sorted(set(load_balancer_ids))), _root.c.id.in_(moving))
+        .order_by(_root.c.id)
+        .with_for_update(key_share=True, of=_root)
+    ).all()
+    found = in_list(_move.c.load_balancer_id, [row.id for row in rows])
+    moves = {
+        row.load_balancer_id: move_of(row)
+        for row in connection.execute(select(_move).where(found, is_open()).with_for_update())
+    }
+    return {row.id: (moves[row.id], row) for row in rows if row.id in moves}
+
+
+def _reported(move: Move, row: Any, outcome: Applied) -> Move:
+    """The move after a report of its copy."""
+    if outcome.error:
+        final = move.step is MoveStep.PREPARING and not outcome.waiting and _is_newest(row, outcome)
+        return replace(move, reason=outcome.error[:MAX_REASON_CHARACTERS], refused=move.refused or final)
+    if move.step is MoveStep.CLEANING:
+        # Only a removal has no revision: a late report of the copy is of an earlier step.
+        return replace(move, standby_revision=CLEANED) if not outcome.revision else move
+    if not _is_newest(row, outcome):
+        return move
+    return replace(move, standby_revision=outcome.revision, reason=move.reason if move.back else "")
+
+
+def _is_newest(row: Any, outcome: Applied) -> bool:
+    return bool(outcome.revision == row.revision and outcome.change_id == row.change_id)
+
+
+def _advance(
+    connection: Connection, moves: Mapping[LoadBalancerId, Any], deadline_seconds: float
+) -> tuple[Change, ...]:
+    if not moves:
+        return ()
+    now = float(connection.scalar(select(db_now())) or 0.0)
+    changes: list[Change] = []
+    for move, row in moves.values():
+        transition = next_transition(move, _state_of(row), now)
+        if transition is not None:
+            changes.extend(_take(connection, transition, row, deadline_seconds))
+    return tuple(changes)
+
+
+def _state_of(row: Any) -> MovingLoadBalancer:
+    return MovingLoadBalancer(
+        revision=row.revision,
+        applied_revision=row.applied_revision,
+        provisioning_status=ProvisioningStatus(row.provisioning_status),
+        status_reason=row.status_reason,
+        deleted=row.deleted,
+        binding=row.binding,
+    )
+
+
+def _take(connection: Connection, transition: Transition, row: Any, deadline_seconds: float) -> Iterable[Change]:
+    """Write a step; yields hints."""
+    move = transition.move
+    _store(connection, move)
+    shard_id = transition.owner or ShardId(row.shard_id)
+    if transition.owner is not None:
+        environment = select(_shard.c.environment).where(_shard.c.id == transition.owner).scalar_subquery()
+        connection.execute(
+            update(_root).where(_root.c.id == row.id).values(shard_id=transition.owner, provider=environment)
+        )
+        bind(connection, row.id)
+    if transition.raises_revision:
+        try_lock(connection, Target(LOAD_BALANCER, row.id, None), deadline_seconds=deadline_seconds)
+    if move.step is MoveStep.CLEANING and move.back:
+        _drop_reservation(connection, row.id)
+    record_event(
+        connection,
+        kind=f"move_{move.step.value}" if move.step is not MoveStep.DONE else _kind_of_end(move),
+        text=f"load balancer {name_and_id(row.name, row.id)}: {_text(connection, move)}",
+        environment=row.provider,
+        shard_id=shard_id,
+        load_balancer_id=row.id,
+    )
+    touched = {shard_id, move.standby_shard_id} - {ShardId("")}
+    acting = connection.scalars(select(_shard.c.acting_agent_id).where(in_list(_shard.c.id, sorted(touched)))).all()
+    # Should the hints be lost, the agents' next keepalives make them look for work.
+    mark_assignments_changed(connection, acting)
+    return tuple(_hint(connection, row, each) for each in sorted(touched))
+
+
+def _store(connection: Connection, move: Move) -> None:
+    is_it = _move.c.load_balancer_id == move.load_balancer_id
+    connection.execute(update(_move).where(is_it).values(**columns_of(move), step_at=db_now()))
+
+
+def _drop_reservation(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
+    reservation = schema.capacity_reservation
+    connection.execute(delete(reservation).where(reservation.c.load_balancer_id == load_balancer_id))
+
+
+def _hint(connection: Connection, row: Any, shard_id: ShardId) -> Change:
+    return Change(
+        load_balancer_id=row.id,
+        revision=row.revision,
+        environment=row.provider,
+        owner=owner_of(connection, shard_id),
+        placed=True,
+    )
+
+
+def _kind_of_end(move: Move) -> str:
+    return "move_returned" if move.back else "move_done"
+
+
+def _text(connection: Connection, move: Move) -> str:
+    places = {
+        row.id: f"{row.environment}/{row.group_number}"
+        for row in connection.execute(
+            select(_shard.c.id, _shard.c.environment, _shard.c.group_number).where(
+                _shard.c.id.in_([move.source_shard_id, move.target_shard_id])
+            )
+        )
+    }
+    source, target = (places.get(id_, id_) for id_ in (move.source_shard_id, move.target_shard_id))
+    gap = "" if move.gap_seconds is None else f"; its VIP had no confirmed owner for {move.gap_seconds:.2f} s"
+    why = f": {move.reason}" if move.reason else ""
+    match move.step:
+        case MoveStep.STOPPING:
+            return f"device group {source} stops answering for its VIP{why}"
+        case MoveStep.STARTING:
+            return f"device group {target} serves it from now on{why}"
+        case MoveStep.DRAINING:
+            return f"device group {target} serves it, and {source} holds it until its traffic has moved"
+        case MoveStep.CLEANING:
+            return f"device group {places.get(move.standby_shard_id, '')} removes its copy{why}"
+        case _:
+            return f"{'the move went back' if move.back else f'moved from device group {source} to {target}'}{gap}{why}"

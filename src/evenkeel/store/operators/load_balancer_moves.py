@@ -1,0 +1,300 @@
+"""Moves of load balancers to other device groups, as operators request and see them."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, select, update
+
+from evenkeel.core.control.move_requests import DeviceGroupPlace, MovableLoadBalancer, MoveProgress, MoveRequest
+from evenkeel.core.control.moves import PREPARING_SECONDS, Move, MoveStep
+from evenkeel.core.control.writes import Change
+from evenkeel.core.kit.errors import Conflict, NotFound
+from evenkeel.core.kit.ids import LoadBalancerId, ShardId
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import in_list, storable_text
+from evenkeel.store.engine.statements import insert_if_absent
+from evenkeel.store.moves.advance import advance
+from evenkeel.store.ownership.capacity import group_capacity, reserve
+from evenkeel.store.ownership.sql import ConcurrentUpdate, mark_assignments_changed
+from evenkeel.store.records import schema
+from evenkeel.store.records.moves import columns_of
+from evenkeel.store.records.standby import is_open
+from evenkeel.store.scheduling.placing import shard_for
+from evenkeel.store.writing.acts import record_act
+from evenkeel.store.writing.revision_lock import owner_of
+
+_root, _shard, _group = schema.load_balancer, schema.shard, schema.device_group
+_move, _environment = schema.load_balancer_move, schema.environment
+
+MOVES_SHOWN = 1_000
+
+
+def read_group_place(connection: Connection, environment: str, group_number: int) -> DeviceGroupPlace | None:
+    """The device group; None: no agent of it has ever registered. One query."""
+    is_it = _group.c.environment == storable_text(environment), _group.c.number == group_number
+    row = connection.execute(select(_group).where(*is_it)).first()
+    if row is None:
+        return None
+    return DeviceGroupPlace(
+        environment=row.environment,
+        group_number=row.number,
+        device_driver=row.device_driver,
+        capacity_score=row.capacity_score,
+        at_limit=group_capacity(row.capacity).at_limit,
+    )
+
+
+def read_movable(
+    connection: Connection,
+    *,
+    load_balancer_id: LoadBalancerId | None = None,
+    project_id: str = "",
+    environment: str = "",
+) -> tuple[MovableLoadBalancer, ...]:
+    """The load balancer, or all of a project in an environment, by id. One query."""
+    if load_balancer_id is not None:
+        wanted = _root.c.id == storable_text(load_balancer_id)
+    else:
+        wanted = and_(_root.c.project_id == storable_text(project_id), _root.c.provider == storable_text(environment))
+    claim, use, attached = schema.vip_claim, schema.certificate_use, schema.attached_network
+
+    def count(table: Any, condition: ColumnElement[bool]) -> Any:
+        return select(func.count()).select_from(table).where(condition).scalar_subquery()
+
+    rows = connection.execute(
+        select(
+            *(_root.c[name] for name in _SHOWN),
+            _shard.c.group_number,
+            _environment.c.device_driver,
+            exists().where(_move.c.load_balancer_id == _root.c.id, is_open()).label("moving"),
+            exists().where(claim.c.held_by == _root.c.id, claim.c.port_id.is_not(None)).label("network_port"),
+            count(use, use.c.load_balancer_id == _root.c.id).label("certificates"),
+            count(attached, attached.c.shard_id == _root.c.shard_id).label("attached_networks"),
+        )
+        .join(_environment, _environment.c.name == _root.c.provider)
+        .outerjoin(_shard, _shard.c.id == _root.c.shard_id)
+        .where(wanted)
+        .order_by(_root.c.id)
+    )
+    return tuple(
+        MovableLoadBalancer(
+            **{name: getattr(row, name) for name in _SHOWN if name not in ("provider", "deleted", "mirrored", "held")},
+            environment=row.provider,
+            deleted=bool(row.deleted),
+            mirrored=bool(row.mirrored),
+            held=bool(row.held),
+            group_number=row.group_number,
+            device_driver=row.device_driver,
+            moving=bool(row.moving),
+            network_port=bool(row.network_port),
+            certificates=row.certificates,
+            attached_networks=row.attached_networks,
+        )
+        for row in rows
+    )
+
+
+_SHOWN = (
+    "id",
+    "name",
+    "project_id",
+    "provider",
+    "vip_address",
+    "vip_network_id",
+    "vip_subnet_id",
+    "deleted",
+    "mirrored",
+    "held",
+    "flavor_id",
+    "availability_zone",
+    "zone_group_number",
+)
+
+
+def begin_moves(connection: Connection, request: MoveRequest) -> tuple[Change, ...]:
+    """Begin the moves; returns hints. All of them or none.
+
+    Raises :class:`Conflict` if a load balancer was moved, deleted or placed elsewhere meanwhile, or the device group
+    has no room for all.
+    """
+    place = f"{request.environment}/{request.group_number}"
+    try:
+        shard, _ = shard_for(
+            connection, request.environment, request.project_id, request.group_number, request.home_agent_id
+        )
+    except ConcurrentUpdate as error:
+        raise Conflict(f"No agent of device group {place} is up.") from error
+    # Shards before load balancers, as all transactions lock them.
+    if request.whole_project:
+        _lead_there(connection, request, shard)
+    sources = _lock(connection, request)
+    changes = []
+    for id_ in request.load_balancer_ids:
+        _begin(connection, request, id_, ShardId(sources[id_].shard_id), ShardId(shard.id))
+    mark_assignments_changed(connection, [shard.acting_agent_id])
+    for id_ in request.load_balancer_ids:
+        _reserve(connection, id_, shard, place)
+        record_act(
+            connection,
+            kind="move_preparing",
+            done=f"the move of load balancer {id_} to device group {place} was begun",
+            environment=sources[id_].provider,
+            shard_id=shard.id,
+            load_balancer_id=id_,
+        )
+        owner = owner_of(connection, ShardId(shard.id))
+        changes.append(
+            Change(
+                load_balancer_id=id_,
+                revision=sources[id_].revision,
+                environment=request.environment,
+                owner=owner,
+                placed=True,
+            )
+        )
+    return tuple(changes)
+
+
+def _lock(connection: Connection, request: MoveRequest) -> dict[LoadBalancerId, Any]:
+    rows = connection.execute(
+        select(_root.c.id, _root.c.shard_id, _root.c.deleted, _root.c.provider, _root.c.revision)
+        .where(in_list(_root.c.id, sorted(request.load_balancer_ids)))
+        .order_by(_root.c.id)
+        .with_for_update(key_share=True)
+    ).all()
+    found = {row.id: row for row in rows}
+    for id_ in request.load_balancer_ids:
+        row = found.get(id_)
+        if row is None:
+            raise NotFound("Load Balancer", id_)
+        if row.deleted or row.shard_id is None:
+            raise Conflict(f"Load balancer {id_} is being deleted, or has no device group.")
+    return found
+
+
+def _begin(connection: Connection, request: MoveRequest, id_: LoadBalancerId, source: ShardId, target: ShardId) -> None:
+    if source == target:
+        raise Conflict(f"Load balancer {id_} is on device group {request.environment}/{request.group_number} already.")
+    # The last move, which is done.
+    connection.execute(delete(_move).where(_move.c.load_balancer_id == id_, ~is_open()))
+    move = Move(
+        load_balancer_id=id_,
+        source_shard_id=source,
+        target_shard_id=target,
+        standby_shard_id=target,
+        step=MoveStep.PREPARING,
+        source_listens=id_ in request.listening,
+        target_listens=request.target_listens,
+        by_operator=id_ in request.by_operator,
+    )
+    # The time limit is written by the database's clock.
+    row = columns_of(move) | {
+        "deadline_at": db_now() + PREPARING_SECONDS,
+        "begun_at": db_now(),
+        "step_at": db_now(),
+    }
+    if not insert_if_absent(connection, _move, row):
+        raise Conflict(f"Load balancer {id_} is being moved already.")
+
+
+def _lead_there(connection: Connection, request: MoveRequest, shard: Any) -> None:
+    """Let the project's new load balancers go to the shard."""
+    others = (
+        _shard.c.environment == request.environment,
+        _shard.c.project_id == request.project_id,
+        _shard.c.id != shard.id,
+    )
+    connection.execute(update(_shard).where(*others).values(moved_away=True))
+    connection.execute(update(_shard).where(_shard.c.id == shard.id).values(moved_away=False))
+
+
+def _reserve(connection: Connection, id_: LoadBalancerId, shard: Any, place: str) -> None:
+    reservation = schema.capacity_reservation
+    connection.execute(delete(reservation).where(reservation.c.load_balancer_id == id_))
+    try:
+        reserve(connection, id_, shard)
+    except ConcurrentUpdate as error:
+        raise Conflict(f"Device group {place} is at capacity.") from error
+
+
+def read_moves(
+    connection: Connection, *, load_balancer_id: LoadBalancerId | None = None, only_open: bool = False
+) -> tuple[MoveProgress, ...]:
+    """The last moves of load balancers, those under way first, then the newest. One query."""
+    source, target = _shard.alias("source"), _shard.alias("target")
+    conditions: list[ColumnElement[bool]] = [is_open()] if only_open else []
+    if load_balancer_id is not None:
+        conditions.append(_move.c.load_balancer_id == storable_text(load_balancer_id))
+    rows = connection.execute(
+        select(
+            _move,
+            _root.c.name,
+            _root.c.project_id,
+            _root.c.vip_address,
+            source.c.environment.label("source_environment"),
+            source.c.group_number.label("source_number"),
+            target.c.environment.label("target_environment"),
+            target.c.group_number.label("target_number"),
+        )
+        .join(_root, _root.c.id == _move.c.load_balancer_id)
+        .outerjoin(source, source.c.id == _move.c.source_shard_id)
+        .outerjoin(target, target.c.id == _move.c.target_shard_id)
+        .where(*conditions)
+        .order_by(_move.c.step == MoveStep.DONE.value, _move.c.step_at.desc(), _move.c.load_balancer_id)
+        .limit(MOVES_SHOWN)
+    )
+    return tuple(_progress(row) for row in rows)
+
+
+def _progress(row: Any) -> MoveProgress:
+    return MoveProgress(
+        load_balancer_id=row.load_balancer_id,
+        name=row.name,
+        project_id=row.project_id,
+        vip_address=row.vip_address,
+        step=MoveStep(row.step),
+        source=f"{row.source_environment}/{row.source_number}",
+        target=f"{row.target_environment}/{row.target_number}",
+        source_shard_id=row.source_shard_id,
+        target_shard_id=row.target_shard_id,
+        back=bool(row.back),
+        by_operator=bool(row.by_operator),
+        reason=row.reason,
+        gap_seconds=row.gap_seconds,
+        begun_at=row.begun_at,
+        step_at=row.step_at,
+    )
+
+
+def end_move(
+    connection: Connection, load_balancer_id: LoadBalancerId, *, back: bool, deadline_seconds: float
+) -> tuple[Change, ...]:
+    """Let a move go back, or end a step that waits for devices or for an operator; returns hints.
+
+    Raises :class:`NotFound` without a move, :class:`Conflict` in a step that cannot end in this way.
+    """
+    id_ = LoadBalancerId(storable_text(load_balancer_id))
+    connection.execute(select(_root.c.id).where(_root.c.id == id_).with_for_update(key_share=True))
+    row = connection.execute(select(_move).where(_move.c.load_balancer_id == id_).with_for_update()).first()
+    if row is None:
+        raise NotFound("Move of load balancer", load_balancer_id)
+    allowed = _MAY_GO_BACK if back else _MAY_FINISH
+    if row.step not in allowed or (back and row.back):
+        word = "went back" if row.back else row.step
+        raise Conflict(
+            f"The move of load balancer {id_} is {word}: it can"
+            f" {'go back' if back else 'be finished'} only while it is {' or '.join(allowed)}."
+        )
+    asked = {"back_asked": True} if back else {"finish_asked": True}
+    connection.execute(update(_move).where(_move.c.load_balancer_id == id_).values(**asked))
+    changes = advance(connection, [id_], deadline_seconds)
+    record_act(
+        connection,
+        kind="move_back_requested" if back else "move_finish_requested",
+        done=f"the move of load balancer {id_} was told to {'go back' if back else 'finish'}",
+        load_balancer_id=id_,
+    )
+    return changes
+
+
+_MAY_FINISH = (MoveStep.STOPPING, MoveStep.DRAINING, MoveStep.CLEANING)
+_MAY_GO_BACK = (MoveStep.PREPARING, MoveStep.STOPPING, MoveStep.STARTING, MoveStep.DRAINING)

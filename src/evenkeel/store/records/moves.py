@@ -1,0 +1,22 @@
+"""Moves as values of their rows."""
+
+from typing import Any
+
+import msgspec
+
+from evenkeel.core.control.moves import Move, MoveStep
+from evenkeel.store.records import schema
+
+_move = schema.load_balancer_move
+
+
+def move_of(row: Any) -> Move:
+    """The value of a row with all columns of the table."""
+    values: dict[str, Any] = {name: getattr(row, name) for name in Move.__struct_fields__}
+    values["step"] = MoveStep(row.step)
+    return Move(**values)
+
+
+def columns_of(move: Move) -> dict[str, Any]:
+    """The columns of a move."""
+    return msgspec.structs.asdict(move) | {"step": move.step.value}

@@ -1,0 +1,1 @@
+"""Moves of load balancers in SQL."""
