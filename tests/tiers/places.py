@@ -102,6 +102,8 @@ SERVERS = (
     "serving",
     "services",
     "system/bigip_features",
+    "system/test_bigip_move.py",
+    "system/test_move_traffic.py",
     "system/test_network_traffic.py",
     "system/test_parallel_networks.py",
     "system/test_rabbitmq_users.py",
