@@ -14,6 +14,7 @@ import msgspec
 import structlog
 
 from icontrol_emulator import __version__
+from icontrol_emulator.config.releases import RELEASES, USUAL
 from icontrol_emulator.device import DeviceSpec
 from icontrol_emulator.emulator import Emulator
 from icontrol_emulator.latency import latency_named
@@ -66,6 +67,9 @@ def parser() -> argparse.ArgumentParser:
         choices=("standalone", "pair", "cluster"),
         default="standalone",
         help="pair and cluster: the devices are one device group; default: standalone",
+    )
+    parser.add_argument(
+        "--tmos", choices=tuple(RELEASES), default=USUAL.version, help=f"the devices' release; default: {USUAL.version}"
     )
     parser.add_argument("--devices", type=int, metavar="N", help="N devices, bigip-1 to bigip-N, instead of --device")
     parser.add_argument("--vcmp-host", default="", metavar="NAME", help="a vCMP host; the other devices are its guests")
@@ -123,7 +127,7 @@ async def _run(options: argparse.Namespace) -> None:
         options.device or _names(options.devices or 1), users=dict(options.user or [("admin", "admin")]), ha=options.ha,
         latency=options.latency, data_plane=not options.no_data_plane, state_dir=options.state_dir,
         control=options.control, tls_files=files, open_transactions_max=options.transactions_max,
-        monitor_scale=options.monitor_scale, vcmp_host=options.vcmp_host,
+        monitor_scale=options.monitor_scale, vcmp_host=options.vcmp_host, version=options.tmos,
     )  # fmt: skip
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

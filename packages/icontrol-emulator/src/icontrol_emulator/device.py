@@ -76,6 +76,7 @@ class Device:
         install(self.engine, name, peers, users, serial_of, addresses or {}, platform)
         self.renderer = Renderer(self.engine)
         self.tokens = TokenBook(clock)
+        self.tokens.frees_expired = registry.release.frees_expired_tokens
         self.transactions = TransactionBook(clock, open_transactions_max)
         self.factory: Snapshot = self.engine.store.snapshot()
         self.saved: Snapshot = self.factory

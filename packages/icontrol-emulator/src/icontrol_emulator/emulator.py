@@ -18,6 +18,7 @@ import structlog
 from icontrol_emulator import tls, vcmp
 from icontrol_emulator.cluster import DEVICES_MAX, Cluster
 from icontrol_emulator.config.builtins import GUEST_PLATFORM, HOST_PLATFORM, Platform
+from icontrol_emulator.config.releases import USUAL, release_of
 from icontrol_emulator.config.types import load_registry
 from icontrol_emulator.control import ControlServer
 from icontrol_emulator.dataplane.plane import DataPlane
@@ -41,7 +42,7 @@ class Emulator:
     """One or more devices. Use `async with`, or `start` and `stop`.
 
     The networks of a device with `cables` (by its name, then by those of its interfaces) are those of its objects; the
-    data plane of one without uses those of this host.
+    data plane of one without uses those of this host. `version`: the release of TMOS that the devices have.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Emulator:
         tls_files: tls.TlsFiles | None = None,
         open_transactions_max: int = 50,
         monitor_scale: float = 1.0,
+        version: str = USUAL.version,
         vcmp_host: str = "",
         cables: Mapping[str, Mapping[str, Cable]] = MappingProxyType({}),
         clock: Callable[[], float] = time.time,
@@ -81,6 +83,7 @@ class Emulator:
         self.faults = FaultBook()
         self.write_log = WriteLog(clock)
         self._counts = RequestCounts(names)
+        self._release = release_of(version)
         self._build(names, users or {"admin": "admin"}, ha, latency, data_plane, open_transactions_max,
                     monitor_scale, clock)  # fmt: skip
 
@@ -88,7 +91,7 @@ class Emulator:
         self, names: list[str], users: Mapping[str, str], ha: str, latency: str, data_plane: bool,
         open_transactions_max: int, monitor_scale: float, clock: Callable[[], float],
     ) -> None:  # fmt: skip
-        registry = load_registry()
+        registry = load_registry(self._release)
         built = []
         # devices at addresses of their own are found there by their peers
         hosts = {spec.name: spec.host for spec in self._specs}

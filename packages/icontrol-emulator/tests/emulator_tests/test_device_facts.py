@@ -199,3 +199,31 @@ async def test_uploaded_file_is_read_in_parts(device: Client, worker: str) -> No
     await device.send("POST", f"{path}/uploads/f", raw=b"abcdef", **{"Content-Range": "0-5/6"})
     answer = await device.send("GET", f"{path}/{worker}/f", **{"Content-Range": "2-3/6"})
     assert (answer.status, answer.text) == (200, "cd")
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "frees"),
+    [("16.1.2", 404, True), ("17.1.2", 404, False), ("17.5.1", 404, True), ("21.0.0", 200, True)],
+)
+async def test_devices_have_the_chosen_release_and_what_came_with_it(version: str, status: int, frees: bool) -> None:
+    async with Emulator(["bigip-1"], version=version, data_plane=False) as emulator:
+        client = Client(emulator.devices["bigip-1"].url, emulator.ca_file)
+        try:
+            [entry] = (await client.get("sys/version"))["entries"].values()
+            assert entry["nestedStats"]["entries"]["Version"]["description"] == version
+            pools = await client.get("ltm/pool")
+            assert pools["selfLink"].endswith(f"?ver={version}")
+            assert (await client.get("cm/device/~Common~bigip-1"))["version"] == version
+            assert (await client.get("sys/db/version.version"))["value"] == version
+            [volume] = (await client.get("sys/software/volume"))["items"]
+            assert volume["version"] == version
+            for kind in ("json", "sse"):
+                assert (await client.send("GET", f"ltm/profile/{kind}/~Common~{kind}")).status == status
+            assert emulator.devices["bigip-1"].tokens.frees_expired is frees
+        finally:
+            await client.close()
+
+
+def test_release_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(ValueError, match=r"'9\.9\.9': one of 16\.1\.2, 17\.1\.2"):
+        Emulator(["bigip-1"], version="9.9.9")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from icontrol_emulator.config.releases import Release
+
 Row = tuple[str, str, dict[str, Any]]  # type, path, properties
 
 _MEDIA = [{"name": "HD1.1", "defaultBootLocation": True, "media": "hd", "size": "default"}]
@@ -32,9 +34,6 @@ ROWS: list[Row] = [
     ("sys/feature-module", "cgnat", {}),
     ("ltm/eviction-policy", "/Common/default-eviction-policy", {}),
     ("sys/disk/logical-disk", "HD1", {}),
-    ("sys/software/volume", "HD1.1", {"active": True, "basebuild": "0.0.18", "build": "0.0.18", "media": _MEDIA,
-                                      "version": "16.1.2"}),
-    ("sys/software/image", "BIGIP-16.1.2-0.0.18.iso", {}),
     ("sys/management-route", "/Common/default", {"gateway": "192.0.2.1"}),
     ("sys/snmp/communities", "/Common/comm-public", {"communityName": "public", "source": "default"}),
     ("sys/application/template", "/Common/f5.http", {}),
@@ -48,3 +47,13 @@ ROWS: list[Row] = [
     ("ltm/message-routing/generic/protocol", "/Common/genericmsg", {}),
     ("ltm/message-routing/generic/router", "/Common/messagerouter", {}),
 ]  # fmt: skip
+
+
+def software_rows(release: Release) -> list[Row]:
+    """What is installed: the release, and the image that it came from."""
+    facts = {"build": release.build, "version": release.version}
+    volume = {"active": True, "basebuild": release.build, "media": _MEDIA, **facts}
+    return [
+        ("sys/software/volume", "HD1.1", volume),
+        ("sys/software/image", f"BIGIP-{release.version}-{release.build}.iso", facts),
+    ]

@@ -101,7 +101,8 @@ def install(
     _install_guests(installer, addresses, platform)
     _install_ltm(installer, engine)
     _install_net(installer)
-    for type_path, path, props in builtin_services.ROWS:
+    release = engine.registry.release
+    for type_path, path, props in (*builtin_services.ROWS, *builtin_services.software_rows(release)):
         installer.put(type_path, path, props)
     engine.store.commit()
 
@@ -152,6 +153,7 @@ def _install_system(put: Installer, engine: Engine, device: str, users: Mapping[
         level = {"level": "dedicated"} if module == "vcmp" else {"level": "nominal"} if module == "ltm" else {}
         put.put("sys/provision", module, {} if is_host and module == "ltm" else level)
     for name, (value, accepts) in DB_VARIABLES.items():
+        value = engine.registry.release.version if name == "version.version" else value
         put.put("sys/db", name, {"value": value, "defaultValue": value, "valueRange": accepts})
     for spec in engine.registry:
         if spec.scope is Scope.SINGLE:
@@ -165,7 +167,8 @@ def _install_system(put: Installer, engine: Engine, device: str, users: Mapping[
 def _install_ltm(put: Installer, engine: Engine) -> None:
     for module in (monitors, application_monitors, profiles, application_profiles, persistence):
         is_monitor = module in (monitors, application_monitors)
-        for path, type_path in module.ROOTS.items():
+        known = {path: type_path for path, type_path in module.ROOTS.items() if engine.registry.get(type_path)}
+        for path, type_path in known.items():
             put.put(type_path, path, {} if is_monitor else {"defaultsFrom": "none"})
     for table in (monitors.VARIANTS, profiles.VARIANTS, application_profiles.VARIANTS):
         for path, (type_path, props) in table.items():

@@ -88,7 +88,7 @@ DB_VARIABLES: dict[str, DbVariable] = {
     "ui.system.preferences.recordsperscreen": _integer(10, 1, 1000),
     "vlan.mac.assignment": DbVariable("unique", "global unique vmw-compat"),
     "version.product": DbVariable("BIG-IP"),
-    "version.version": DbVariable("16.1.2"),
+    "version.version": DbVariable(""),  # the release
     "vlangroup.flow.allocate": DbVariable("enable", _SWITCH),
 }
 

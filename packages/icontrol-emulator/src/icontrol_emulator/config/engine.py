@@ -34,6 +34,7 @@ class Engine:
         on_commit: Callable[[ChangeSet], None] = lambda changes: None,
     ) -> None:
         self.registry = registry
+        self.version = registry.release.version
         self.store = Store(registry.family)
         self.status = status
         self.deletes_detached = False

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from icontrol_emulator.config.releases import USUAL, Release
 from icontrol_emulator.config.schema import TypeSpec
 
 
 class Registry:
-    def __init__(self, specs: Iterable[TypeSpec]) -> None:
+    def __init__(self, specs: Iterable[TypeSpec], release: Release = USUAL) -> None:
+        self.release = release
         self._specs = {spec.path: spec for spec in specs}
         self._organising: dict[str, list[str]] = {}
         self._words: dict[str, str] = {}

@@ -27,9 +27,10 @@ def item_uri(key: Key) -> str:
 
 
 class Renderer:
-    def __init__(self, engine: Engine, version: str = "16.1.2") -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.version = version
+        self.release = engine.registry.release
+        self.version = self.release.version
 
     def link(self, uri: str, extra_query: str = "") -> str:
         query = f"{extra_query}&ver={self.version}" if extra_query else f"ver={self.version}"

@@ -50,6 +50,7 @@ class Context(Protocol):
     store: Store
     status: StatusSource
     deletes_detached: bool
+    version: str
 
     def now(self) -> float: ...
 

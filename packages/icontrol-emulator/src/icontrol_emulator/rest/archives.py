@@ -55,10 +55,11 @@ def listing(device: Device) -> dict[str, Any]:
 
 def _item(device: Device, name: str, archive: Archive) -> dict[str, Any]:
     created = datetime.fromtimestamp(archive.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    release = device.renderer.release
     facts = {
-        "base_build": "0.0.18", "build": "0.0.18", "edition": "Point Release 2", "encrypted": "no",
+        "base_build": release.build, "build": release.build, "edition": release.edition, "encrypted": "no",
         "file_created_date": created, "file_size": f"{1000 * archive.objects} (in bytes)",
-        "filename": f"{FOLDER}/{name}", "product": "BIG-IP", "version": device.renderer.version,
+        "filename": f"{FOLDER}/{name}", "product": "BIG-IP", "version": release.version,
     }  # fmt: skip
     return {"kind": "tm:sys:ucs:ucsstate", "generation": 0, "apiRawValues": facts}
 

@@ -147,9 +147,10 @@ def _download(device: Device, call: Call, name: str) -> Reply:
 
 
 def _device_info(device: Device) -> dict[str, Any]:
+    release = device.renderer.release
     return {
         "hostname": f"{device.name}.localdomain", "machineId": device.serial, "product": "BIG-IP",
-        "version": device.renderer.version, "build": "0.0.18", "edition": "Point Release 2",
+        "version": release.version, "build": release.build, "edition": release.edition,
         "platformMarketingName": "BIG-IP Virtual Edition", "managementAddress": "127.0.0.1",
         "kind": "shared:resolver:device-groups:deviceinfostate",
         "selfLink": "https://localhost/mgmt/shared/identified-devices/config/device-info", "generation": 0,

@@ -91,8 +91,9 @@ class _Host:
         return _tmsh(self._device, words)
 
     def read(self, path: str) -> str | None:
+        release = self._device.renderer.release
         if path == "/VERSION":
-            return f"Product: BIG-IP\nVersion: {self._device.renderer.version}\nBuild: 0.0.18\n"
+            return f"Product: BIG-IP\nVersion: {release.version}\nBuild: {release.build}\n"
         content = self._device.uploads.files.get(name_of(path)) if path.startswith(f"{FOLDER}/") else None
         return None if content is None else content.decode(errors="replace")
 

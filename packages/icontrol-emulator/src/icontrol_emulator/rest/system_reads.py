@@ -40,9 +40,10 @@ def _one(path: str, values: Mapping[str, object]) -> Entries:
 
 
 def _version(device: Device, cluster: Cluster) -> Entries:
+    release = device.renderer.release
     values = {
-        "Build": "0.0.18", "Date": "Fri Jan  7 13:04:22 PST 2022", "Edition": "Point Release 2", "Product": "BIG-IP",
-        "Title": "Main Package", "Version": device.renderer.version,
+        "Build": release.build, "Date": release.date, "Edition": release.edition, "Product": "BIG-IP",
+        "Title": "Main Package", "Version": release.version,
     }  # fmt: skip
     return _one("sys/version", values)
 
@@ -138,6 +139,8 @@ def show_device(shown: dict[str, Any], device: Device, cluster: Cluster) -> None
     known = cluster.devices.get(shown["name"])
     if known is not None:
         shown["failoverState"] = "forced-offline" if known.forced_offline else known.failover_state
+        release = known.renderer.release
+        shown |= {"version": release.version, "build": release.build, "edition": release.edition}
         shown["selfDevice"] = "true" if known is device else "false"
 
 

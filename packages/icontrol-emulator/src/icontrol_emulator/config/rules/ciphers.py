@@ -41,11 +41,12 @@ class CipherGroupRules(BuiltInRules):
     def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
         for name in LISTS:
             if name in shown:
-                shown[name] = [{**item, "nameReference": _link(item)} for item in shown[name]]
+                shown[name] = [{**item, "nameReference": _link(ctx, item)} for item in shown[name]]
 
 
-def _link(item: Mapping[str, str]) -> dict[str, str]:
-    return {"link": f"https://localhost/mgmt/tm/{RULE}/~{item['partition']}~{item['name']}?ver=16.1.2"}
+def _link(ctx: Context, item: Mapping[str, str]) -> dict[str, str]:
+    path = f"{RULE}/~{item['partition']}~{item['name']}"
+    return {"link": f"https://localhost/mgmt/tm/{path}?ver={ctx.version}"}
 
 
 def _rule(ctx: Context, draft: Obj, item: Any) -> dict[str, str]:

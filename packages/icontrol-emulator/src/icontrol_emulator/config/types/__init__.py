@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from icontrol_emulator.config.registry import Registry
+from icontrol_emulator.config.releases import SINCE, USUAL, Release
 from icontrol_emulator.config.types import (
     application_monitors,
     application_profiles,
@@ -30,5 +31,7 @@ _MODULES = (
 )  # fmt: skip
 
 
-def load_registry() -> Registry:
-    return Registry([spec for module in _MODULES for spec in module.SPECS])
+def load_registry(release: Release = USUAL) -> Registry:
+    """The types of a device of that release."""
+    specs = [spec for module in _MODULES for spec in module.SPECS]
+    return Registry([spec for spec in specs if release.numbers >= SINCE.get(spec.path, ())], release)

@@ -137,7 +137,7 @@ SPECS = [
     # those up to tcp-analytics: from memory
     _profile("profile/connector", "connector", {"connectOnData": "disabled", "entryVirtualServer": "none",
              "serviceDownAction": "ignore"}),
-    _profile("profile/json", "json", {"maximumBytes": 65536, "maximumEntries": 2048}),
+    _profile("profile/json", "json", {"maximumBytes": 65536, "maximumEntries": 2048, "maximumNonJsonBytes": 32768}),
     _profile("profile/service", "service", {"type": "inline"}),
     _profile("profile/splitsessionclient", "splitsessionclient", {"localPeer": "false", "peerIp": "any6",
              "peerPort": 0, "sessionLookup": "flow"}),
