@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-VIP, AMPHORA, CLIENT, HOST = (f"198.18.77.{number}" for number in (50, 20, 100, 1))
-CIDR = "198.18.77.0/24"
+NETWORK = f"198.18.{os.getpid() % 250}"
+VIP, AMPHORA, CLIENT, HOST = (f"{NETWORK}.{number}" for number in (50, 20, 100, 1))
+CIDR = f"{NETWORK}.0/24"
 PORT = 8080
 SAYS_AMPHORA = b"amphora"
 DISABLED, FORWARDING = 0, 3

@@ -48,6 +48,15 @@ def _parser() -> argparse.ArgumentParser:
     add("driver-agent", _driver_agent, "Run octavia-driver-agent, with its own options, so that reports cost it less.")
     added = add("leftovers", _leftovers, "List load balancers that the controllers have and Octavia does not know.")
     added.add_argument("--delete", action="store_true", help="delete them; devices stop serving them")
+    added = add("take-over-amphora", _take_over, "Make load balancers of provider amphora ours, or give them back.")
+    added.add_argument("loadbalancers", metavar="LOADBALANCER_ID", nargs="+", help="ids in Octavia")
+    added.add_argument("--provider", default="evenkeel", help="our provider, default: evenkeel")
+    ways = added.add_mutually_exclusive_group()
+    ways.add_argument("--back", action="store_true", help="let the amphorae serve them again")
+    ways.add_argument("--finish", action="store_true", help="let Octavia's API delete the amphorae")
+    added.add_argument("--without-flavor", action="store_true", help="take their amphorae's flavors from them")
+    added.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for our devices, default: 60")
+    added.add_argument("--yes", action="store_true", help="do it; without this only the plan is shown")
     added = add("register-providers", _register, "Write entry points of all providers in [evenkeel] providers.")
     added.add_argument("--directory", type=Path, help="a folder of Python's path; default: site-packages")
     return parser
@@ -123,6 +132,64 @@ def _leftovers(given: argparse.Namespace) -> int:
             code = EXIT_MISCONFIGURED
     client.close()
     return code
+
+
+def _take_over(given: argparse.Namespace) -> int:
+    """Return 2 if one of them failed."""
+    from evenkeel_octavia import amphorae, options
+    from evenkeel_octavia.mirror import ControllersMirror
+    from evenkeel_octavia.take_over import TakeOver, TakeOverError
+
+    conf = _configuration(given)
+    environments = options.environments_from(conf)
+    if given.provider not in environments:
+        raise MisconfiguredError(
+            f"--provider {given.provider} is not allowed; allowed are those of [evenkeel] providers:"
+            f" {', '.join(sorted(environments))}"
+        )
+    client, seconds = Controllers(options.endpoint_from(conf)), options.register(conf).request_timeout
+
+    def check(environment: str, body: Any) -> None:
+        asked = {"provider": environment, "operation": "create", "kind": "loadbalancer", "object": body}
+        client.call("POST", "/check", seconds=seconds, body=asked)
+
+    work = TakeOver(
+        amphorae.AmphoraRows(),
+        amphorae.NeutronPorts(),
+        ControllersMirror(client, seconds=seconds),
+        check,
+        provider=given.provider,
+        environment=environments[given.provider],
+        timeout_seconds=given.timeout,
+        without_flavor=given.without_flavor,
+        say=lambda text: print(text, flush=True),
+    )
+    code = 0
+    for id in dict.fromkeys(given.loadbalancers):
+        try:
+            print(_taken_over(work, id, given), flush=True)
+        except (TakeOverError, ControllerError) as error:
+            print(f"evenkeel-octavia: {id}: {error}", file=sys.stderr, flush=True)
+            code = EXIT_MISCONFIGURED
+            if given.yes:
+                break
+    client.close()
+    return code
+
+
+def _taken_over(work: Any, id: str, given: argparse.Namespace) -> str:
+    """Do or plan it for one load balancer; returns the line about it."""
+    if not given.yes:
+        return f"{work.plan(id, back=given.back)}; --yes does it"
+    if given.finish:
+        return "\n".join(f"openstack loadbalancer amphora delete {each}" for each in work.finish(id)) or f"{id}: none"
+    if given.back:
+        work.back(id)
+        return (
+            f"{id}: its amphorae serve it as they were configured before; 'openstack loadbalancer failover {id}' makes"
+            " new ones with what has changed since"
+        )
+    return f"{id}: is of provider {given.provider}; {work.over(id):.2f} s from the silence of its amphorae"
 
 
 def _register(given: argparse.Namespace) -> int:

@@ -1,0 +1,281 @@
+"""``evenkeel-octavia take-over-amphora``: a load balancer of provider ``amphora`` becomes one of ours, and back.
+
+Octavia's API cannot change a provider, so the row is changed. The amphorae stay as they are: they are silenced by
+Neutron, which drops what they send from the VIP once it is not in the allowed address pairs of their ports.
+
+No step leaves a load balancer PENDING that nobody ends: the provider and PENDING_UPDATE are set together, and from then
+on the provider agent ends it, also without this process. Each step may be repeated.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any, Protocol
+
+from evenkeel_octavia.convert import Body, loadbalancer_body
+from evenkeel_octavia.mirror import Mirror
+from evenkeel_octavia.trees import PENDING, Snapshot
+
+AMPHORA = "amphora"
+ACTIVE, ERROR, PENDING_UPDATE = "ACTIVE", "ERROR", "PENDING_UPDATE"
+LOOK_SECONDS = 0.1
+
+
+class TakeOverError(Exception):
+    """A load balancer cannot be taken over or given back; the text says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balancer:
+    """A load balancer as Octavia's database has it."""
+
+    id: str
+    name: str
+    provider: str
+    status: str
+    addresses: tuple[str, ...]
+    """VIP and additional VIPs."""
+    amphorae: Mapping[str, str]
+    """Port in the VIP's network by amphora, for those that run."""
+    has_flavor: bool = False
+
+
+class Database(Protocol):
+    """Octavia's database."""
+
+    def balancer(self, id: str) -> Balancer | None:
+        """Return a load balancer that is not DELETED; None if there is none."""
+        ...
+
+    def trees(self, ids: Collection[str]) -> Snapshot:
+        """Return load balancers with all their objects, and the database's time."""
+        ...
+
+    def change_provider(
+        self, id: str, before: str, after: str, *, statuses: Collection[str], status: str, without_flavor: bool = False
+    ) -> bool:
+        """Set provider and provisioning status if the provider is ``before`` and the status one of ``statuses``, in
+        one statement; returns whether it did.
+        """
+        ...
+
+    def set_busy(self, amphorae: Collection[str], busy: bool) -> None:
+        """Keep Octavia's health manager from failing these amphorae over, or let it do so again."""
+        ...
+
+    def give_up(self, amphorae: Collection[str]) -> None:
+        """Set the status of these amphorae to ERROR, in which Octavia's API deletes them."""
+        ...
+
+
+class Ports(Protocol):
+    """Ports at Neutron."""
+
+    def pairs(self, port_id: str) -> list[Mapping[str, Any]] | None:
+        """Return a port's allowed address pairs; None if port security is off there. Raises :class:`TakeOverError`."""
+        ...
+
+    def set_pairs(self, port_id: str, pairs: Sequence[Mapping[str, Any]]) -> None:
+        """Set a port's allowed address pairs. Raises :class:`TakeOverError`."""
+        ...
+
+
+Check = Callable[[str, Body], None]
+"""Asks a controller whether an environment's devices can have a load balancer; raises ControllerError if not."""
+
+
+class TakeOver:
+    """Takes over load balancers to ``provider``, whose environment is ``environment``, and gives them back."""
+
+    def __init__(
+        self,
+        database: Database,
+        ports: Ports,
+        mirror: Mirror,
+        check: Check,
+        *,
+        provider: str,
+        environment: str,
+        timeout_seconds: float,
+        gone_seconds: float = 60.0,
+        without_flavor: bool = False,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Initialize. ``timeout_seconds``: for our devices to have it; ``gone_seconds``: to have lost it."""
+        self._database = database
+        self._ports = ports
+        self._mirror = mirror
+        self._check = check
+        self._provider = provider
+        self._environment = environment
+        self._timeout_seconds = timeout_seconds
+        self._gone_seconds = gone_seconds
+        self._without_flavor = without_flavor
+        self._say = say
+
+    def plan(self, id: str, *, back: bool = False) -> str:
+        """Return what would be done, or that nothing is left. Raises :class:`TakeOverError`, ControllerError."""
+        found = self._balancer(id)
+        title = f"{found.name} ({id})" if found.name else id
+        ports = ", ".join(f"{amphora} (port {port})" for amphora, port in sorted(found.amphorae.items())) or "none"
+        self._check_ports(found)
+        if back:
+            return f"{title}: provider {found.provider} becomes {AMPHORA}; amphorae that speak again: {ports}"
+        if found.provider == self._provider:
+            return f"{title}: is of provider {self._provider} already; amphorae: {ports}"
+        self._check_devices(found)
+        flavor = ", without its flavor" if found.has_flavor and self._without_flavor else ""
+        return f"{title}: becomes one of provider {self._provider}{flavor}; amphorae that fall silent: {ports}"
+
+    def over(self, id: str) -> float:
+        """Take a load balancer over; returns the seconds from the amphorae's silence to the devices' confirmation.
+
+        Raises :class:`TakeOverError` or ControllerError; then everything is as before.
+        """
+        found = self._balancer(id)
+        self._check_ports(found)
+        if found.provider == AMPHORA:
+            self._check_devices(found)
+        begun = time.monotonic()
+        self._silence(found)
+        try:
+            if found.provider == AMPHORA and not self._database.change_provider(
+                id,
+                AMPHORA,
+                self._provider,
+                statuses=(ACTIVE,),
+                status=PENDING_UPDATE,
+                without_flavor=self._without_flavor,
+            ):
+                raise TakeOverError(f"{id} is {found.status}: Octavia is changing it, try again")
+            self._await_active(id)
+        except (Exception, KeyboardInterrupt) as error:
+            self._say(f"{id}: going back: {error}")
+            self.back(id)
+            raise TakeOverError(f"{id}: {error or 'interrupted'}; everything is as before") from error
+        return time.monotonic() - begun
+
+    def back(self, id: str) -> None:
+        """Give a load balancer back to its amphorae. Raises :class:`TakeOverError` or ControllerError: repeat it.
+
+        Its status is ACTIVE at once, because Octavia's amphora driver serves it from then on.
+        """
+        found = self._balancer(id)
+        if found.provider == self._provider and not self._database.change_provider(
+            id, self._provider, AMPHORA, statuses=(ACTIVE, ERROR, PENDING_UPDATE), status=ACTIVE
+        ):
+            raise TakeOverError(f"{id} is {found.status}: try again")
+        self._await_gone(id)
+        for port in found.amphorae.values():
+            self._let_speak(port, found.addresses)
+        self._database.set_busy(tuple(found.amphorae), False)
+
+    def finish(self, id: str) -> tuple[str, ...]:
+        """Let Octavia delete the amphorae of a load balancer that was taken over: its API deletes those in ERROR only.
+
+        Returns their ids. Raises :class:`TakeOverError`.
+        """
+        found = self._balancer(id)
+        if (found.provider, found.status) != (self._provider, ACTIVE):
+            raise TakeOverError(f"{id} is {found.status} of provider {found.provider}: it is not taken over")
+        self._silence(found)
+        self._database.give_up(tuple(found.amphorae))
+        return tuple(sorted(found.amphorae))
+
+    # -- checks
+
+    def _balancer(self, id: str) -> Balancer:
+        found = self._database.balancer(id)
+        if found is None:
+            raise TakeOverError(f"{id}: Octavia has no such load balancer")
+        if found.provider not in (AMPHORA, self._provider):
+            raise TakeOverError(f"{id} is of provider {found.provider}, neither of {AMPHORA} nor of {self._provider}")
+        return found
+
+    def _check_ports(self, found: Balancer) -> None:
+        for amphora, port in found.amphorae.items():
+            if self._ports.pairs(port) is None:
+                raise TakeOverError(
+                    f"{found.id}: port security is off at port {port} of amphora {amphora}, so that Neutron would not"
+                    " drop what it sends: switch it on first"
+                )
+
+    def _check_devices(self, found: Balancer) -> None:
+        """Check that the environment's devices can have it. Raises :class:`TakeOverError`, ControllerError."""
+        if found.status != ACTIVE:
+            raise TakeOverError(f"{found.id} is {found.status}, not {ACTIVE}")
+        tree = self._database.trees([found.id]).trees.get(found.id)
+        if tree is None:
+            raise TakeOverError(f"{found.id}: Octavia has no such load balancer")
+        body = {**loadbalancer_body(tree), "provider": self._environment}
+        if self._without_flavor:
+            body.pop("flavor_data", None)
+        self._check(self._environment, body)
+
+    # -- steps
+
+    def _silence(self, found: Balancer) -> None:
+        self._database.set_busy(tuple(found.amphorae), True)
+        gone = _canonical(found.addresses)
+        for port in found.amphorae.values():
+            pairs = self._ports.pairs(port) or []
+            kept = [pair for pair in pairs if _address(pair) not in gone]
+            if kept != pairs:
+                self._ports.set_pairs(port, kept)
+
+    def _let_speak(self, port: str, addresses: Iterable[str]) -> None:
+        pairs = self._ports.pairs(port) or []
+        there = {_address(pair) for pair in pairs}
+        more = [{"ip_address": address} for address in addresses if str(ip_address(address)) not in there]
+        if more:
+            self._ports.set_pairs(port, [*pairs, *more])
+
+    def _await_active(self, id: str) -> None:
+        """Wait until the provider agent has reported it ACTIVE. Raises :class:`TakeOverError`."""
+
+        def is_active() -> bool:
+            now = self._balancer(id)
+            if now.status == ERROR:
+                raise TakeOverError("the devices refuse it; the provider agent's log has the reason")
+            return now.provider == self._provider and now.status not in PENDING
+
+        if not self._until(is_active, self._timeout_seconds):
+            raise TakeOverError(f"it is not {ACTIVE} within {self._timeout_seconds:g} s; does the provider agent run?")
+
+    def _await_gone(self, id: str) -> None:
+        """Have the devices lose it, and wait for that. Raises :class:`TakeOverError`, ControllerError."""
+        # Also if they do not have it: what an agent read before the provider was changed is older than this delete.
+        newest = max(self._database.trees([id]).seconds, self._mirror.snapshot_of(id) or 0.0)
+        self._mirror.delete(id, self._environment, newest)
+
+        def is_gone() -> bool:
+            now = self._mirror.statuses([id]).get(id)
+            return now is None or now.is_deleted(id)
+
+        if not self._until(is_gone, self._gone_seconds):
+            raise TakeOverError(
+                f"{id}: our devices have not lost it within {self._gone_seconds:g} s, so that its amphorae stay"
+                " silent: repeat this with --back"
+            )
+
+    def _until(self, is_so: Callable[[], bool], seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while not is_so():
+            if time.monotonic() >= until:
+                return False
+            time.sleep(LOOK_SECONDS)
+        return True
+
+
+def _address(pair: Mapping[str, Any]) -> str:
+    """The pair's address in canonical form; a network as it is given."""
+    text = str(pair.get("ip_address"))
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        return text
+
+
+def _canonical(addresses: Iterable[str]) -> frozenset[str]:
+    return frozenset(str(ip_address(each)) for each in addresses)
