@@ -1,23 +1,28 @@
 """Partitions of F5's agent, made by replaying its requests: taken over, accounted for, and left as they were before."""
 
 import pytest
+from msgspec.structs import replace
 
+from evenkeel.core.kit.errors import DeviceRejected
 from evenkeel.core.networking.networks import NetworkType
 from tests.devices.bigip.f5_adoption import (
     DEVICE,
     Scene,
+    apart,
     attached,
     delete_everything,
     take_over,
     tenant_of,
     unaccounted,
 )
-from tests.devices.bigip.f5_agent.requests import replay
+from tests.devices.bigip.f5_agent.identities import with_uuids
+from tests.devices.bigip.f5_agent.links import Unit
+from tests.devices.bigip.f5_agent.requests import create, replay
 from tests.devices.bigip.f5_agent.scenes import Replay, of_everything
-from tests.devices.bigip.f5_agent.tenants import Generation
+from tests.devices.bigip.f5_agent.tenants import LOCAL_ONLY, Generation, HaType
 from tests.devices.bigip.network_world import ADJACENT
-from tests.devices.bigip.rig import bigip
-from tests.devices.bigip.snapshots import snapshot
+from tests.devices.bigip.rig import PARTITION, bigip
+from tests.devices.bigip.snapshots import differences, snapshot
 from tests.devices.services import batch
 
 CASES = [
@@ -38,7 +43,7 @@ async def test_objects_of_f5s_agent_are_accounted_for_and_their_deletion_leaves_
         scene = Scene(rig, Replay(tenant_of(generation), DEVICE, [wanted]))
         await scene.build()
         owner = rig.owner(**ADJACENT)
-        services, plan = await take_over(owner, [wanted])
+        services, (plan,) = await take_over(owner, [wanted])
         assert all("a later pass removes it" in each for each in plan.left)
         assert bool(plan.left) == (generation is Generation.NETWORK)
         await owner.apply(batch(*services, complete=True))
@@ -57,3 +62,65 @@ async def test_f5s_agent_itself_leaves_the_device_as_before(generation: Generati
         await scene.build()
         await replay(rig.emulator, scene.replayed.deletions())
         assert await scene.rest() == {}
+
+
+@pytest.mark.parametrize("count", [0, 2])
+async def test_source_addresses_of_f5s_agent_are_accounted_for_however_many_it_had(count: int) -> None:
+    """None: the self IPs (SNAT automap), as with ``f5_snat_addresses_per_subnet = 0``."""
+    async with bigip("bigip-1") as rig:
+        wanted = with_uuids(attached(rig, NetworkType.VLAN, snat=count))
+        scene = Scene(rig, Replay(tenant_of(Generation.TENANT), DEVICE, [wanted]))
+        await scene.build()
+        owner = rig.owner(**ADJACENT, f5_snat_addresses_per_subnet=str(count))
+        services, (plan,) = await take_over(owner, [wanted])
+        assert not plan.left
+        assert unaccounted(scene.made, plan, await snapshot(rig.emulator)) == []
+        kept = {key for key in scene.made if key.startswith("ltm/snat")}
+        assert len(kept) == (count + 1 if count else 0) and kept <= (await snapshot(rig.emulator)).keys()
+        await delete_everything(owner, services)
+        assert await scene.rest() == {}
+
+
+@pytest.mark.parametrize("generation", Generation)
+async def test_both_devices_of_a_pair_are_left_as_before(generation: Generation) -> None:
+    async with bigip("bigip-1", "bigip-2", ha="pair", ha_type="pair") as rig:
+        wanted = with_uuids(attached(rig, NetworkType.VXLAN))
+        units = [Unit(name=f"unit-{place}", place=place, vtep=f"192.0.2.{place + 1}") for place in (0, 1)]
+        tenant = tenant_of(generation, HaType.PAIR)
+        scenes = [
+            Scene(rig, Replay(tenant, unit, [wanted]), device)
+            for unit, device in zip(units, rig.emulator.devices, strict=True)
+        ]
+        for scene in scenes:
+            await scene.build()
+        owner = rig.owner(**ADJACENT)
+        services, plans = await take_over(owner, [wanted])
+        await owner.apply(batch(*services, complete=True))
+        for scene, plan in zip(scenes, plans, strict=True):
+            now = await snapshot(rig.emulator, scene.hands.device)
+            assert unaccounted(scene.made, plan, now) == []
+        assert not [then.operations for then in await owner.plan(batch(*services, complete=True)) if then.operations]
+        await delete_everything(owner, services)
+        assert [await scene.rest() for scene in scenes] == [{}, {}]
+
+
+async def test_a_tenant_on_a_network_that_projects_share_is_refused_and_nothing_is_changed() -> None:
+    """Its objects are in /Common, in route domain 0, and its SNAT pool has addresses of it."""
+    async with bigip("bigip-1") as rig:
+        wanted = with_uuids(attached(rig, NetworkType.VLAN))
+        (network,) = wanted.networks
+        scene = Scene(rig, Replay(tenant_of(Generation.TENANT), DEVICE, [replace(wanted, networks=())]))
+        await scene.build()
+        name = f"snat-traffic-group-local-only-{network.subnets[0].id}_0"
+        await replay(
+            rig.emulator,
+            [
+                create("ltm/snat-translation", "Common", name, address="10.1.0.11", trafficGroup=LOCAL_ONLY),
+                create("ltm/snatpool", PARTITION, PARTITION, members=[f"/Common/{name}"]),
+            ],
+        )
+        before = await snapshot(rig.emulator)
+        owner = rig.owner(**ADJACENT)
+        with pytest.raises(DeviceRejected, match="addresses of networks that projects share"):
+            await owner.found_networks(batch(*apart([wanted]), complete=True))
+        assert differences(before, await snapshot(rig.emulator)) == {}

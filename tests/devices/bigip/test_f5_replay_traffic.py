@@ -23,7 +23,7 @@ from tests.waiting import eventually
 
 CLIENT = "10.1.0.50"
 ANSWER_SECONDS = 10.0
-ENOUGH = 10
+ENOUGH = 4
 """Requests of each client before and after the adoption."""
 
 
@@ -98,7 +98,7 @@ async def adopt_under_traffic(rig: BigIpRig, client: Host, wanted: ServiceDefini
     owner = rig.owner(**ADJACENT)
     async with Browsing.of(client) as browsing:
         services, _ = await take_over(owner, [wanted])
-    assert not browsing.failures, browsing.failures[:3]
+    assert not browsing.failures
     await owner.apply(batch(*services, complete=True))  # SNAT addresses are removed only now
     assert set(browsing.answers) == set(MEMBERS)
     # what requests may have been on their way with is removed only now

@@ -1,6 +1,6 @@
 """L7 policies and their rules: one policy of the device for a listener, and an iRule for each rule of REGEX."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evenkeel.core.devices.service import ServiceL7Policy, ServiceL7Rule, ServiceListener
@@ -23,8 +23,10 @@ def wrapper(listener: ServiceListener) -> str:
     return f"wrapper_policy_{listener.id}"
 
 
-def create_policies(tenant: Tenant, listener: ServiceListener) -> Iterator[Request]:
-    """All L7 policies of a listener, as after the last of them was created."""
+def create_policies(tenant: Tenant, listener: ServiceListener, before: Sequence[str] = ()) -> Iterator[Request]:
+    """All L7 policies of a listener, as after the last of them was created. ``before``: paths of the iRules that it
+    has.
+    """
     if not listener.l7policies:
         return
     virtual = tenant.named(listener.id)
@@ -38,7 +40,7 @@ def create_policies(tenant: Tenant, listener: ServiceListener) -> Iterator[Reque
     for name, code in codes.items():
         yield create("ltm/rule", tenant.partition, name, apiAnonymous=code, listener=listener.id)
         done = [f"/{tenant.partition}/{each}" for each in list(codes)[: list(codes).index(name) + 1]]
-        yield change("ltm/virtual", tenant.partition, virtual, rules=done)
+        yield change("ltm/virtual", tenant.partition, virtual, rules=[*before, *done])
 
 
 def _rule(tenant: Tenant, place: int, policy: ServiceL7Policy) -> dict[str, Any]:
@@ -89,12 +91,12 @@ def _codes(tenant: Tenant, listener: ServiceListener) -> Iterator[tuple[str, str
             yield f"irule_{rule.id}", f"when HTTP_REQUEST {{\n if {{{test}}} {{\n {then}\n }}\n}}"
 
 
-def remove_policies(tenant: Tenant, listener: ServiceListener) -> Iterator[Request]:
+def remove_policies(tenant: Tenant, listener: ServiceListener, before: Sequence[str] = ()) -> Iterator[Request]:
     if not listener.l7policies:
         return
     codes = dict(_codes(tenant, listener))
     if codes:
-        yield change("ltm/virtual", tenant.partition, tenant.named(listener.id), rules=[])
+        yield change("ltm/virtual", tenant.partition, tenant.named(listener.id), rules=list(before))
         for name in codes:
             yield remove("ltm/rule", tenant.partition, name)
     if any(rule.compare_type in _COMPARISONS for policy in listener.l7policies for rule in policy.rules):

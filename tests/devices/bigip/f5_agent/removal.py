@@ -16,6 +16,7 @@ from tests.devices.bigip.f5_agent.services import (
     method_of,
     persistence_name,
     persistence_type,
+    rules_of_all,
 )
 from tests.devices.bigip.f5_agent.tenants import Tenant
 
@@ -23,7 +24,7 @@ from tests.devices.bigip.f5_agent.tenants import Tenant
 def remove_rest(tenant: Tenant, wanted: ServiceDefinition, at: Attachment) -> Iterator[Request]:
     """Everything but the virtual address."""
     for listener in wanted.listeners:
-        yield from l7.remove_policies(tenant, listener)
+        yield from l7.remove_policies(tenant, listener, rules_of_all(tenant, wanted))
     for place, pool in enumerate(wanted.pools):
         later = {member.address for other in wanted.pools[place + 1 :] for member in other.members}
         yield from _remove_members(tenant, pool, at, later)
@@ -35,8 +36,11 @@ def remove_rest(tenant: Tenant, wanted: ServiceDefinition, at: Attachment) -> It
         yield from _remove_listener(tenant, wanted, listener)
 
 
-def remove_balancer(tenant: Tenant, wanted: ServiceDefinition) -> Request:
-    return remove("ltm/virtual-address", tenant.partition, tenant.named(wanted.load_balancer_id))
+def remove_balancer(tenant: Tenant, wanted: ServiceDefinition) -> Iterator[Request]:
+    if tenant.bandwidth_mbps:
+        yield remove("ltm/rule", tenant.partition, f"bwc_irule_{wanted.load_balancer_id}")
+        yield remove("net/bwc/policy", tenant.partition, f"bwc_policy_{wanted.load_balancer_id}")
+    yield remove("ltm/virtual-address", tenant.partition, tenant.named(wanted.load_balancer_id))
 
 
 def _remove_members(tenant: Tenant, pool: ServicePool, at: Attachment, used: Container[str]) -> Iterator[Request]:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.core.networking.networks import ServiceNetwork
 from evenkeel.core.resources.model import SessionPersistence
-from tests.devices.bigip.f5_agent import l7, links, removal, services, tenants
+from tests.devices.bigip.f5_agent import l7, links, removal, services, tenants, tls
 from tests.devices.bigip.f5_agent.identities import with_uuids
 from tests.devices.bigip.f5_agent.links import Attachment, Unit
 from tests.devices.bigip.f5_agent.requests import Request
@@ -42,10 +42,12 @@ class Replay:
             at = self.place(wanted)
             if wanted.networks and self.tenant.generation is Generation.NETWORK and at.snat_pool:
                 yield from links.balancers_snat(self.tenant, wanted.load_balancer_id, self._network_of(wanted))
+            for each in wanted.listeners:
+                yield from tls.create_profiles(self.tenant, each)
             yield from services.create_balancer(self.tenant, wanted, at)
             yield from services.create_rest(self.tenant, wanted, at)
             for each in wanted.listeners:
-                yield from l7.create_policies(self.tenant, each)
+                yield from l7.create_policies(self.tenant, each, services.rules_of_all(self.tenant, wanted))
 
     def _attach(self) -> Iterator[Request]:
         names: list[str] = []
@@ -68,7 +70,7 @@ class Replay:
             yield from removal.remove_rest(self.tenant, wanted, self.place(wanted))
             if self.tenant.generation is Generation.NETWORK and wanted.networks:
                 yield from links.without_balancers_snat(self.tenant, wanted.load_balancer_id, self._network_of(wanted))
-            yield removal.remove_balancer(self.tenant, wanted)
+            yield from removal.remove_balancer(self.tenant, wanted)
         if self.tenant.generation is Generation.TENANT:
             yield from links.without_tenants_snat(self.tenant, self.networks.values())
         left = list(self.networks.values())
@@ -117,7 +119,9 @@ def of_everything(plain: ServiceDefinition) -> ServiceDefinition:
     pools: list[ServicePool] = [replace(first, session_persistence=_COOKIE)]
     pools.append(replace(first, id="pool-101", monitor=None, members=first.members[:1], session_persistence=_COOKIE))
     for number, (protocol, kind, algorithm, persistence) in enumerate(_OTHERS, 102):
-        listeners.append(listener(number, protocol=protocol, protocol_port=number, default_pool_id=f"pool-{number}"))
+        listeners.append(
+            listener(number, protocol=protocol, protocol_port=8000 + number, default_pool_id=f"pool-{number}")
+        )
         members = tuple(
             replace(each, id=f"{each.id}-{number}", weight=place) for place, each in enumerate(first.members)
         )

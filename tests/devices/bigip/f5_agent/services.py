@@ -36,7 +36,12 @@ FLAVOR_LIMITS = {"connectionLimit": 5000, "rateLimit": 3000, "rateLimitMode": "d
 
 
 def create_balancer(tenant: Tenant, wanted: ServiceDefinition, at: Attachment) -> Iterator[Request]:
-    """The load balancer's virtual address."""
+    """The load balancer's virtual address, and what limits its bandwidth."""
+    if tenant.bandwidth_mbps:
+        name = f"bwc_policy_{wanted.load_balancer_id}"
+        yield create("net/bwc/policy", tenant.partition, name, maxRate=tenant.bandwidth_mbps * 1000 * 1000)
+        code = f"when SERVER_CONNECTED {{ BWC::policy attach /{tenant.partition}/{name} }}"
+        yield create("ltm/rule", tenant.partition, f"bwc_irule_{wanted.load_balancer_id}", apiAnonymous=code)
     yield create(
         "ltm/virtual-address",
         tenant.partition,
@@ -98,10 +103,17 @@ def create_listener(
         "profiles": _profiles(tenant, listener),
         "fallbackPersistence": "",
         "persist": [],
-        "rules": [],
+        "rules": rules_of_all(tenant, wanted),
         "policies": [],
     }
+    if tenant.bandwidth_mbps:
+        body["bwcPolicy"] = f"/{tenant.partition}/bwc_policy_{wanted.load_balancer_id}"
     yield create("ltm/virtual", tenant.partition, name, **body)
+
+
+def rules_of_all(tenant: Tenant, wanted: ServiceDefinition) -> list[str]:
+    """Paths of the iRules that each virtual server of a load balancer has."""
+    return [f"/{tenant.partition}/bwc_irule_{wanted.load_balancer_id}"] if tenant.bandwidth_mbps else []
 
 
 def _translation(at: Attachment) -> dict[str, str]:

@@ -34,6 +34,8 @@ class Tenant:
     generation: Generation = Generation.NETWORK
     ha: HaType = HaType.STANDALONE
     persistence_timeout_seconds: int = 1800
+    bandwidth_mbps: int = 0
+    """Of each load balancer: the option ``f5_bandwidth_default`` since 9.9, whose default is 200; 0: not limited."""
 
     @property
     def partition(self) -> str:

@@ -11,6 +11,8 @@ DOWNLOADS = "/var/config/rest/downloads"
 
 def containers_of(listener: ServiceListener) -> list[str]:
     """Ids of the default container, and then of those for SNI."""
+    if listener.protocol != "TERMINATED_HTTPS":
+        return []
     references = [listener.default_tls_container_ref, *listener.sni_container_refs]
     return [str(each).rpartition("/")[2] for each in references if each]
 
