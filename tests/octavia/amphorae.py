@@ -3,6 +3,7 @@
 What it has accepted becomes ACTIVE by :meth:`AmphoraOctavia.settle`, as if its workers had made amphorae of it.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.services.octavia import Octavia
@@ -31,8 +32,9 @@ from octavia.db import api, models
 
 config.init(["--config-file", sys.argv[1]])
 with api.session().begin() as session:
-    rows = session.query(models.LoadBalancer).filter(models.LoadBalancer.id == sys.argv[2])
-    rows.update({"provisioning_status": sys.argv[3]})
+    for id_, status in zip(sys.argv[2::2], sys.argv[3::2]):
+        rows = session.query(models.LoadBalancer).filter(models.LoadBalancer.id == id_)
+        rows.update({"provisioning_status": status})
 """
 
 
@@ -53,6 +55,6 @@ class AmphoraOctavia(Octavia):
         """Make everything that was created ACTIVE, and its VIPs be on this network."""
         self.run(_SETTLED, network_id)
 
-    def set_status(self, load_balancer_id: str, status: str) -> None:
-        """Give a load balancer this provisioning status."""
-        self.run(_STATUS, load_balancer_id, status)
+    def set_statuses(self, statuses: Mapping[str, str]) -> None:
+        """Give load balancers provisioning statuses, by id."""
+        self.run(_STATUS, *(word for pair in statuses.items() for word in pair))

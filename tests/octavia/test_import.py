@@ -221,13 +221,11 @@ def test_load_balancer_that_is_being_changed_is_skipped_and_one_in_error_importe
     octavia = source.octavia
     _, answer = octavia.request("GET", "/loadbalancers?project_id=p2")
     moving, broken, quiet = (row["id"] for row in answer["loadbalancers"][:3])
-    octavia.set_status(moving, "PENDING_UPDATE")
-    octavia.set_status(broken, "ERROR")
+    octavia.set_statuses({moving: "PENDING_UPDATE", broken: "ERROR"})
     try:
         ran = run("--yes", *(word for id_ in (moving, broken, quiet) for word in ("--loadbalancer", id_)))
     finally:
-        for id_ in (moving, broken):
-            octavia.set_status(id_, "ACTIVE")
+        octavia.set_statuses({moving: "ACTIVE", broken: "ACTIVE"})
     rows = {row["id"]: row for row in ran.shown["loadbalancers"]}
     assert {id_: row["outcome"] for id_, row in rows.items()} == {
         moving: "skipped",
@@ -250,7 +248,7 @@ def test_held_load_balancer_that_changes_at_the_source_is_brought_up_to_date(
     assert status == 200, answer
     assert run("--yes", "--loadbalancer", changing).outcomes == {"skipped": 1}
     # as the worker does when the amphorae have the change
-    octavia.set_status(changing, "ACTIVE")
+    octavia.set_statuses({changing: "ACTIVE"})
     assert run("--yes", "--loadbalancer", changing).outcomes == {"updated": 1}
     assert ours.client.get(f"{LBAAS}/loadbalancers/{changing}")["loadbalancer"]["name"] == "another"
     assert run("--yes", "--loadbalancer", changing).outcomes == {"present": 1}

@@ -9,6 +9,7 @@ from tests.cli.stub import Stub
 
 LBAAS = "/v2.0/lbaas"
 _ANSWERS = Path(__file__).with_name("answers.json")
+DEFAULT_QUOTAS = ("loadbalancer", "listener", "pool", "member", "healthmonitor", "l7policy", "l7rule")
 _PAGING = ("limit", "marker")
 
 
@@ -48,6 +49,8 @@ class RecordedOctavia(Stub):
         parts = urlsplit(path.removeprefix(LBAAS))
         if parts.path in self.refused:
             return self.refused[parts.path], {"faultstring": "not for you"}
+        if parts.path == "/quotas/defaults":
+            return 200, {"quota": dict.fromkeys(DEFAULT_QUOTAS, -1)}
         if parts.path in self.documents:
             return 200, self._page(parts.path, dict(parse_qsl(parts.query)))
         found = [row for row in self.rows("/loadbalancers") if parts.path == f"/loadbalancers/{row['id']}"]

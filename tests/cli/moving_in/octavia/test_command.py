@@ -28,6 +28,7 @@ def ours(stub: Stub) -> Stub:
     outcomes = [{"import": {"id": LB, "outcome": each, "differences": []}} for each in ("new", "imported", "present")]
     stub.on("PUT", f"/imports/loadbalancers/{LB}", *outcomes)
     stub.on("GET", "/quotas/p1", {"quota": UNLIMITED}, {"quota": UNLIMITED | {"loadbalancer": 5}}, base=LBAAS)
+    stub.on("GET", "/quotas/defaults", {"quota": UNLIMITED | {"member": 10_000}}, base=LBAAS)
     stub.on("PUT", "/quotas/p1", {"quota": {}}, status=202, base=LBAAS)
     return stub
 
@@ -137,6 +138,7 @@ def test_quotas_are_set_only_where_they_differ(run: Run, ours: Stub, octavia: Re
         "  member: the source shows no limit: our default stays",
     ]
     first = run("--quotas", "--yes").out.splitlines()
+    assert "default quota of member: unlimited at the source, 10000 here" in first
     at = first.index(f"imported {words[0]}")
     assert first[at + 1 : at + 3] == words[1:]
     assert ("/v2.0/lbaas/quotas/p1", {"quota": {"loadbalancer": 5}}) in puts(ours)

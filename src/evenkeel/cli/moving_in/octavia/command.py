@@ -2,7 +2,7 @@
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from evenkeel.cli.base import SOMETHING_WRONG, ApiCommand
@@ -21,7 +21,7 @@ from evenkeel.cli.moving_in.octavia.catalogue import (
     pairs,
 )
 from evenkeel.cli.moving_in.octavia.login import source_client
-from evenkeel.cli.moving_in.octavia.quotas import QuotaRow, import_quotas
+from evenkeel.cli.moving_in.octavia.quotas import DefaultQuota, QuotaRow, different_defaults, import_quotas
 from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Wanted
 from evenkeel.cli.moving_in.octavia.trees import Choices, load_balancers
 from evenkeel.cli.moving_in.report import Tally, went_wrong
@@ -99,6 +99,7 @@ class ImportOctavia(ApiCommand):
         for each in (mapped for catalogue in catalogues for mapped in catalogue.used.values()):
             shown.catalogue_entry(each)
         if parsed_args.quotas:
+            shown.default_quotas(different_defaults(source, ours))
             project_id, apply = parsed_args.project, parsed_args.yes
             for row in import_quotas(source, ours, self.client, project_id=project_id, apply=apply):
                 shown.quota(row)
@@ -134,6 +135,7 @@ class _Shown:
         self._load_balancers: list[dict[str, Any]] = []
         self._catalogue: list[ChosenEntry] = []
         self._quotas: list[QuotaRow] = []
+        self._default_quotas: list[DefaultQuota] = []
 
     def load_balancer(self, row: ImportRow) -> None:
         self._tally.add(row)
@@ -144,6 +146,10 @@ class _Shown:
         self._tally.count(entry.kind.title, carried=entry.choice.ours is not None)
         self._catalogue.append(entry)
         self._tell([str(entry)])
+
+    def default_quotas(self, different: Sequence[DefaultQuota]) -> None:
+        self._default_quotas.extend(different)
+        self._tell(map(str, different))
 
     def quota(self, row: QuotaRow) -> None:
         self._tally.count("quota", carried=row.outcome != REFUSED)
@@ -170,6 +176,7 @@ class _Shown:
             "loadbalancers": self._load_balancers,
             "catalogue": [each.as_json() for each in self._catalogue],
             "quotas": [row.as_json() for row in self._quotas],
+            "different_default_quotas": [each._asdict() for each in self._default_quotas],
             "summary": self._tally.as_json(),
         }
 

@@ -38,6 +38,27 @@ class QuotaRow(NamedTuple):
         yield from (f"  {remark}" for remark in self.remarks)
 
 
+class DefaultQuota(NamedTuple):
+    """A default quota that is not the same at the source and here."""
+
+    kind: str
+    there: int
+    here: int
+
+    def __str__(self) -> str:
+        return f"default quota of {self.kind}: {_word(self.there)} at the source, {_word(self.here)} here"
+
+
+def different_defaults(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuota]:
+    """Compare the quotas of projects without their own. Raises :class:`BadSource`, and the client's errors."""
+    (there, _), (here, _) = (_limits(api.one("/quotas/defaults", "quota")) for api in (source, ours))
+    return [
+        DefaultQuota(kind, there[kind], here[kind])
+        for kind in KINDS
+        if kind in there and kind in here and there[kind] != here[kind]
+    ]
+
+
 def import_quotas(
     source: OctaviaApi, ours: OctaviaApi, client: Client, *, project_id: str | None, apply: bool
 ) -> Iterator[QuotaRow]:
