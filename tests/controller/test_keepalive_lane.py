@@ -21,7 +21,9 @@ class Store:
     def __init__(self) -> None:
         self.recorded = 0
         self.go_on = asyncio.Event()
-        self.operators = self.ownership = self.reports = self.renewals = self.scheduling = self.attachments = self
+        self.operators = self.ownership = self.reports = self.renewals = self.scheduling = self.attachments = (
+            self.tenants
+        ) = self
 
     async def environments(self) -> list[Environment]:
         return [Environment(name="e", device_driver="noop")]
