@@ -71,7 +71,7 @@ def set_held(options: StoreOptions, load_balancer_id: LoadBalancerId, held: bool
         locked = _raise(connection, options, load_balancer_id, values)
         for kind in CHILD_KINDS:
             live = (kind.table.c.load_balancer_id == load_balancer_id, kind.table.c.deleted == false())
-            marks = {"provisioning_status": status, "revision": locked.revision}
+            marks = {"provisioning_status": status, "revision": locked.revision, "updated_at": locked.now}
             connection.execute(sql_update(kind.table).where(*live).values(marks))
         has_port = _has_port(connection, load_balancer_id)
         if has_port and held:
