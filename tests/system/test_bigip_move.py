@@ -107,6 +107,10 @@ async def asking(client: Host, found: Counter[str]) -> None:
             found[name] += 1
 
 
+async def online(world: TwoGroups, id_: str) -> bool:
+    return (await world.root(id_)).operating_status == "ONLINE"
+
+
 async def test_a_load_balancer_moves_with_its_network_address_and_traffic(world: TwoGroups) -> None:
     await world.start(controllers=1, agents=1)
     await world.declare_own("a", segmentation_id=VLAN)
@@ -136,5 +140,6 @@ async def test_a_load_balancer_moves_with_its_network_address_and_traffic(world:
     assert gap is not None
     assert gap > 0.0
     assert set(found) <= {*MEMBERS, "failed"}
+    await eventually(lambda: online(world, id_))
     await eventually(lambda: world.held()[1] == 0)
     assert world.held()[2] == 2

@@ -76,6 +76,11 @@ async def step(world: World, load_balancer: LoadBalancer) -> MoveStep:
     return (await state(world, load_balancer)).step
 
 
+async def reached_counts(world: World) -> dict[int, int]:
+    """Numbers that make observers of the device groups report all statuses again, when they grow."""
+    return {row.number: row.reached_count for row in await world.rows(schema.device_group)}
+
+
 async def test_each_side_gets_its_definition_and_confirms_each_step(world: World) -> None:
     lb = await two_groups(world)
     await report(world, "a1", lb)
@@ -95,9 +100,11 @@ async def test_each_side_gets_its_definition_and_confirms_each_step(world: World
     assert await step(world, lb) is MoveStep.STARTING
     assert (await definitions(world, "a1"))[lb.id].standby
     assert not (await definitions(world, "b1"))[lb.id].standby
+    before = await reached_counts(world)
     await report(world, "b1", lb)
 
     assert await step(world, lb) is MoveStep.CLEANING
+    assert await reached_counts(world) == {1: before[1], 2: before[2] + 1}
     assert (await definitions(world, "a1"))[lb.id].deleted
     await report(world, "a1", lb)
 

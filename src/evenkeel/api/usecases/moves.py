@@ -84,7 +84,7 @@ async def plan_moves(
         moves=tuple([await _planned(services, each, target, table, permitted) for each in moving]),
         project_id=moving[0].project_id,
         home_agent_id=home,
-        problems=tuple(_target_problems(target, table, home)),
+        problems=(*await _version_problems(services), *_target_problems(target, table, home)),
     )
 
 
@@ -115,6 +115,12 @@ async def _home(services: Services, target: DeviceGroupPlace) -> AgentId | None:
         if agent.group_number == target.group_number and agent.alive and agent.admin_state_up and not agent.forced_down
     ]
     return min(agents)[1] if agents else None
+
+
+async def _version_problems(services: Services) -> tuple[str, ...]:
+    """A controller that does not know moves would let both sides answer."""
+    versions = sorted({row.version for row in await services.operators.controllers() if row.alive})
+    return (f"controllers run versions {' and '.join(versions)}: upgrade all of them first",) if versions[1:] else ()
 
 
 def _target_problems(target: DeviceGroupPlace, table: Capabilities, home: AgentId | None) -> Iterator[str]:

@@ -32,6 +32,7 @@ from evenkeel.store.writing.revision_lock import Target, owner_of, try_lock
 _move = schema.load_balancer_move
 _root = schema.load_balancer
 _shard = schema.shard
+_group = schema.device_group
 _port = schema.vip_port_change
 
 
@@ -155,7 +156,17 @@ def _advance(
         transition = next_transition(move, _state_of(row), now)
         if transition is not None:
             changes.extend(_take(connection, transition, row, deadline_seconds))
+            if move.step is MoveStep.STARTING and transition.owner is None:
+                _observe_again(connection, ShardId(row.shard_id))
     return tuple(changes)
+
+
+def _observe_again(connection: Connection, shard_id: ShardId) -> None:
+    """Let the observer of the shard's device group report all statuses: those that are stored were seen elsewhere."""
+    here = exists().where(
+        _shard.c.id == shard_id, _shard.c.environment == _group.c.environment, _shard.c.group_number == _group.c.number
+    )
+    connection.execute(update(_group).where(here).values(reached_count=_group.c.reached_count + 1))
 
 
 def _state_of(row: Any) -> MovingLoadBalancer:
