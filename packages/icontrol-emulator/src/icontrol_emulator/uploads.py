@@ -12,7 +12,9 @@ from icontrol_emulator.errors import RestError
 
 FOLDER = "/var/config/rest/downloads"
 UNFINISHED = "/".join((FOLDER, "tmp"))
-CHUNK_BYTES_MAX = 1024 * 1024
+SHARED_BYTES_MAX = 1
+CHUNK_BYTES_MAX = 1024 * 1024 + SHARED_BYTES_MAX
+"""F5's f5-sdk-js sends chunks of 1 MiB and a byte, of which the last one is the first of the next chunk."""
 FILE_BYTES_MAX = 16 * 1024 * 1024
 FILES_MAX = 20_000
 NAME_LENGTH_MAX = 255
@@ -29,14 +31,30 @@ class Part:
 
     @property
     def missing(self) -> int:
-        return max(0, self.total - sum(len(chunk) for chunk in self.chunks.values()))
+        came, covered_to = 0, 0
+        for start, chunk in sorted(self.chunks.items()):
+            end = start + len(chunk)
+            came += max(0, end - max(start, covered_to))
+            covered_to = max(covered_to, end)
+        return self.total - came
 
     @property
     def used(self) -> dict[str, int]:
         return {str(start): len(chunk) for start, chunk in sorted(self.chunks.items())}
 
     def joined(self) -> bytes:
-        return b"".join(chunk for _, chunk in sorted(self.chunks.items()))
+        whole = bytearray(self.total)
+        for start, chunk in sorted(self.chunks.items()):
+            whole[start : start + len(chunk)] = chunk
+        return bytes(whole)
+
+    def overlaps(self, start: int, end: int) -> bool:
+        """Whether bytes `start` to `end` (inclusive) share more with another chunk than the one byte at its edge."""
+        return any(
+            min(end + 1, other + len(chunk)) - max(start, other) > SHARED_BYTES_MAX
+            for other, chunk in self.chunks.items()
+            if other != start
+        )
 
 
 class Uploads:
@@ -50,7 +68,7 @@ class Uploads:
         part = self._parts.get(name)
         if part is None or start == 0 or part.total != total:
             part = Part(total)
-        if any(start < other + len(chunk) and other <= end for other, chunk in part.chunks.items() if other != start):
+        if part.overlaps(start, end):
             raise RestError(400, f"Chunk at {start} overlaps another one of {name}")
         part.chunks[start] = data
         self._parts.pop(name, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,7 @@ class Client:
         sent = {**self.headers, **headers}
         if transaction is not None:
             sent["X-F5-REST-Coordination-Id"] = str(transaction)
-        data = raw if raw is not None else msgspec.json.encode(body) if body is not None else None
+        data = io.BytesIO(raw) if raw is not None else msgspec.json.encode(body) if body is not None else None
         full = path if path.startswith("/mgmt") else f"/mgmt/tm/{path}"
         async with self._session.request(method, self.url + full, data=data, headers=sent) as response:
             return Answer(response.status, await response.text(), response.content_type)

@@ -144,6 +144,25 @@ async def test_a_file_is_there_once_all_of_its_chunks_came_in_any_order(device: 
     assert (await device.post("sys/file/ssl-cert", body))["size"] == len(leaf)
 
 
+async def test_chunks_of_a_mebibyte_and_the_next_ones_first_byte_make_a_file(device: Client) -> None:
+    """As F5's f5-sdk-js sends them."""
+    path, step = "/mgmt/shared/file-transfer/uploads/c", 1024 * 1024
+    whole = (b"0123456789abcdef\n" * (2 * step // 17 + 1))[: 2 * step + 7]
+    missing = []
+    for start in (0, step, 2 * step):
+        end = min(start + step, len(whole) - 1)
+        span = {"Content-Range": f"{start}-{end}/{len(whole)}"}
+        answer = await device.send("POST", path, raw=whole[start : end + 1], **span)
+        missing.append(answer.document["remainingByteCount"])
+    assert missing == [step + 6, 6, 0]
+    read = await device.post("util/bash", {"command": "run", "utilCmdArgs": "-c 'cat /var/config/rest/downloads/c'"})
+    assert read["commandResult"].encode() == whole
+    overlap = await device.send("POST", path, raw=whole[:10], **{"Content-Range": f"0-9/{len(whole)}"})
+    assert overlap.status == 200
+    overlap = await device.send("POST", path, raw=whole[8:12], **{"Content-Range": f"8-11/{len(whole)}"})
+    assert (overlap.status, "overlaps" in overlap.message) == (400, True)
+
+
 @pytest.mark.parametrize(
     ("span", "size", "said"),
     [
