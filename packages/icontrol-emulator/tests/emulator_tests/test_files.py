@@ -147,7 +147,7 @@ async def test_a_file_is_there_once_all_of_its_chunks_came_in_any_order(device: 
 async def test_chunks_of_a_mebibyte_and_the_next_ones_first_byte_make_a_file(device: Client) -> None:
     """As F5's f5-sdk-js sends them."""
     path, step = "/mgmt/shared/file-transfer/uploads/c", 1024 * 1024
-    whole = (b"0123456789abcdef\n" * (2 * step // 17 + 1))[: 2 * step + 7]
+    whole = (b"0123456789abcdef\n" * (2 * step // 17 + 2))[: 2 * step + 7]
     missing = []
     for start in (0, step, 2 * step):
         end = min(start + step, len(whole) - 1)
