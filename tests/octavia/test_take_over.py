@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from evenkeel.cli.client import Client
+from evenkeel.cli.moving_in.switching.source import Source
 from tests.cli.stub import served
 from tests.octavia.conftest import IN_OCTAVIA
 from tests.octavia.neutron_ports import PortsNeutron
@@ -185,6 +187,16 @@ def test_amphoras_load_balancer_becomes_ours_obeys_and_goes_back(site: Site) -> 
     assert f"openstack loadbalancer amphora delete {site.amphora}" in site.run("--finish", "--yes")
     assert site.state == OURS and "backend" in site.page
     site.delete()
+
+
+def test_switch_over_sees_amphorae_and_their_ports(site: Site, host: AmphoraHost, neutron: PortsNeutron) -> None:
+    source = Source(Client([host.url], timeout_seconds=60.0), Client([neutron.url]))
+    (amphora,) = source.amphorae(site.id)
+    assert (amphora.id, amphora.port_id) == (site.amphora, site.port)
+    assert amphora.speaks_for((site.address,))
+    found = source.load_balancer(site.id)
+    assert found is not None and found["vip_address"] == site.address
+    assert source.load_balancer(str(uuid.uuid4())) is None
 
 
 def test_everything_is_as_before_if_ours_do_not_confirm_in_time(site: Site) -> None:
