@@ -11,16 +11,17 @@ from tests.devices.bigip.f5_adoption import (
     apart,
     attached,
     delete_everything,
+    gone,
     take_over,
     tenant_of,
     unaccounted,
 )
-from tests.devices.bigip.f5_agent.identities import with_uuids
+from tests.devices.bigip.f5_agent.identities import uuid_of, with_uuids
 from tests.devices.bigip.f5_agent.links import Unit
 from tests.devices.bigip.f5_agent.requests import create, replay
 from tests.devices.bigip.f5_agent.scenes import Replay, of_everything
 from tests.devices.bigip.f5_agent.tenants import LOCAL_ONLY, Generation, HaType
-from tests.devices.bigip.network_world import ADJACENT
+from tests.devices.bigip.network_world import ADJACENT, balancer, hosts_of, network, subnet
 from tests.devices.bigip.rig import PARTITION, bigip
 from tests.devices.bigip.snapshots import differences, snapshot
 from tests.devices.services import batch
@@ -81,6 +82,58 @@ async def test_source_addresses_of_f5s_agent_are_accounted_for_however_many_it_h
         assert await scene.rest() == {}
 
 
+async def test_load_balancers_of_f5s_agent_that_were_not_imported_keep_their_networks() -> None:
+    async with bigip("bigip-1") as rig:
+        places = [network(number, subnet(number, hosts_of(rig)), route_domain=5) for number in (1, 2)]
+        wanted, other = (with_uuids(balancer(number, place)) for number, place in enumerate(places, 1))
+        scene = Scene(rig, Replay(tenant_of(Generation.TENANT), DEVICE, [wanted, other]))
+        await scene.build()
+        owner = rig.owner(**ADJACENT)
+        services, (plan,) = await take_over(owner, [wanted])
+        for _ in range(2):
+            await owner.apply(batch(*services, complete=True))
+        now = await snapshot(rig.emulator)
+        theirs = [key for key in scene.made if "vlan-102" in key or other.networks[0].subnets[0].id in key]
+        assert theirs and [key for key in theirs if now.get(key) != scene.made[key]] == []
+        assert unaccounted(scene.made, plan, now) == []
+        await owner.apply(batch(gone(wanted)))
+        await owner.apply(batch(complete=True))
+        now = await snapshot(rig.emulator)
+        assert [key for key in theirs if now.get(key) != scene.made[key]] == []
+
+
+async def test_a_deletion_right_after_the_adoption_leaves_the_device_as_before() -> None:
+    async with bigip("bigip-1") as rig:
+        wanted = with_uuids(attached(rig, NetworkType.VLAN))
+        scene = Scene(rig, Replay(tenant_of(Generation.NETWORK), DEVICE, [wanted]))
+        await scene.build()
+        owner = rig.owner(**ADJACENT)
+        services, _ = await take_over(owner, [wanted])
+        await delete_everything(owner, services)
+        assert await scene.rest() == {}
+
+
+async def test_a_network_that_f5s_agent_made_for_source_addresses_alone_goes_with_them() -> None:
+    async with bigip("bigip-1") as rig:
+        wanted = with_uuids(attached(rig, NetworkType.VLAN))
+        own = wanted.networks[0]
+        place = subnet(9, hosts_of(rig), id=uuid_of("sub-9"), snat=2)
+        apart = network(9, place, id=uuid_of("net-9"), route_domain=own.route_domain)
+        replayed = Replay(tenant_of(Generation.NETWORK), DEVICE, [wanted], {wanted.load_balancer_id: apart})
+        scene = Scene(rig, replayed)
+        await scene.build()
+        owner = rig.owner(**ADJACENT)
+        services, (plan,) = await take_over(owner, [wanted])
+        await owner.apply(batch(*services, complete=True))
+        now = await snapshot(rig.emulator)
+        assert not [key for key in now if key.endswith(("vlan-109", place.id)) or "10.9.0." in key]
+        assert unaccounted(scene.made, plan, now) == []
+        (then,) = await owner.plan(batch(*services, complete=True))
+        assert not then.operations and not then.left
+        await delete_everything(owner, services)
+        assert await scene.rest() == {}
+
+
 @pytest.mark.parametrize("generation", Generation)
 async def test_both_devices_of_a_pair_are_left_as_before(generation: Generation) -> None:
     async with bigip("bigip-1", "bigip-2", ha="pair", ha_type="pair") as rig:
@@ -108,10 +161,10 @@ async def test_a_tenant_on_a_network_that_projects_share_is_refused_and_nothing_
     """Its objects are in /Common, in route domain 0, and its SNAT pool has addresses of it."""
     async with bigip("bigip-1") as rig:
         wanted = with_uuids(attached(rig, NetworkType.VLAN))
-        (network,) = wanted.networks
+        (theirs,) = wanted.networks
         scene = Scene(rig, Replay(tenant_of(Generation.TENANT), DEVICE, [replace(wanted, networks=())]))
         await scene.build()
-        name = f"snat-traffic-group-local-only-{network.subnets[0].id}_0"
+        name = f"snat-traffic-group-local-only-{theirs.subnets[0].id}_0"
         await replay(
             rig.emulator,
             [

@@ -174,6 +174,20 @@ def balancers_snat(tenant: Tenant, load_balancer_id: str, network: ServiceNetwor
     yield create("ltm/snatpool", tenant.partition, tenant.named(load_balancer_id), members=members)
 
 
+def large_snat(
+    tenant: Tenant, unit: Unit, load_balancer_id: str, network: ServiceNetwork, own: ServiceNetwork
+) -> Iterator[Request]:
+    """Late in 9.10, for most flavors: a network for the source addresses alone, ``snat-<load balancer>``, in the route
+    domain of the load balancer's own network.
+    """
+    yield from balancers_snat(tenant, load_balancer_id, network)
+    yield from _link(tenant, unit, network)
+    vlans = [f"/{tenant.partition}/{link_of(own, unit)}", link_of(network, unit)]
+    yield change("net/route-domain", tenant.partition, domain_of(tenant, own), vlans=vlans)
+    for subnet in network.subnets:
+        yield self_ip(tenant, unit, network, subnet)
+
+
 def attachment(tenant: Tenant, unit: Unit, network: ServiceNetwork, load_balancer_id: str) -> Attachment:
     """That of a load balancer whose VIP is in the network."""
     place: dict[str, Any] = {"route_domain": network.route_domain, "link": link_of(network, unit)}

@@ -1,6 +1,7 @@
 """A tenant's load balancers as the agent makes and removes them on one device."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,10 +20,18 @@ from tests.devices.services import listener, monitor, policy, rule
 class Replay:
     """Load balancers in networks, or in global routed mode if they have none."""
 
-    def __init__(self, tenant: Tenant, unit: Unit, balancers: Sequence[ServiceDefinition]) -> None:
+    def __init__(
+        self,
+        tenant: Tenant,
+        unit: Unit,
+        balancers: Sequence[ServiceDefinition],
+        snat: Mapping[str, ServiceNetwork] = MappingProxyType({}),
+    ) -> None:
         self.tenant = tenant
         self.unit = unit
         self.balancers = list(balancers)
+        self._snat = snat
+        """By load balancer: networks for its source addresses alone."""
         self.networks = {each.id: each for one in balancers for each in one.networks}
 
     def place(self, wanted: ServiceDefinition) -> Attachment:
@@ -40,7 +49,10 @@ class Replay:
         yield from self._attach()
         for wanted in self.balancers:
             at = self.place(wanted)
-            if wanted.networks and self.tenant.generation is Generation.NETWORK and at.snat_pool:
+            if wanted.load_balancer_id in self._snat:
+                apart, own = self._snat[wanted.load_balancer_id], self._network_of(wanted)
+                yield from links.large_snat(self.tenant, self.unit, wanted.load_balancer_id, apart, own)
+            elif wanted.networks and self.tenant.generation is Generation.NETWORK and at.snat_pool:
                 yield from links.balancers_snat(self.tenant, wanted.load_balancer_id, self._network_of(wanted))
             for each in wanted.listeners:
                 yield from tls.create_profiles(self.tenant, each)

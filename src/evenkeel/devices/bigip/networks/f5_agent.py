@@ -27,6 +27,18 @@ GATEWAY = "gw-"
 _LOCAL, _SNAT = "local-", "snat-"
 _INDEX_DIGITS_MAX = 4
 _UUID = re.compile("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_UUID_LENGTH = 36
+_LINK = re.compile(r"vlan-\d+|flat-[\w.-]+|tunnel-(vxlan|gre)-\d+")
+
+
+def is_self_ip(name: str) -> bool:
+    """Whether a device's self IP in any subnet of Neutron has this name."""
+    return is_self_ip_of(name, name[-_UUID_LENGTH:]) and _UUID.fullmatch(name[-_UUID_LENGTH:]) is not None
+
+
+def is_link(name: str) -> bool:
+    """Whether a VLAN or tunnel of a network has this name."""
+    return _LINK.fullmatch(name) is not None
 
 
 def is_self_ip_of(name: str, subnet_id: str) -> bool:

@@ -125,9 +125,9 @@ def default_routes(
     subnets: dict[tuple[int, str], dict[str, MarkedSubnet]] = {}
     for key, attributes in left.items():
         subnet = _own_subnet(key, attributes, names)
-        for place in _place(attributes) if subnet is not None else ():
+        for place in places_of(attributes) if subnet is not None else ():
             is_common = place[0] == COMMON_ROUTE_DOMAIN
-            if subnet is not None and (external if is_common else any(_is_in_place(place, *vip) for vip in vips)):
+            if subnet is not None and (external if is_common else any(is_in_place(place, *vip) for vip in vips)):
                 destination = "default-inet6" if ":" in subnet.gateway else "default"
                 subnets.setdefault((place[0], destination), {})[subnet.id] = subnet
     return [_default_route(*which, _leading_out(found), observed, names) for which, found in sorted(subnets.items())]
@@ -166,18 +166,14 @@ def spare_addresses(
     pools = [key for key in left if key.type == SNAT_POOL]
     here = {canonical.full_path(item) for key in pools for item in left[key].get("members") or ()}
     requested = {path for key in pools if key in wanted for path in wanted[key].attributes["members"]}
-    addresses = list(_addresses(left)) if here else []
+    addresses = list(addresses_in_use(left)) if here else []
     found = set()
     for path in here - requested:
         folder, _, name = path.removeprefix("/").partition("/")
         subnet = name.rpartition("_")[0]
         cidrs = [cidr for subnet_id, cidr in shared.subnets.items() if subnet.endswith(f"-{subnet_id}")]
-        places = [place for cidr in cidrs for place in _place({"address": cidr})]
-        if (
-            folder == COMMON
-            and places
-            and not any(_is_in_place(place, *each) for place in places for each in addresses)
-        ):
+        places = [place for cidr in cidrs for place in places_of({"address": cidr})]
+        if folder == COMMON and places and not any(is_in_place(place, *each) for place in places for each in addresses):
             found.add(path)
     return frozenset(found)
 
@@ -193,7 +189,7 @@ def unused_objects(
     ours = [key for key, seen in marked.items() if key in left and _is_ours(key, seen, names)]
     if not ours:
         return []
-    addresses = list(_addresses(left))
+    addresses = list(addresses_in_use(left))
     kept = {key for key in ours if key.type in _OF_SUBNETS and _is_subnet_used(key, left, marked, addresses)}
     # Each step keeps what the kept objects refer to; objects of others count too, because they may use our links.
     links = {str(left[key].get("vlan")) for key in left if key.type == SELF_IP and (key in kept or key not in ours)}
@@ -203,7 +199,7 @@ def unused_objects(
     profiles = {str(left[key].get("profile")) for key in tunnels}
     kept |= {key for path, key in paths.items() if key.type in TUNNEL_PROFILES and path in profiles}
     numbers = {
-        _split(str(left[key].get("address")))[1]
+        split_address(str(left[key].get("address")))[1]
         for key in left
         if key.type in (SELF_IP, SNAT_ADDRESS) and (key in kept or key not in ours)
     }
@@ -230,7 +226,7 @@ def _of_common(pool: Attributes) -> frozenset[str]:
     return frozenset(path for path in paths if path.startswith(f"/{COMMON}/"))
 
 
-def _addresses(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
+def addresses_in_use(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
     """Route domain and address of each virtual address and pool member, without wildcards."""
     for key, attributes in left.items():
         if key.type == VIRTUAL_ADDRESS and not is_forwarder(key):
@@ -241,11 +237,11 @@ def _addresses(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
 
 
 def _domain_and_host(text: str) -> tuple[int, str]:
-    host, number = _split(text)
+    host, number = split_address(text)
     return number, host
 
 
-def _split(text: str) -> tuple[str, int]:
+def split_address(text: str) -> tuple[str, int]:
     """Address and route domain of ``10.0.0.1%7`` or ``10.0.0.1%7/24``."""
     host, _, rest = text.partition("%")
     number = rest.partition("/")[0]
@@ -259,7 +255,7 @@ def _is_subnet_used(
     if key.type in NEIGHBOURS:
         return _domain_and_host(str(left[key].get("ipAddress", ""))) in addresses
     places = _places(key, left, marked)
-    return any(_is_in_place(place, number, host) for place in places for number, host in addresses)
+    return any(is_in_place(place, number, host) for place in places for number, host in addresses)
 
 
 def _places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -> list[Place]:
@@ -267,26 +263,26 @@ def _places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -> list[
     self IP.
     """
     if key.type == SELF_IP:
-        return list(_place(left[key]))
+        return list(places_of(left[key]))
     subnet = _subnet_of(marked[key])
     return [
         place
         for other, seen in marked.items()
         if other.type == SELF_IP and other in left and _subnet_of(seen) == subnet
-        for place in _place(left[other])
+        for place in places_of(left[other])
     ]
 
 
-def _place(attributes: Attributes) -> Iterator[Place]:
+def places_of(attributes: Attributes) -> Iterator[Place]:
     text = str(attributes.get("address", ""))
-    host, number = _split(text)
+    host, number = split_address(text)
     try:
         yield number, ip_network(f"{host}/{text.rpartition('/')[2]}", strict=False)
     except ValueError:
         return
 
 
-def _is_in_place(place: Place, number: int, host: str) -> bool:
+def is_in_place(place: Place, number: int, host: str) -> bool:
     try:
         return number == place[0] and ip_address(host) in place[1]
     except ValueError:

@@ -59,6 +59,7 @@ from evenkeel.devices.bigip.objects import (
     Verb,
     WantedObject,
 )
+from evenkeel.devices.bigip.reconcile.abandoned import abandoned_objects
 from evenkeel.devices.bigip.reconcile.f5_objects import F5_TYPES, objects_of_f5, unreferenced
 from evenkeel.devices.bigip.reconcile.files import referenced_file_names, unused_files
 from evenkeel.devices.bigip.reconcile.forwarding import forwarders, forwarding, is_forwarder
@@ -243,6 +244,8 @@ def _detach(
     # Objects of F5's agent are adopted in tenants' partitions only.
     if partition != COMMON:
         unused += replaced_objects(left, wanted, observed, partition)
+        rest = {key: attributes for key, attributes in left.items() if key not in unused}
+        unused += abandoned_objects(rest, wanted, observed, partition)
     yield from (_remove(key, SHARED) for key in unused)
     stays = {key: attributes for key, attributes in left.items() if key.type == SELF_IP and key not in unused}
     forward = {item.key: item for item in forwarders(stays, partition, names)}

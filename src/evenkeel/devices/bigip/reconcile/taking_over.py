@@ -27,6 +27,7 @@ from evenkeel.devices.bigip.objects import (
     TUNNEL,
     TUNNEL_PROFILES,
     VIRTUAL,
+    VIRTUAL_ADDRESS,
     VLAN,
     Key,
     Observed,
@@ -208,13 +209,13 @@ def adoption_obstacle(rendered: Iterable[RenderedObjects], observed: Observed, p
 def replaced_objects(
     left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], observed: Observed, partition: str
 ) -> list[Key]:
-    """Objects of F5's agent that ours replace and nothing refers to.
+    """Objects of F5's agent that ours replace, or have replaced, and nothing refers to.
 
     ``left``: attributes of all objects that will exist; ``wanted``: the objects wanted now.
     """
     subnet_ids = _subnet_ids(wanted)
-    if not subnet_ids:
-        return []
+    if not subnet_ids and any(_is_foreign_vip(key, observed) for key in left):
+        return []  # what is left may be of a load balancer that F5's agent serves
     theirs = [
         key
         for key in left
@@ -229,6 +230,10 @@ def replaced_objects(
     if disconnected in theirs and _path(disconnected, partition) not in _vlans_of_virtuals(left):
         found.append(disconnected)
     return [*found, *_replaced_snat(left, wanted, observed, theirs, partition)]
+
+
+def _is_foreign_vip(key: Key, observed: Observed) -> bool:
+    return key.type == VIRTUAL_ADDRESS and key in observed and observed[key].mark is None
 
 
 def _subnet_ids(wanted: Mapping[Key, WantedObject]) -> set[str]:

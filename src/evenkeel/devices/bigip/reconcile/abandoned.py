@@ -1,0 +1,63 @@
+"""Self IPs, VLANs and tunnels of F5's agent in whose subnets nothing is left. Pure.
+
+Late in 9.10 F5's agent attaches devices to a network for the source addresses of one load balancer alone. When ours
+have replaced these, nothing is in that network any more, and what attaches the devices to it would hold the route
+domain.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from evenkeel.devices.bigip import canonical
+from evenkeel.devices.bigip.networks import f5_agent
+from evenkeel.devices.bigip.objects import (
+    ROUTE,
+    SELF_IP,
+    SNAT_ADDRESS,
+    TUNNEL,
+    VIRTUAL,
+    VLAN,
+    Key,
+    Observed,
+)
+from evenkeel.devices.bigip.reconcile.networks import addresses_in_use, is_in_place, places_of, split_address
+
+Attributes = Mapping[str, Any]
+
+
+def abandoned_objects(
+    left: Mapping[Key, Attributes], wanted: Collection[Key], observed: Observed, partition: str
+) -> list[Key]:
+    """The self IPs in whose subnets is no address and no gateway that will exist, and VLANs and tunnels with such self
+    IPs only, on which no virtual server listens. ``left``: attributes of all objects that will exist.
+    """
+    used = list(_used(left))
+    theirs = [key for key in left if key in observed and observed[key].mark is None and key not in wanted]
+    gone = [
+        key
+        for key in theirs
+        if key.type == SELF_IP
+        and f5_agent.is_self_ip(key.name)
+        and not any(is_in_place(place, *each) for place in places_of(left[key]) for each in used)
+    ]
+    freed = {canonical.full_path(left[key].get("vlan") or "") for key in gone}
+    freed -= {
+        canonical.full_path(left[key].get("vlan") or "") for key in left if key.type == SELF_IP and key not in gone
+    }
+    freed -= {
+        canonical.full_path(each)
+        for key, attributes in left.items()
+        if key.type == VIRTUAL
+        for each in attributes.get("vlans") or ()
+    }
+    links = (key for key in theirs if key.type in (VLAN, TUNNEL) and f5_agent.is_link(key.name))
+    return [*gone, *(key for key in links if f"/{partition}/{key.name}" in freed)]
+
+
+def _used(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
+    """Route domain and address of each virtual address, node, source address and gateway."""
+    yield from addresses_in_use(left)
+    for key, attributes in left.items():
+        if key.type in (SNAT_ADDRESS, ROUTE):
+            host, number = split_address(str(attributes.get("address" if key.type == SNAT_ADDRESS else "gw") or ""))
+            yield number, host
