@@ -1,10 +1,12 @@
 """Moves of load balancers: who gets which definition in each step, and which report leads to the next."""
 
+import asyncio
+from collections import Counter
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import update
+from sqlalchemy import insert, update
 
 from evenkeel.core.control.move_requests import MoveProgress, MoveRequest
 from evenkeel.core.control.moves import MoveStep
@@ -234,3 +236,53 @@ async def test_another_environment_is_the_provider_after_the_switch(world: World
     await report(world, "b1", lb)
     assert await step(world, lb) is MoveStep.STARTING
     assert (await world.load_balancer_row(lb.id)).provider == "west"
+
+
+async def test_port_is_bound_to_the_new_host_before_the_old_devices_remove_anything(world: World) -> None:
+    lb = await two_groups(world)
+    claim = {"load_balancer_id": "claim", "held_by": lb.id, "port_id": "port", "attempts": 0}
+    claim |= {"made_at": 0.0, "due_at": 0.0, "device_owner": "", "device_id": ""}
+    await world.db.write(lambda c: c.execute(insert(schema.vip_claim).values(**claim)))
+    await report(world, "a1", lb)
+    await begin(world, lb, listening=(lb.id,))
+    await report(world, "b1", lb)
+    await report(world, "b1", lb)
+    assert await step(world, lb) is MoveStep.DRAINING
+    await world.store.scheduling.advance_moves(limit=10)
+    assert await step(world, lb) is MoveStep.DRAINING
+    port = await world.store.ports.port_of(lb.id)
+    assert port is not None
+    assert port.options.binding_host == "host-of-b1"
+    assert await world.store.ports.port_set(port)
+    await world.store.scheduling.advance_moves(limit=10)
+    assert await step(world, lb) is MoveStep.CLEANING
+
+
+async def test_reports_and_looks_of_several_controllers_at_once_take_each_step_once(world: World) -> None:
+    await world.agent("a1")
+    await world.agent("b1", group_number=2, endpoints=("192.0.2.2",))
+    found = [await world.placed() for _ in range(4)]
+    stores = [world.another_controller(), world.another_controller()]
+    await begin(world, *found)
+    for _ in range(20):
+        shards = {"a1": await world.shard_of("p1", 1), "b1": await world.shard_of("p1", 2)}
+        sent = []
+        for agent_id, shard in shards.items():
+            outcomes = tuple(
+                Applied(load_balancer_id=one.load_balancer_id, revision=one.revision, change_id=one.change_id)
+                for one in (await definitions(world, agent_id)).values()
+            )
+            session_id = f"session-of-{agent_id}"
+            sent.append(
+                ReportApplied(
+                    agent_id=agent_id, session_id=session_id, shard_id=shard.id, epoch=shard.epoch, outcomes=outcomes
+                )
+            )
+        await asyncio.gather(
+            *(store.reports.record_applied(each) for store in stores for each in sent),
+            *(store.scheduling.advance_moves(limit=10) for store in stores),
+        )
+    assert {row.step for row in await world.operator.moves()} == {MoveStep.DONE}
+    kinds = Counter(event.kind for event in await world.events() if event.kind.startswith("move_"))
+    assert set(kinds.values()) == {len(found)}
+    assert await definitions(world, "a1") == {}
