@@ -72,6 +72,30 @@ class Definitions(NamedTuple):
     """Common networks for which load balancers wait."""
 
 
+class Silence(NamedTuple):
+    """Load balancers that a shard's devices hold without answering for their VIPs, with their moves."""
+
+    moves: Mapping[LoadBalancerId, Move]
+    is_known: bool
+    """Whether the agent knows :attr:`ServiceDefinition.standby`: another one would let both sides answer."""
+
+    def applied_to(self, service: ServiceDefinition, shard_id: ShardId) -> ServiceDefinition:
+        """The definition that the shard's agent gets."""
+        move = self.moves.get(service.load_balancer_id)
+        if move is None:
+            return service
+        if move.step is MoveStep.CLEANING and move.standby_shard_id == shard_id:
+            return removal(service.load_balancer_id, service.project_id)
+        if service.deleted:
+            return service
+        if not self.is_known:
+            return rejected_definition(service, "its agent has to be upgraded before it can move", waiting=True)
+        return replace(service, standby=True)
+
+
+NO_SILENCE = Silence({}, is_known=False)
+
+
 def read_services(
     connection: Connection,
     agent_id: AgentId,
@@ -166,7 +190,7 @@ def _page(
     missing: tuple[LoadBalancerId, ...],
     unattachable: Mapping[LoadBalancerId, str],
     bare_tags: bool,
-    silence: "Silence",
+    silence: Silence = NO_SILENCE,
 ) -> Definitions:
     """Definitions of the first ``size`` of ``ids``, or fewer if they are large.
 
@@ -191,27 +215,6 @@ def _page(
         lacks = _add_networks(connection, place, services, used, unattachable)
     page = ServiceDefinitions(services=tuple(services.values()), missing=missing, more=len(ids) > len(shown))
     return Definitions(page, place, *lacks)
-
-
-class Silence(NamedTuple):
-    """Load balancers that a shard's devices hold without answering for their VIPs, with their moves."""
-
-    moves: Mapping[LoadBalancerId, Move]
-    is_known: bool
-    """Whether the agent knows :attr:`ServiceDefinition.standby`: another one would let both sides answer."""
-
-    def applied_to(self, service: ServiceDefinition, shard_id: ShardId) -> ServiceDefinition:
-        """The definition that the shard's agent gets."""
-        move = self.moves.get(service.load_balancer_id)
-        if move is None:
-            return service
-        if move.step is MoveStep.CLEANING and move.standby_shard_id == shard_id:
-            return removal(service.load_balancer_id, service.project_id)
-        if service.deleted:
-            return service
-        if not self.is_known:
-            return rejected_definition(service, "its agent has to be upgraded before it can move", waiting=True)
-        return replace(service, standby=True)
 
 
 def _read_silent(connection: Connection, shard_id: ShardId) -> dict[LoadBalancerId, Move]:
