@@ -8,6 +8,7 @@ import pytest
 
 from evenkeel.api.app import create_app
 from evenkeel.cli.moving_in.lbaas_v2 import Documents, load_balancers
+from evenkeel.core.control.overview import SeenController
 from evenkeel.core.networking.network import RETRY
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import SqlStore
@@ -255,3 +256,15 @@ async def test_port_of_an_imported_vip_goes_with_it_only_if_it_was_made_for_it(
 async def test_vip_that_is_not_on_its_port_is_refused(with_ports: Client, change: dict[str, Any], words: str) -> None:
     body = {**whole(**ON_PORT), "vip_network_id": "net-1", **change}
     assert words in str(await put(with_ports, body, apply=False, status=400))
+
+
+async def test_held_imports_are_refused_while_controllers_of_two_versions_run(api: Client, store: SqlStore) -> None:
+    body = await given(api)
+    for version in ("0.1.0", "0.2.0"):
+        await store.scheduling.note_controller(
+            SeenController(id=f"of-{version}", host=version, url="http://c", version=version)
+        )
+    asked = {"apply": True, "held": True, "loadbalancer": body}
+    refused = await api.put(f"{BASE}/imports/loadbalancers/{LB}", asked, 409)
+    assert "controllers run versions 0.1.0 and 0.2.0: upgrade all of them first" in str(refused)
+    assert (await put(api, body))["outcome"] == "imported"

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.common.references import new_users
 from evenkeel.api.common.services import Services
+from evenkeel.api.common.versions import version_problem
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.usecases.enhanced_services import offered_services
 from evenkeel.api.usecases.mirror_build import mirrored_tree
@@ -63,6 +64,9 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
         refuse(wanted.provider, tree_problems(table, tree))
         offered.check_tree(tree)
         return await _updated(services, tree, table, result) if body.apply else result
+    # An older controller does not know held load balancers, and would give them to devices.
+    if body.held and (problem := await version_problem(services)):
+        raise Conflict(f"held: {problem}.")
     plan = await _plan(services, wanted, load_balancer_id, project_id)
     placed = structs.replace(wanted, vip_network_id=plan.network_id, vip_port_id=plan.port_id)
     tree = choice.apply_to(mirrored_tree(placed, place))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from evenkeel.api.common.services import Services
+from evenkeel.api.common.versions import version_problem
 from evenkeel.core.control.move_requests import DeviceGroupPlace, MovableLoadBalancer, MoveRequest
 from evenkeel.core.devices.capabilities import Capabilities, tree_problems
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
@@ -119,8 +120,8 @@ async def _home(services: Services, target: DeviceGroupPlace) -> AgentId | None:
 
 async def _version_problems(services: Services) -> tuple[str, ...]:
     """A controller that does not know moves would let both sides answer."""
-    versions = sorted({row.version for row in await services.operators.controllers() if row.alive})
-    return (f"controllers run versions {' and '.join(versions)}: upgrade all of them first",) if versions[1:] else ()
+    problem = await version_problem(services)
+    return (problem,) if problem else ()
 
 
 def _target_problems(target: DeviceGroupPlace, table: Capabilities, home: AgentId | None) -> Iterator[str]:
