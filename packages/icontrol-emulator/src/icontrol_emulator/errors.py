@@ -197,6 +197,10 @@ def not_in_modify(name: str, commands: str) -> IControlError:
     return IControlError(400, f"{text}following commands: {commands}", INVALID_VALUE_ERROR)
 
 
+def not_together(name: str, other: str) -> IControlError:
+    return IControlError(400, f'"{name}" may not be specified with "{other}"', INVALID_VALUE_ERROR)
+
+
 def tag_like() -> IControlError:
     return IControlError(400, "HTML Tag-like Content in the Request URL/Body", INVALID_VALUE_ERROR)
 

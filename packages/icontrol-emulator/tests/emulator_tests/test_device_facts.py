@@ -136,6 +136,16 @@ async def test_defaults_of_users_and_address_translations(device: Client) -> Non
     assert changed["disabled"] is True and "enabled" not in changed
 
 
+async def test_interface_is_either_tagged_or_untagged(device: Client) -> None:
+    await device.post("net/vlan", {"name": "v", "partition": "P", "interfaces": ["1.1"]})
+    path = "net/vlan/~P~v/interfaces/1.1"
+    refused = await device.send("PUT", path, {"untagged": True, "tagged": True, "tagMode": "service"})
+    assert (refused.status, "may not be specified with" in refused.message) == (400, True)
+    tagged = await device.put(path, {"tagged": True, "tagMode": "service"})
+    assert (tagged["tagged"], "untagged" in tagged) == (True, False)
+    assert (await device.put(path, {"untagged": True}))["untagged"] is True
+
+
 @pytest.mark.parametrize(("name", "port"), [("https", 443), ("radius", 1812), ("syslog", 514), ("webcache", 8080)])
 async def test_ports_may_be_named(device: Client, name: str, port: int) -> None:
     await device.post("ltm/pool", {"name": "p", "partition": "P", "members": [f"10.9.0.1:{name}"]})

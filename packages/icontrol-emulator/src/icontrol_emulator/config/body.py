@@ -25,6 +25,7 @@ UNSET: Final = _Unset()
 IDENTITY = names("name partition subPath")
 SHOWN_ONLY = names("kind selfLink generation fullPath isSubcollection nameReference")
 COMMON_OPTIONAL = names("description appService metadata locationSpecific")
+_ON = (True, "true", "yes")
 REFERENCE_SUFFIX = "Reference"
 
 
@@ -139,13 +140,17 @@ def _word_of(default: str, value: bool) -> str:
 
 
 def apply_flags(spec: TypeSpec, props: dict[str, Any], given: Mapping[str, Any]) -> None:
-    """Keep at most one of each pair of presence flags."""
+    """Keep at most one of each pair of presence flags. A request may set one of them only, as F5's functional tests of
+    f5-common-python (test_vlan.py) have it.
+    """
     for first, second in spec.flags:
+        if all(given.get(name, UNSET) in _ON for name in (first, second)):
+            raise errors.not_together(second, first)
         for name, other in ((first, second), (second, first)):
             value = given.get(name, UNSET)
             if value is UNSET:
                 continue
-            on = value in (True, "true", "yes")
+            on = value in _ON
             props.pop(first, None)
             props.pop(second, None)
             props[name if on else other] = True
