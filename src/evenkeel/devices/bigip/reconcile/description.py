@@ -22,8 +22,9 @@ from evenkeel.devices.bigip.objects import (
     Observed,
     Verb,
 )
+from evenkeel.devices.bigip.reconcile.abandoned import abandoned_objects
 from evenkeel.devices.bigip.reconcile.meanings import adoption_note
-from evenkeel.devices.bigip.reconcile.plan import Plan
+from evenkeel.devices.bigip.reconcile.plan import Plan, remaining_attributes
 from evenkeel.devices.bigip.reconcile.taking_over import replaced_later
 
 _WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
@@ -64,17 +65,18 @@ def removal_in_common(key: Key) -> PlannedOperation:
     return PlannedOperation(verb="delete", type=key.type, name=_path(key, COMMON))
 
 
-def _foreign_objects(observed: Observed, wanted: Container[Key], partition: str) -> list[str]:
+def _foreign_objects(observed: Observed, wanted: Collection[Key], partition: str) -> list[str]:
     strangers = (
         key for key, seen in observed.items() if seen.mark is None and key not in wanted and key.type not in _UNMARKED
     )
     later = replaced_later(observed, partition)
+    later.update(abandoned_objects(remaining_attributes(observed, {}, later), wanted, observed, partition))
     return sorted(f"{key.type} {_path(key, partition)}{_hint(key, partition, later)}" for key in strangers)[:LEFT_MAX]
 
 
 def _hint(key: Key, partition: str, later: Container[Key]) -> str:
     """Advice for the virtual address of a load balancer that F5's agent serves and the database does not have, and what
-    becomes of SNAT addresses that are removed ``later``.
+    becomes of SNAT addresses, and of what attaches devices to their networks, that are removed ``later``.
     """
     if key in later:
         return " (replaced: a later pass removes it, when requests with it are over)"

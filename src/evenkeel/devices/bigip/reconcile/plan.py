@@ -216,7 +216,7 @@ def _replaced(
     """Operations that remove objects of F5's agent from an adopted partition once nothing refers to them."""
     theirs = objects_of_f5(observed, names.prefix) if partition != COMMON else []
     if theirs:
-        left = _remaining_attributes(observed, wanted, gone)
+        left = remaining_attributes(observed, wanted, gone)
         yield from (_remove(key, SHARED) for key in unreferenced(theirs, left, partition))
 
 
@@ -232,7 +232,7 @@ def _detach(
     if not any(key.type in NETWORK_TYPES for key in (*observed, *wanted)):
         return
     kept = {key: beside_others(item, observed[key]) if key in observed else item for key, item in wanted.items()}
-    left = _remaining_attributes(observed, kept, gone)
+    left = remaining_attributes(observed, kept, gone)
     routes = {item.key: item for item in default_routes(left, observed, names, external=shared.external_gateway)}
     for item in routes.values():
         # A route of an operator to the same destination stays in the place of ours.
@@ -262,7 +262,7 @@ def _detach(
         yield ConfigOperation(verb=Verb.MODIFY, key=key, owner=SHARED, body=body, rank=_SHORTENED)
 
 
-def _remaining_attributes(
+def remaining_attributes(
     observed: Observed, wanted: Mapping[Key, WantedObject], gone: Collection[Key]
 ) -> dict[Key, Mapping[str, Any]]:
     """Attributes of all objects that will exist, including the nodes of pool members."""
