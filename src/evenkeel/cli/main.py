@@ -81,7 +81,7 @@ COMMANDS: dict[str, type[Command]] = {
     "loadbalancer show-agent": placement.ShowAgentOfLoadBalancer,
     "shard list": shards.ListShards,
     "shard move": shards.MoveShard,
-    "move": moves.Move,
+    "move": moves.MoveLoadBalancers,
     "moves": moves.ListMoves,
     "environment list": environments.ListEnvironments,
     "environment show": environments.ShowEnvironment,

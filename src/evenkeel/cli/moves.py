@@ -24,7 +24,7 @@ NARROW = {
 }
 
 
-class Move(ApiCommand):
+class MoveLoadBalancers(ApiCommand):
     """Move a load balancer, or all of a project in an environment, to another device group.
 
     Shows what would be done. With --yes the new devices get everything and confirm it; then the old ones stop, the new

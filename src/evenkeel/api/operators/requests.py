@@ -74,7 +74,7 @@ class RebindBody(Request):
 # -- moves
 
 
-class Move(Request):
+class MoveWanted(Request):
     """A move of one load balancer, or of all load balancers of a project in an environment, to a device group."""
 
     load_balancer_id: ObjectId | None = None
@@ -92,7 +92,7 @@ class Move(Request):
 class MoveBody(Request):
     """Body of POST /moves."""
 
-    move: Move
+    move: MoveWanted
 
 
 # -- environments

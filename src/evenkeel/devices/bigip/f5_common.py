@@ -47,7 +47,7 @@ _ACL_GROUP = re.compile(rf"(?<![\w.-])(?:/{COMMON}/)?(acl_{_ID})(?![\w.-])")
 Attributes = Mapping[str, Any]
 
 
-class User(NamedTuple):
+class ReferringObject(NamedTuple):
     """An object of any partition that may refer to objects in /Common."""
 
     type: str
@@ -70,13 +70,17 @@ def is_f5s_in_common(key: Key, prefix: str) -> bool:
     return pattern is not None and re.fullmatch(pattern, key.name) is not None
 
 
-def used_by_f5(users: Iterable[User], common: Mapping[str, Iterable[Attributes]], prefix: str) -> frozenset[Key]:
+def used_by_f5(
+    users: Iterable[ReferringObject], common: Mapping[str, Iterable[Attributes]], prefix: str
+) -> frozenset[Key]:
     """Objects of F5's agent in /Common that these virtual servers and iRules use, directly or by another of them.
 
     ``common``: the objects in /Common by type.
     """
     there = {Key(type=kind, name=str(item.get("name"))): item for kind, items in common.items() for item in items}
-    theirs = {key: User(key.type, _path(key), item) for key, item in there.items() if is_f5s_in_common(key, prefix)}
+    theirs = {
+        key: ReferringObject(key.type, _path(key), item) for key, item in there.items() if is_f5s_in_common(key, prefix)
+    }
     found: set[Key] = set()
     waiting = list(users)
     while waiting:
@@ -88,7 +92,7 @@ def used_by_f5(users: Iterable[User], common: Mapping[str, Iterable[Attributes]]
     return frozenset(found)
 
 
-def removable(recorded: Iterable[Key], users: Iterable[User]) -> list[Key]:
+def removable(recorded: Iterable[Key], users: Iterable[ReferringObject]) -> list[Key]:
     """Recorded objects to which no user refers but one that is itself removed, in the order of their removal.
 
     ``users``: objects of :data:`USER_TYPES` of all partitions, as they will be.
@@ -104,14 +108,14 @@ def removable(recorded: Iterable[Key], users: Iterable[User]) -> list[Key]:
     return gone
 
 
-def users_in(observed: Observed, partition: str) -> Iterator[User]:
+def users_in(observed: Observed, partition: str) -> Iterator[ReferringObject]:
     """The partition's objects that may refer to objects in /Common."""
     for key, seen in observed.items():
         if key.type in USER_TYPES:
-            yield User(key.type, f"/{partition}/{key.name}", seen.attributes)
+            yield ReferringObject(key.type, f"/{partition}/{key.name}", seen.attributes)
 
 
-def _refers(user: User, key: Key) -> bool:
+def _refers(user: ReferringObject, key: Key) -> bool:
     if user.type == RULE:
         code = str(user.attributes.get("apiAnonymous", ""))
         return key.type == DATA_GROUP and key.name in _ACL_GROUP.findall(code)

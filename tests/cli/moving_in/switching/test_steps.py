@@ -9,7 +9,7 @@ import pytest
 from evenkeel.cli.client import ApiRefused
 from evenkeel.cli.moving_in.switching.ours import Balancer, Ours
 from evenkeel.cli.moving_in.switching.source import Source, SourceProblem
-from evenkeel.cli.moving_in.switching.steps import Failed, Settings, Switch, finish
+from evenkeel.cli.moving_in.switching.steps import Failed, Switch, SwitchSettings, finish
 
 LB, PORT, VIP_PORT, VIP, OTHER_VIP = "lb-1", "vrrp-1", "vip-1", "203.0.113.5", "2001:db8::5"
 PATIENCE = 0.5
@@ -92,7 +92,7 @@ class World:
 
     def switch(self, refresh: Any = None) -> Switch:
         client: Any = self
-        settings = Settings(timeout_seconds=PATIENCE, probes=False)
+        settings = SwitchSettings(timeout_seconds=PATIENCE, probes=False)
         return Switch(
             Ours(client),
             Source(client, client),

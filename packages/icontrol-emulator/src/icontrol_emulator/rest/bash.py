@@ -13,7 +13,7 @@ from typing import Protocol
 from icontrol_emulator import errors
 
 
-class Host(Protocol):
+class CommandHost(Protocol):
     """What commands see of the device."""
 
     def tmsh(self, words: list[str]) -> str:
@@ -38,7 +38,7 @@ _PROCESSES = "".join(
 )
 
 
-def script(text: str, host: Host) -> str:
+def script(text: str, host: CommandHost) -> str:
     """The output of a shell line, standard error included."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|<>")
     lexer.whitespace_split = True
@@ -58,7 +58,7 @@ def script(text: str, host: Host) -> str:
     return output
 
 
-def _run(words: list[str], stdin: str, host: Host) -> str:
+def _run(words: list[str], stdin: str, host: CommandHost) -> str:
     redirected = next((index for index, word in enumerate(words) if word[0] in "<>"), None)
     if redirected is not None:
         # a file descriptor before the redirection, as in 2>&1, is a separate word here
@@ -84,13 +84,13 @@ def _run(words: list[str], stdin: str, host: Host) -> str:
     return f"bash: {words[0]}: command not found\n"
 
 
-def _read(host: Host, program: str, path: str) -> str:
+def _read(host: CommandHost, program: str, path: str) -> str:
     text = host.read(path)
     before = "cannot open `{}' for reading" if program == "tail" else "{}"
     return f"{program}: {before.format(path)}: No such file or directory\n" if text is None else text
 
 
-def _tail(words: list[str], stdin: str, host: Host) -> str:
+def _tail(words: list[str], stdin: str, host: CommandHost) -> str:
     """`tail [-n COUNT | -COUNT] [FILE]`: the last lines, 10 unless told."""
     numbers = [word.lstrip("-n") for word in words if word.lstrip("-n").isdigit()]
     paths = [word for word in words if not word.startswith("-") and not word.isdigit()]

@@ -16,7 +16,7 @@ from evenkeel.cli.moving_in.octavia.trees import Choices, load_balancers
 from evenkeel.cli.moving_in.switching.ours import Balancer, Ours
 from evenkeel.cli.moving_in.switching.prober import Gap
 from evenkeel.cli.moving_in.switching.source import Source, SourceProblem
-from evenkeel.cli.moving_in.switching.steps import Failed, Settings, Switch, finish
+from evenkeel.cli.moving_in.switching.steps import Failed, Switch, SwitchSettings, finish
 from evenkeel.cli.progress import WAIT_OPTION
 
 PLANNED = "nothing was changed: give --yes to switch them, one after the other"
@@ -151,7 +151,7 @@ class _Work:
             seconds = self._args.source_timeout
             finish(self._ours, self._source, balancer, timeout_seconds=seconds, say=self._command.say)
             return Outcome(load_balancer_id, "finished")
-        settings = Settings(self._args.switch_seconds, not self._args.no_probe, self._args.hook)
+        settings = SwitchSettings(self._args.switch_seconds, not self._args.no_probe, self._args.hook)
         switch = Switch(self._ours, self._source, balancer, settings, say=self._command.say, refresh=self._import_again)
         if self._args.back:
             return Outcome(load_balancer_id, "back", gap=switch.back())

@@ -26,7 +26,7 @@ class Failed(Exception):
     """A step failed; the text says which, and why."""
 
 
-class Settings(NamedTuple):
+class SwitchSettings(NamedTuple):
     """How load balancers are switched."""
 
     timeout_seconds: float
@@ -40,7 +40,7 @@ class Switch:
     """Switches one load balancer. ``say`` is told each step; ``refresh`` imports the source's latest state."""
 
     def __init__(
-        self, ours: Ours, source: Source, balancer: Balancer, settings: Settings, *, say: Say, refresh: Refresh
+        self, ours: Ours, source: Source, balancer: Balancer, settings: SwitchSettings, *, say: Say, refresh: Refresh
     ) -> None:
         self._ours = ours
         self._source = source

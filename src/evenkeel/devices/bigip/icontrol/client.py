@@ -21,7 +21,7 @@ from yarl import URL
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, LoginLost, document, failure
-from evenkeel.devices.bigip.icontrol.login import Login
+from evenkeel.devices.bigip.icontrol.login import DeviceLogin
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.errors import NoAnswer, NotSent
 from evenkeel.devices.https import HttpsTransport
@@ -55,7 +55,7 @@ class IControl:
         self.host = host
         self._options = options
         self._https = https or HttpsTransport(host, options, tls, requests_max=options.connections_max, now=now)
-        self._login = Login(host, options, self._https, now)
+        self._login = DeviceLogin(host, options, self._https, now)
 
     # -- public methods
 

@@ -46,10 +46,10 @@ PASSWORD_SECONDS = 300.0
 class Token(NamedTuple):
     name: str
     replace_at_seconds: float
-    """By the clock of :class:`Login`."""
+    """By the clock of :class:`DeviceLogin`."""
 
 
-class Login:
+class DeviceLogin:
     """Credentials of one process for one device's requests."""
 
     def __init__(self, host: str, options: BigIpOptions, https: HttpsTransport, now: Callable[[], float]) -> None:

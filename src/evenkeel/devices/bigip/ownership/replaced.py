@@ -10,7 +10,7 @@ from typing import Any
 from evenkeel.devices.bigip.f5_common import (
     COMMON_TYPES,
     USER_TYPES,
-    User,
+    ReferringObject,
     records_of,
     removable,
     used_by_f5,
@@ -56,7 +56,7 @@ async def find_used(device: IControl, observed: Observed, partition: str, names:
 
 
 async def find_removable(
-    device: IControl, recorded: Collection[Key], *, but: str = "", instead: Iterable[User] = ()
+    device: IControl, recorded: Collection[Key], *, but: str = "", instead: Iterable[ReferringObject] = ()
 ) -> tuple[list[Key], bool]:
     """Recorded objects to which nothing refers, in the order of their removal; and whether no other one exists.
 
@@ -95,10 +95,10 @@ async def _read_common(device: IControl) -> dict[str, list[Mapping[str, Any]]]:
     }
 
 
-async def _read_users(device: IControl) -> list[User]:
+async def _read_users(device: IControl) -> list[ReferringObject]:
     answers = await gather_all(*(device.collection(kind, expand=kind == VIRTUAL) for kind in USER_TYPES))
     return [
-        User(kind, str(item.get("fullPath", "")), observed_object(kind, item).attributes)
+        ReferringObject(kind, str(item.get("fullPath", "")), observed_object(kind, item).attributes)
         for kind, items in zip(USER_TYPES, answers, strict=True)
         for item in items
     ]

@@ -10,5 +10,5 @@ depends_on = None
 
 
 def upgrade() -> None:
-    for name in ("vip_networks_allowed", "vip_networks_denied"):
-        op.add_column("environment", sa.Column(name, sa.Text(), server_default="[]", nullable=False))
+    op.add_column("environment", sa.Column("vip_networks_allowed", sa.Text(), nullable=False, server_default="[]"))
+    op.add_column("environment", sa.Column("vip_networks_denied", sa.Text(), nullable=False, server_default="[]"))

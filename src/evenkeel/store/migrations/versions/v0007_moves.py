@@ -39,6 +39,14 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("load_balancer_id", name=op.f("pk_load_balancer_move")),
     )
-    for name in ("source_shard_id", "step", "standby_shard_id", "target_shard_id"):
-        op.create_index(op.f(f"ix_load_balancer_move_{name}"), "load_balancer_move", [name], unique=False)
+    op.create_index(
+        op.f("ix_load_balancer_move_source_shard_id"), "load_balancer_move", ["source_shard_id"], unique=False
+    )
+    op.create_index(op.f("ix_load_balancer_move_step"), "load_balancer_move", ["step"], unique=False)
+    op.create_index(
+        op.f("ix_load_balancer_move_standby_shard_id"), "load_balancer_move", ["standby_shard_id"], unique=False
+    )
+    op.create_index(
+        op.f("ix_load_balancer_move_target_shard_id"), "load_balancer_move", ["target_shard_id"], unique=False
+    )
     op.add_column("shard", sa.Column("moved_away", sa.Boolean(), nullable=False, server_default=sa.false()))
