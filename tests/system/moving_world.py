@@ -5,7 +5,7 @@ from pathlib import Path
 from evenkeel.core.control.move_requests import MoveProgress, MoveRequest
 from evenkeel.core.control.moves import MoveStep
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId
+from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.kit.names import derived_agent_id
 from evenkeel.core.ports import Device
 from evenkeel.devices.noop import NoopMemory
@@ -83,6 +83,12 @@ class MovingWorld(World):
             if partition is not None and (service := partition.holds.get(id_)) is not None:
                 found[number] = not service.standby
         return found
+
+    async def host_of(self, shard_id: ShardId) -> str:
+        """The host of the agent that acts for the shard."""
+        shard = await self.store.operators.shard(shard_id)
+        assert shard.acting_agent_id is not None
+        return (await self.store.operators.agent(shard.acting_agent_id)).host
 
     async def restarted(self, *hosts: str) -> None:
         """Agents that were killed run again."""

@@ -8,10 +8,12 @@ from msgspec.structs import replace
 
 from evenkeel.core.control import moves
 from evenkeel.core.control.moves import Move, MoveStep, MovingLoadBalancer, Transition
+from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.kit.errors import Conflict, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.store.moves import advance
 from tests.system.moving_world import MovingWorld
+from tests.system.world import ENVIRONMENT
 from tests.waiting import eventually
 
 SOURCE, TARGET = ("h0", "h1"), ("k0", "k1")
@@ -113,6 +115,19 @@ async def test_a_controller_that_dies_in_each_step(world: MovingWorld) -> None:
         await eventually(lambda wanted=wanted: step_reached(world, id_, wanted), every_seconds=0.001)
         await world.controllers.pop(f"c{number}").stop()
         await world.start_controller(f"c{number + 2}")
+        await eventually(lambda: world.moved(id_))  # settled: one side is left
+        assert world.holders("p1", id_) == {target: True}
+        target = 3 - target
+    assert not world.conflicts
+
+
+async def test_new_history_of_the_database_in_each_step(world: MovingWorld) -> None:
+    (id_,) = await world.created("p1")
+    target = 2
+    for wanted in (MoveStep.PREPARING, MoveStep.STOPPING, MoveStep.STARTING, MoveStep.CLEANING):
+        await world.move("p1", id_, to=target, home="k0" if target == 2 else "h0")
+        await eventually(lambda wanted=wanted: step_reached(world, id_, wanted), every_seconds=0.001)
+        await world.store.operators.new_history()
         await eventually(lambda: world.moved(id_))  # settled: one side is left
         assert world.holders("p1", id_) == {target: True}
         target = 3 - target
@@ -257,7 +272,13 @@ async def test_source_that_is_off_is_left_behind_when_an_operator_says_so(world:
     world.conflicts.clear()
     for host in SOURCE:
         world.views[host].cut_off = False
-    await eventually(lambda: world.holders("p1", id_) == {2: True}, within_seconds=1000.0, every_seconds=1.0)
+    shard_id = (await world.progress(id_)).source_shard_id
+    owners = [
+        ShardOwner(shard_id=shard_id, environment=ENVIRONMENT, group_number=1, host=await world.host_of(shard_id))
+    ]
+    # Else its next complete pass finds the remainder.
+    await world.controllers["c0"].driver.request_full_resync(owners)
+    await eventually(lambda: world.holders("p1", id_) == {2: True})
 
 
 def unverified(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
