@@ -240,8 +240,8 @@ async def test_no_client_fails_more_than_once_while_a_load_balancer_moves(site: 
         task.cancel()
     await asyncio.gather(*asking, return_exceptions=True)
     failed = [client.found["failed"] for client in clients]
+    # The one that is open when the route changes: the new host does not know it.
     assert max(failed) <= 1, failed
-    assert failed[:CLIENTS] == [0] * CLIENTS
     assert (await world.progress(id_)).gap_seconds == 0.0
     assert await site.hosts["h0"].finds_nobody(VIP)
     assert await site.hosts["k0"].ask(VIP) == ["member"]
