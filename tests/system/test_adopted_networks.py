@@ -9,8 +9,6 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
 
-from evenkeel.core.control.shards import ShardOwner
-from evenkeel.core.devices.plans import PlanAnswer
 from evenkeel.core.networking.networks import AddressUse, DeviceAddress
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
@@ -21,9 +19,10 @@ from tests.devices.bigip.f5_networks import F5Agent
 from tests.devices.bigip.network_world import balancer, network, subnet
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.devices.services import listener
+from tests.system.adoptions import adoption_answer
 from tests.system.test_networks import TENANTS, AttachedWorld
 from tests.system.test_removed_partitions import DEVICES, delete
-from tests.system.world import ENVIRONMENT, World
+from tests.system.world import ENVIRONMENT
 from tests.waiting import eventually
 
 THEIR_NUMBERS = {"a": 2, "b": 1}
@@ -100,26 +99,6 @@ class AdoptionWorld(AttachedWorld):
         ]
 
 
-async def ask(world: World, load_balancer_id: str, *, adopt: bool) -> PlanAnswer:
-    """The answer to an operator's ``evenkeel adopt`` of the load balancer's project."""
-    shard = await world.store.operators.hosting(load_balancer_id)
-    assert shard is not None
-    host = await world.acting(load_balancer_id)
-    owner = ShardOwner(shard_id=shard.id, environment=ENVIRONMENT, group_number=1, host=host)
-    inquiry_id = str(uuid.uuid4())
-    await world.store.operators.add_plan_inquiry(inquiry_id, shard.id, "")
-    await world.controllers["c1"].driver.send_inquiry(owner, "", inquiry_id, adopt=adopt)
-    found: list[PlanAnswer] = []
-
-    async def answered() -> bool:
-        answer = await world.store.operators.plan_answer(inquiry_id)
-        found.extend([answer] if answer is not None else [])
-        return bool(found)
-
-    await eventually(answered)
-    return found[0]
-
-
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[AdoptionWorld]:
     async with emulated(*DEVICES) as emulator:
@@ -143,12 +122,12 @@ async def test_tenants_are_adopted_whatever_their_numbers_were_and_leave_nothing
             return "'evenkeel adopt'" in (await world.root(world.ids[tenant])).status_reason
 
         await eventually(refused)
-    shown = await ask(world, world.ids["a"], adopt=False)
+    shown = await adoption_answer(world, world.ids["a"], adopt=False)
     names = {step.name for plan in shown.devices for step in plan.operations if step.verb == "modify"}
     assert not shown.problem and {f"/{ENVIRONMENT}_a/{ENVIRONMENT}_a", f"/{ENVIRONMENT}_a/vlan-101"} <= names
     assert not [step for plan in shown.devices for step in plan.operations if step.note]
     for tenant in TENANTS:
-        answer = await ask(world, world.ids[tenant], adopt=True)
+        answer = await adoption_answer(world, world.ids[tenant], adopt=True)
         assert not answer.problem
         # settled: ACTIVE means that the devices hold it
         await eventually(lambda tenant=tenant: world.active(world.ids[tenant]))  # type: ignore[misc]
@@ -195,7 +174,7 @@ async def test_a_number_that_is_in_service_is_refused_and_nothing_is_changed(wor
             update(schema.route_domain).where(schema.route_domain.c.shard_id == shard.id).values(number=9)
         )
     )
-    answer = await ask(world, world.ids["b"], adopt=True)
+    answer = await adoption_answer(world, world.ids["b"], adopt=True)
     assert "route domain 9" in answer.problem and "project a" in answer.problem
     for hands in devices:
         partition = await hands.call("GET", f"auth/partition/{ENVIRONMENT}_b")

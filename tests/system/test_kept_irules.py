@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.devices.adoption import ListenerIrules
-from evenkeel.core.devices.plans import PlanAnswer
 from evenkeel.core.kit.errors import Conflict, SessionLost
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.protocol.messages import KeepIrules
 from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Vip
 from tests.devices.bigip.rig import Hands
+from tests.system.adoptions import adoption_answer
 from tests.system.test_removed_partitions import DEVICES, PairWorld, acts_elsewhere, world
 from tests.system.world import ENVIRONMENT
 from tests.waiting import eventually
@@ -56,26 +55,6 @@ async def create(world: PairWorld, load_balancer_id: str) -> None:
     await world.controllers["c0"].driver.accepted(change)
 
 
-async def adopt(world: PairWorld, load_balancer_id: str) -> PlanAnswer:
-    """The answer to ``evenkeel adopt --keep-irules --yes``."""
-    shard = await world.store.operators.hosting(load_balancer_id)
-    assert shard is not None
-    host = await world.acting(load_balancer_id)
-    owner = ShardOwner(shard_id=shard.id, environment=ENVIRONMENT, group_number=1, host=host)
-    inquiry_id = str(uuid.uuid4())
-    await world.store.operators.add_plan_inquiry(inquiry_id, shard.id, "")
-    await world.controllers["c1"].driver.send_inquiry(owner, "", inquiry_id, adopt=True, keep_irules=True)
-    found: list[PlanAnswer] = []
-
-    async def answered() -> bool:
-        answer = await world.store.operators.plan_answer(inquiry_id)
-        found.extend([answer] if answer is not None else [])
-        return bool(found)
-
-    await eventually(answered)
-    return found[0]
-
-
 async def rules(world: PairWorld) -> list[list[str]]:
     """The iRules of the virtual server on each device."""
     found = []
@@ -96,7 +75,7 @@ async def test_irules_of_an_operator_stay_until_an_operator_detaches_them(world:
         return "'evenkeel adopt'" in (await world.root(lb)).status_reason
 
     await eventually(refused)
-    answer = await adopt(world, lb)
+    answer = await adoption_answer(world, lb, keep_irules=True)
     assert not answer.problem
     notes = {step.note for plan in answer.devices for step in plan.operations if step.type == "ltm/virtual"}
     assert notes == {f"iRules that were not made by F5's agent stay: {', '.join(RULES)}"}

@@ -22,7 +22,7 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import LOAD_BALANCER
-from evenkeel.store.tenants.load_balancers import remove_unplaced
+from evenkeel.store.tenants.load_balancers import delete_locked
 from evenkeel.store.vips.port_changes import bind, store_pending_change
 from evenkeel.store.writing.conflicts import check_tree
 from evenkeel.store.writing.conflicts import mirrored as mirrored_conflict
@@ -38,7 +38,7 @@ from evenkeel.store.writing.revision_lock import (
     refuse,
     try_lock,
 )
-from evenkeel.store.writing.steps import CHILD_KINDS, mark_deleted
+from evenkeel.store.writing.steps import CHILD_KINDS
 
 _root, _claim = schema.load_balancer, schema.vip_claim
 _LOCK = select(_root.c.id, _root.c.deleted, _root.c.mirrored, _root.c.held, _root.c.provider)
@@ -96,11 +96,7 @@ def discard(options: StoreOptions, load_balancer_id: LoadBalancerId) -> Op[Chang
         locked = _raise(connection, options, load_balancer_id, marks)
         # Without a claim nothing deletes the port with the load balancer.
         connection.execute(delete(_claim).where(_claim.c.held_by == load_balancer_id))
-        if not locked.placed:
-            return remove_unplaced(connection, locked, notifies=options.notifications)
-        for kind in CHILD_KINDS:
-            mark_deleted(connection, kind, locked, kind.table.c.load_balancer_id == load_balancer_id)
-        return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+        return delete_locked(connection, locked, notifies=options.notifications)
 
     return op
 

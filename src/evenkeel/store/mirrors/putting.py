@@ -28,12 +28,11 @@ from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
 from evenkeel.store.tenants.create import create_load_balancer
-from evenkeel.store.tenants.load_balancers import PORT_ATTRIBUTES, remove_unplaced
+from evenkeel.store.tenants.load_balancers import PORT_ATTRIBUTES, delete_locked
 from evenkeel.store.vips.port_changes import store_pending_change
 from evenkeel.store.writing.conflicts import check_tree
 from evenkeel.store.writing.quota_check import count_new_objects
 from evenkeel.store.writing.revision_lock import PENDING_DELETE, Locked, Target, change_of, refuse, try_lock
-from evenkeel.store.writing.steps import CHILD_KINDS, mark_deleted
 from evenkeel.store.writing.tags import replace_tags
 from evenkeel.store.writing.taken_ids import check_ids_free
 
@@ -92,11 +91,7 @@ def remove(
         locked = try_lock(connection, target, deadline_seconds=deadline, values=marks)
         if locked is None:
             return None
-        if not locked.placed:
-            return remove_unplaced(connection, locked, notifies=options.notifications)
-        for kind in CHILD_KINDS:
-            mark_deleted(connection, kind, locked, kind.table.c.load_balancer_id == load_balancer_id)
-        return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+        return delete_locked(connection, locked, notifies=options.notifications)
 
     return op
 

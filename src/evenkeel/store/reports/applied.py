@@ -523,16 +523,21 @@ def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElemen
     return case((and_(unseen, not_(enabled)), OFFLINE), (and_(unseen, unwatched), NO_MONITOR), else_=status)
 
 
+def _unconfirmed(table: Table, given: Given) -> tuple[ColumnElement[bool], ...]:
+    """Conditions for a load balancer's children that the applied revision confirms."""
+    return (
+        table.c.load_balancer_id == given("id"),
+        # A child that was changed after the applied revision stays pending.
+        table.c.revision <= given("revision"),
+        table.c.deleted == false(),
+        table.c.provisioning_status != ACTIVE,
+    )
+
+
 def _confirm_children(table: Table, carries_traffic: bool, given: Given) -> Update:
     return (
         update(table)
-        .where(
-            table.c.load_balancer_id == given("id"),
-            # A child that was changed after the applied revision stays pending.
-            table.c.revision <= given("revision"),
-            table.c.deleted == false(),
-            table.c.provisioning_status != ACTIVE,
-        )
+        .where(*_unconfirmed(table, given))
         # in this order, because in MariaDB a later assignment sees an earlier one
         .ordered_values(
             (table.c.operating_status, _first_operating_status(table, carries_traffic)),
@@ -546,12 +551,7 @@ def _confirm_held(table: Table, given: Given) -> Update:
     """Update children of a held load balancer: no device has them."""
     return (
         update(table)
-        .where(
-            table.c.load_balancer_id == given("id"),
-            table.c.revision <= given("revision"),
-            table.c.deleted == false(),
-            table.c.provisioning_status != ACTIVE,
-        )
+        .where(*_unconfirmed(table, given))
         .values(operating_status=OFFLINE, provisioning_status=ACTIVE, updated_at=db_now())
     )
 

@@ -127,12 +127,7 @@ def delete_load_balancer(
                 f"Validation failure: Cannot delete Load Balancer {load_balancer_id} - it has children",
                 code="has_children",
             )
-        if not locked.placed:
-            return remove_unplaced(connection, locked, notifies=writes.options.notifications)
-        if cascade:
-            for kind in CHILD_KINDS:
-                mark_deleted(connection, kind, locked, kind.table.c.load_balancer_id == load_balancer_id)
-        return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+        return delete_locked(connection, locked, notifies=writes.options.notifications, children=cascade)
 
     return op
 
@@ -152,6 +147,18 @@ def has_children(connection: Connection, load_balancer_id: LoadBalancerId) -> bo
         for table in (schema.listener, schema.pool)
     ]
     return bool(connection.scalar(select(below[0] | below[1])))
+
+
+def delete_locked(connection: Connection, locked: Locked, *, notifies: bool, children: bool = True) -> Change:
+    """Delete a load balancer whose row is locked and marked: mark its children too, or remove all rows at once if it
+    was never placed. ``children``: whether it may have any. ``notifies``: see :func:`remove_unplaced`.
+    """
+    if not locked.placed:
+        return remove_unplaced(connection, locked, notifies=notifies)
+    if children:
+        for kind in CHILD_KINDS:
+            mark_deleted(connection, kind, locked, kind.table.c.load_balancer_id == locked.id)
+    return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
 
 
 def remove_unplaced(connection: Connection, locked: Locked, *, notifies: bool) -> Change:
