@@ -94,6 +94,8 @@ async def test_with_several_route_domains_they_are_apart_and_the_rest_is_in_the_
     await declare(world, 1, 2, base="10.0.0")
     await declare(world, 3)
     ids = [await load_balancer(world, number) for number in (1, 2, 3)]
+    found = await definitions(world)
+    assert [found[id_].networks[0].route_domain for id_ in ids] == [1, 2, 1]
     apart = await load_balancer(world, 2, members=(3,))
     found = await definitions(world)
     assert [found[id_].networks[0].route_domain for id_ in ids] == [1, 2, 1]

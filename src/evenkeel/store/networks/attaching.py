@@ -145,7 +145,9 @@ def _attach_own(connection: Connection, place: ShardPlace, subnets: Sequence[Kno
     networks = sorted({each.subnet.network_id for each in subnets} - attached.route_domains.keys())
     if networks:
         _check_alone(connection, place, networks)
-        number = _route_domain(connection, place, [each for each in subnets if each.subnet.network_id in networks])
+        new = [each for each in subnets if each.subnet.network_id in networks]
+        beside = {attached.route_domains[id_] for each in subnets if (id_ := each.subnet.network_id) not in networks}
+        number = _route_domain(connection, place, new, beside)
         rows = [{"shard_id": place.shard_id, "network_id": id_, "route_domain": number} for id_ in networks]
         insert_all(connection, _attached, rows)
         log.info("networks attached", shard=place.shard_id, networks=networks, route_domain=number)
@@ -180,8 +182,12 @@ def _check_alone(connection: Connection, place: ShardPlace, networks: Sequence[s
         )
 
 
-def _route_domain(connection: Connection, place: ShardPlace, new: Sequence[KnownSubnet]) -> int:
-    """The number of the route domain for these subnets. Raises :class:`NotAttachable`."""
+def _route_domain(
+    connection: Connection, place: ShardPlace, new: Sequence[KnownSubnet], beside: Collection[int]
+) -> int:
+    """The number of the route domain for these subnets. ``beside``: those of the load balancer's other networks, which
+    have to be in the same one. Raises :class:`NotAttachable`.
+    """
     if without_route_domains(place.layout):
         return COMMON_ROUTE_DOMAIN
     there: dict[int, list[str]] = {
@@ -197,16 +203,13 @@ def _route_domain(connection: Connection, place: ShardPlace, new: Sequence[Known
     )
     for row in rows:
         there.setdefault(row.route_domain, []).append(row.cidr)
-    chosen = chosen_route_domain(new, there, place.layout)
+    # First those beside which the new ones have to be: the tenant may have several, in which they would fit, too.
+    chosen = chosen_route_domain(new, dict(sorted(there.items(), key=lambda one: one[0] not in beside)), place.layout)
     return _new_route_domain(connection, place) if chosen is None else chosen
 
 
 def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
-    here = _domain.c.environment == place.environment, _domain.c.group_number == place.group_number
-    taken = set(connection.scalars(select(_domain.c.number).where(*here)))
-    number = next((number for number in range(1, ROUTE_DOMAINS_MAX + 1) if number not in taken), None)
-    if number is None:
-        raise NotAttachable(f"device group {place.environment}/{place.group_number} has no free route domain")
+    number = free_route_domain(connection, place)
     row = {
         "environment": place.environment,
         "group_number": place.group_number,
@@ -214,6 +217,16 @@ def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
         "shard_id": place.shard_id,
     }
     insert_all(connection, _domain, [row])
+    return number
+
+
+def free_route_domain(connection: Connection, place: ShardPlace, but: Collection[int] = ()) -> int:
+    """The lowest number, but for some, that no shard of the device group has. Raises :class:`NotAttachable`."""
+    here = _domain.c.environment == place.environment, _domain.c.group_number == place.group_number
+    taken = {*connection.scalars(select(_domain.c.number).where(*here)), *but}
+    number = next((number for number in range(1, ROUTE_DOMAINS_MAX + 1) if number not in taken), None)
+    if number is None:
+        raise NotAttachable(f"device group {place.environment}/{place.group_number} has no free route domain")
     return number
 
 
