@@ -187,8 +187,8 @@ def test_import_without_a_decision_is_accepted_by_both_processes(run: Callable[.
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_values_that_a_process_refuses_are_shown_by_the_import(run: Callable[..., str], tmp_path: Path) -> None:
-    options = "f5_global_routed_mode = False\nmax_namespaces_per_tenant = 99\nf5_ha_type = scalen\n"
+    options = "f5_global_routed_mode = False\nmax_namespaces_per_tenant = 999\nf5_ha_type = scalen\n"
     told = run(*importing(tmp_path, f"{USUAL}{options}icontrol_hostname = a\n".encode()), code=1).splitlines()
     # What the import has named is not shown again in the check's words.
     assert len(told) == 2 and told[0].startswith("problem: icontrol_hostname: name every device")
-    assert "[bigip] max_namespaces_per_tenant: '99': an integer (1 to 16) is allowed" in told[1]
+    assert "[bigip] max_namespaces_per_tenant: '999': an integer (1 to 256) is allowed" in told[1]

@@ -16,7 +16,7 @@ from evenkeel.core.networking.networks import NetworkLayout, NetworkType
 
 FOLDER = r"^[A-Za-z0-9_.-]{1,64}$"
 SNAT_ADDRESSES_MAX = 16
-ROUTE_DOMAINS_MAX = 16
+ROUTE_DOMAINS_MAX = 256
 DEFAULT_TRAFFIC_GROUP = "/Common/traffic-group-1"
 """Traffic group of partitions by a device's default."""
 _MAPPING = re.compile(
