@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.agent.plans import WAITING_MAX, PlanService
-from evenkeel.core.devices.adoption import FoundNetworks
+from evenkeel.core.devices.adoption import SEVERAL_ROUTE_DOMAINS, FoundNetworks
 from evenkeel.core.devices.device import PartitionBatch
 from evenkeel.core.devices.plans import ORPHAN, DevicePlan
 from evenkeel.core.kit.errors import CallRefused, DeviceUnavailable
@@ -175,9 +175,6 @@ async def test_unexpected_load_balancers_are_listed_longest_first(
     assert {step.type for step in plan.operations} == {ORPHAN} and plan.device == "noop"
 
 
-FOUND = FoundNetworks(route_domain=5)
-
-
 class Attached(Device):
     """Has networks of another program, until they are adopted."""
 
@@ -188,9 +185,10 @@ class Attached(Device):
         self.refusal = ""
         self.unread = ""
         self.there = True
+        self.found = FoundNetworks(route_domain=5)
 
     async def found_networks(self, batch: PartitionBatch) -> FoundNetworks | None:
-        return FOUND if self.there else None
+        return self.found if self.there else None
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
         self.log.append(f"plan in {batch.services[0].networks[0].route_domain}")
@@ -219,7 +217,7 @@ class Adopting(Controllers):
         if self.refusal is not None:
             raise self.refusal
         self.log.append("reserve" if call.apply else "ask")
-        return m.NetworksAdopted(route_domain=call.route_domain)
+        return m.NetworksAdopted(route_domain=call.route_domain, route_domains=call.route_domains)
 
 
 def adopting() -> tuple[PlanService, Attached, Adopting, list[str]]:
@@ -249,6 +247,13 @@ async def test_networks_are_reserved_before_the_devices_are_marked() -> None:
     log.clear()
     assert await ask(desk, controllers, adopt=True) == ""
     assert log == ["plan in 1", "adopt"]
+
+
+async def test_the_plan_of_an_adoption_has_the_number_of_each_network_where_there_are_several() -> None:
+    desk, device, controllers, log = adopting()
+    device.found = FoundNetworks(route_domain=SEVERAL_ROUTE_DOMAINS, route_domains={"n": 102, "other": 101})
+    assert await ask(desk, controllers, adopt=True) == ""
+    assert log == ["ask", "plan in 102", "reserve", "adopt"]
 
 
 @pytest.mark.parametrize("adopt", [False, True])

@@ -4,9 +4,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.controller.adoptions import Adoptions
-from evenkeel.core.devices.adoption import FoundAddress, TakenNetworks
+from evenkeel.core.devices.adoption import SEVERAL_ROUTE_DOMAINS, FoundAddress, TakenNetworks
 from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
 from evenkeel.core.networking.attachment import DevicePort, TakenAddress
 from evenkeel.core.networking.network import PortClaim
@@ -36,7 +37,12 @@ class Store:
     async def adopt_networks(self, call: m.AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]) -> TakenNetworks:
         self.taken.append(ports)
         taken = tuple(TakenAddress(port=PORT, address="10.1.0.2", port_id="p", claim=one) for one in ports.values())
-        return TakenNetworks(route_domain=call.route_domain, addresses=tuple(ports), ports=taken if call.apply else ())
+        return TakenNetworks(
+            route_domain=call.route_domain,
+            addresses=tuple(ports),
+            ports=taken if call.apply else (),
+            route_domains=call.route_domains,
+        )
 
 
 class Network:
@@ -78,6 +84,12 @@ async def test_without_a_network_service_the_database_decides() -> None:
     store = Store()
     assert (await made(store, None).answer(CALL)).route_domain == 5
     assert store.taken == [{}]
+
+
+async def test_several_numbers_are_answered_by_network() -> None:
+    call = replace(CALL, route_domain=SEVERAL_ROUTE_DOMAINS, route_domains={"net-1": 101, "net-2": 102})
+    answer = await made(Store(), None).answer(call)
+    assert answer == m.NetworksAdopted(route_domain=SEVERAL_ROUTE_DOMAINS, route_domains={"net-1": 101, "net-2": 102})
 
 
 @pytest.mark.parametrize("step", ["find", "mark"])

@@ -1,7 +1,7 @@
 """Tenants of F5's agent on a pair of BIG-IPs, whose networks an operator has adopted: served, and gone in the end."""
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +9,22 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
 
-from evenkeel.core.networking.networks import AddressUse, DeviceAddress
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.networking.networks import AddressUse, DeclaredNetwork, DeviceAddress, ServiceNetwork
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
+from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Subnet, Vip
 from evenkeel.store.records import schema
 from tests.devices.bigip.emulated import emulated
-from tests.devices.bigip.f5_agent.tenants import HaType
+from tests.devices.bigip.f5_agent.identities import with_uuids
+from tests.devices.bigip.f5_agent.links import Unit
+from tests.devices.bigip.f5_agent.requests import replay
+from tests.devices.bigip.f5_agent.scenes import Replay
+from tests.devices.bigip.f5_agent.tenants import HaType, Tenant
 from tests.devices.bigip.f5_networks import F5Agent
 from tests.devices.bigip.network_world import balancer, network, subnet
 from tests.devices.bigip.rig import BigIpRig, Hands
-from tests.devices.services import listener
+from tests.devices.bigip.test_networks_traffic import in_turn
+from tests.devices.services import PROJECT, listener
 from tests.system.adoptions import adoption_answer
 from tests.system.test_networks import TENANTS, AttachedWorld
 from tests.system.test_removed_partitions import DEVICES, delete
@@ -179,3 +185,143 @@ async def test_a_number_that_is_in_service_is_refused_and_nothing_is_changed(wor
     for hands in devices:
         partition = await hands.call("GET", f"auth/partition/{ENVIRONMENT}_b")
         assert "description" not in partition
+
+
+# -- several route domains
+
+
+class SeveralWorld(AttachedWorld):
+    """F5's agent 9.8 to 9.10 served a load balancer of one tenant on each of two networks."""
+
+    agent_options = {"max_namespaces_per_tenant": "2"}
+
+    async def build(self) -> list[ServiceDefinition]:
+        """What F5's agent left on both devices; returns the load balancers."""
+        devices = [device.url.removeprefix("https://") for device in self.emulator.devices.values()]
+        wanted = [
+            with_uuids(in_turn(balancer(number, network(number, subnet(number, devices), route_domain=100 + number))))
+            for number in (1, 2)
+        ]
+        tenant = Tenant(id=PROJECT, prefix=ENVIRONMENT, ha=HaType.PAIR)
+        for at, device in enumerate(DEVICES):
+            made = Replay(tenant, Unit(name=f"unit-{at}", place=at), wanted)
+            await replay(self.emulator, made.requests(), device)
+        return wanted
+
+    async def declare_networks(self, wanted: Iterable[ServiceNetwork]) -> None:
+        for each in wanted:
+            await self.store.operators.add_network(
+                DeclaredNetwork(
+                    id=each.id,
+                    name=each.id,
+                    network_type=each.network_type,
+                    physical_network=each.physical_network,
+                    segmentation_id=each.segmentation_id,
+                )
+            )
+            for one in each.subnets:
+                base = one.cidr.rpartition(".")[0]
+                await self.store.operators.add_subnet(
+                    Subnet(
+                        id=one.id,
+                        network_id=each.id,
+                        cidr=one.cidr,
+                        gateway_ip=one.gateway_ip,
+                        allocation_start=f"{base}.20",
+                        allocation_end=f"{base}.250",
+                        device_addresses=(f"{base}.2-{base}.9",),
+                    )
+                )
+
+    async def create(self, wanted: ServiceDefinition) -> None:
+        """The load balancer with the ids that it had in Neutron."""
+        assert wanted.vip is not None
+        (front,), (pool,) = wanted.listeners, wanted.pools
+        below = {"load_balancer_id": wanted.load_balancer_id, "project_id": PROJECT}
+        tree = LoadBalancerTree(
+            load_balancer=LoadBalancer(
+                id=wanted.load_balancer_id, project_id=PROJECT, vip=wanted.vip, provider=ENVIRONMENT
+            ),
+            listeners=(Listener(id=front.id, protocol="HTTP", protocol_port=80, default_pool_id=pool.id, **below),),
+            pools=(Pool(id=pool.id, protocol="HTTP", lb_algorithm="ROUND_ROBIN", **below),),
+            members=tuple(
+                Member(
+                    id=each.id,
+                    pool_id=pool.id,
+                    address=each.address,
+                    protocol_port=each.protocol_port,
+                    subnet_id=wanted.vip.subnet_id,
+                    **below,
+                )
+                for each in pool.members
+            ),
+        )
+        vip = wanted.vip
+        plan = VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=vip.address)
+        change = await self.store.tenants.create_load_balancer(tree, plan, [])
+        await self.controllers["c0"].driver.accepted(change)
+
+    def numbers(self) -> list[set[int]]:
+        """Of each device: the tenant's route domains."""
+        return [
+            {
+                each.props["id"]
+                for each in self.emulator.devices[name].engine.store.top("net/route-domain", f"{ENVIRONMENT}_{PROJECT}")
+            }
+            for name in DEVICES
+        ]
+
+
+@pytest.fixture
+async def several(tmp_path: Path) -> AsyncIterator[SeveralWorld]:
+    async with emulated(*DEVICES) as emulator:
+        made = SeveralWorld(tmp_path)
+        made.rig, made.emulator = BigIpRig(emulator, "pair"), emulator
+        made.retire_seconds = 0.1
+        yield made
+        await made.close()
+        await made.rig.close()
+
+
+async def test_a_tenant_on_two_networks_is_adopted_with_both_numbers_and_leaves_nothing(several: SeveralWorld) -> None:
+    world = several
+    wanted = await world.build()
+    await world.start(agents=2)
+    await world.declare_networks(each for one in wanted for each in one.networks)
+    for one in wanted:
+        await world.create(one)
+
+        async def refused(one: ServiceDefinition = one) -> bool:
+            return "'evenkeel adopt'" in (await world.root(one.load_balancer_id)).status_reason
+
+        await eventually(refused)
+    first, second = (one.load_balancer_id for one in wanted)
+    shown = await adoption_answer(world, first, adopt=False)
+    assert not shown.problem
+    assert not [step for plan in shown.devices for step in plan.operations if "cannot be changed" in step.note]
+    for _ in range(2):  # repeated, as after a lost answer
+        assert not (await adoption_answer(world, first, adopt=True)).problem
+    for id_ in (first, second):
+        await eventually(lambda id_=id_: world.active(id_))  # type: ignore[misc]
+    assert world.numbers() == [{101, 102}] * 2  # settled: ACTIVE means that the devices hold it
+    # A third network gets its place beside these two: its subnet overlaps with none of theirs.
+    (third,) = with_uuids(balancer(3, network(3, subnet(3, [])))).networks
+    await world.declare_networks([third])
+    vip = Vip(address="10.3.0.30", subnet_id=third.subnets[0].id, network_id=third.id, port_id=str(uuid.uuid4()))
+    more = replace(wanted[0], load_balancer_id=str(uuid.uuid4()), vip=vip)
+    more = replace(
+        more,
+        listeners=(replace(more.listeners[0], id=str(uuid.uuid4())),),
+        pools=(replace(more.pools[0], id=str(uuid.uuid4()), members=()),),
+    )
+    await world.create(more)
+    await eventually(lambda: world.active(more.load_balancer_id))
+    assert world.numbers() == [{101, 102}] * 2  # settled: ACTIVE means that the devices hold it
+    for id_ in (first, second, more.load_balancer_id):
+        await delete(world, id_)
+    await eventually(lambda: world.have_partition(PROJECT) == [False, False])
+
+    async def released() -> bool:
+        return await world.allocated() == 0
+
+    await eventually(released)

@@ -259,6 +259,9 @@ class PlanService:
             route_domain=found.route_domain,
             addresses=found.addresses,
             apply=apply,
+            route_domains=dict(found.route_domains),
         )
         adopted = await self._controllers.adopt_networks(call)
-        return TakenNetworks(route_domain=adopted.route_domain, addresses=adopted.addresses)
+        return TakenNetworks(
+            route_domain=adopted.route_domain, addresses=adopted.addresses, route_domains=adopted.route_domains
+        )

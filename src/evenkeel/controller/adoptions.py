@@ -43,7 +43,11 @@ class Adoptions:
                 await for_each(adopted.ports, self._network.adopt_port, at_once=PORTS_AT_ONCE)
         except NetworkUnavailable as error:
             raise Conflict(f"{error}; repeat the adoption when the network service is back") from error
-        return m.NetworksAdopted(route_domain=adopted.route_domain, addresses=adopted.addresses)
+        return m.NetworksAdopted(
+            route_domain=adopted.route_domain,
+            addresses=adopted.addresses,
+            route_domains=dict(adopted.route_domains),
+        )
 
     async def _find_ports(self, call: m.AdoptNetworks) -> dict[FoundAddress, PortClaim]:
         found: dict[FoundAddress, PortClaim] = {}

@@ -1,6 +1,6 @@
 """Definitions as they are after an adoption."""
 
-from evenkeel.core.devices.adoption import FoundAddress, TakenNetworks, as_adopted
+from evenkeel.core.devices.adoption import SEVERAL_ROUTE_DOMAINS, FoundAddress, TakenNetworks, as_adopted
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.networking.networks import AddressUse, DeviceAddress, NetworkType, ServiceNetwork, ServiceSubnet
 from tests.devices.services import service
@@ -44,3 +44,10 @@ def test_only_what_was_found_is_another_one() -> None:
         ["10.3.0.2", "10.3.0.3", "10.3.0.4"],
     ]
     assert as_adopted([after], adoption) == (after,)
+
+
+def test_each_network_gets_its_own_number_where_there_are_several() -> None:
+    before = service(networks=(network(1), network(2), network(3, common=True), network(4)))
+    adoption = TakenNetworks(route_domain=SEVERAL_ROUTE_DOMAINS, route_domains={"net-1": 101, "net-2": 102, "net-3": 9})
+    (after,) = as_adopted([before], adoption)
+    assert [net.route_domain for net in after.networks] == [101, 102, 0, 1]

@@ -74,7 +74,8 @@ def adopted(
 ) -> tuple[ServiceDefinition, ...]:
     """The definitions after controllers have taken over what was found, without addresses of these uses."""
     kept = tuple(each for each in found.addresses if each.use not in without)
-    return as_adopted(services, TakenNetworks(route_domain=found.route_domain, addresses=kept))
+    taken = TakenNetworks(route_domain=found.route_domain, addresses=kept, route_domains=found.route_domains)
+    return as_adopted(services, taken)
 
 
 def elsewhere(network: ServiceNetwork, number: int = 1, step: int = 40) -> ServiceNetwork:

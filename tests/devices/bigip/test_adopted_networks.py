@@ -181,7 +181,7 @@ async def test_operators_network_objects_stay_in_an_adopted_partition(scene: Sce
 @pytest.mark.parametrize(
     ("kind", "name", "body", "reason"),
     [
-        ("net/route-domain", f"{PARTITION}_aux_6", {"id": 6}, "only one of them can be adopted"),
+        ("net/route-domain", f"{PARTITION}_aux_six", {"id": 6}, r"_aux_six \(6\)"),
         (
             "net/self",
             "gw-sub-1",

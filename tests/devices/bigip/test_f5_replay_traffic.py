@@ -3,18 +3,19 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
 from emulator_tests.wired_site import Host, WiredSite, wired
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.core.networking.networks import NetworkType
+from evenkeel.core.networking.networks import MemberHost, NetworkType
 from tests.devices.bigip.f5_adoption import DEVICE, KINDS, Scene, delete_everything, take_over, tenant_of
 from tests.devices.bigip.f5_agent import links
 from tests.devices.bigip.f5_agent.identities import with_uuids
 from tests.devices.bigip.f5_agent.requests import replay
 from tests.devices.bigip.f5_agent.scenes import Replay
-from tests.devices.bigip.f5_agent.tenants import Generation
+from tests.devices.bigip.f5_agent.tenants import Generation, Tenant
 from tests.devices.bigip.network_world import ADJACENT, VTEP, balancer, host, hosts_of, subnet
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.bigip.test_networks_traffic import MEMBERS, UNDERLAY, VIP, device, in_turn
@@ -30,8 +31,9 @@ ENOUGH = 4
 class Browsing:
     """Requests, each on a connection of its own, and of one connection that lasts as long as it may."""
 
-    def __init__(self, client: Host) -> None:
+    def __init__(self, client: Host, vip: str = VIP) -> None:
         self._client = client
+        self._vip = vip
         self._over = asyncio.Event()
         self.answers: list[str] = []
         self.lasting = 0
@@ -41,12 +43,12 @@ class Browsing:
         while not self._over.is_set():
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
-                    self.answers += await self._client.ask(VIP)
+                    self.answers += await self._client.ask(self._vip)
             except (OSError, EOFError, TimeoutError) as error:
                 self.failures.append(repr(error))
 
     async def _on_one_connection(self) -> None:
-        reader, writer = await self._client.connect(VIP)
+        reader, writer = await self._client.connect(self._vip)
         try:
             while not self._over.is_set():
                 writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -69,8 +71,8 @@ class Browsing:
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def of(cls, client: Host) -> AsyncIterator["Browsing"]:
-        made = cls(client)
+    async def of(cls, client: Host, vip: str = VIP) -> AsyncIterator["Browsing"]:
+        made = cls(client, vip)
         tasks = [asyncio.create_task(made._often()), asyncio.create_task(made._on_one_connection())]
         try:
             await made.enough()
@@ -85,6 +87,25 @@ class Browsing:
 async def site() -> AsyncIterator[WiredSite]:
     async with wired("bigip-1") as made:
         yield made
+
+
+async def tunnelled(site: WiredSite, kind: NetworkType, name: str = "") -> tuple[Host, tuple[MemberHost, ...]]:
+    """A client and members, each in the tunnels' network on a host of its own, and where they are. ``name``: begins
+    what members say, before the last part of their addresses.
+    """
+    names = (CLIENT, *MEMBERS)
+    known = tuple(host(name, number, f"192.0.2.{10 + number}") for number, name in enumerate(names, 1))
+    machines = []
+    for each in known:
+        called = f"{name}-{each.address.rpartition('.')[2]}" if name else each.address
+        machine = site.host(called, f"{each.vtep}/24", vlan=UNDERLAY)
+        attach = machine.vxlan if kind is NetworkType.VXLAN else machine.gre
+        attach(5001, each.vtep, [VTEP], f"{each.address}/24", each.mac_address)
+        machines.append(machine)
+    client, *servers = machines
+    for server in servers:
+        await server.serve()
+    return client, known
 
 
 async def adopt_under_traffic(rig: BigIpRig, client: Host, wanted: ServiceDefinition, generation: Generation) -> None:
@@ -129,17 +150,74 @@ async def test_adoption_on_a_switch_ends_no_connection(
 async def test_adoption_in_tunnels_ends_no_connection(
     site: WiredSite, kind: NetworkType, generation: Generation
 ) -> None:
-    names = (CLIENT, *MEMBERS)
-    known = [host(name, number, f"192.0.2.{10 + number}") for number, name in enumerate(names, 1)]
-    machines = []
-    for each in known:
-        machine = site.host(each.address, f"{each.vtep}/24", vlan=UNDERLAY)
-        attach = machine.vxlan if kind is NetworkType.VXLAN else machine.gre
-        attach(5001, each.vtep, [VTEP], f"{each.address}/24", each.mac_address)
-        machines.append(machine)
-    client, *servers = machines
-    for server in servers:
-        await server.serve()
+    client, known = await tunnelled(site, kind)
     async with device(site) as rig:
-        wanted = balancer(1, KINDS[kind](1, subnet(1, hosts_of(rig), hosts=tuple(known))), members=MEMBERS)
+        wanted = balancer(1, KINDS[kind](1, subnet(1, hosts_of(rig), hosts=known)), members=MEMBERS)
         await adopt_under_traffic(rig, client, wanted, generation)
+
+
+# -- several route domains
+
+
+async def adopt_both_under_traffic(
+    rig: BigIpRig, clients: list[Host], tenant: Tenant, balancers: list[ServiceDefinition]
+) -> None:
+    """Make load balancers in a route domain each, take them over with their clients, and delete them."""
+    wanted = [with_uuids(in_turn(one)) for one in balancers]
+    scene = Scene(rig, Replay(tenant, DEVICE, wanted))
+    await scene.build()
+    for each in (net for one in wanted for net in one.networks):
+        for known in (known for one in each.subnets for known in one.hosts):
+            await replay(rig.emulator, links.host(tenant, DEVICE, each, known))
+    owner = rig.owner(**ADJACENT, max_namespaces_per_tenant="2")
+    vips = [one.vip.address for one in wanted if one.vip is not None]
+    async with Browsing.of(clients[0], vips[0]) as first, Browsing.of(clients[1], vips[1]) as second:
+        services, _ = await take_over(owner, wanted)
+        await first.enough()
+        await second.enough()
+    assert not first.failures and not second.failures
+    assert set(first.answers) == {"first-200", "first-201"} and set(second.answers) == {"second-200", "second-201"}
+    assert len({net.route_domain for one in services for net in one.networks}) == 2
+    for _ in range(2):  # what requests may have been on their way with is removed only now
+        await owner.apply(batch(*services, complete=True))
+    (then,) = await owner.plan(batch(*services, complete=True))
+    assert not then.operations and not then.left
+    await delete_everything(owner, services)
+    assert [await client.finds_nobody(vip) for client, vip in zip(clients, vips, strict=True)] == [True, True]
+    assert await scene.rest() == {}
+
+
+async def in_vlan(site: WiredSite, name: str, number: int, base: str) -> Host:
+    """The client of the network with this number; its members say the name."""
+    for last in (200, 201):
+        await site.server(f"{name}-{last}", f"{base}.{last}/24", vlan=100 + number)
+    return site.host(f"{name}-client", f"{base}.50/24", vlan=100 + number)
+
+
+@pytest.mark.parametrize("generation", Generation)
+async def test_adoption_of_two_route_domains_with_the_same_addresses_ends_no_connection(
+    site: WiredSite, generation: Generation
+) -> None:
+    """Until 9.6 the second is ``<partition>_aux_102``."""
+    clients = [await in_vlan(site, name, number, "10.1.0") for number, name in enumerate(("first", "second"), 1)]
+    async with device(site) as rig:
+        balancers = [
+            balancer(
+                number, KINDS[NetworkType.VLAN](number, subnet(number, hosts_of(rig), base="10.1.0")), members=MEMBERS
+            )
+            for number in (1, 2)
+        ]
+        await adopt_both_under_traffic(rig, clients, replace(tenant_of(generation), first_domain=101), balancers)
+
+
+async def test_adoption_of_route_domains_of_a_tunnel_and_a_vlan_ends_no_connection(site: WiredSite) -> None:
+    client, known = await tunnelled(site, NetworkType.VXLAN, "first")
+    clients = [client, await in_vlan(site, "second", 2, "10.2.0")]
+    async with device(site) as rig:
+        tunnels = KINDS[NetworkType.VXLAN](1, subnet(1, hosts_of(rig), hosts=known))
+        vlan = KINDS[NetworkType.VLAN](2, subnet(2, hosts_of(rig)))
+        balancers = [
+            balancer(1, tunnels, members=MEMBERS),
+            balancer(2, vlan, members=("10.2.0.200", "10.2.0.201")),
+        ]
+        await adopt_both_under_traffic(rig, clients, tenant_of(Generation.NETWORK), balancers)

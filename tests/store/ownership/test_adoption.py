@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import select, update
 
-from evenkeel.core.devices.adoption import ADDRESSES_MAX, FoundAddress, TakenNetworks
+from evenkeel.core.devices.adoption import ADDRESSES_MAX, SEVERAL_ROUTE_DOMAINS, FoundAddress, TakenNetworks
 from evenkeel.core.kit.errors import Conflict, SessionLost
 from evenkeel.core.networking.network import PortClaim
 from evenkeel.core.networking.networks import AddressUse
@@ -42,6 +42,7 @@ async def adopt(
     apply: bool = True,
     ports: dict[FoundAddress, PortClaim] | None = None,
     session_id: str = "session-of-a1",
+    route_domains: dict[str, int] | None = None,
 ) -> TakenNetworks:
     shard = await world.shard_of(project_id)
     call = AdoptNetworks(
@@ -52,6 +53,7 @@ async def adopt(
         route_domain=number,
         addresses=addresses,
         apply=apply,
+        route_domains=route_domains or {},
     )
     return await world.store.ownership.adopt_networks(call, ports or {})
 
@@ -229,3 +231,133 @@ async def test_adoption_of_networks_that_do_not_match_is_refused(world: World) -
         await adopt(world, 65535)
     with pytest.raises(SessionLost):
         await adopt(world, 5, session_id="another")
+
+
+# -- several route domains
+
+
+async def adopt_several(
+    world: World, numbers: dict[str, int], *addresses: FoundAddress, project_id: str = "p1", apply: bool = True
+) -> TakenNetworks:
+    return await adopt(
+        world, SEVERAL_ROUTE_DOMAINS, *addresses, project_id=project_id, apply=apply, route_domains=numbers
+    )
+
+
+async def numbers_of(world: World, project_id: str = "p1") -> dict[str, int]:
+    found = await definitions(world, project_id)
+    return {each.id: each.route_domain for one in found.values() for each in one.networks}
+
+
+@pytest.fixture
+async def several(world: World) -> World:
+    """Project p1 with networks 1, 2 and 4 in route domain 1, and p3 in route domain 2; three are allowed."""
+    await world.agent("a1", network_layout=replace(LAYOUT, route_domains_max=3))
+    await declare(world, 1, 2, 3, 4)
+    for number in (1, 2, 4):
+        await load_balancer(world, number)
+    await definitions(world)
+    await load_balancer(world, 3, "p3")
+    assert set((await numbers_of(world)).values()) == {1} and await domains(world, "p3") == [2]
+    return world
+
+
+async def test_each_network_gets_the_number_that_it_has_on_the_devices(several: World) -> None:
+    found = self_ip("10.1.0.7"), self_ip("10.2.0.7", number=2)
+    wanted = {"net-1": 101, "net-2": 102}
+    before = await rows(several)
+    shown = await adopt_several(several, wanted, *found, apply=False)
+    assert shown.route_domains == {**wanted, "net-4": 101} and await rows(several) == before
+    assert await adopt_several(several, wanted, *found) == shown
+    assert await numbers_of(several) == shown.route_domains
+    done = await rows(several)
+    assert await adopt_several(several, wanted, *found) == shown and await rows(several) == done
+    # after a crash between the devices, of which the first serves already
+    await several.report(applied("lb-p1-1-0"), project_id="p1")
+    assert await adopt_several(several, wanted, *found) == shown
+    (event, _, _) = await several.events("networks_adopted")
+    assert "route domain 101, 102 and 2 addresses" in event.text
+
+
+async def test_networks_in_service_that_were_not_found_keep_their_numbers(several: World) -> None:
+    """The first device of a group may be adopted and serve, and a repetition reads the second."""
+    await adopt_several(several, {"net-1": 101, "net-2": 102, "net-4": 103})
+    await several.report(applied("lb-p1-1-0"), project_id="p1")
+    before = await numbers_of(several)
+    assert (await adopt_several(several, {"net-1": 101})).route_domains == before
+    assert await numbers_of(several) == before
+
+
+async def test_numbers_that_no_device_has_had_are_exchanged_and_later_networks_get_free_ones(several: World) -> None:
+    await adopt_several(several, {"net-1": 2, "net-2": 3, "net-4": 4})
+    assert await numbers_of(several) == {"net-1": 2, "net-2": 3, "net-4": 4}
+    assert await domains(several, "p3") == [1]
+    await adopt_several(several, {"net-3": 1}, project_id="p3")
+    assert await domains(several, "p3") == [1]
+    await declare(several, 5)
+    await load_balancer(several, 5, "p5")
+    assert await domains(several, "p5") == [5]
+
+
+async def test_another_shard_that_had_more_of_the_numbers_than_the_shard_leaves_gets_free_ones(several: World) -> None:
+    await declare(several, 5, base="10.3.0")
+    await load_balancer(several, 5, "p3")
+    assert await numbers_of(several, "p3") == {"net-3": 2, "net-5": 3}
+    await adopt_several(several, {"net-1": 2, "net-2": 3, "net-4": 3})
+    assert await numbers_of(several) == {"net-1": 2, "net-2": 3, "net-4": 3}
+    assert await numbers_of(several, "p3") == {"net-3": 1, "net-5": 4}
+    assert {row.number for row in await several.rows(schema.route_domain)} == {1, 2, 3, 4}
+
+
+async def test_a_number_of_several_that_is_in_service_is_refused_and_nothing_is_changed(several: World) -> None:
+    await several.report(applied("lb-p3-3-0"), project_id="p3")
+    before = await rows(several)
+    with pytest.raises(Conflict, match="route domain 2 of device group east/1 is that of project p3"):
+        await adopt_several(several, {"net-1": 101, "net-2": 2})
+    await several.report(applied("lb-p1-1-0"), project_id="p1")
+    with pytest.raises(Conflict, match="served in route domain 1 already; that of the partition is 101, 102"):
+        await adopt_several(several, {"net-1": 101, "net-2": 102})
+    assert await rows(several) == before
+
+
+async def test_a_network_that_overlaps_is_beside_the_adopted_route_domains(several: World) -> None:
+    await declare(several, 5, base="10.1.0")
+    await several.operator.add_network(network(6))
+    await several.operator.add_subnet(subnet(6, base="10.1.0"))
+    await adopt_several(several, {"net-1": 101, "net-2": 102, "net-4": 102})
+    await load_balancer(several, 5)
+    assert (await numbers_of(several))["net-5"] == 102
+    await load_balancer(several, 6)
+    assert (await numbers_of(several))["net-6"] == 1  # the lowest free one
+
+
+async def test_members_in_a_new_network_are_in_the_route_domain_of_their_vip(several: World) -> None:
+    await declare(several, 5)
+    await adopt_several(several, {"net-1": 101, "net-2": 102, "net-4": 102})
+    await load_balancer(several, 2, members=(5,))
+    assert (await numbers_of(several))["net-5"] == 102
+
+
+@pytest.mark.parametrize(
+    ("number", "numbers", "reason"),
+    [
+        (SEVERAL_ROUTE_DOMAINS, {"net-1": 0}, "0 of network net-1 is none; 1 to 65534 are allowed"),
+        (SEVERAL_ROUTE_DOMAINS, {"net-1": 65535}, "65535 of network net-1 is none"),
+        (5, {"net-1": 5}, "with one for all networks, 5, there are no others"),
+        (-2, {}, "-2 is none; 0 to 65534 are allowed"),
+        (SEVERAL_ROUTE_DOMAINS, {f"net-{each}": 5 for each in range(ADDRESSES_MAX + 1)}, "at most 1000 are allowed"),
+    ],
+)
+async def test_numbers_out_of_range_are_refused_by_name(
+    several: World, number: int, numbers: dict[str, int], reason: str
+) -> None:
+    before = await rows(several)
+    with pytest.raises(Conflict, match=reason):
+        await adopt(several, number, route_domains=numbers)
+    assert await rows(several) == before
+
+
+async def test_networks_of_other_projects_are_passed_over(several: World) -> None:
+    await adopt_several(several, {"net-1": 101, "net-2": 102, "net-3": 103, "net-9": 109})
+    assert await numbers_of(several) == {"net-1": 101, "net-2": 102, "net-4": 101}
+    assert await domains(several, "p3") == [2]

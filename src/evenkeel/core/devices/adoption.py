@@ -11,6 +11,10 @@ from evenkeel.core.networking.networks import AddressUse, DeviceAddress, Service
 
 ADDRESSES_MAX = 1000
 """Most addresses taken over in one adoption."""
+SEVERAL_ROUTE_DOMAINS = -1
+"""Stands in place of the number where a partition has several route domains. Controllers that know of one number only
+refuse it, as out of range.
+"""
 
 
 class FoundAddress(Wire):
@@ -43,16 +47,23 @@ class FoundNetworks(Value):
     """Network objects that another program made in a tenant's partition of the devices."""
 
     route_domain: int
-    """Number of the route domain; :data:`COMMON_ROUTE_DOMAIN` if every object is in the common one."""
+    """Number of the route domain of all networks; :data:`COMMON_ROUTE_DOMAIN` if every object is in the common one;
+    :data:`SEVERAL_ROUTE_DOMAINS` if ``route_domains`` says it.
+    """
     addresses: tuple[FoundAddress, ...] = ()
+    route_domains: Mapping[str, int] = {}
+    """Number of the route domain of each network on the devices, by network id, where there are several."""
 
 
 class TakenNetworks(Value):
     """The networks, addresses and ports that a shard takes over, or would take over."""
 
     route_domain: int
+    """Number of the route domain of all networks, or :data:`SEVERAL_ROUTE_DOMAINS`."""
     addresses: tuple[FoundAddress, ...] = ()
     """Found addresses, without addresses of a subnet that the network service does not manage."""
+    route_domains: Mapping[str, int] = {}
+    """Number of the route domain of each of the shard's networks, by network id, with :data:`SEVERAL_ROUTE_DOMAINS`."""
     ports: tuple[TakenAddress, ...] = ()
     """Ports at the network service that belong to the shard from now on."""
 
@@ -71,7 +82,10 @@ def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -
     def network(one: ServiceNetwork) -> ServiceNetwork:
         if one.common:
             return one
-        return replace(one, route_domain=adoption.route_domain, subnets=tuple(map(subnet, one.subnets)))
+        number = adoption.route_domain
+        if number == SEVERAL_ROUTE_DOMAINS:
+            number = adoption.route_domains.get(one.id, one.route_domain)
+        return replace(one, route_domain=number, subnets=tuple(map(subnet, one.subnets)))
 
     return tuple(replace(service, networks=tuple(map(network, service.networks))) for service in services)
 

@@ -257,11 +257,17 @@ class AdoptNetworks(Message, tag="adopt_networks"):
     shard_id: ShardId
     epoch: int
     route_domain: int
-    """Number of the route domain on all devices of the group."""
+    """Number of the route domain on all devices of the group;
+    :data:`evenkeel.core.devices.adoption.SEVERAL_ROUTE_DOMAINS`: ``route_domains`` has the numbers.
+    """
     addresses: tuple[FoundAddress, ...] = ()
     """Addresses to take over, at most :data:`evenkeel.core.devices.adoption.ADDRESSES_MAX`."""
     apply: bool = False
     """False: only report what would be taken over."""
+    route_domains: dict[str, int] = {}
+    """Numbers by network id, at most :data:`evenkeel.core.devices.adoption.ADDRESSES_MAX`. Networks of the shard that
+    are not among them, because no device is attached to them, get one of these or another.
+    """
 
 
 class KeepIrules(Message, tag="keep_irules"):
@@ -606,6 +612,8 @@ class NetworksAdopted(Reply, tag="networks_adopted"):
     route_domain: int
     addresses: tuple[FoundAddress, ...] = ()
     """The named addresses that are taken over; the devices get other addresses instead of the rest."""
+    route_domains: dict[str, int] = {}
+    """Numbers of all networks of the shard by network id, if the request had several."""
 
 
 class ReportReceipt(Reply, tag="report_receipt"):

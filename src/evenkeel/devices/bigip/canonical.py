@@ -86,6 +86,13 @@ def _translation(value: Any) -> tuple[str, str]:
     return scalar(found.get("type")), scalar(found.get("pool"))
 
 
+def split_address(text: str) -> tuple[str, int]:
+    """Address and route domain of ``10.0.0.1%7`` or ``10.0.0.1%7/24``."""
+    host, _, rest = text.partition("%")
+    number = rest.partition("/")[0]
+    return host.partition("/")[0], int(number) if number.isdigit() else 0
+
+
 def full_path(item: Any) -> str:
     """The full path of an object named in a list, in any notation."""
     if not isinstance(item, Mapping):

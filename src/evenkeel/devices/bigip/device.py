@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from evenkeel.core.devices.adoption import FoundNetworks
 from evenkeel.core.devices.device import DeviceState, PartitionBatch
 from evenkeel.core.devices.plans import DevicePlan
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId, SessionId
 from evenkeel.core.networking.networks import NetworkLayout
@@ -267,14 +268,14 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return plan_of(self.host, partition, self._names, signs)
 
     async def found_networks(
-        self, project_id: ProjectId, layout: NetworkLayout, subnet_ids: Collection[str]
+        self, project_id: ProjectId, layout: NetworkLayout, services: Sequence[ServiceDefinition]
     ) -> FoundNetworks | None:
         """Networks to which F5's agent attached this device in the project's partition; None: nothing to adopt.
 
         Raises :class:`DeviceRejected` if the partition cannot be adopted, :class:`DeviceUnavailable`.
         """
         async with self.required_reachable():
-            found = await adoption.found_networks(self.icontrol, self._names, project_id, layout, subnet_ids)
+            found = await adoption.found_networks(self.icontrol, self._names, project_id, layout, services)
         if found is not None and self._guest is not None:
             reason = "it is the guest of a vCMP host, which gave it its VLANs: its partitions are not adopted"
             raise DeviceRejected(self.host, reason)

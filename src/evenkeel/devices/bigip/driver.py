@@ -178,9 +178,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         Raises :class:`DeviceUnavailable` if the group attaches devices to networks and not all were reached.
         """
         layout = self.facts.network_layout
-        subnet_ids = {subnet.id for service in batch.services for net in service.networks for subnet in net.subnets}
         done, lost = await on_all(
-            self._devices, lambda device: device.found_networks(batch.project_id, layout, subnet_ids)
+            self._devices, lambda device: device.found_networks(batch.project_id, layout, batch.services)
         )
         found = {host: one for host, one in done.items() if one is not None}
         # A device that was not reached may have other networks, which the adoption would then miss.

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Mapping
 from ipaddress import ip_address
 
 import structlog
-from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
+from sqlalchemy import Connection, and_, delete, or_, select
 
-from evenkeel.core.devices.adoption import ADDRESSES_MAX, FoundAddress, TakenNetworks
+from evenkeel.core.devices.adoption import ADDRESSES_MAX, SEVERAL_ROUTE_DOMAINS, FoundAddress, TakenNetworks
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import ShardId
 from evenkeel.core.networking.addresses import parsed_range
@@ -19,7 +19,6 @@ from evenkeel.core.networking.attachment import (
     TakenAddress,
     WantedAddress,
     wanted_addresses,
-    without_route_domains,
 )
 from evenkeel.core.networking.network import PortClaim
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
@@ -29,17 +28,16 @@ from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.networks.attaching import ROUTE_DOMAINS_MAX, lock_group_of, read_attached, read_known
 from evenkeel.store.networks.claims import claim_of, take_over
-from evenkeel.store.networks.common import networks_of
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.networks.taking import device_port
+from evenkeel.store.ownership.adopted_domains import NumbersToAdopt
 from evenkeel.store.ownership.services import check_owner
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
 log = structlog.get_logger(__name__)
 
-_attached, _domain, _address = schema.attached_network, schema.route_domain, schema.device_address
-_port, _shard, _root = schema.device_port, schema.shard, schema.load_balancer
+_address, _port = schema.device_address, schema.device_port
 
 
 def ports_to_adopt(connection: Connection, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
@@ -59,115 +57,45 @@ def ports_to_adopt(connection: Connection, call: AdoptNetworks) -> tuple[tuple[s
 def adopt_networks(
     connection: Connection, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]
 ) -> TakenNetworks:
-    """Reserve the number and the addresses for the shard. Raises :class:`Conflict`, :class:`SessionLost`."""
+    """Reserve the numbers and the addresses for the shard. Raises :class:`Conflict`, :class:`SessionLost`."""
     place = check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     _check_call(call)
     # From here on no other transaction can assign a route domain or an address of this group.
     lock_group_of(connection, place.shard_id)
-    number = _number_now(connection, place, call.route_domain)
-    holder = _check_number(connection, place, number, call.route_domain)
+    numbers = NumbersToAdopt.checked(connection, place, call)
     known = read_known(connection, {each.subnet_id for each in call.addresses})
     addresses = tuple(_adoptable(connection, place, known, call.addresses, ports))
     # A preview makes the same checks under the same lock, and writes nothing.
     if not call.apply:
-        return TakenNetworks(route_domain=call.route_domain, addresses=addresses)
-    if number != call.route_domain:
-        _move(connection, place, number, call.route_domain, holder)
+        return TakenNetworks(route_domain=call.route_domain, addresses=addresses, route_domains=numbers.reported)
+    numbers.store(connection)
     _store_adopted(connection, place, known, addresses, ports)
-    text = f"route domain {call.route_domain} and {len(addresses)} addresses were taken over from another program"
+    text = f"route domain {numbers.text} and {len(addresses)} addresses were taken over from another program"
     record_event(connection, kind="networks_adopted", text=text, environment=place.environment, shard_id=place.shard_id)
-    log.warning("networks adopted", shard=place.shard_id, route_domain=call.route_domain, addresses=len(addresses))
+    log.warning("networks adopted", shard=place.shard_id, route_domain=numbers.text, addresses=len(addresses))
     return TakenNetworks(
-        route_domain=call.route_domain, addresses=addresses, ports=_ports_of(connection, place, known, addresses)
+        route_domain=call.route_domain,
+        addresses=addresses,
+        ports=_ports_of(connection, place, known, addresses),
+        route_domains=numbers.reported,
     )
 
 
 def _check_call(call: AdoptNetworks) -> None:
-    if not COMMON_ROUTE_DOMAIN <= call.route_domain <= ROUTE_DOMAINS_MAX:
+    several = call.route_domain == SEVERAL_ROUTE_DOMAINS
+    if not several and not COMMON_ROUTE_DOMAIN <= call.route_domain <= ROUTE_DOMAINS_MAX:
         raise Conflict(f"route_domain: {call.route_domain} is none; 0 to {ROUTE_DOMAINS_MAX} are allowed")
+    if call.route_domains and not several:
+        raise Conflict(f"route_domains: with one for all networks, {call.route_domain}, there are no others")
+    if len(call.route_domains) > ADDRESSES_MAX:
+        raise Conflict(f"route_domains: {len(call.route_domains)} were found; at most {ADDRESSES_MAX} are allowed")
+    for network_id, number in call.route_domains.items():
+        if not COMMON_ROUTE_DOMAIN < number <= ROUTE_DOMAINS_MAX:
+            raise Conflict(
+                f"route_domains: {number} of network {network_id} is none; 1 to {ROUTE_DOMAINS_MAX} are allowed"
+            )
     if len(call.addresses) > ADDRESSES_MAX:
         raise Conflict(f"addresses: {len(call.addresses)} were found; at most {ADDRESSES_MAX} can be adopted at once")
-
-
-# -- the route domain
-
-
-def _number_now(connection: Connection, place: ShardPlace, wanted: int) -> int:
-    """Current route domain number of the shard's networks.
-
-    Raises :class:`Conflict` if they cannot all be in one route domain.
-    """
-    if shared := sorted(network_id for _, network_id in networks_of(connection, place.shard_id)):
-        raise Conflict(
-            f"load balancers of project {place.project_id} are on networks that projects share, whose objects in"
-            f" /Common cannot be adopted: {', '.join(shared)}"
-        )
-    if without_route_domains(place.layout) != (wanted == COMMON_ROUTE_DOMAIN):
-        raise Conflict(f"route domain {wanted}: use_namespaces says otherwise; it has to be as it was for that program")
-    numbers = set(read_attached(connection, place.shard_id).route_domains.values())
-    if not numbers:
-        raise Conflict(
-            f"no load balancer of project {place.project_id} is attached to a network yet: its status_reason says why"
-        )
-    if len(numbers) > 1:
-        shown = ", ".join(map(str, sorted(numbers)))
-        raise Conflict(f"project {place.project_id} has route domains {shown} here; only one can be adopted")
-    return next(iter(numbers))
-
-
-def _check_number(connection: Connection, place: ShardPlace, number: int, wanted: int) -> ShardId | None:
-    """The other shard that has the wanted number; None: no other one. Raises :class:`Conflict` unless it may be
-    taken."""
-    if number == wanted:
-        return None
-    if _is_served(connection, place.shard_id):
-        raise Conflict(
-            f"load balancers of project {place.project_id} are served in route domain {number} already; that of the"
-            f" partition is {wanted}"
-        )
-    row = connection.execute(
-        select(_domain.c.shard_id, _shard.c.project_id)
-        .join(_shard, _shard.c.id == _domain.c.shard_id, isouter=True)
-        .where(*_is_domain(place, wanted), _domain.c.shard_id != place.shard_id)
-    ).first()
-    if row is None:
-        return None
-    if _is_served(connection, row.shard_id):
-        raise Conflict(
-            f"route domain {wanted} of device group {place.environment}/{place.group_number} is that of project"
-            f" {row.project_id}, whose load balancers are served in it"
-        )
-    return ShardId(row.shard_id)
-
-
-def _is_domain(place: ShardPlace, number: int) -> tuple[ColumnElement[bool], ...]:
-    return (
-        _domain.c.environment == place.environment,
-        _domain.c.group_number == place.group_number,
-        _domain.c.number == number,
-    )
-
-
-def _is_served(connection: Connection, shard_id: ShardId) -> bool:
-    """Whether the devices have had a load balancer of the shard."""
-    applied = select(_root.c.id).where(_root.c.shard_id == shard_id, _root.c.applied_revision > 0).limit(1)
-    return connection.scalar(applied) is not None
-
-
-def _move(connection: Connection, place: ShardPlace, number: int, wanted: int, holder: ShardId | None) -> None:
-    """Give the shard the wanted number, and its present number to the holder.
-
-    Devices use neither as assigned before: in this shard's partition they have the wanted number already.
-    """
-    for each in (number, wanted):
-        connection.execute(delete(_domain).where(*_is_domain(place, each)))
-    owners = {wanted: place.shard_id} | ({} if holder is None else {number: holder})
-    group = {"environment": place.environment, "group_number": place.group_number}
-    insert_all(connection, _domain, [{**group, "number": each, "shard_id": id_} for each, id_ in owners.items()])
-    for each, id_ in owners.items():
-        before = wanted if each == number else number
-        mine = _attached.c.shard_id == id_, _attached.c.route_domain == before
-        connection.execute(update(_attached).where(*mine).values(route_domain=each))
 
 
 # -- addresses

@@ -66,7 +66,10 @@ def link_of(network: ServiceNetwork, unit: Unit) -> str:
 
 def domain_of(tenant: Tenant, network: ServiceNetwork) -> str:
     """Name of the route domain of a network."""
-    return tenant.partition if tenant.generation is Generation.TENANT else tenant.named(network.id)
+    if tenant.generation is Generation.NETWORK:
+        return tenant.named(network.id)
+    further = tenant.first_domain not in (0, network.route_domain)
+    return f"{tenant.partition}_aux_{network.route_domain}" if further else tenant.partition
 
 
 def route_domain(tenant: Tenant, name: str, number: int) -> Request:

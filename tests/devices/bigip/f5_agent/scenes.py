@@ -88,7 +88,8 @@ class Replay:
         left = list(self.networks.values())
         for network in self.networks.values():
             left.remove(network)
-            yield from links.detach(self.tenant, self.unit, network, last=not left)
+            last = network.route_domain not in {each.route_domain for each in left}
+            yield from links.detach(self.tenant, self.unit, network, last=last)
         yield from tenants.end(self.tenant)
 
 

@@ -33,6 +33,10 @@ class Tenant:
     prefix: str
     generation: Generation = Generation.NETWORK
     ha: HaType = HaType.STANDALONE
+    first_domain: int = 0
+    """Number of the route domain that has the partition's name, until 9.6, where subnets overlap (option
+    ``max_namespaces_per_tenant``); 0: of all networks.
+    """
     persistence_timeout_seconds: int = 1800
     bandwidth_mbps: int = 0
     """Of each load balancer: the option ``f5_bandwidth_default`` since 9.9, whose default is 200; 0: not limited."""

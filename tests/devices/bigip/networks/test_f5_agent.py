@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.devices.bigip.networks.f5_agent import is_self_ip_of, is_snat_of, snat_index
+from evenkeel.devices.bigip.networks.f5_agent import is_route_domain, is_self_ip_of, is_snat_of, snat_index
 
 SUBNET = "6f1c9a0e-7d55-4a51-9d0c-0b7f6f3d6a10"
 
@@ -38,3 +38,21 @@ def test_snat_addresses_name_their_subnet_and_a_number(name: str, index: int | N
 )
 def test_self_ips_name_their_device_and_subnet(name: str, is_one: bool) -> None:
     assert is_self_ip_of(name, SUBNET) == is_one
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("Project_t", True),
+        ("Project_t_aux_2", True),
+        (f"Project_{SUBNET}", True),
+        ("Project_t_aux_", False),
+        ("Project_t_aux_two", False),
+        ("Project_t_aux", False),
+        ("Project_other_aux_2", False),
+        ("Project_other", False),
+        (f"Other_{SUBNET}", False),
+    ],
+)
+def test_route_domains_are_named_after_the_tenant_or_a_network(name: str, is_one: bool) -> None:
+    assert is_route_domain(name, "Project_t") == is_one

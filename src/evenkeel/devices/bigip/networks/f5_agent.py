@@ -67,6 +67,12 @@ def is_of_one_object(name: str, partition: str) -> bool:
     return prefix == partition.rpartition("_")[0] and _UUID.fullmatch(id_) is not None
 
 
+def is_route_domain(name: str, partition: str) -> bool:
+    """Whether a route domain of the tenant, a further one, or since 9.8 that of a network has this name."""
+    further = name.removeprefix(f"{partition}_aux_")
+    return name == partition or is_of_one_object(name, partition) or (further != name and further.isdecimal())
+
+
 def default_route(destination: str, number: int) -> str:
     """Name of the default route of a route domain. ``destination``: ``default`` or ``default-inet6``."""
     return f"IPv{6 if destination.endswith('6') else 4}_default_route_{number}"

@@ -3,10 +3,13 @@
 Reports a reason if the partition cannot be adopted.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 
-from evenkeel.core.devices.adoption import FoundAddress, FoundNetworks
+from msgspec.structs import replace
+
+from evenkeel.core.devices.adoption import SEVERAL_ROUTE_DOMAINS, FoundAddress, FoundNetworks
+from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceRejected
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.networking.attachment import WantedAddress, wanted_addresses
@@ -16,16 +19,26 @@ from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark
 from evenkeel.devices.bigip.networks import f5_agent
 from evenkeel.devices.bigip.networks.shared_networks import refers_to_common
-from evenkeel.devices.bigip.objects import ROUTE_DOMAIN, SELF_IP, SNAT_ADDRESS, Observed
+from evenkeel.devices.bigip.objects import SELF_IP, SNAT_ADDRESS, Observed
 from evenkeel.devices.bigip.observe.partition_reads import read_all
+from evenkeel.devices.bigip.ownership.route_domains import (
+    NotAdoptable,
+    adoptable_domains,
+    check_virtual_addresses,
+    numbers_by_network,
+)
 
 
 async def found_networks(
-    device: IControl, names: BigIpNames, project_id: ProjectId, layout: NetworkLayout, subnet_ids: Iterable[str]
+    device: IControl,
+    names: BigIpNames,
+    project_id: ProjectId,
+    layout: NetworkLayout,
+    services: Sequence[ServiceDefinition],
 ) -> FoundNetworks | None:
     """Networks of a partition without a mark; None: it is ours, does not exist, or has no networks.
 
-    ``subnet_ids``: the subnets of its load balancers. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    ``services``: all its load balancers. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
     partition = names.partition(project_id)
     try:
@@ -38,55 +51,69 @@ async def found_networks(
             raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.place}")
         return None
     observed, _ = await read_all(device, partition, adjacent=True)
-    number = _route_domain(observed, partition)
-    problem = number if isinstance(number, str) else _problem(observed, partition, number, layout)
-    if default := item.get("defaultRouteDomain"):
-        problem = problem or f"its default route domain is {default}: set it to 0 first, addresses name theirs"
-    if problem:
-        raise DeviceRejected(device.host, f"partition {partition} cannot be adopted: {problem}")
-    if not layout.adjacent or isinstance(number, str):
-        return None
+    try:
+        numbers = adoptable_domains(observed, partition)
+        _check_layout(observed, numbers, layout)
+        if default := item.get("defaultRouteDomain"):
+            raise NotAdoptable(f"its default route domain is {default}: set it to 0 first, addresses name theirs")
+        if not layout.adjacent:
+            return None
+        found = _found(observed, numbers, services, names, layout)
+    except NotAdoptable as reason:
+        raise DeviceRejected(device.host, f"partition {partition} cannot be adopted: {reason}") from None
+    subnet_ids = {subnet.id for service in services for net in service.networks for subnet in net.subnets}
     addresses = tuple(_addresses(observed, device.host, frozenset(wanted_addresses(layout, project_id)), subnet_ids))
-    if number == COMMON_ROUTE_DOMAIN and not addresses:
+    if not addresses and not found.route_domains and found.route_domain in (COMMON_ROUTE_DOMAIN, SEVERAL_ROUTE_DOMAINS):
         return None
-    return FoundNetworks(route_domain=number, addresses=addresses)
+    return replace(found, addresses=addresses)
 
 
-def _route_domain(observed: Observed, partition: str) -> int | str:
-    """Number of the partition's route domain, or the reason why none can be adopted."""
-    domains = [seen for key, seen in observed.items() if key.type == ROUTE_DOMAIN and seen.mark is None]
-    numbers = {seen.key.name: int(seen.attributes.get("id", 0)) for seen in domains}
-    if not numbers:
-        return COMMON_ROUTE_DOMAIN
-    if len(numbers) == 1 and (found := next(iter(numbers))) in _adoptable_domains(numbers, partition):
-        return numbers[found]
-    shown = ", ".join(f"{name} ({number})" for name, number in sorted(numbers.items()))
-    if len(numbers) > 1:
-        return f"it has route domains {shown}; only one of them can be adopted"
-    return f"F5's agent calls a route domain as the partition or a network, but it has {shown}"
+def _found(
+    observed: Observed,
+    numbers: Collection[int],
+    services: Sequence[ServiceDefinition],
+    names: BigIpNames,
+    layout: NetworkLayout,
+) -> FoundNetworks:
+    """The networks without their addresses. Raises :class:`NotAdoptable`."""
+    if len(numbers) <= 1:
+        return FoundNetworks(route_domain=next(iter(numbers), COMMON_ROUTE_DOMAIN))
+    found = numbers_by_network(services, observed, names)
+    used = set(found.values())
+    check_virtual_addresses(observed, used)
+    if len(used) > layout.route_domains_max:
+        shown = ", ".join(map(str, sorted(used)))
+        raise NotAdoptable(
+            f"its networks are in {len(used)} route domains ({shown}), and max_namespaces_per_tenant is"
+            f" {layout.route_domains_max} here"
+        )
+    return FoundNetworks(route_domain=SEVERAL_ROUTE_DOMAINS, route_domains=found)
 
 
-def _adoptable_domains(names: Iterable[str], partition: str) -> set[str]:
-    """Names of route domains that F5's agent gives: of the tenant, or since 9.8 of a network."""
-    return {name for name in names if name == partition or f5_agent.is_of_one_object(name, partition)}
-
-
-def _problem(observed: Observed, partition: str, number: int, layout: NetworkLayout) -> str:
-    """Reason why the partition's networks do not fit this device group; empty if they do."""
-    self_ips = [key.name for key in observed if key.type == SELF_IP]
+def _check_layout(observed: Observed, numbers: Collection[int], layout: NetworkLayout) -> None:
+    """Raise :class:`NotAdoptable` if the partition's networks do not fit this device group."""
+    self_ips = sorted(key.name for key in observed if key.type == SELF_IP)
+    has = f"it has route domain {', '.join(map(str, sorted(numbers)))}"
     if not layout.adjacent:
-        return f"it has route domain {number}, and f5_global_routed_mode is True here" if number else ""
+        if numbers:
+            raise NotAdoptable(f"{has}, and f5_global_routed_mode is True here")
+        return
     if refers_to_common(observed, COMMON):
-        return "its SNAT pool has addresses of networks that projects share, whose objects in /Common are not adopted"
-    if (number or self_ips) and layout.all_common:
-        return "its networks are in the partition, and f5_common_networks is True here"
-    if number and not layout.route_domains_max:
-        return f"it has route domain {number}, and use_namespaces is False here"
-    if self_ips and not number and layout.route_domains_max:
-        return f"its self IPs are in route domain 0 ({', '.join(sorted(self_ips))}), and use_namespaces is True here"
-    if gateways := sorted(name for name in self_ips if name.startswith(f5_agent.GATEWAY)):
-        return f"devices have the address of its subnets' gateway: {', '.join(gateways)} (f5_snat_mode was False)"
-    return ""
+        raise NotAdoptable(
+            "its SNAT pool has addresses of networks that projects share, whose objects in /Common are not adopted"
+        )
+    if (numbers or self_ips) and layout.all_common:
+        raise NotAdoptable("its networks are in the partition, and f5_common_networks is True here")
+    if numbers and not layout.route_domains_max:
+        raise NotAdoptable(f"{has}, and use_namespaces is False here")
+    if self_ips and not numbers and layout.route_domains_max:
+        raise NotAdoptable(
+            f"its self IPs are in route domain 0 ({', '.join(self_ips)}), and use_namespaces is True here"
+        )
+    if gateways := [name for name in self_ips if name.startswith(f5_agent.GATEWAY)]:
+        raise NotAdoptable(
+            f"devices have the address of its subnets' gateway: {', '.join(gateways)} (f5_snat_mode was False)"
+        )
 
 
 def _addresses(
@@ -130,9 +157,9 @@ def combined_findings(group: str, found: dict[str, FoundNetworks]) -> FoundNetwo
     """
     if not found:
         return None
-    numbers = {host: one.route_domain for host, one in found.items()}
-    if len(set(numbers.values())) > 1:
-        shown = ", ".join(f"{number} on {host}" for host, number in sorted(numbers.items()))
+    first, *others = found.values()
+    if any(_numbers(one) != _numbers(first) for one in others):
+        shown = ", ".join(f"{_shown(one)} on {host}" for host, one in sorted(found.items()))
         raise DeviceRejected(group, f"the partition has another route domain on each device: {shown}")
     by_use: dict[tuple[str, WantedAddress], set[FoundAddress]] = {}
     for one in found.values():
@@ -140,4 +167,14 @@ def combined_findings(group: str, found: dict[str, FoundNetworks]) -> FoundNetwo
             by_use.setdefault((each.subnet_id, each.wanted), set()).add(each)
     # an address that differs between devices cannot be adopted for the group: a new one is allocated
     agreed = [next(iter(each)) for _, each in sorted(by_use.items()) if len(each) == 1]
-    return FoundNetworks(route_domain=next(iter(numbers.values())), addresses=tuple(agreed))
+    return replace(first, addresses=tuple(agreed))
+
+
+def _numbers(found: FoundNetworks) -> tuple[int, Mapping[str, int]]:
+    return found.route_domain, found.route_domains
+
+
+def _shown(found: FoundNetworks) -> str:
+    if found.route_domain != SEVERAL_ROUTE_DOMAINS:
+        return str(found.route_domain)
+    return " and ".join(f"{number} of network {id_}" for id_, number in sorted(found.route_domains.items())) or "none"

@@ -15,7 +15,7 @@ If a sentinel has no guard (it was removed by hand), the next takeover deletes a
 reason.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import structlog
@@ -26,7 +26,7 @@ from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, commit, drop_pending
 from evenkeel.devices.bigip.naming import GUARD, BigIpNames, Guard, Mark, parse_mark, segment
-from evenkeel.devices.bigip.networks.f5_agent import is_of_one_object
+from evenkeel.devices.bigip.networks.f5_agent import is_route_domain
 from evenkeel.devices.bigip.objects import DATA_GROUP, POOL, ROUTE_DOMAIN, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
@@ -127,8 +127,8 @@ async def _refuse_foreign_partition(device: IControl, partition: str, names: Big
 async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *, adjacent: bool) -> None:
     """Mark a partition without a mark as ours. No effect if it does not exist, or is ours.
 
-    ``adjacent``: its route domain is the shard's. Raises :class:`DeviceRejected` if it belongs to another owner, or has
-    other route domains of another program: all addresses in it would have to be recreated with other numbers, under
+    ``adjacent``: its route domains are the shard's. Raises :class:`DeviceRejected` if it belongs to another owner, or
+    has other route domains of another program: all addresses in it would have to be recreated with other numbers, under
     traffic.
     """
     try:
@@ -146,7 +146,7 @@ async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *
 
 async def _refuse_route_domains(device: IControl, partition: str, *, adjacent: bool) -> None:
     found = await device.collection(ROUTE_DOMAIN, partition=partition)
-    adoptable = adjacent and len(found) == 1 and _is_adoptable(found[0], partition)
+    adoptable = adjacent and all(is_route_domain(str(each.get("name")), partition) for each in found)
     numbers = [] if adoptable else sorted(str(each.get("id")) for each in found)
     if numbers:
         raise DeviceRejected(
@@ -154,12 +154,6 @@ async def _refuse_route_domains(device: IControl, partition: str, *, adjacent: b
             f"partition {partition} has route domain {', '.join(numbers)}, which another program numbered:"
             " only partitions without other route domains can be adopted",
         )
-
-
-def _is_adoptable(domain: Mapping[str, Any], partition: str) -> bool:
-    """Whether F5's agent gives a route domain this name: the partition's, or since 9.8 one of a network."""
-    name = str(domain.get("name"))
-    return name == partition or is_of_one_object(name, partition)
 
 
 async def partition_mark(device: IControl, partition: str, names: BigIpNames) -> Mark | None:

@@ -20,7 +20,7 @@ from evenkeel.devices.bigip.objects import (
     Key,
     Observed,
 )
-from evenkeel.devices.bigip.reconcile.networks import addresses_in_use, is_in_place, places_of, split_address
+from evenkeel.devices.bigip.reconcile.networks import addresses_in_use, is_in_place, places_of
 
 Attributes = Mapping[str, Any]
 
@@ -59,5 +59,7 @@ def _used(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
     yield from addresses_in_use(left)
     for key, attributes in left.items():
         if key.type in (SNAT_ADDRESS, ROUTE):
-            host, number = split_address(str(attributes.get("address" if key.type == SNAT_ADDRESS else "gw") or ""))
+            host, number = canonical.split_address(
+                str(attributes.get("address" if key.type == SNAT_ADDRESS else "gw") or "")
+            )
             yield number, host

@@ -199,7 +199,7 @@ def unused_objects(
     profiles = {str(left[key].get("profile")) for key in tunnels}
     kept |= {key for path, key in paths.items() if key.type in TUNNEL_PROFILES and path in profiles}
     numbers = {
-        split_address(str(left[key].get("address")))[1]
+        canonical.split_address(str(left[key].get("address")))[1]
         for key in left
         if key.type in (SELF_IP, SNAT_ADDRESS) and (key in kept or key not in ours)
     }
@@ -237,15 +237,8 @@ def addresses_in_use(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]
 
 
 def _domain_and_host(text: str) -> tuple[int, str]:
-    host, number = split_address(text)
+    host, number = canonical.split_address(text)
     return number, host
-
-
-def split_address(text: str) -> tuple[str, int]:
-    """Address and route domain of ``10.0.0.1%7`` or ``10.0.0.1%7/24``."""
-    host, _, rest = text.partition("%")
-    number = rest.partition("/")[0]
-    return host.partition("/")[0], int(number) if number.isdigit() else 0
 
 
 def _is_subnet_used(
@@ -275,7 +268,7 @@ def _places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -> list[
 
 def places_of(attributes: Attributes) -> Iterator[Place]:
     text = str(attributes.get("address", ""))
-    host, number = split_address(text)
+    host, number = canonical.split_address(text)
     try:
         yield number, ip_network(f"{host}/{text.rpartition('/')[2]}", strict=False)
     except ValueError:

@@ -162,7 +162,7 @@ def _is_in_the_way(item: WantedObject, seen: ObservedObject, partition: str) -> 
 def _is_its(seen: ObservedObject, item: WantedObject, partition: str) -> bool:
     """Whether F5's agent gave an object this name."""
     if item.key.type == ROUTE_DOMAIN:
-        return seen.key.name == partition or f5_agent.is_of_one_object(seen.key.name, partition)
+        return f5_agent.is_route_domain(seen.key.name, partition)
     if item.key.type in NEIGHBOURS:
         return seen.key.name.lower() == str(seen.attributes.get("macAddress", "")).lower()
     subnet_id = _subnet_of(item)

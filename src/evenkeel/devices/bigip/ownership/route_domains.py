@@ -1,0 +1,111 @@
+"""Which route domains F5's agent gave the networks of a partition. Pure.
+
+Since 9.8 it made one for each network; earlier, one for the tenant and further ones where its subnets overlapped. Ours
+have one for all networks of a load balancer, so that each load balancer's networks have to be in the same one.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN, ServiceNetwork
+from evenkeel.devices.bigip.canonical import split_address
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.networks import f5_agent
+from evenkeel.devices.bigip.objects import ROUTE_DOMAIN, SELF_IP, VIRTUAL_ADDRESS, Observed
+
+
+class NotAdoptable(Exception):
+    """A partition cannot be adopted; the exception's text gives the reason."""
+
+
+def adoptable_domains(observed: Observed, partition: str) -> frozenset[int]:
+    """Numbers of the partition's route domains. Raises :class:`NotAdoptable` if F5's agent gives one no such name."""
+    domains = {
+        key.name: int(seen.attributes.get("id", 0))
+        for key, seen in observed.items()
+        if key.type == ROUTE_DOMAIN and seen.mark is None
+    }
+    if others := sorted(name for name in domains if not f5_agent.is_route_domain(name, partition)):
+        shown = ", ".join(f"{name} ({domains[name]})" for name in others)
+        raise NotAdoptable(f"F5's agent calls a route domain as the partition or a network, but it has {shown}")
+    return frozenset(domains.values())
+
+
+def numbers_by_network(services: Iterable[ServiceDefinition], observed: Observed, names: BigIpNames) -> dict[str, int]:
+    """Number of the route domain of each network to which the device is attached, and of those that load balancers
+    join to it, by network id.
+
+    Raises :class:`NotAdoptable` if load balancers join networks of different ones.
+    """
+    found: dict[str, int] = {}
+    for networks, joining in _joined(services):
+        numbers = {id_: _numbers_of(network, observed, names) for id_, network in sorted(networks.items())}
+        used = set[int]().union(*numbers.values())
+        if len(used) > 1:
+            shown = ", ".join(
+                f"{id_} in {' and '.join(map(str, sorted(some)))}" for id_, some in numbers.items() if some
+            )
+            by = f"load balancers {', '.join(joining)} join networks" if joining else "there is a network"
+            raise NotAdoptable(f"{by} of different route domains: {shown}; here those of a load balancer are in one")
+        found |= dict.fromkeys(numbers, *used) if used else {}
+    return found
+
+
+def _joined(services: Iterable[ServiceDefinition]) -> Iterator[tuple[dict[str, ServiceNetwork], Sequence[str]]]:
+    """Sets of networks that load balancers join, directly or by others, and the ids of these load balancers."""
+    sets: list[tuple[dict[str, ServiceNetwork], list[str]]] = []
+    for service in services:
+        mine = [each for each in service.networks if not each.common]
+        if not mine:
+            continue
+        ids = {each.id for each in mine}
+        touched = [one for one in sets if ids & one[0].keys()]
+        sets = [one for one in sets if not ids & one[0].keys()]
+        networks = {id_: each for some, _ in touched for id_, each in some.items()}
+        for each in mine:
+            networks[each.id] = _with_subnets_of(each, networks.get(each.id))
+        joining = [id_ for _, some in touched for id_ in some]
+        sets.append((networks, [*joining, *([service.load_balancer_id] if len(mine) > 1 else [])]))
+    yield from ((networks, sorted(joining)) for networks, joining in sets)
+
+
+def _with_subnets_of(network: ServiceNetwork, other: ServiceNetwork | None) -> ServiceNetwork:
+    """The network with the subnets that either load balancer has in it."""
+    if other is None:
+        return network
+    return replace(network, subnets=tuple({each.id: each for each in (*other.subnets, *network.subnets)}.values()))
+
+
+def _numbers_of(network: ServiceNetwork, observed: Observed, names: BigIpNames) -> set[int]:
+    """Numbers of the route domains in which F5's agent has self IPs in the network, or that are named after it."""
+    name = names.object_name(network.id)
+    found = set()
+    for key, seen in observed.items():
+        if seen.mark is not None:
+            continue
+        if key.type == ROUTE_DOMAIN and key.name == name:
+            found.add(int(seen.attributes.get("id", 0)))
+        elif key.type == SELF_IP and any(f5_agent.is_self_ip_of(key.name, each.id) for each in network.subnets):
+            found.add(split_address(str(seen.attributes.get("address", "")))[1])
+    return found
+
+
+def check_virtual_addresses(observed: Observed, numbers: Collection[int]) -> None:
+    """Check that all of F5's virtual addresses are in these route domains.
+
+    A load balancer that is imported later would not get the number under which it is served. Raises
+    :class:`NotAdoptable`.
+    """
+    others = sorted(
+        f"{key.name} ({number})"
+        for key, seen in observed.items()
+        if key.type == VIRTUAL_ADDRESS and seen.mark is None
+        if (number := split_address(str(seen.attributes.get("address", "")))[1]) not in {*numbers, COMMON_ROUTE_DOMAIN}
+    )
+    if others:
+        raise NotAdoptable(
+            f"virtual addresses {', '.join(others)} are in route domains of networks on which no load balancer here is"
+            " attached: 'evenkeel import lbaas' imports it, and its status_reason says what it lacks"
+        )

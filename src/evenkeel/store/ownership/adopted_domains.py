@@ -1,0 +1,207 @@
+"""A shard's networks get the numbers of the route domains in which another program has them.
+
+Another shard that has one of the numbers, and was never served in it, gets another.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from sqlalchemy import ColumnElement, Connection, delete, select, update
+
+from evenkeel.core.devices.adoption import SEVERAL_ROUTE_DOMAINS
+from evenkeel.core.kit.errors import Conflict
+from evenkeel.core.kit.ids import ShardId
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.attachment import (
+    KnownSubnet,
+    NotAttachable,
+    chosen_route_domain,
+    without_route_domains,
+)
+from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
+from evenkeel.core.protocol.messages import AdoptNetworks
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.inserting import insert_all
+from evenkeel.store.networks.attaching import free_route_domain, read_attached
+from evenkeel.store.networks.common import networks_of
+from evenkeel.store.networks.places import ShardPlace
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_of
+
+_attached, _domain, _shard, _root = schema.attached_network, schema.route_domain, schema.shard, schema.load_balancer
+
+
+class NumbersToAdopt(Value):
+    """The numbers of a shard's networks, by network id, before an adoption and after it."""
+
+    place: ShardPlace
+    now: Mapping[str, int]
+    wanted: Mapping[str, int]
+    holders: Mapping[int, ShardId]
+    """Other shards that have wanted numbers, by number."""
+    reported: Mapping[str, int]
+    """The wanted numbers if the partition has several route domains, else none."""
+
+    @classmethod
+    def checked(cls, connection: Connection, place: ShardPlace, call: AdoptNetworks) -> "NumbersToAdopt":
+        """Numbers that a call requests. The caller has locked the group's allocations.
+
+        Raises :class:`Conflict` unless the shard may have them.
+        """
+        several = call.route_domain == SEVERAL_ROUTE_DOMAINS
+        now = _numbers_now(connection, place, call.route_domain)
+        if several:
+            wanted = _wanted_numbers(connection, place, now, call.route_domains)
+        else:
+            wanted = dict.fromkeys(now, call.route_domain)
+        holders = _checked_holders(connection, place, now, wanted)
+        return cls(place=place, now=now, wanted=wanted, holders=holders, reported=wanted if several else {})
+
+    @property
+    def text(self) -> str:
+        """The numbers as operators read them."""
+        return _shown(self.wanted.values())
+
+    def store(self, connection: Connection) -> None:
+        """Give the shard the wanted numbers, and the holders numbers that it had, or free ones.
+
+        Devices use none of them as assigned before: in this shard's partition they have the wanted numbers already.
+        """
+        if self.now == self.wanted:
+            return
+        mine, before = set(self.wanted.values()), set(self.now.values())
+        left = iter(sorted(before - mine))
+        for each in sorted(mine | before):
+            connection.execute(delete(_domain).where(*_is_domain(self.place, each)))
+        self._insert(connection, dict.fromkeys(mine, self.place.shard_id))
+        for number, holder in sorted(self.holders.items()):
+            other = next(left, None) or _free_number(connection, self.place)
+            self._insert(connection, {other: holder})
+            is_holders = _attached.c.shard_id == holder, _attached.c.route_domain == number
+            connection.execute(update(_attached).where(*is_holders).values(route_domain=other))
+        for number in sorted(mine):
+            ids = [id_ for id_, wanted in self.wanted.items() if wanted == number]
+            is_mine = _attached.c.shard_id == self.place.shard_id, in_list(_attached.c.network_id, ids)
+            connection.execute(update(_attached).where(*is_mine).values(route_domain=number))
+
+    def _insert(self, connection: Connection, owners: Mapping[int, ShardId]) -> None:
+        group = {"environment": self.place.environment, "group_number": self.place.group_number}
+        insert_all(connection, _domain, [{**group, "number": each, "shard_id": id_} for each, id_ in owners.items()])
+
+
+def _shown(numbers: Collection[int]) -> str:
+    return ", ".join(map(str, sorted(set(numbers))))
+
+
+def _numbers_now(connection: Connection, place: ShardPlace, wanted: int) -> dict[str, int]:
+    """Current route domain numbers of the shard's networks.
+
+    Raises :class:`Conflict` if they cannot be those of a partition with the wanted route domain.
+    """
+    if shared := sorted(network_id for _, network_id in networks_of(connection, place.shard_id)):
+        raise Conflict(
+            f"load balancers of project {place.project_id} are on networks that projects share, whose objects in"
+            f" /Common cannot be adopted: {', '.join(shared)}"
+        )
+    if without_route_domains(place.layout) != (wanted == COMMON_ROUTE_DOMAIN):
+        raise Conflict(f"route domain {wanted}: use_namespaces says otherwise; it has to be as it was for that program")
+    numbers = dict(read_attached(connection, place.shard_id).route_domains)
+    if not numbers:
+        raise Conflict(
+            f"no load balancer of project {place.project_id} is attached to a network yet: its status_reason says why"
+        )
+    if len(set(numbers.values())) > 1 and wanted != SEVERAL_ROUTE_DOMAINS:
+        raise Conflict(
+            f"project {place.project_id} has route domains {_shown(numbers.values())} here; only one can be adopted"
+        )
+    return numbers
+
+
+def _wanted_numbers(
+    connection: Connection, place: ShardPlace, now: Mapping[str, int], found: Mapping[str, int]
+) -> dict[str, int]:
+    """The found numbers of the shard's networks, and numbers for its other networks, of which those stay together that
+    are in one route domain now. Raises :class:`Conflict`.
+    """
+    wanted = {id_: found[id_] for id_ in now if id_ in found}
+    subnets = _subnets_of(connection, now)
+    taken = set(wanted.values())
+    together: dict[int, list[str]] = {}
+    for id_, number in now.items():
+        if id_ not in wanted:
+            together.setdefault(number, []).append(id_)
+    if _is_served(connection, place.shard_id):
+        # Repeated after a crash: devices may have them by now, and their numbers stay.
+        wanted |= {id_: number for number, ids in together.items() if number not in taken for id_ in ids}
+        together = {number: ids for number, ids in together.items() if number in taken}
+    for number, ids in sorted(together.items()):
+        # Its present number first: an adoption that is repeated finds the same.
+        there: dict[int, list[str]] = {}
+        for each in sorted(set(wanted.values()), key=lambda one: (one != number, one)):
+            there[each] = [one.subnet.cidr for id_, some in subnets.items() if wanted.get(id_) == each for one in some]
+        try:
+            chosen = chosen_route_domain([one for id_ in ids for one in subnets.get(id_, ())], there, place.layout)
+        except NotAttachable as reason:
+            raise Conflict(str(reason)) from reason
+        if chosen is None:
+            chosen = number if number not in there else _free_number(connection, place, there)
+        wanted |= dict.fromkeys(ids, chosen)
+    return wanted
+
+
+def _subnets_of(connection: Connection, network_ids: Collection[str]) -> dict[str, Sequence[KnownSubnet]]:
+    found: dict[str, list[KnownSubnet]] = {}
+    statement = select(*SUBNET_COLUMNS).where(in_list(schema.subnet.c.network_id, network_ids))
+    for row in connection.execute(statement):
+        one = KnownSubnet(subnet=subnet_of(row), network=None)
+        found.setdefault(one.subnet.network_id, []).append(one)
+    return dict(found)
+
+
+def _free_number(connection: Connection, place: ShardPlace, but: Collection[int] = ()) -> int:
+    try:
+        return free_route_domain(connection, place, but)
+    except NotAttachable as reason:
+        raise Conflict(str(reason)) from reason
+
+
+def _checked_holders(
+    connection: Connection, place: ShardPlace, now: Mapping[str, int], wanted: Mapping[str, int]
+) -> dict[int, ShardId]:
+    """The other shards that have wanted numbers, by number. Raises :class:`Conflict` unless these may be taken."""
+    moved = sorted(id_ for id_ in now if now[id_] != wanted[id_])
+    if not moved:
+        return {}
+    if _is_served(connection, place.shard_id):
+        raise Conflict(
+            f"load balancers of project {place.project_id} are served in route domain"
+            f" {_shown([now[id_] for id_ in moved])} already; that of the partition is"
+            f" {_shown([wanted[id_] for id_ in moved])}"
+        )
+    here = _domain.c.environment == place.environment, _domain.c.group_number == place.group_number
+    rows = connection.execute(
+        select(_domain.c.number, _domain.c.shard_id, _shard.c.project_id)
+        .join(_shard, _shard.c.id == _domain.c.shard_id, isouter=True)
+        .where(*here, _domain.c.number.in_(sorted(set(wanted.values()))), _domain.c.shard_id != place.shard_id)
+        .order_by(_domain.c.number)
+    ).all()
+    for row in rows:
+        if _is_served(connection, row.shard_id):
+            raise Conflict(
+                f"route domain {row.number} of device group {place.environment}/{place.group_number} is that of project"
+                f" {row.project_id}, whose load balancers are served in it"
+            )
+    return {row.number: ShardId(row.shard_id) for row in rows}
+
+
+def _is_domain(place: ShardPlace, number: int) -> tuple[ColumnElement[bool], ...]:
+    return (
+        _domain.c.environment == place.environment,
+        _domain.c.group_number == place.group_number,
+        _domain.c.number == number,
+    )
+
+
+def _is_served(connection: Connection, shard_id: ShardId) -> bool:
+    """Whether the devices have had a load balancer of the shard."""
+    applied = select(_root.c.id).where(_root.c.shard_id == shard_id, _root.c.applied_revision > 0).limit(1)
+    return connection.scalar(applied) is not None
