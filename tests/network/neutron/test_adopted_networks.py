@@ -19,7 +19,7 @@ from tests.network.conftest import NEEDS_NEUTRON
 from tests.network.neutron.conftest import Cloud
 from tests.network.neutron.patience import eventually
 from tests.network.neutron.test_device_networks import NeutronWorld, world
-from tests.system.test_adopted_networks import ask
+from tests.system.adoptions import adoption_answer
 from tests.system.test_removed_partitions import DEVICES, delete
 from tests.system.world import ENVIRONMENT
 
@@ -119,12 +119,12 @@ async def test_ports_of_f5s_agent_are_ours_after_the_adoption_and_gone_with_the_
         return owners.count("network:evenkeel") == owners.count("network:f5lbaasv2") == 3
 
     await eventually(both_wait, every_seconds=0.2)
-    shown = await ask(world, id_, adopt=False)
+    shown = await adoption_answer(world, id_, adopt=False)
     assert not shown.problem and not [step for plan in shown.devices for step in plan.operations if step.note]
     assert [owner for _, owner in (await ports.now()).values()].count("network:f5lbaasv2") == 3
 
     for _ in range(2):
-        assert not (await ask(world, id_, adopt=True)).problem
+        assert not (await adoption_answer(world, id_, adopt=True)).problem
     await eventually(lambda: world.active(id_))
     ours = {address: (port_id, "network:evenkeel") for address, port_id in ports.ids.items()}
 
