@@ -19,21 +19,26 @@ from tests.api.requests_of import Known
 AGENT_ID = "agent-1"
 
 
-@asynccontextmanager
-async def gateway(store: Store, network: Network | None = None) -> AsyncIterator[Client]:
-    """A client of the API with one agent. ``network``: the built-in one unless told otherwise."""
+async def join(store: Store, agent_id: str, group_number: int) -> None:
+    """Let an agent of this device group join."""
     await store.ownership.register(
         Register(
-            agent_id=AGENT_ID,
-            session_id="session",
+            agent_id=agent_id,
+            session_id=f"session of {agent_id}",
             environment="dev",
-            group_number=1,
-            host="host",
+            group_number=group_number,
+            host=f"host of {agent_id}",
             device_driver="noop",
             ha_type=HaType.STANDALONE,
         ),
         ttl_seconds=3600.0,
     )
+
+
+@asynccontextmanager
+async def gateway(store: Store, network: Network | None = None) -> AsyncIterator[Client]:
+    """A client of the API with one agent. ``network``: the built-in one unless told otherwise."""
+    await join(store, AGENT_ID, 1)
     app = create_app(
         store=store,
         network=network or BuiltinNetwork(store.operators),

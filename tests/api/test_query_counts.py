@@ -15,7 +15,7 @@ from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import SqlStore
 from tests.api import bodies
 from tests.api.client import Client
-from tests.api.gateway import AGENT_ID, gateway, made
+from tests.api.gateway import AGENT_ID, gateway, join, made
 from tests.api.personas import ADMIN, PROJECT
 from tests.api.requests_of import Known, Route, body_of, path_of, routes
 from tests.api.stores import FILE_NAME
@@ -114,8 +114,16 @@ class Snapshot:
             self._rows.backup(database)
 
 
-async def known_to(api: Client, route: Route, known: Known) -> Known:
-    """What a route needs to know; a monitor is made for a pool that has none, and only a drained agent is undrained."""
+async def known_to(api: Client, store: SqlStore, route: Route, known: Known) -> Known:
+    """What a route needs to know. A monitor is made for a pool that has none, a drained agent is undrained, and a load
+    balancer of another device group is moved.
+    """
+    if str(route) == "POST /evenkeel/v1/moves":
+        await join(store, "agent-2", 2)
+        # of another project, because load balancers of one share a device group
+        elsewhere = await api.post("/loadbalancers", bodies.populated(project_id="another-project"))
+        await store.scheduling.place(elsewhere["loadbalancer"]["id"], "dev", "another-project", 2, "agent-2")
+        return known._replace(load_balancer=elsewhere["loadbalancer"]["id"])
     if route.path.endswith("/undrain"):
         await api.put(f"/evenkeel/v1/agents/{known.agent}/drain", None)
     if str(route) == "POST /v2/lbaas/healthmonitors":
@@ -152,7 +160,7 @@ async def test_every_route_takes_as_many_statements_however_much_there_is(
         shared = await world(api, store, size)
         with Snapshot(tmp_path / FILE_NAME) as snapshot:
             for route in ASKED:
-                known = await known_to(api, route, shared)
+                known = await known_to(api, store, route, shared)
                 costs[route].append(await cost(api, store, route, known))
                 if route.method != "GET":
                     snapshot.restore()

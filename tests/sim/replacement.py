@@ -32,6 +32,7 @@ REMOVED_SECONDS = 100.0
 RETURNING = 3
 """Tenants that come to the new database."""
 UNKNOWN = "SELECT id FROM other_history WHERE kind = 'unknown' ORDER BY id"
+LEAVING = "SELECT id FROM load_balancer WHERE deleted"
 _ELSEWHERE = uuid.UUID("6d1f7c1e-5f0a-4b0e-9f2e-0a5b8f0c7d11")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -70,6 +71,7 @@ class Replacement:
             for life in world.agents
             if life.up and life.process is not None and life.agent is not None and life.agent._database_history.history
         ]
+        leaving = {id_ for (id_,) in world.server.look(LEAVING)}
         world.server.lose_commits(self._other(copy))
         if self._way == OLDER:
             world.watch.lost(seen)
@@ -78,7 +80,7 @@ class Replacement:
             believed = [{} for _ in believed]
         for client, belief in zip(self._chaos.clients, believed, strict=True):
             client.lost(belief)
-        self._protect()
+        self._protect(leaving)
         self.clients = [
             Client(world, rng.choice(world.scenario.projects), world.stream(f"returning {number}"), f"192.0.2.{number}")
             for number in range(51, 51 + RETURNING)
@@ -101,13 +103,15 @@ class Replacement:
         ended = {"session_id": None, "session_expires_at": None, "silent_since": None}
         return tuple(ended.get(name, value) for name, value in zip(names, row, strict=True))
 
-    def _protect(self) -> None:
-        """Nothing that the new database does not know may leave the devices now."""
+    def _protect(self, leaving: set[str]) -> None:
+        """Nothing that the new database does not know may leave the devices now, but what its tenant had deleted in the
+        former one: an agent may be about to remove that.
+        """
         look = self.world.server.look
         known = {id_ for (id_,) in look("SELECT id FROM load_balancer UNION SELECT network_id FROM common_network")}
         for site in self.world.sites.values():
             for box in site.boxes:
-                self.world.watch.protected[box.name] = box.everything() - known
+                self.world.watch.protected[box.name] = box.everything() - known - leaving
                 self.world.counts["load balancers of a replaced database"] += len(box.holds().keys() - known)
 
     async def _look(self, until: float) -> None:
