@@ -4,6 +4,7 @@ The source is our own Octavia API in the cloud's catalogue: what it shows is the
 """
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,16 @@ pytestmark = IN_A_CLOUD
 
 
 @pytest.fixture
-def load_balancer(cloud: Cloud) -> Any:
-    """A load balancer of a tenant, ACTIVE."""
+def load_balancer(cloud: Cloud) -> Iterator[Any]:
+    """A load balancer of a tenant, ACTIVE; deleted afterwards, because other tests list those of the tenant."""
     with cloud.connection(DEMO) as tenant:
         service = tenant.load_balancer
         made = service.create_load_balancer(name="web", vip_subnet_id=SUBNET.id, provider=PROVIDER)
         service.create_listener(load_balancer_id=made.id, protocol="TCP", protocol_port=80)
         until(lambda: service.get_load_balancer(made.id).provisioning_status == "ACTIVE")
-        return made
+        yield made
+        service.delete_load_balancer(made.id, cascade=True)
+        until(lambda: service.find_load_balancer(made.id) is None)
 
 
 @pytest.mark.parametrize("login", [ADMIN, DEMO])

@@ -28,7 +28,8 @@ def test_every_device_driver_has_a_table() -> None:
     assert load_capabilities().keys() >= drivers
     noop = load_capabilities()["noop"]
     its_own = {
-        name: getattr(noop, name) for name in ("flavor_metadata", "availability_zone_metadata", "other_metadata")
+        name: getattr(noop, name)
+        for name in ("flavor_metadata", "availability_zone_metadata", "other_metadata", "standby")
     }
     assert noop == replace(EVERYTHING, **its_own)
 
