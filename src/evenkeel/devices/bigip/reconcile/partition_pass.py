@@ -358,7 +358,7 @@ class PartitionPass:
     async def _settle(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
         """Commit the operations of these owners together; if the device refuses them, each half separately."""
         all_steps = self._plan().operations_of(frozenset(owners))
-        steps = self._next_steps(owners)
+        steps = self._first_of(all_steps)
         if not steps:
             return
         whole = len(steps) == len(all_steps)
@@ -371,7 +371,7 @@ class PartitionPass:
             await self._after_unknown(error)
             await self._settle(owners)
         except DeviceRejected as error:
-            if await self._after_refusal() and self._next_steps(owners) != steps:
+            if await self._after_refusal() and self._first_of(self._plan().operations_of(frozenset(owners))) != steps:
                 await self._settle(owners)  # the plan was based on outdated state
             elif len(owners) == 1 and not shared:
                 self._errors[LoadBalancerId(owners[0])] = error.reason
@@ -381,10 +381,9 @@ class PartitionPass:
                 for half in (owners[:middle], owners[middle:]):
                     await self._settle(half)
 
-    def _next_steps(self, owners: tuple[str, ...]) -> tuple[ConfigOperation, ...]:
-        """Operations of these owners for the next transaction."""
-        all_steps = self._plan().operations_of(frozenset(owners))
-        return first_of(self._at_once(all_steps))
+    def _first_of(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
+        """The operations for the next transaction."""
+        return first_of(self._at_once(steps))
 
     def _at_once(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
         """The operations that the device takes in one transaction; the others have to follow it."""
