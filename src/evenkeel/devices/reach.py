@@ -1,10 +1,12 @@
 """Reachability of one device, and how to avoid long waits for one that is unreachable.
 
 - A device that failed is *doubted*: before it gets a request with a long time-out again, it must answer a small probe,
-which all waiting callers share.\n- While a request waits, a liveness probe on a separate connection checks the device.
-A slow device passes it, however long a commit takes; a disconnected one does not, and the request is abandoned after a
-few seconds instead of its own long time-out.\n- The agent's watch probes a device that has sent nothing for a second,
-so that silence is noticed between two requests, too.
+  which all waiting callers share.
+- While a request waits, a liveness probe on a separate connection checks the device. A slow device passes it, however
+  long a commit takes; a disconnected one does not, and the request is abandoned after a few seconds instead of its own
+  long time-out.
+- The agent's watch probes a device that has sent nothing for a second, so that silence is noticed between two requests,
+  too.
 """
 
 import asyncio
