@@ -9,6 +9,7 @@ import httpx
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import BusUnavailable
+from evenkeel.core.protocol.inquiries import Inquiry
 from tests.api import bodies
 
 LBAAS = "/v2/lbaas"
@@ -37,21 +38,12 @@ class Sink:
     async def request_full_resync(self, owners: Any) -> None:
         """Nobody looks."""
 
-    async def send_inquiry(
-        self,
-        owner: ShardOwner,
-        load_balancer_id: str,
-        inquiry_id: str,
-        *,
-        adopt: bool = False,
-        give_back: bool = False,
-        keep_irules: bool = False,
-    ) -> None:
-        self.adopted.append(adopt)
-        self.given_back.append(give_back)
+    async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
+        self.adopted.append(inquiry.apply)
+        self.given_back.append(inquiry.give_back)
         if self.on_question is None:
             raise BusUnavailable("no agent is within reach")
-        await self.on_question(owner, load_balancer_id, inquiry_id)
+        await self.on_question(owner, inquiry.load_balancer_id, inquiry.inquiry_id)
 
 
 class Client:

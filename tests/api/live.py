@@ -15,8 +15,8 @@ from evenkeel.api.identity.caller import Authenticator
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.control.writes import Change
-from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Store
+from evenkeel.core.protocol.inquiries import Inquiry
 from evenkeel.core.protocol.messages import Register, ReportApplied, ReportPlan
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.core.status.outcomes import Applied
@@ -69,20 +69,15 @@ class InstantAgent:
     async def request_full_resync(self, owners: Any) -> None:
         """Nobody looks."""
 
-    async def send_inquiry(
-        self,
-        owner: ShardOwner,
-        load_balancer_id: LoadBalancerId,
-        inquiry_id: str,
-        *,
-        adopt: bool = False,
-        give_back: bool = False,
-        keep_irules: bool = False,
-    ) -> None:
+    async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
         """Nothing differs on any device."""
         shard = await self._store.operators.shard(owner.shard_id)
         answer = ReportPlan(
-            agent_id="instant", session_id="session", shard_id=shard.id, epoch=shard.epoch, inquiry_id=inquiry_id
+            agent_id="instant",
+            session_id="session",
+            shard_id=shard.id,
+            epoch=shard.epoch,
+            inquiry_id=inquiry.inquiry_id,
         )
         await self._store.reports.record_plan(answer)
 

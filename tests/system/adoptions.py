@@ -4,6 +4,7 @@ import uuid
 
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.devices.plans import PlanAnswer
+from evenkeel.core.protocol.inquiries import Inquiry
 from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually
 
@@ -18,9 +19,8 @@ async def adoption_answer(
     owner = ShardOwner(shard_id=shard.id, environment=ENVIRONMENT, group_number=1, host=host)
     inquiry_id = str(uuid.uuid4())
     await world.store.operators.add_plan_inquiry(inquiry_id, shard.id, "")
-    await world.controllers["c1"].driver.send_inquiry(
-        owner, "", inquiry_id, adopt=adopt, give_back=give_back, keep_irules=keep_irules
-    )
+    inquiry = Inquiry(inquiry_id=inquiry_id, apply=adopt, give_back=give_back, keep_irules=keep_irules)
+    await world.controllers["c1"].driver.send_inquiry(owner, inquiry)
     found: list[PlanAnswer] = []
 
     async def answered() -> bool:

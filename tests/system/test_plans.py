@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.devices.plans import DevicePlan
+from evenkeel.core.protocol.inquiries import Inquiry
 from evenkeel.devices.noop.memory import Partition
 from tests.system.world import ENVIRONMENT, UNHURRIED, World
 from tests.waiting import eventually
@@ -31,7 +32,7 @@ async def test_a_question_is_answered_by_whoever_serves_the_load_balancer(world:
         host = await world.acting(lb)
         owner = ShardOwner(shard_id=shard.id, environment=ENVIRONMENT, group_number=1, host=host)
         await world.store.operators.add_plan_inquiry(inquiry_id, shard.id, lb)
-        await world.controllers["c1"].driver.send_inquiry(owner, lb, inquiry_id)
+        await world.controllers["c1"].driver.send_inquiry(owner, Inquiry(inquiry_id=inquiry_id, load_balancer_id=lb))
 
         async def answered(inquiry_id: str = inquiry_id) -> bool:
             return await world.store.operators.plan_answer(inquiry_id) is not None
@@ -65,7 +66,7 @@ async def test_orphan_on_a_device_is_found_by_the_observer(world: World) -> None
     async def found() -> bool:
         inquiry_id = f"q{next(numbers)}"
         await world.store.operators.add_plan_inquiry(inquiry_id, common.id, "")
-        await world.controllers["c0"].driver.send_inquiry(owner, "", inquiry_id)
+        await world.controllers["c0"].driver.send_inquiry(owner, Inquiry(inquiry_id=inquiry_id))
 
         async def answered() -> bool:
             return await world.store.operators.plan_answer(inquiry_id) is not None

@@ -19,10 +19,9 @@ from evenkeel.core.devices.adoption import FoundNetworks, ListenerIrules, TakenN
 from evenkeel.core.devices.device import PartitionBatch
 from evenkeel.core.devices.plans import ORPHAN, DevicePlan, PlannedOperation, limit_plans
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, DeviceRejected, DeviceUnavailable, SessionLost
-from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.kit.values import Value
 from evenkeel.core.ports import Device, IruleKeeper, NetworkAdopter, PartitionReturner
 from evenkeel.core.protocol import messages as m
+from evenkeel.core.protocol.inquiries import Inquiry, inquiry_of
 
 log = structlog.get_logger(__name__)
 
@@ -31,25 +30,6 @@ WAITING_MAX = 8
 PLAN_SECONDS = 20.0
 ADOPTION_SECONDS = 90.0
 """Time-out of an adoption, including the current pass and the creation of ports at the network service."""
-
-
-class Inquiry(Value):
-    """An operator's inquiry about a load balancer or, without one, about the adoption of the shard's partition."""
-
-    inquiry_id: str
-    load_balancer_id: LoadBalancerId = LoadBalancerId("")
-    adopt: bool = False
-    """Whether to carry out the adoption, or with ``give_back`` the way back."""
-    give_back: bool = False
-    keep_irules: bool = False
-
-
-def _inquiry_of(hint: m.PlanHint | m.AdoptionHint) -> Inquiry:
-    if isinstance(hint, m.AdoptionHint):
-        return Inquiry(
-            inquiry_id=hint.inquiry_id, adopt=hint.apply, give_back=hint.give_back, keep_irules=hint.keep_irules
-        )
-    return Inquiry(inquiry_id=hint.inquiry_id, load_balancer_id=hint.load_balancer_id, adopt=hint.adopt)
 
 
 class PlanService:
@@ -81,7 +61,7 @@ class PlanService:
         ``shard``: the assignment as this agent serves it. ``on_adopted`` is called when its partition was adopted.
         ``turn`` is held during the adoption, so that no pass writes definitions that it fetched before.
         """
-        inquiry = _inquiry_of(hint)
+        inquiry = inquiry_of(hint)
         self._answer_later(inquiry, self._answer(inquiry, shard, on_adopted, turn or nullcontext()))
 
     def report_unexpected(
@@ -97,12 +77,12 @@ class PlanService:
             PlannedOperation(verb="delete", type=ORPHAN, name=id_, note=f"{unexpected[id_]:.0f}") for id_ in longest
         )
         plan = DevicePlan(device=", ".join(self._device.facts.endpoints), operations=operations)
-        inquiry = _inquiry_of(hint)
+        inquiry = inquiry_of(hint)
         self._answer_later(inquiry, self._report(inquiry, shard, (plan,)))
 
-    def _answer_later(self, hint: Inquiry, answer: Coroutine[Any, Any, None]) -> None:
+    def _answer_later(self, inquiry: Inquiry, answer: Coroutine[Any, Any, None]) -> None:
         if len(self._tasks) >= WAITING_MAX:
-            log.warning("too many questions at once; dropped", load_balancer=hint.load_balancer_id)
+            log.warning("too many questions at once; dropped", load_balancer=inquiry.load_balancer_id)
             # An unawaited coroutine would log a warning when it is collected.
             answer.close()
             return
@@ -118,64 +98,64 @@ class PlanService:
 
     async def _answer(
         self,
-        hint: Inquiry,
+        inquiry: Inquiry,
         shard: m.Assignment,
         on_adopted: Callable[[], None],
         turn: AbstractAsyncContextManager[None],
     ) -> None:
         devices: tuple[DevicePlan, ...] = ()
         problem = ""
-        seconds = ADOPTION_SECONDS if hint.adopt else PLAN_SECONDS
+        seconds = ADOPTION_SECONDS if inquiry.apply else PLAN_SECONDS
         try:
             # The time-out includes the wait for a turn, because the operator's request waits for the whole.
             async with asyncio.timeout(seconds), self._turns:
-                batch = await self._batch(hint, shard)
-                if hint.load_balancer_id:
+                batch = await self._batch(inquiry, shard)
+                if inquiry.load_balancer_id:
                     devices = await self._plan(batch)
-                elif hint.give_back:
+                elif inquiry.give_back:
                     async with turn:
-                        devices = await self._give_back(batch, apply=hint.adopt)
-                    if hint.adopt:
+                        devices = await self._give_back(batch, apply=inquiry.apply)
+                    if inquiry.apply:
                         # The next pass finds that the partition is another program's, and reports why it stops.
                         on_adopted()
-                elif hint.adopt:
+                elif inquiry.apply:
                     # A pass that fetched its definitions before the adoption would remove what the adoption takes over.
                     async with turn:
-                        devices = await self._adopt(batch, shard, apply=True, keep_irules=hint.keep_irules)
+                        devices = await self._adopt(batch, shard, apply=True, keep_irules=inquiry.keep_irules)
                     # A pass that follows writes the difference between the adopted partition and the definitions.
                     on_adopted()
                 else:
-                    devices = await self._adopt(batch, shard, apply=False, keep_irules=hint.keep_irules)
+                    devices = await self._adopt(batch, shard, apply=False, keep_irules=inquiry.keep_irules)
         except TimeoutError:
             problem = f"the devices did not answer within {seconds:g} s"
-            if hint.adopt:
+            if inquiry.apply:
                 problem += "; the adoption may have been carried out in part: repeat it"
         except (BusUnavailable, CallRefused, SessionLost, DeviceUnavailable, DeviceRejected) as error:
             # The operator waits for an answer in any case, so an error is part of it.
             problem = str(error)
         except Exception:
-            log.exception("plan failed on an unexpected error", load_balancer=hint.load_balancer_id)
+            log.exception("plan failed on an unexpected error", load_balancer=inquiry.load_balancer_id)
             problem = "unexpected error; the agent's log has it"
-        await self._report(hint, shard, devices, problem)
+        await self._report(inquiry, shard, devices, problem)
 
     async def _report(
-        self, hint: Inquiry, shard: m.Assignment, devices: tuple[DevicePlan, ...], problem: str = ""
+        self, inquiry: Inquiry, shard: m.Assignment, devices: tuple[DevicePlan, ...], problem: str = ""
     ) -> None:
         report = m.ReportPlan(
             agent_id=self._settings.agent_id,
             session_id=self._session.id,
             shard_id=shard.shard_id,
             epoch=shard.epoch,
-            inquiry_id=hint.inquiry_id,
+            inquiry_id=inquiry.inquiry_id,
             devices=limit_plans(devices),
             problem=problem,
         )
         try:
             await self._controllers.report_plan(report)
         except (BusUnavailable, CallRefused, SessionLost) as error:
-            log.warning("plan not reported", load_balancer=hint.load_balancer_id, error=str(error))
+            log.warning("plan not reported", load_balancer=inquiry.load_balancer_id, error=str(error))
 
-    async def _batch(self, hint: Inquiry, shard: m.Assignment) -> PartitionBatch:
+    async def _batch(self, inquiry: Inquiry, shard: m.Assignment) -> PartitionBatch:
         client = ShardClient(
             shard,
             session=self._session,
@@ -183,13 +163,13 @@ class PlanService:
             settings=self._settings,
             carries_traffic=self._device.facts.carries_traffic,
         )
-        services = await client.fetch((hint.load_balancer_id,) if hint.load_balancer_id else None)
+        services = await client.fetch((inquiry.load_balancer_id,) if inquiry.load_balancer_id else None)
         return PartitionBatch(
             project_id=shard.project_id,
             epoch=shard.epoch,
             session_id=self._session.id,
             services=services,
-            complete=not hint.load_balancer_id,
+            complete=not inquiry.load_balancer_id,
             keeps_orphans=True,
         )
 

@@ -11,7 +11,7 @@ from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.control.writes import Change, Recheck
-from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.protocol.inquiries import Inquiry
 
 log = structlog.get_logger(__name__)
 
@@ -44,20 +44,9 @@ class Driver:
             except Exception as error:  # the write is committed; the tenant must not get an error
                 log.warning("placement left to the scheduler", load_balancer=root.id, error=repr(error))
 
-    async def send_inquiry(
-        self,
-        owner: ShardOwner,
-        load_balancer_id: LoadBalancerId,
-        inquiry_id: str,
-        *,
-        adopt: bool = False,
-        give_back: bool = False,
-        keep_irules: bool = False,
-    ) -> None:
+    async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
         """Send an operator's inquiry to the agent. Raises :class:`BusUnavailable`."""
-        await self._hints.send_inquiry(
-            owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back, keep_irules=keep_irules
-        )
+        await self._hints.send_inquiry(owner, inquiry)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Request a complete pass over the shards of these owners."""

@@ -16,11 +16,10 @@ from evenkeel.core.kit.errors import BusUnavailable, EvenKeelError
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.kit.tracing import Origin, tracer
 from evenkeel.core.ports import Bus
+from evenkeel.core.protocol.inquiries import Inquiry, hint_of
 from evenkeel.core.protocol.messages import (
-    AdoptionHint,
     ApplyHint,
     AssignmentsHint,
-    PlanHint,
     RecheckHint,
     ReportAgainHint,
     ResyncAllHint,
@@ -101,32 +100,12 @@ class Hints:
         if (origin := tracer().origin()) is not None:
             self._origins.setdefault(queue, origin)
 
-    async def send_inquiry(
-        self,
-        owner: ShardOwner,
-        load_balancer_id: LoadBalancerId,
-        inquiry_id: str,
-        *,
-        adopt: bool = False,
-        give_back: bool = False,
-        keep_irules: bool = False,
-    ) -> None:
+    async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
         """Send an operator's inquiry at once. Raises :class:`BusUnavailable`: then there will be no answer."""
         queue = agent_queue(owner.environment, owner.group_number, owner.host)
-        hint: PlanHint | AdoptionHint = PlanHint(
-            shard_id=owner.shard_id, load_balancer_id=load_balancer_id, inquiry_id=inquiry_id, adopt=adopt
-        )
-        if give_back or keep_irules:
-            hint = AdoptionHint(
-                shard_id=owner.shard_id,
-                inquiry_id=inquiry_id,
-                apply=adopt,
-                give_back=give_back,
-                keep_irules=keep_irules,
-            )
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                await self._bus.send(queue, hint)
+                await self._bus.send(queue, hint_of(inquiry, owner.shard_id))
         except TimeoutError as error:
             raise BusUnavailable(f"the message bus did not take a message for {queue}") from error
 

@@ -6,6 +6,7 @@ from typing import Protocol
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.protocol.inquiries import Inquiry
 from evenkeel.core.status.activity import Activity, ActivityTotals, ChangeTotals
 from evenkeel.core.status.traffic import TrafficSeries
 
@@ -25,19 +26,8 @@ class ChangeSink(Protocol):
         """Move the load balancer to another agent, if there is one; else send a hint to its owner."""
         ...
 
-    async def send_inquiry(
-        self,
-        owner: ShardOwner,
-        load_balancer_id: LoadBalancerId,
-        inquiry_id: str,
-        *,
-        adopt: bool = False,
-        give_back: bool = False,
-        keep_irules: bool = False,
-    ) -> None:
-        """Send an operator's question to the agent, which answers into the database. ``adopt``: it is about the
-        adoption of the partition, to be carried out, with ``keep_irules`` without detaching operators' iRules; with
-        ``give_back`` about the way back. Raises
+    async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
+        """Send an operator's inquiry to the agent, which answers into the database. Raises
         :class:`~evenkeel.core.kit.errors.BusUnavailable`.
         """
         ...

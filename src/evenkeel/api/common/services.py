@@ -19,9 +19,9 @@ from evenkeel.api.responses.answers import Answer
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.capabilities import Capabilities
-from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.addresses import STRICT, AddressRules
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
+from evenkeel.core.protocol.inquiries import Inquiry
 from evenkeel.core.tls.tls import ANY_TLS, TlsRules
 
 log = structlog.get_logger(__name__)
@@ -113,20 +113,9 @@ class Services:
         """Notify the driver of a committed failover. Does not raise: the request has succeeded."""
         await self._notify(self._driver.failed_over, change)
 
-    async def send_inquiry(
-        self,
-        owner: ShardOwner,
-        load_balancer_id: LoadBalancerId,
-        inquiry_id: str,
-        *,
-        adopt: bool = False,
-        give_back: bool = False,
-        keep_irules: bool = False,
-    ) -> None:
-        """Send an operator's question to an agent. Raises :class:`BusUnavailable`."""
-        await self._driver.send_inquiry(
-            owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back, keep_irules=keep_irules
-        )
+    async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
+        """Send an operator's inquiry to an agent. Raises :class:`BusUnavailable`."""
+        await self._driver.send_inquiry(owner, inquiry)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Make these agents start a complete pass over their shards."""

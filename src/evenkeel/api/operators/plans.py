@@ -19,6 +19,7 @@ from evenkeel.core.devices.plans import ORPHAN, DevicePlan, PlanAnswer
 from evenkeel.core.kit.errors import Conflict, Invalid, Unavailable
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ShardId
 from evenkeel.core.kit.values import Value
+from evenkeel.core.protocol.inquiries import Inquiry
 
 LOOK_SECONDS = 0.25
 LOOKS = 100
@@ -96,7 +97,8 @@ async def plan(services: Services, call: Call) -> Answer:
     """Handle POST /loadbalancers/{id}/plan: request the plan from the acting agent and wait for it."""
     load_balancer_id = LoadBalancerId(object_id(call, "Load Balancer"))
     shard = await services.operators.hosting(load_balancer_id)
-    return json_answer({"plan": await _plan(services, shard, load_balancer_id, adopt=False)})
+    inquiry = Inquiry(inquiry_id=services.new_id(), load_balancer_id=load_balancer_id)
+    return json_answer({"plan": await _plan(services, shard, inquiry)})
 
 
 async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer:
@@ -113,10 +115,13 @@ async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer
     requested, done = _GIVEN_BACK if back else _ADOPTED
     if body.adoption.apply:
         await _record(services, shard, *requested)
-    keep_irules = body.adoption.keep_irules
-    shown = await _plan(
-        services, shard, LoadBalancerId(""), adopt=body.adoption.apply, give_back=back, keep_irules=keep_irules
+    inquiry = Inquiry(
+        inquiry_id=services.new_id(),
+        apply=body.adoption.apply,
+        give_back=back,
+        keep_irules=body.adoption.keep_irules,
     )
+    shown = await _plan(services, shard, inquiry)
     if body.adoption.apply:
         await _record(services, shard, *done)
     return json_answer({"adoption": shown}, 200)
@@ -127,7 +132,7 @@ async def orphans(services: Services, call: Call) -> Answer:
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id != COMMON_PROJECT:
         raise Conflict(f"Shard {shard.id} is a tenant's: orphans are found by the common shard of a device group.")
-    shown = await _plan(services, shard, LoadBalancerId(""), adopt=False)
+    shown = await _plan(services, shard, Inquiry(inquiry_id=services.new_id()))
     found = [(one.device, step) for one in shown.devices for step in one.operations if step.type == ORPHAN]
     known = await services.operators.known_load_balancers([LoadBalancerId(step.name) for _, step in found])
     place = shard.environment, shard.group_number
@@ -192,15 +197,12 @@ async def _record(services: Services, shard: Shard, kind: str, done: str) -> Non
 async def _plan(
     services: Services,
     shard: Shard | None,
-    load_balancer_id: LoadBalancerId,
-    *,
-    adopt: bool,
-    give_back: bool = False,
-    keep_irules: bool = False,
+    inquiry: Inquiry,
 ) -> PlanView:
     """Request a plan from the acting agent, and wait for it. Raises :class:`Conflict` without a live agent, or for a
     whole partition that the agent refuses to plan or adopt; :class:`AgentSilent` without an answer.
     """
+    load_balancer_id = inquiry.load_balancer_id
     what = f"load balancer {load_balancer_id}" if load_balancer_id else "the shard"
     if shard is None or shard.acting_agent_id is None:
         raise Conflict(f"No agent serves {what}: its devices are not read.")
@@ -214,9 +216,7 @@ async def _plan(
     if services.inquiries.locked():
         raise AgentSilent(f"{INQUIRIES_MAX} plans are being waited for already")
     async with services.inquiries:
-        answer = await _answer(
-            services, owner, load_balancer_id, adopt=adopt, give_back=give_back, keep_irules=keep_irules
-        )
+        answer = await _answer(services, owner, inquiry)
     if answer.problem:
         # An adoption that the agent has refused is no request whose outcome is unknown.
         refusal = AgentSilent if load_balancer_id else Conflict
@@ -232,22 +232,15 @@ async def _plan(
 async def _answer(
     services: Services,
     owner: ShardOwner,
-    load_balancer_id: LoadBalancerId,
-    *,
-    adopt: bool,
-    give_back: bool,
-    keep_irules: bool,
+    inquiry: Inquiry,
 ) -> PlanAnswer:
     """Wait for the agent's answer. Raises :class:`AgentSilent` after :data:`LOOKS`, or :data:`ADOPTION_LOOKS`."""
-    inquiry_id = services.new_id()
     # Stored before it is sent: an answer is written only into the row of its inquiry.
-    await services.operators.add_plan_inquiry(inquiry_id, owner.shard_id, load_balancer_id)
-    await services.send_inquiry(
-        owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back, keep_irules=keep_irules
-    )
-    looks = ADOPTION_LOOKS if adopt else LOOKS
+    await services.operators.add_plan_inquiry(inquiry.inquiry_id, owner.shard_id, inquiry.load_balancer_id)
+    await services.send_inquiry(owner, inquiry)
+    looks = ADOPTION_LOOKS if inquiry.apply else LOOKS
     for _ in range(looks):
-        if (answer := await services.operators.plan_answer(inquiry_id)) is not None:
+        if (answer := await services.operators.plan_answer(inquiry.inquiry_id)) is not None:
             return answer
         await asyncio.sleep(LOOK_SECONDS)
     raise AgentSilent(f"agent {owner.host} did not answer within {looks * LOOK_SECONDS:g} s")

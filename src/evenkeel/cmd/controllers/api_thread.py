@@ -16,7 +16,7 @@ import uvloop
 from evenkeel.api.common.ports import ChangeSink
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.control.writes import Change
-from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.protocol.inquiries import Inquiry
 
 Main = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
 """Runs until the given event is set."""
@@ -78,22 +78,9 @@ class ThreadedChangeSink:
         """Notify the driver of a failover in the controller's event loop."""
         await self._run_in_controller(self._in_turn(change))
 
-    async def send_inquiry(
-        self,
-        owner: ShardOwner,
-        load_balancer_id: LoadBalancerId,
-        inquiry_id: str,
-        *,
-        adopt: bool = False,
-        give_back: bool = False,
-        keep_irules: bool = False,
-    ) -> None:
+    async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
         """Send an operator's inquiry to an agent, in the controller's event loop."""
-        await self._run_in_controller(
-            self._sink.send_inquiry(
-                owner, load_balancer_id, inquiry_id, adopt=adopt, give_back=give_back, keep_irules=keep_irules
-            )
-        )
+        await self._run_in_controller(self._sink.send_inquiry(owner, inquiry))
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Request a complete pass from agents, in the controller's event loop."""
