@@ -249,6 +249,7 @@ def test_held_load_balancer_that_changes_at_the_source_is_brought_up_to_date(
     assert run("--yes", "--loadbalancer", changing).outcomes == {"skipped": 1}
     # as the worker does when the amphorae have the change
     octavia.set_statuses({changing: "ACTIVE"})
+    assert run("--loadbalancer", changing).outcomes == {"outdated": 1}
     assert run("--yes", "--loadbalancer", changing).outcomes == {"updated": 1}
     assert ours.client.get(f"{LBAAS}/loadbalancers/{changing}")["loadbalancer"]["name"] == "another"
     assert run("--yes", "--loadbalancer", changing).outcomes == {"present": 1}

@@ -128,7 +128,7 @@ async def test_only_another_import_changes_a_held_load_balancer(world: World, ap
     await api.delete(f"/loadbalancers/{LB}?cascade=true", 409)
     newer = body | {"name": "newer", "pools": [pool(members=[member(weight=7)])]}
     planned = await put(api, newer, apply=False)
-    assert planned["outcome"] == "differs" and "name" in planned["differences"]
+    assert planned["outcome"] == "outdated" and "name" in planned["differences"]
     assert (await put(api, newer))["outcome"] == "updated"
     assert (await put(api, newer))["outcome"] == "present"
     assert (await settled(api))["name"] == "newer"

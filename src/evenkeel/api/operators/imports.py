@@ -14,11 +14,12 @@ from evenkeel.core.kit.values import Value
 
 class ImportView(Value):
     """Result of an import. ``new``: it would be created; ``imported``: it was created; ``present``: it exists as given;
-    ``differs``: it exists and differs, and nothing was changed; ``updated``: it is held, and was made as given.
+    ``differs``: it exists, is not held and differs, and is never changed; ``outdated``: it is held and differs, and
+    would be updated; ``updated``: it is held, and was made as given.
     """
 
     id: str
-    outcome: Literal["new", "imported", "present", "differs", "updated"]
+    outcome: Literal["new", "imported", "present", "differs", "outdated", "updated"]
     differences: tuple[str, ...]
     """Objects and attributes that differ."""
 

@@ -31,7 +31,7 @@ from evenkeel.core.networking.network import (
     octavia_port,
 )
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.core.resources.model import LoadBalancerTree
+from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree
 
 
 class ImportResult(NamedTuple):
@@ -63,7 +63,8 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
             return result
         refuse(wanted.provider, tree_problems(table, tree))
         offered.check_tree(tree)
-        return await _updated(services, tree, table, result) if body.apply else result
+        _check_changeable(tree.load_balancer, result)
+        return await _updated(services, tree, table, result) if body.apply else result._replace(outcome="outdated")
     # An older controller does not know held load balancers, and would give them to devices.
     if body.held and (problem := await version_problem(services)):
         raise Conflict(f"held: {problem}.")
@@ -116,11 +117,7 @@ async def _record(services: Services, change: Change, kind: str, done: str) -> N
 async def _updated(
     services: Services, tree: LoadBalancerTree, table: Capabilities, result: ImportResult
 ) -> ImportResult:
-    """Make a held load balancer equal to the tree. Raises :class:`Conflict` for what is decided at creation."""
-    for name in ("flavor_id", "availability_zone"):
-        if name in result.differences:
-            root = tree.load_balancer
-            raise Conflict(f"{name}: load balancer {root.id} is held with another one: discard it and import it again.")
+    """Make a held load balancer equal to the tree."""
     certificates = await services.references.read(new_users(tree), tree.load_balancer.project_id, table)
     change = await services.imports.update(tree, certificates)
     if change is None:  # as another request left it
@@ -128,6 +125,13 @@ async def _updated(
     await _record(services, change, "loadbalancer_import_updated", "was imported again, and is as it is there now")
     await services.accepted(change, waits=False)
     return result._replace(outcome="updated")
+
+
+def _check_changeable(root: LoadBalancer, result: ImportResult) -> None:
+    """Check that no difference is in what is decided at creation. Raises :class:`Conflict`."""
+    for name in ("flavor_id", "availability_zone"):
+        if name in result.differences:
+            raise Conflict(f"{name}: load balancer {root.id} is held with another one: discard it and import it again.")
 
 
 def _on_known_port(wanted: ImportedLoadBalancer, there: StoredLoadBalancer) -> ImportedLoadBalancer:

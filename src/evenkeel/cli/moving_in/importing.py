@@ -12,7 +12,9 @@ REFUSED = "refused"
 SKIPPED = "skipped"
 """Outcome of a load balancer that its own system is changing."""
 DIFFERS = "differs"
-"""Outcome of a load balancer that exists here with other attributes."""
+"""Outcome of a load balancer that exists here with other attributes, and is never changed."""
+OUTDATED = "outdated"
+"""Outcome of a held load balancer with other attributes, which ``apply`` would update."""
 AT_ONCE = 4
 """Most requests to our API at the same time."""
 
@@ -22,8 +24,8 @@ class ImportRow(NamedTuple):
 
     load_balancer: ForeignLoadBalancer
     outcome: str
-    """``new``, ``imported``, ``present``, ``updated`` (one that is held), :data:`DIFFERS`, :data:`REFUSED` or
-    :data:`SKIPPED`.
+    """``new``, ``imported``, ``present``, :data:`OUTDATED` or ``updated`` (one that is held), :data:`DIFFERS`,
+    :data:`REFUSED` or :data:`SKIPPED`.
     """
     remarks: tuple[str, ...] = ()
     """Differences, or the reason of a refusal."""
@@ -60,7 +62,7 @@ def run_import(
         pool.shutdown(cancel_futures=True)
 
 
-_WORDS = {DIFFERS: "differs", "updated": "was different"}
+_WORDS = {DIFFERS: "differs", OUTDATED: "would be updated", "updated": "was different"}
 """Word before a remark, by outcome."""
 
 
@@ -69,7 +71,7 @@ def lines_of(one: ImportRow) -> Iterator[str]:
     name = f" {one.load_balancer.name}" if one.load_balancer.name else ""
     yield f"{one.outcome:<9}{one.load_balancer.id}{name}"
     yield from (f"  {_WORDS.get(one.outcome, 'because')}: {remark}" for remark in one.remarks)
-    if one.outcome in ("new", "imported", "updated"):
+    if one.outcome in ("new", "imported", OUTDATED, "updated"):
         yield from (f"  note: {remark}" for remark in one.load_balancer.remarks)
         yield from (f"  not carried over: {lost}" for lost in one.load_balancer.lost)
 

@@ -19,9 +19,11 @@ from evenkeel.core.resources.model import (
 )
 from evenkeel.core.resources.tree_changes import FIXED, children_of, tree_changes
 
-Outcome = Literal["new", "imported", "present", "differs", "updated"]
+Outcome = Literal["new", "imported", "present", "differs", "outdated", "updated"]
 """Result of an import. ``new``: it would be created; ``imported``: it was created now; ``present``: it exists as given;
-``differs``: it exists and differs, and nothing was changed; ``updated``: it is held, differed, and is as given now."""
+``differs``: it exists, is not held and differs; it is never changed; ``outdated``: it is held and differs, and would be
+updated; ``updated``: it is held, differed, and is as given now.
+"""
 
 DIFFERENCES_MAX = 50
 """Most differences that are listed for one load balancer."""

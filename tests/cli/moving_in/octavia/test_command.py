@@ -106,6 +106,15 @@ def test_held_load_balancer_is_brought_up_to_date(run: Run, ours: Stub) -> None:
     assert puts(ours)[0][1]["held"] is False
 
 
+def test_plan_says_that_a_held_load_balancer_would_be_updated(run: Run, ours: Stub) -> None:
+    answer = {"id": LB, "outcome": "outdated", "differences": ["name"]}
+    ours.on("PUT", f"/imports/loadbalancers/{LB}", {"import": answer})
+    ran = run()
+    assert ran.code == 0
+    assert ran.out.splitlines()[:2] == [f"outdated {LB} w", "  would be updated: name"]
+    assert ran.out.splitlines()[-1] == "held ones are as they were: --yes brings them up to date"
+
+
 def test_refused_load_balancer_fails_the_command_and_counts_as_not_carried_over(run: Run, ours: Stub) -> None:
     reason = {"faultstring": "Provider 'gold' does not support UDP listeners"}
     ours.on("PUT", f"/imports/loadbalancers/{LB}", reason, status=501)

@@ -10,7 +10,7 @@ from evenkeel.cli.client import ApiRefused, UsageError
 from evenkeel.cli.columns import escape_controls
 from evenkeel.cli.moving_in.command import PLANNED
 from evenkeel.cli.moving_in.foreign import BadSource
-from evenkeel.cli.moving_in.importing import REFUSED, ImportRow, as_json, lines_of, run_import, summary
+from evenkeel.cli.moving_in.importing import OUTDATED, REFUSED, ImportRow, as_json, lines_of, run_import, summary
 from evenkeel.cli.moving_in.octavia.catalogue import (
     FLAVORS,
     ZONES,
@@ -169,6 +169,8 @@ class _Shown:
         yield summary(self._tally.outcomes)
         if self._tally.outcomes["new"] or any(row.outcome == "new" for row in self._quotas):
             yield PLANNED
+        if self._tally.outcomes[OUTDATED]:
+            yield "held ones are as they were: --yes brings them up to date"
 
     def as_json(self) -> dict[str, Any]:
         """All of it for programs."""

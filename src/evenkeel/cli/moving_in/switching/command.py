@@ -8,7 +8,7 @@ from evenkeel.cli.base import SOMETHING_WRONG, ApiCommand
 from evenkeel.cli.client import ApiRefused, ClientError, UsageError
 from evenkeel.cli.columns import escape_controls
 from evenkeel.cli.moving_in.foreign import BadSource
-from evenkeel.cli.moving_in.importing import DIFFERS, REFUSED, SKIPPED, run_import
+from evenkeel.cli.moving_in.importing import DIFFERS, OUTDATED, REFUSED, SKIPPED, run_import
 from evenkeel.cli.moving_in.octavia.catalogue import FLAVORS, ZONES, EntryChooser, EntryKind, entries, pairs
 from evenkeel.cli.moving_in.octavia.login import source_client
 from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Wanted
@@ -180,7 +180,7 @@ class _Work:
         (row,) = run_import(self._command.client, trees, environment=environment, apply=apply, held=True)
         if row.outcome in (REFUSED, SKIPPED) or (apply and row.outcome == DIFFERS):
             raise SourceProblem(f"its present state cannot be imported: {'; '.join(row.remarks)}")
-        return "; ".join(row.remarks) if row.outcome == DIFFERS else ""
+        return "; ".join(row.remarks) if row.outcome in (DIFFERS, OUTDATED) else ""
 
     def _changed_meanwhile(self, load_balancer_id: str) -> str:
         """Return what was changed in Octavia during the switch-over; empty: nothing."""
