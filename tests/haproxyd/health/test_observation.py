@@ -104,6 +104,9 @@ class FakeKeeper:
             await asyncio.sleep(3600)
         return {"show servers state": STATES, "show servers conn": CONNECTIONS}[text]
 
+    async def query(self, pid: int, text: str) -> str:
+        return await (self.of_worker(pid, text) if text.startswith("show stat") else self.command(text))
+
     async def of_worker(self, pid: int, text: str) -> str:
         self.asked.append(text)
         assert pid == 7
@@ -112,7 +115,7 @@ class FakeKeeper:
     async def collect(self, cli: "FakeKeeper", pid: int, kept: tuple[str, ...]) -> Mapping[str, FrontendCounts]:
         if self.worker_pid is None:
             raise HaproxyDown("gone")
-        counts = frontend_counts(await cli.of_worker(pid, "show stat -1 1 -1"))
+        counts = frontend_counts(await cli.query(pid, "show stat -1 1 -1"))
         return {name: counts[name] for name in kept}
 
 

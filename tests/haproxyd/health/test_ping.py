@@ -58,6 +58,9 @@ class FakeCli:
         self.said.append(text)
         return self.answer
 
+    async def query(self, pid: int, text: str) -> str:
+        return await self.of_worker(pid, text)
+
     async def of_worker(self, pid: int, text: str) -> str:
         return await self.command(text)
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.old_workers import OldWorker, emptiest_first, limit_memory, memory_limit_bytes
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE
 from tests.haproxyd.world import World, free_vip, load_balancer, world
 from tests.waiting import eventually
 
@@ -181,3 +182,15 @@ def test_old_workers_with_the_fewest_connections_come_first_then_the_oldest() ->
 def test_the_limit_of_their_memory_is_a_quarter_of_the_hosts_unless_configured() -> None:
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert (memory_limit_bytes(0), memory_limit_bytes(3)) == (total // 4, 3 * 1024 * 1024)
+
+
+async def test_a_worker_that_was_observed_ends_when_it_is_replaced_though_nobody_looks_again() -> None:
+    async with world() as site:
+        await change_others(site, free_vip(), await site.member("a"), 1)
+        supervisor = site.partitions.get("p")
+        observed = supervisor.worker_pid
+        assert "srv_name" in await supervisor.cli.query(observed, SERVERS_STATE)
+        await change_others(site, free_vip(), await site.member("b"), 1, first=1)
+        assert supervisor.worker_pid != observed
+        # less than HAProxy's own time-out of an idle connection, after which the worker ends in any case
+        await eventually(lambda: not supervisor.old_workers.living_workers(), within_seconds=45.0)

@@ -50,6 +50,7 @@ class HaproxyProcess:
         config_dir: Path,
         log_path: Path,
         master_socket: Path,
+        worker_socket: Path,
         on_exit: Callable[[], None],
         on_event: OnEvent,
     ) -> None:
@@ -59,6 +60,7 @@ class HaproxyProcess:
         self._config_dir = config_dir
         self._output = OutputLog(log_path)
         self._master_socket = master_socket
+        self._worker_socket = worker_socket
         self._on_exit = on_exit
         self._pidfd: int | None = None
         self._privileges = privileges_of(os.getpid())
@@ -72,6 +74,7 @@ class HaproxyProcess:
             master_socket,
             timeout_seconds=settings.command_timeout_seconds,
             answer_bytes_max=settings.answer_bytes_max,
+            worker_socket=worker_socket,
         )
         self.old_workers = OldWorkers(partition, self.cli, on_event)
 
@@ -273,7 +276,7 @@ class HaproxyProcess:
                 return "HAProxy's working directory is gone, or is that of a daemon of another version"
         return ""
 
-    async def replace(self, worker_socket: Path) -> None:
+    async def replace(self) -> None:
         """Start another HAProxy in place of one that cannot be reloaded.
 
         The new process takes over the listening sockets through the old worker's own socket; if that was removed, the
@@ -287,8 +290,9 @@ class HaproxyProcess:
         # while the new process starts, the end of the old one is not the end of this HAProxy
         loop.remove_reader(old)
         self._pidfd = None
+        self.cli.close()
         try:
-            await self.start(*takeover_arguments(pids[1], worker_socket))
+            await self.start(*takeover_arguments(pids[1], self._worker_socket))
         except BaseException:
             # A start that is cancelled, too, leaves the old process as it was, watched for its end.
             self._pidfd, (self.master_pid, self.worker_pid) = old, pids
@@ -309,6 +313,7 @@ class HaproxyProcess:
         # Reset first: the end of the process is expected from here on, and is not reported.
         descriptor, self._pidfd = self._pidfd, None
         self.worker_pid = None
+        self.cli.close()
         if descriptor is None:
             return
         asyncio.get_running_loop().remove_reader(descriptor)
@@ -319,6 +324,7 @@ class HaproxyProcess:
 
     def detach(self) -> None:
         """Stop watching HAProxy, which keeps running."""
+        self.cli.close()
         descriptor, self._pidfd = self._pidfd, None
         if descriptor is not None:
             asyncio.get_running_loop().remove_reader(descriptor)

@@ -150,7 +150,7 @@ class Reloader:
                 await self._keep_server_states(config)
             except HaproxyDown:
                 await self._drop_server_states()
-            await self._process.replace(self._layout.worker_socket)
+            await self._process.replace()
 
     async def _check_before_reload(self, config: HaproxyConfig) -> None:
         """Check the configuration by ``haproxy -c``. Raises :class:`HaproxyRefused`.

@@ -94,6 +94,7 @@ class HaproxyRunner:
             config_dir=layout.config_dir,
             log_path=storage.log,
             master_socket=layout.master_socket,
+            worker_socket=layout.worker_socket,
             on_exit=on_exit,
             on_event=on_event,
         )

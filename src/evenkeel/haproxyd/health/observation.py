@@ -107,8 +107,8 @@ class Observer:
         settled = partition.settled
         names = tuple(frontend.name for balancer in held.values() for frontend in balancer.frontends)
         answer, connections, totals = await asyncio.gather(
-            partition.cli.command(SERVERS_STATE),
-            partition.cli.command(SERVERS_CONNECTIONS),
+            partition.cli.query(pid, SERVERS_STATE),
+            partition.cli.query(pid, SERVERS_CONNECTIONS),
             self._totals[partition.name].collect(partition.cli, pid, names),
         )
         states = server_states(answer)

@@ -35,6 +35,9 @@ class FakeHaproxy:
         assert text == "show info"
         return f"Name: HAProxy\nPid: {self.current}\nUptime: 0d\n"
 
+    async def query(self, pid: int, text: str) -> str:
+        return await self.of_worker(pid, text)
+
     async def of_worker(self, pid: int, text: str) -> str:
         if pid not in self.workers:
             raise HaproxyDown("Can't find the target")

@@ -21,7 +21,7 @@ import structlog
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.processes import start_ticks
-from evenkeel.haproxyd.haproxy.runtime.held_worker import HeldWorker
+from evenkeel.haproxyd.haproxy.runtime.held_worker import HeldWorker, worker_pid
 from evenkeel.haproxyd.haproxy.runtime.worker_state import FRONTENDS, FrontendCounts, frontend_counts
 from evenkeel.haproxyd.ports import WorkerCli
 
@@ -189,7 +189,8 @@ class PartitionCounters:
     async def collect(self, cli: WorkerCli, pid: int, kept: Collection[str]) -> Mapping[str, FrontendCounts]:
         """Current totals of the frontends ``kept``. Raises :class:`HaproxyDown` if the worker does not answer."""
         async with self._lock:
-            current = await self._record(cli, pid)
+            current = worker_key(pid)
+            self._totals.record_counts(current, frontend_counts(await cli.query(pid, FRONTENDS)))
             # Followed workers are read over connections of their own.
             leaving = [worker for worker in self._totals.workers if worker != current and worker not in self._followed]
             await asyncio.gather(*(self._record_leaving(cli, worker) for worker in leaving))
@@ -241,15 +242,6 @@ class PartitionCounters:
             await asyncio.to_thread(_write, self._file, content)
         except OSError as error:
             log.warning("counters not saved", partition=self._name, reason=error.strerror)
-
-
-def worker_pid(info: str) -> int:
-    """The pid in ``show info``. Raises :class:`HaproxyDown` if there is none."""
-    for line in info.splitlines():
-        key, _, value = line.partition(": ")
-        if key == "Pid" and value.strip().isdecimal():
-            return int(value)
-    raise HaproxyDown("HAProxy does not report its pid")
 
 
 def worker_key(pid: int) -> str:

@@ -57,3 +57,12 @@ class HeldWorker:
         """Close the connection, so that the worker can end."""
         # close() would wait for unsent data, and the worker may read no more.
         self._writer.transport.abort()
+
+
+def worker_pid(info: str) -> int:
+    """The pid in ``show info``. Raises :class:`HaproxyDown` if there is none."""
+    for line in info.splitlines():
+        key, _, value = line.partition(": ")
+        if key == "Pid" and value.strip().isdecimal():
+            return int(value)
+    raise HaproxyDown("HAProxy does not report its pid")

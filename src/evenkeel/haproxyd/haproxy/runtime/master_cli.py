@@ -1,8 +1,9 @@
 """HAProxy's runtime API, through the master's socket: the worker's own socket may be answered by an old worker.
 
-Each command uses a connection of its own, because a persistent one would stay with a worker that has been replaced. An
-answer ends when the connection closes, and must end with a newline, so that a truncated answer is detected. During a
-reload the master drops its connections: commands wait for the reload, and the reload waits for commands in progress.
+Each command uses a connection of its own, because a persistent one would stay with a worker that has been replaced;
+only repeated queries have one (:mod:`.kept_connection`), which is closed before a reload. An answer ends when the
+connection closes, and must end with a newline, so that a truncated answer is detected. During a reload the master drops
+its connections: commands wait for the reload, and the reload waits for commands in progress.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
+from evenkeel.haproxyd.haproxy.runtime.kept_connection import KeptConnection
 
 COMMAND_CHARS_MAX = 8000
 """HAProxy's own buffer is 16 KiB."""
@@ -33,10 +35,16 @@ class Processes(Value):
 
 
 class MasterCli:
-    """Sends commands to one master, and through it to the current worker."""
+    """Sends commands to one master, and through it to the current worker.
 
-    def __init__(self, socket: Path, *, timeout_seconds: float, answer_bytes_max: int) -> None:
+    ``worker_socket``: the worker's own socket, for :meth:`query`; None: queries go through the master, too.
+    """
+
+    def __init__(
+        self, socket: Path, *, timeout_seconds: float, answer_bytes_max: int, worker_socket: Path | None = None
+    ) -> None:
         self._socket = socket
+        self._kept = KeptConnection(worker_socket) if worker_socket is not None else None
         self._timeout_seconds = timeout_seconds
         self._answer_bytes_max = answer_bytes_max
         self._open = asyncio.Event()
@@ -63,18 +71,32 @@ class MasterCli:
         """Send one command to a worker, which may be an old one. Raises as :meth:`command`."""
         return await self._send_when_open(f"@!{pid:d} {text}", "")
 
+    async def query(self, pid: int, text: str) -> str:
+        """Send a command that changes nothing to the worker with this pid, over a connection that is kept for the next
+        query. Raises as :meth:`command`."""
+        request_of(text)  # refuses what is not one command
+        async with self._when_open():
+            answer = await self._kept.query(pid, text) if self._kept is not None else None
+            return answer if answer is not None else await self.master_command(f"@!{pid:d} {text}")
+
+    def close(self) -> None:
+        """Close the connection of :meth:`query`, so that the worker can end."""
+        if self._kept is not None:
+            self._kept.close()
+
     async def processes(self) -> Processes:
         """Read the current processes from the master. Raises :class:`HaproxyDown`."""
         return parse_processes(await self.master_command("show proc"))
 
     @contextlib.asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """Context in which :meth:`command` and :meth:`of_worker` of other callers wait."""
+        """Context in which :meth:`command`, :meth:`of_worker` and :meth:`query` of other callers wait."""
         self._open.clear()
         try:
             with contextlib.suppress(TimeoutError):  # such a command has timed out anyway
                 async with asyncio.timeout(self._timeout_seconds):
                     await self._idle.wait()
+            self.close()
             yield
         finally:
             self._open.set()

@@ -1,0 +1,107 @@
+"""A connection to the current worker's own runtime API that is kept from one observation to the next.
+
+A command through the master costs a connection to it and another one from it to the worker: several times the cost of
+the command itself. The worker's own socket leads to any worker that listens on it, so the pid is compared first. A
+worker does not end while a connection to its runtime API is open (:mod:`.held_worker`), so the connection must be
+closed before the worker is replaced.
+"""
+
+import asyncio
+import contextlib
+import resource
+from pathlib import Path
+
+from evenkeel.haproxyd.errors import HaproxyDown
+from evenkeel.haproxyd.haproxy.runtime.held_worker import TIMEOUT_SECONDS, HeldWorker, worker_pid
+
+
+class KeptConnections:
+    """Number of connections that this process keeps, of at most a quarter of its limit of open files."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def take(self) -> bool:
+        """Count one more connection; False if there are too many."""
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY and self._count >= soft // 4:
+            return False
+        self._count += 1
+        return True
+
+    def give_back(self) -> None:
+        """Count one connection less."""
+        self._count -= 1
+
+
+KEPT = KeptConnections()
+
+
+class KeptConnection:
+    """Connection to one worker at a time, opened when it is needed."""
+
+    def __init__(self, worker_socket: Path, kept: KeptConnections = KEPT) -> None:
+        self._worker_socket = worker_socket
+        self._kept = kept
+        self._worker: HeldWorker | None = None
+        self._pid = 0
+        self._lock = asyncio.Lock()
+
+    async def query(self, pid: int, text: str) -> str | None:
+        """The answer of the worker with this pid to a command that changes nothing; None if it cannot be asked here.
+
+        Raises :class:`HaproxyDown` if it does not answer in time.
+        """
+        async with self._lock:  # answers come in the order of the commands
+            if self._pid != pid:
+                self.close()
+            if self._worker is not None and (answer := await self._ask(text)) is not None:
+                return answer
+            # The worker closes a connection that was idle for long.
+            return await self._ask(text) if await self._open(pid) else None
+
+    def close(self) -> None:
+        """Close the connection, so that the worker can end. The next query opens it again."""
+        worker, self._worker, self._pid = self._worker, None, 0
+        if worker is not None:
+            worker.close()
+            self._kept.give_back()
+
+    async def _open(self, pid: int) -> bool:
+        if not self._kept.take():
+            return False
+        with contextlib.ExitStack() as failed:
+            failed.callback(self._kept.give_back)
+            try:
+                worker = await HeldWorker.open(self._worker_socket)
+                failed.callback(worker.close)
+                if worker_pid(await worker.command("show info")) != pid:
+                    return False
+            except HaproxyDown as error:
+                _raise_if_silent(error)
+                return False
+            failed.pop_all()
+        self._worker, self._pid = worker, pid
+        return True
+
+    async def _ask(self, text: str) -> str | None:
+        """The answer; None, with the connection closed, if the connection failed. Raises :class:`HaproxyDown`."""
+        worker = self._worker
+        if worker is None:
+            return None
+        answer = None
+        try:
+            answer = await worker.command(text)
+        except HaproxyDown as error:
+            _raise_if_silent(error)
+        finally:
+            # A command that was cancelled is still answered: later answers would belong to earlier commands.
+            if answer is None and self._worker is worker:
+                self.close()
+        return answer
+
+
+def _raise_if_silent(error: HaproxyDown) -> None:
+    """Raise :class:`HaproxyDown` if the worker is connected but silent: the master would wait for it as long again."""
+    if isinstance(error.__cause__, TimeoutError):
+        raise HaproxyDown(f"HAProxy did not answer in {TIMEOUT_SECONDS:g} s") from error
