@@ -173,7 +173,7 @@ class HaproxyDaemon:
         while True:
             await asyncio.sleep(self._http.observe_every_seconds)
             try:
-                await self._observer.observe()
+                await self._observer.observe_unless_recent(self._http.observe_every_seconds)
                 await self.partitions.maintain()
             except Exception:  # an error in one observation must not end the loop
                 log.exception("observation failed; retrying")

@@ -125,12 +125,14 @@ class World:
     def __init__(self, *names: str) -> None:
         self.keepers = {name: FakeKeeper(name) for name in names}
         self.events = 0
+        self.now = 1000.0
         self.observer = Observer(
             self,
             self.keepers,
             newest_event=lambda: self.events,
             state_id=lambda: "life",
             is_pinged=lambda *key: key == ("p1", "be_1", "s1"),
+            monotonic=lambda: self.now,
         )
 
     def names(self) -> tuple[str, ...]:
@@ -202,6 +204,18 @@ async def test_observers_of_the_same_moment_share_a_look() -> None:
     await asyncio.gather(*(world.observer.observe() for _ in range(20)))
     assert len(world.keepers["p1"].asked) == 3
     await world.observer.observe()
+    assert len(world.keepers["p1"].asked) == 6
+
+
+async def test_the_daemon_does_not_look_again_where_agents_looked_lately() -> None:
+    world = World("p1")
+    await world.observer.observe_unless_recent(15.0)
+    assert len(world.keepers["p1"].asked) == 3
+    world.now += 14.9
+    await world.observer.observe_unless_recent(15.0)
+    assert len(world.keepers["p1"].asked) == 3
+    world.now += 0.1
+    await world.observer.observe_unless_recent(15.0)
     assert len(world.keepers["p1"].asked) == 6
 
 

@@ -5,6 +5,7 @@ delays no other, and reports its problem. Concurrent requests share one observat
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -56,6 +57,7 @@ class Observer:
         newest_event: Callable[[], int],
         state_id: Callable[[], str],
         is_pinged: IsPinged,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._partitions = partitions
         self._totals = totals
@@ -64,6 +66,8 @@ class Observer:
         self._is_pinged = is_pinged
         self._slots = asyncio.Semaphore(CONCURRENT_MAX)
         self._next: asyncio.Task[wire.DaemonObservation] | None = None
+        self._monotonic = monotonic
+        self._began_at_seconds = float("-inf")
 
     async def observe(self) -> wire.DaemonObservation:
         """Return an observation that begins after this call; concurrent callers share one."""
@@ -72,9 +76,15 @@ class Observer:
         # A caller that disconnects must not cancel the observation that others share.
         return await asyncio.shield(self._next)
 
+    async def observe_unless_recent(self, seconds: float) -> None:
+        """Observe, unless an observation began within the last ``seconds``, as where agents observe more often."""
+        if self._monotonic() - self._began_at_seconds >= seconds:
+            await self.observe()
+
     async def _observe_all(self) -> wire.DaemonObservation:
         await asyncio.sleep(0)  # callers in the same iteration of the event loop share the observation
         self._next = None
+        self._began_at_seconds = self._monotonic()
         # taken before the observation: an event during it is delivered again, and never lost
         event, state_id = self._newest_event(), self._state_id()
         found = await asyncio.gather(*(self._partition(name) for name in self._partitions.names()))
