@@ -135,10 +135,27 @@ async def test_policy_sends_only_to_fitting_pools_of_its_load_balancer(
     assert answer["faultstring"] == f"Pool {pool['id']} is in use by L7 policy {made['id']}"
     body = {"l7policy": {"redirect_pool_id": tcp["id"]}}
     assert "'TCP'" in (await api.put(f"/l7policies/{made['id']}", body, 400))["faultstring"]
-    tree = (await api.get(f"/loadbalancers/{root['id']}/status"))["statuses"]["loadbalancer"]
-    assert [each["id"] for each in tree["listeners"][0]["pools"]] == [pool["id"]]
     await api.put(f"/l7policies/{made['id']}", {"l7policy": {"action": "REJECT"}})
     await api.delete(f"/pools/{pool['id']}")
+
+
+async def test_pool_shows_the_listeners_whose_policies_with_rules_send_to_it(
+    api: Client, root: dict[str, Any], listener: dict[str, Any]
+) -> None:
+    pool = await api.pool(root["id"])
+    made = await make(api, listener["id"], action="REDIRECT_TO_POOL", redirect_pool_id=pool["id"])
+
+    async def shown() -> tuple[list[dict[str, str]], list[str]]:
+        tree = (await api.get(f"/loadbalancers/{root['id']}/status"))["statuses"]["loadbalancer"]
+        (listed,) = (await api.get("/pools"))["pools"]
+        assert listed["listeners"] == (await api.get(f"/pools/{pool['id']}"))["pool"]["listeners"]
+        return listed["listeners"], [each["id"] for each in tree["listeners"][0]["pools"]]
+
+    assert await shown() == ([], [])
+    await api.post(f"/l7policies/{made['id']}/rules", {"rule": RULE})
+    assert await shown() == ([{"id": listener["id"]}], [pool["id"]])
+    await api.put(f"/l7policies/{made['id']}", {"l7policy": {"admin_state_up": False}})
+    assert await shown() == ([], [])
 
 
 @pytest.mark.parametrize(

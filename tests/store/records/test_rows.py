@@ -24,7 +24,7 @@ from tests.store.builders import l7policy, l7rule, listener, load_balancer, memb
 DERIVED = {
     LoadBalancer: {"vip", "listener_ids", "pool_ids"},
     Listener: {"l7policy_ids"},
-    Pool: {"listener_ids", "member_ids", "health_monitor_id"},
+    Pool: {"listener_ids", "l7_listener_ids", "member_ids", "health_monitor_id"},
     L7Policy: {"rule_ids"},
     Agent: {
         "alive",
@@ -116,6 +116,6 @@ def test_no_two_attributes_are_mixed_up() -> None:
 
         built = msgspec.structs.asdict(kind.build([row[column.name] for column in kind.columns]))
 
-        below = ("l7policy_ids", "rule_ids", "listener_ids", "member_ids")
+        below = ("l7policy_ids", "rule_ids", "listener_ids", "l7_listener_ids", "member_ids")
         given = row | dict.fromkeys((*lists, *below), ()) | {"insert_headers": {}}
         assert {name: built[name] for name in built} == {name: given[name] for name in built}

@@ -229,6 +229,34 @@ async def test_a_member_touches_the_listeners_whose_policies_send_to_its_pool(st
     assert pending(await store.tenants.tree(root.load_balancer.id, project_id=None)) == {"Member", "Pool", "Listener"}
 
 
+async def test_a_pool_has_the_listeners_whose_enabled_policies_with_rules_send_to_it(store: SqlStore) -> None:
+    first, second = (listener(protocol_port=port) for port in (80, 81))
+    target = pool()
+    made = await create(
+        store, LoadBalancerTree(load_balancer=load_balancer(), listeners=(first, second), pools=(target,))
+    )
+    send = {"action": "REDIRECT_TO_POOL", "redirect_pool_id": made.pools[0].id}
+    policies = [l7policy(listener_id=row.id, **send) for row in (second, second, first)]
+    for policy in policies:
+        await store.tenants.add_l7policy(policy, [], project_id=PROJECT)
+
+    async def senders() -> tuple[str, ...]:
+        shown = (await store.tenants.list(Pool, ListQuery())).items[0]
+        assert await store.tenants.get(Pool, made.pools[0].id, project_id=PROJECT) == shown
+        tree = await store.tenants.tree(made.load_balancer.id, project_id=PROJECT)
+        assert tree.pools[0].l7_listener_ids == shown.l7_listener_ids
+        return shown.l7_listener_ids
+
+    assert await senders() == ()
+    for policy in policies[:2]:
+        await store.tenants.add_l7rule(l7rule(l7policy_id=policy.id), project_id=PROJECT)
+    assert await senders() == (second.id,)
+    await store.tenants.update_child(L7Policy, policies[0].id, {"admin_state_up": False}, project_id=PROJECT)
+    assert await senders() == (second.id,)
+    await store.tenants.update_child(L7Policy, policies[1].id, {"admin_state_up": False}, project_id=PROJECT)
+    assert await senders() == ()
+
+
 async def test_rule_that_the_device_refuses_is_in_error_until_it_is_corrected(
     store: SqlStore, stored: LoadBalancerTree
 ) -> None:

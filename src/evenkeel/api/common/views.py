@@ -1,6 +1,6 @@
 """Parts that views of several APIs share."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import (
@@ -19,7 +19,7 @@ class IdRef(View, kw_only=True):
     id: str
 
 
-def refs(ids: Sequence[str]) -> list[IdRef]:
+def refs(ids: Collection[str]) -> list[IdRef]:
     return [IdRef(id=item) for item in ids] if ids else []
 
 

@@ -125,7 +125,7 @@ def _pool_attributes(row: Pool) -> dict[str, Any]:
     return {
         "session_persistence": None if persistence is None else PersistenceView(**asdict(persistence)),
         "tenant_id": row.project_id,
-        "listeners": refs(row.listener_ids),
+        "listeners": refs(dict.fromkeys((*row.listener_ids, *row.l7_listener_ids))),
         "created_at": timestamp(row.created_at),
         "updated_at": timestamp_or_none(row.updated_at),
         **_tls_lists(row),

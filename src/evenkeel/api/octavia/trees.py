@@ -40,7 +40,7 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     may be much larger than the load balancer.
     """
     members, monitors = pool_contents(tree)
-    policies, _ = policies_of(tree)
+    policies, rules = policies_of(tree)
     pools = {row.id: row for row in tree.pools}
 
     def pool(row: Pool) -> Iterator[bytes]:
@@ -49,9 +49,9 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
         yield CLOSED
 
     def listener(row: Listener) -> Iterator[bytes]:
-        own = policies.get(row.id, [])
+        sending = [policy for policy in policies.get(row.id, ()) if policy.admin_state_up and rules.get(policy.id)]
         # Several policies may send to the same pool, which is shown once, in the order of use.
-        targets = dict.fromkeys((row.default_pool_id, *(policy.redirect_pool_id for policy in own)))
+        targets = dict.fromkeys((row.default_pool_id, *(policy.redirect_pool_id for policy in sending)))
         yield json_before_children(ListenerStatus(**statuses_of(row), pools=[]))
         yield from join_item_pieces(pool(pools[pool_id]) for pool_id in targets if pool_id in pools)
         yield CLOSED

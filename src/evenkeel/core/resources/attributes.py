@@ -29,7 +29,7 @@ _OPERATORS = frozenset({"operator_irules"})
 LINKS: dict[type[Any], tuple[str, ...]] = {
     LoadBalancer: ("listener_ids", "pool_ids"),
     Listener: ("l7policy_ids",),
-    Pool: ("listener_ids", "member_ids", "health_monitor_id"),
+    Pool: ("listener_ids", "l7_listener_ids", "member_ids", "health_monitor_id"),
     Member: (),
     HealthMonitor: (),
     L7Policy: ("rule_ids",),

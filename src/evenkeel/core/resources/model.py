@@ -260,6 +260,9 @@ class Pool(Value, PoolSpec, kw_only=True):
     created_at: float = 0.0
     updated_at: float | None = None
     listener_ids: tuple[str, ...] = ()
+    """Ids of the listeners whose default pool it is."""
+    l7_listener_ids: tuple[str, ...] = ()
+    """Ids of the listeners that send to it by an enabled L7 policy with rules."""
     member_ids: tuple[str, ...] = ()
     health_monitor_id: str | None = None
 

@@ -1,32 +1,58 @@
 """Ids of the children of load balancers and pools, which their values contain besides their own columns.
 
 The query of the row reads them, too, in one column for each kind of children: the ids joined by commas, in order of
-creation, L7 policies in the order of their positions. Children marked deleted are included: they exist until the device
-has removed them. Of a pool's monitors the live one is last.
+creation, L7 policies and what they name in the order of their positions. Children marked deleted are included: they
+exist until the device has removed them. Of a pool's monitors the live one is last.
 """
 
+from collections import defaultdict
+from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, and_, bindparam, exists, select, true
 
-from evenkeel.core.resources.model import LoadBalancer, Pool
+from evenkeel.core.resources.model import L7Policy, L7Rule, LoadBalancer, Pool
 from evenkeel.store.engine.variants import group_concat, join_values, mariadb_variant
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind, load_balancer_of, pool_of
 
-_PARENTS: dict[Kind, tuple[Column[Any], ...]] = {
-    LOAD_BALANCER: (schema.listener.c.load_balancer_id, schema.pool.c.load_balancer_id),
-    LISTENER: (schema.l7policy.c.listener_id,),
-    L7POLICY: (schema.l7rule.c.l7policy_id,),
-    POOL: (schema.listener.c.default_pool_id, schema.member.c.pool_id, schema.health_monitor.c.pool_id),
+_POLICY = schema.l7policy.c
+
+
+class _Link(NamedTuple):
+    """Objects that belong to one of a kind: the column that refers to it, and the column of the ids to read."""
+
+    parent: Column[Any]
+    ids: Column[Any]
+    condition: ColumnElement[bool] | None = None
+
+
+def _children(parent: Column[Any]) -> _Link:
+    return _Link(parent, parent.table.c.id)
+
+
+_LINKS: dict[Kind, tuple[_Link, ...]] = {
+    LOAD_BALANCER: (_children(schema.listener.c.load_balancer_id), _children(schema.pool.c.load_balancer_id)),
+    LISTENER: (_children(_POLICY.listener_id),),
+    L7POLICY: (_children(schema.l7rule.c.l7policy_id),),
+    POOL: (
+        _children(schema.listener.c.default_pool_id),
+        _Link(
+            _POLICY.redirect_pool_id,
+            _POLICY.listener_id,
+            and_(_POLICY.admin_state_up == true(), exists().where(schema.l7rule.c.l7policy_id == _POLICY.id)),
+        ),
+        _children(schema.member.c.pool_id),
+        _children(schema.health_monitor.c.pool_id),
+    ),
 }
 
 
 @cache
 def whole_columns(kind: Kind) -> tuple[ColumnElement[Any], ...]:
     """The columns that :func:`build` needs to make values of the kind: its own, then the ids of children."""
-    return (*kind.columns, *(_ids(kind, parent) for parent in _PARENTS.get(kind, ())))
+    return (*kind.columns, *(_ids(kind, link) for link in _LINKS.get(kind, ())))
 
 
 def build(kind: Kind, row: Any) -> Any:
@@ -42,9 +68,21 @@ def build(kind: Kind, row: Any) -> Any:
 def build_one(connection: Connection, kind: Kind, row: Any) -> Any:
     """The value of a row that begins with the kind's columns; one query if the kind has ids of children."""
     own = row[: len(kind.columns)]
-    if kind not in _PARENTS:
+    if kind not in _LINKS:
         return kind.build(own)
     return build(kind, (*own, *connection.execute(_ids_of_one(kind), {"parent_id": row.id}).one()))
+
+
+def listeners_by_policies(policies: Iterable[L7Policy], rules: Iterable[L7Rule]) -> dict[str, tuple[str, ...]]:
+    """Ids of the listeners that send to a pool by an enabled L7 policy with rules, by the pool's id: what
+    :func:`whole_columns` reads for one pool.
+    """
+    with_rules = {rule.l7policy_id for rule in rules}
+    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for policy in sorted(policies, key=lambda row: row.position):
+        if policy.redirect_pool_id is not None and policy.admin_state_up and policy.id in with_rules:
+            found[policy.redirect_pool_id][policy.listener_id] = None
+    return {pool_id: tuple(listeners) for pool_id, listeners in found.items()}
 
 
 def _load_balancer(row: Any) -> LoadBalancer:
@@ -53,16 +91,21 @@ def _load_balancer(row: Any) -> LoadBalancer:
 
 
 def _pool(row: Any) -> Pool:
-    *own, listener_ids, member_ids, monitor_ids = row
-    return pool_of(own, _split(listener_ids), _split(member_ids), monitor_ids and _split(monitor_ids)[-1])
+    *own, listener_ids, l7_listener_ids, member_ids, monitor_ids = row
+    # a listener may have several policies that send to the pool
+    by_policies = tuple(dict.fromkeys(_split(l7_listener_ids)))
+    return pool_of(own, _split(listener_ids), by_policies, _split(member_ids), monitor_ids and _split(monitor_ids)[-1])
 
 
 def _split(ids: str | None) -> tuple[str, ...]:
     return tuple(ids.split(",")) if ids else ()
 
 
-def _ids(kind: Kind, parent: Column[Any]) -> ColumnElement[str]:
-    table = parent.table
+def _ids(kind: Kind, link: _Link) -> ColumnElement[str]:
+    table = link.parent.table
+    belongs = link.parent == kind.table.c.id
+    if link.condition is not None:
+        belongs = and_(belongs, link.condition)
     order: list[ColumnElement[Any]] = [table.c.created_at, table.c.id]
     if table is schema.health_monitor:
         # Deleted monitors first, so that the live one is the last of the list.
@@ -70,14 +113,14 @@ def _ids(kind: Kind, parent: Column[Any]) -> ColumnElement[str]:
     if table is schema.l7policy:
         order.insert(0, table.c.position)
     # the aggregate keeps the subquery's order; SQLite before 3.44 has no other way
-    children = select(table.c.id).where(parent == kind.table.c.id).order_by(*order).correlate(kind.table).subquery()
-    ids = select(join_values(children.c.id)).correlate(kind.table).scalar_subquery()
+    children = select(link.ids).where(belongs).order_by(*order).correlate(kind.table).subquery()
+    ids = select(join_values(children.c[link.ids.name])).correlate(kind.table).scalar_subquery()
     # MariaDB ignores the order of a subquery, and its subqueries in FROM cannot refer to outer tables
-    in_order = select(group_concat(table.c.id, *order)).where(parent == kind.table.c.id)
+    in_order = select(group_concat(link.ids, *order)).where(belongs)
     return mariadb_variant(ids, mariadb=in_order.correlate(kind.table).scalar_subquery())
 
 
 @cache
 def _ids_of_one(kind: Kind) -> Select[Any]:
-    ids: list[ColumnElement[Any]] = [_ids(kind, parent) for parent in _PARENTS[kind]]
+    ids: list[ColumnElement[Any]] = [_ids(kind, link) for link in _LINKS[kind]]
     return select(*ids).select_from(kind.table).where(kind.table.c.id == bindparam("parent_id"))

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, CursorResult, Select, literal_
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
 from evenkeel.store.engine.in_list import in_bound_list
+from evenkeel.store.records.child_ids import listeners_by_policies
 from evenkeel.store.records.rows import (
     HEALTH_MONITOR,
     L7POLICY,
@@ -126,7 +127,7 @@ def _policies_with_rules(brief: bool) -> Select[Any]:
 def _tree(root: Any, below: _Below) -> LoadBalancerTree:
     policies = _policies(below)
     listeners = _listeners(below, policies)
-    pools = _pools(below, listeners)
+    pools = _pools(below, listeners, policies)
     return LoadBalancerTree(
         load_balancer=load_balancer_of(
             root, tuple(listener.id for listener in listeners), tuple(pool.id for pool in pools)
@@ -154,11 +155,12 @@ def _listeners(below: _Below, policies: tuple[L7Policy, ...]) -> tuple[Listener,
     return tuple(listener_of(row, tuple(ids.get(row.id, ()))) for row in below.listener_rows)
 
 
-def _pools(below: _Below, senders: tuple[Listener, ...]) -> tuple[Pool, ...]:
+def _pools(below: _Below, senders: tuple[Listener, ...], policies: tuple[L7Policy, ...]) -> tuple[Pool, ...]:
     listeners: dict[str, list[str]] = {}
     for listener in senders:
         if listener.default_pool_id is not None:
             listeners.setdefault(listener.default_pool_id, []).append(listener.id)
+    by_policies = listeners_by_policies(policies, below.rules)
     members: dict[str, list[str]] = {}
     for member in below.members:
         members.setdefault(member.pool_id, []).append(member.id)
@@ -166,6 +168,12 @@ def _pools(below: _Below, senders: tuple[Listener, ...]) -> tuple[Pool, ...]:
     monitors = {monitor.pool_id: monitor.id for monitor in below.monitors if monitor.deleted}
     monitors |= {monitor.pool_id: monitor.id for monitor in below.monitors if not monitor.deleted}
     return tuple(
-        pool_of(row, tuple(listeners.get(row.id, ())), tuple(members.get(row.id, ())), monitors.get(row.id))
+        pool_of(
+            row,
+            tuple(listeners.get(row.id, ())),
+            by_policies.get(row.id, ()),
+            tuple(members.get(row.id, ())),
+            monitors.get(row.id),
+        )
         for row in below.pool_rows
     )

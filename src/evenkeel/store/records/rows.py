@@ -131,7 +131,9 @@ def _builder(cls: type[T]) -> Callable[..., T]:
 listener_of = _builder(Listener)
 """The listener of a row and the ids of its L7 policies."""
 pool_of = _builder(Pool)
-"""The pool of a row, the ids of the listeners that send to it and of its members, and that of its monitor."""
+"""The pool of a row, the ids of the listeners that send to it (by default, by L7 policies) and of its members, and that
+of its monitor.
+"""
 member_of = _builder(Member)
 health_monitor_of = _builder(HealthMonitor)
 l7policy_of = _builder(L7Policy)

@@ -25,6 +25,7 @@ from evenkeel.store.networks.claims import borrow_port, hold_claim, take_over
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.shard_with_capacity import PROJECT_ID, shard_in, shards_with_capacity
 from evenkeel.store.records import schema
+from evenkeel.store.records.child_ids import listeners_by_policies
 from evenkeel.store.records.rows import KINDS, NO_NETWORK, row_of
 from evenkeel.store.vips.addresses import HELD_OF_SOME, address_rows
 from evenkeel.store.vips.port_changes import store_pending_change
@@ -243,6 +244,7 @@ def _with_child_ids(pools: list[Pool], tree: LoadBalancerTree) -> list[Pool]:
     listeners: dict[str | None, list[str]] = {}
     for listener in tree.listeners:
         listeners.setdefault(listener.default_pool_id, []).append(listener.id)
+    by_policies = listeners_by_policies(tree.l7policies, tree.l7rules)
     members: dict[str, list[str]] = {}
     for member in tree.members:
         members.setdefault(member.pool_id, []).append(member.id)
@@ -251,6 +253,7 @@ def _with_child_ids(pools: list[Pool], tree: LoadBalancerTree) -> list[Pool]:
         replace(
             pool,
             listener_ids=tuple(listeners.get(pool.id, ())),
+            l7_listener_ids=by_policies.get(pool.id, ()),
             member_ids=tuple(members.get(pool.id, ())),
             health_monitor_id=monitors.get(pool.id),
         )

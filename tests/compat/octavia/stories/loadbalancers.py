@@ -193,6 +193,7 @@ def _read() -> list[Line]:
 _HEALTHY = {"type": "HTTP", "delay": 3, "max_retries": 2, "timeout": 1}
 _POOL = {"name": "p", "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"}
 _LISTENER = {"protocol": "HTTP", "protocol_port": 80}
+_RULE = {"type": "PATH", "compare_type": "EQUAL_TO", "value": "/"}
 _FULL = {
     "name": "full",
     "listeners": [
@@ -206,7 +207,7 @@ _FULL = {
                 "session_persistence": {"type": "SOURCE_IP"},
             },
             "l7policies": [
-                {"action": "REJECT", "rules": [{"type": "PATH", "compare_type": "EQUAL_TO", "value": "/"}]},
+                {"action": "REJECT", "rules": [_RULE]},
                 {"action": "REDIRECT_TO_POOL", "redirect_pool": {"name": "q"}},
             ],
         },
@@ -251,6 +252,7 @@ def _populated() -> list[Line]:
         listeners(l7policies=[{"action": "REJECT"}]),
         listeners(l7policies=[{"action": "REDIRECT_TO_POOL", "redirect_pool": _POOL}]),
         listeners(l7policies=[{"action": "REDIRECT_TO_POOL", "redirect_pool": {"name": "q"}}]),
+        listeners(l7policies=[{"action": "REDIRECT_TO_POOL", "redirect_pool": _POOL, "rules": [_RULE]}]),
         listeners(l7policies=[{"action": "REDIRECT_TO_URL", "redirect_url": "http://example.com/"}]),
         listeners(l7policies=[{"action": "REDIRECT_TO_URL"}]),
         listeners(l7policies=[{"action": "REJECT", "rules": [{"type": "PATH"}]}]),

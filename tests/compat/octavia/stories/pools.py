@@ -15,6 +15,7 @@ from tests.compat.octavia.stories.lines import (
     pool,
     post,
     put,
+    rule,
 )
 from tests.compat.table import Line
 
@@ -174,7 +175,17 @@ def _pools_changed() -> list[Line]:
         pool("second"),
         policy(action="REDIRECT_TO_POOL", redirect_pool_id="{second}"),
         get("/pools/{second}"),
+        rule(),
+        get("/pools/{second}"),
         get("/pools"),
+        get("/loadbalancers/{lb}/status"),
+        put("/l7policies/{policy}", {"l7policy": {"admin_state_up": False}}),
+        get("/pools/{second}"),
+        get("/loadbalancers/{lb}/status"),
+        put("/l7policies/{policy}", {"l7policy": {"admin_state_up": True}}),
+        put("/listeners/{listener}", {"listener": {"default_pool_id": "{second}"}}),
+        get("/pools/{second}"),
+        put("/listeners/{listener}", {"listener": {"default_pool_id": "{pool}"}}),
         delete("/pools/{second}"),
         monitor(),
         get("/pools/{pool}"),
