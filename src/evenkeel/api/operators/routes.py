@@ -29,6 +29,7 @@ from evenkeel.api.operators import (
     plans,
     references,
     requests,
+    search,
     series,
     shards,
     status,
@@ -226,6 +227,24 @@ _SYSTEM = (
 
 _LOAD_BALANCER = _objects("loadbalancer", LoadBalancerView)
 _LOAD_BALANCERS = (
+    Operation(
+        method="GET",
+        path="/loadbalancers",
+        handle=search.find_load_balancers,
+        summary="Search the load balancers of all projects, with their number",
+        rule=own_rule("loadbalancer", "get"),
+        answer=defstruct(
+            "FoundLoadBalancerPage",
+            [
+                ("loadbalancers", list[search.FoundLoadBalancerView]),
+                ("total", int),
+                ("total_is_exact", bool),
+                ("loadbalancers_links", list[Link]),
+            ],
+            kw_only=True,
+        ),
+        parameters=search.PARAMETERS,
+    ),
     _LOAD_BALANCER.get(
         "agent",
         hosting.hosting,

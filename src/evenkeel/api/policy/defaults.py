@@ -105,6 +105,7 @@ _OWN = (
     ("agent", "rebind", _OPERATOR, "Make another agent the home of its shards"),
     ("agent", "delete", _OPERATOR, "Delete an agent"),
     ("agent", "get_loadbalancers", _OPERATOR, "List the load balancers of an agent, of all projects"),
+    ("loadbalancer", "get", _OPERATOR, "Search the load balancers of all projects"),
     ("loadbalancer", "get_agent", _OPERATOR, "Show the agents of a load balancer"),
     ("loadbalancer", "get_tree", _OPERATOR, "Show a load balancer and everything below it, with statuses"),
     ("loadbalancer", "get_history", _OPERATOR, "List the last revisions of a load balancer, with who requested them"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
 
 
@@ -77,3 +77,33 @@ class Page(Value):
     items: tuple[Any, ...]
     before: bool = False
     after: bool = False
+
+
+class FoundLoadBalancer(Value):
+    """A load balancer as operators' searches show it."""
+
+    id: LoadBalancerId
+    name: str
+    project_id: ProjectId
+    vip_address: str
+    environment: str
+    group_number: int | None
+    """Number of the device group; None: the load balancer is not placed yet."""
+    provisioning_status: str
+    operating_status: str
+    status_reason: str
+    operating_reason: str
+    held: bool
+    """True: it was imported and is not switched over yet."""
+    created_at: float
+    updated_at: float | None
+
+
+class FoundPage(Value):
+    """One page of the load balancers that a search finds, and how many it finds at all."""
+
+    page: Page
+    """A page of :class:`FoundLoadBalancer`."""
+    total: int
+    total_is_exact: bool
+    """False: there are more than ``total``, and they were not counted."""

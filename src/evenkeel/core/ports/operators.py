@@ -7,7 +7,7 @@ from evenkeel.core.control.agents import Agent, AgentEnhancedServices, AgentLife
 from evenkeel.core.control.environments import Environment, GroupReach
 from evenkeel.core.control.events import Event
 from evenkeel.core.control.histories import History
-from evenkeel.core.control.lists import ListQuery, LoadBalancerSummary, Page
+from evenkeel.core.control.lists import FoundPage, ListQuery, LoadBalancerSummary, Page
 from evenkeel.core.control.move_requests import DeviceGroupPlace, MovableLoadBalancer, MoveProgress, MoveRequest
 from evenkeel.core.control.orphans import OrphanedLoadBalancer, OrphanedPartition, OrphanSummary
 from evenkeel.core.control.overview import Owners, Revision, SeenController
@@ -260,6 +260,20 @@ class OperatorStore(Protocol):
         """Record an act of the current request's user as an event, if no other method writes one for it; its text is
         ``done``, ``by USER`` and ``details``.
         """
+        ...
+
+    async def find_load_balancers(
+        self, query: ListQuery, *, text: str = "", group_number: int | None = None
+    ) -> FoundPage:
+        """Find load balancers of all projects. ``text``: part of a name, a VIP, a project's id or a member's address,
+        or the beginning of an id, in any case of letters; ``group_number``: of a device group of the one environment
+        in the filter ``provider``. The total of all load balancers is of the same age as that of :meth:`summary`.
+        Raises :class:`Invalid` if the search takes too long.
+        """
+        ...
+
+    async def device_group_numbers(self, environment: str) -> tuple[int, ...]:
+        """Return the numbers of an environment's device groups, in order. One query."""
         ...
 
     async def ids(self, prefix: str, *, limit: int) -> Mapping[str, tuple[str, ...]]:

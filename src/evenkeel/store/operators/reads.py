@@ -17,7 +17,7 @@ from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import EVENT_COLUMNS, LOAD_BALANCER, SHARD_COLUMNS, event_of, shard_of
 
 _agent, _shard, _event = schema.agent, schema.shard, schema.event
-_root = schema.load_balancer
+_root, _group = schema.load_balancer, schema.device_group
 
 
 def list_on_agent(connection: Connection, agent_id: AgentId, query: ListQuery) -> Page:
@@ -79,6 +79,12 @@ def read_known(connection: Connection, ids: Sequence[LoadBalancerId]) -> frozens
     for batch in batches([storable_text(id_) for id_ in ids]):
         found.update(connection.scalars(select(_root.c.id).where(in_list(_root.c.id, batch))))
     return frozenset(found)
+
+
+def read_group_numbers(connection: Connection, environment: str) -> tuple[int, ...]:
+    """Numbers of an environment's device groups, in order. One query."""
+    of_environment = select(_group.c.number).where(_group.c.environment == storable_text(environment))
+    return tuple(connection.scalars(of_environment.order_by(_group.c.number)))
 
 
 def read_shard(connection: Connection, shard_id: ShardId) -> Shard:

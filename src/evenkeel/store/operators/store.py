@@ -6,7 +6,7 @@ from sqlalchemy.exc import IntegrityError
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.control.histories import History
-from evenkeel.core.control.lists import LoadBalancerSummary
+from evenkeel.core.control.lists import FoundPage, ListQuery, LoadBalancerSummary
 from evenkeel.core.control.orphans import OrphanSummary
 from evenkeel.core.control.overview import Owners
 from evenkeel.core.control.writes import Change
@@ -20,7 +20,7 @@ from evenkeel.store.engine.operations import querying, read_operation, write_ope
 from evenkeel.store.networks import declared
 from evenkeel.store.operators import agents as agents_sql
 from evenkeel.store.operators import environments as environments_sql
-from evenkeel.store.operators import load_balancer_moves, moves, overview, plans, reads
+from evenkeel.store.operators import load_balancer_moves, moves, overview, plans, reads, search
 from evenkeel.store.operators import references as references_sql
 from evenkeel.store.operators import subnets as subnets_sql
 from evenkeel.store.operators.countdowns import read_countdowns
@@ -103,6 +103,19 @@ class SqlOperators:
         )
 
     load_balancers_on_agent = read_operation(reads.list_on_agent)
+
+    async def find_load_balancers(
+        self, query: ListQuery, *, text: str = "", group_number: int | None = None
+    ) -> FoundPage:
+        found = await self._db.read(
+            lambda connection: search.find_load_balancers(connection, query, text, group_number)
+        )
+        if found.total_is_exact or text or query.filters or query.project_id is not None:
+            return found
+        counts = (await self._counts.get()).content.by_status
+        return FoundPage(page=found.page, total=max(found.total, sum(counts.values())), total_is_exact=True)
+
+    device_group_numbers = querying(reads.read_group_numbers)
 
     # -- shards and events
 

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Connection,
     Double,
     Integer,
+    Select,
     and_,
     false,
     literal,
@@ -44,6 +45,14 @@ class SortKey(NamedTuple):
     descending: bool
 
 
+class PageRows(NamedTuple):
+    """Rows of one page, in the requested order. ``before``/``after``: whether there are more on that side."""
+
+    rows: Sequence[Any]
+    before: bool
+    after: bool
+
+
 def list_page(
     connection: Connection, kind: Kind, query: ListQuery, conditions: Sequence[ColumnElement[bool]] = ()
 ) -> Page:
@@ -52,6 +61,18 @@ def list_page(
 
     Raises :class:`Invalid` for an unknown filter, sort name or marker, or a filter value of the wrong type.
     """
+    found = page_rows(connection, kind, query, select(*whole_columns(kind)), conditions)
+    return Page(items=tuple([build(kind, row) for row in found.rows]), before=found.before, after=found.after)
+
+
+def page_rows(
+    connection: Connection,
+    kind: Kind,
+    query: ListQuery,
+    selected: Select[Any],
+    conditions: Sequence[ColumnElement[bool]] = (),
+) -> PageRows:
+    """The page like :func:`list_page`, of the columns and tables in ``selected``."""
     if query.limit is not None and query.limit < 0:
         raise Invalid(f"limit: {query.limit} is less than 0")
     keys = sort_keys(kind, query.sort)
@@ -61,7 +82,7 @@ def list_page(
     if query.marker is not None:
         wanted.append(_beyond_marker(connection, kind, query, keys))
     order = [part for key in keys for part in _order(key, reverse=query.page_reverse)]
-    statement = select(*whole_columns(kind)).where(*wanted).order_by(*order)
+    statement = selected.where(*wanted).order_by(*order)
     if query.limit is not None:
         # One more row shows whether there is another page, without a count.
         statement = statement.limit(query.limit + 1)
@@ -71,8 +92,8 @@ def list_page(
     marked = query.marker is not None
     if query.page_reverse:
         # Read backwards from the marker; clients get every page in the requested order.
-        return Page(items=tuple([build(kind, row) for row in rows[::-1]]), before=more, after=marked)
-    return Page(items=tuple([build(kind, row) for row in rows]), before=marked, after=more)
+        return PageRows(rows[::-1], before=more, after=marked)
+    return PageRows(rows, before=marked, after=more)
 
 
 # -- filters

@@ -543,6 +543,7 @@ member = Table(
     UniqueConstraint("pool_id", "address", "protocol_port", "live_key"),
     Index("ix_member_project_created", "project_id", "created_at", "id"),
     Index("ix_member_updated_at", "updated_at"),
+    Index("ix_member_address", "address", "load_balancer_id"),  # operators look for it in all projects
 )
 
 health_monitor = Table(

@@ -1,0 +1,69 @@
+"""A time limit for statements whose work, and best plan, depend on what an operator asks for."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+
+from evenkeel.core.kit.errors import Invalid
+from evenkeel.store.engine.in_list import MARIADB
+
+_STEPS = 10_000
+"""Instructions of SQLite's machine between two looks at the clock."""
+_ENDED = {"57014", 1969}
+"""Error of PostgreSQL, and of MariaDB, for a statement that was ended by the limit."""
+
+
+@contextmanager
+def time_limit(connection: Connection, seconds: float, refusal: str) -> Iterator[None]:
+    """End statements of a transaction that take longer. Raises :class:`Invalid` with ``refusal`` then."""
+    limit = _BY_DIALECT.get(connection.dialect.name, _on_sqlite)
+    try:
+        with limit(connection, seconds):
+            yield
+    except DBAPIError as error:
+        if _is_ended(error):
+            raise Invalid(refusal, code="search_too_long") from error
+        raise
+
+
+@contextmanager
+def _on_postgresql(connection: Connection, seconds: float) -> Iterator[None]:
+    # A plan for any text would not use the index for parts of texts; the settings end with the transaction.
+    settings = "set_config('statement_timeout', :limit, true), set_config('plan_cache_mode', 'force_custom_plan', true)"
+    connection.execute(text(f"SELECT {settings}"), {"limit": f"{int(seconds * 1000)}ms"})
+    yield
+
+
+@contextmanager
+def _on_mariadb(connection: Connection, seconds: float) -> Iterator[None]:
+    usual = connection.scalar(text("SELECT @@SESSION.max_statement_time"))
+    connection.execute(text(f"SET SESSION max_statement_time = {seconds:g}"))
+    try:
+        yield
+    finally:
+        if not connection.invalidated:
+            connection.execute(text(f"SET SESSION max_statement_time = {usual}"))
+
+
+@contextmanager
+def _on_sqlite(connection: Connection, seconds: float) -> Iterator[None]:
+    raw: Any = connection.connection.driver_connection
+    end = time.monotonic() + seconds
+    raw.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+    try:
+        yield
+    finally:
+        raw.set_progress_handler(None, 0)
+
+
+_BY_DIALECT = {"postgresql": _on_postgresql, **dict.fromkeys(MARIADB, _on_mariadb)}
+
+
+def _is_ended(error: DBAPIError) -> bool:
+    original = error.orig
+    codes = {getattr(original, "sqlstate", None), next(iter(getattr(original, "args", ())), None)}
+    return bool(codes & _ENDED) or getattr(original, "sqlite_errorname", "") == "SQLITE_INTERRUPT"
