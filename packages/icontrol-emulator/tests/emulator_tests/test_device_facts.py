@@ -237,3 +237,47 @@ async def test_devices_have_the_chosen_release_and_what_came_with_it(version: st
 def test_release_that_there_is_not_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(ValueError, match=r"'9\.9\.9': one of 16\.1\.2, 17\.1\.2"):
         Emulator(["bigip-1"], version="9.9.9")
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("ipip/~Common~dslite", {"defaultsFrom": "/Common/ip4ip6", "dsLite": "enabled", "proto": "IPv4"}),
+        ("ipip/~Common~ip6ip4", {"description": "IPv6 in IPv4", "dsLite": "disabled", "proto": "IPv6"}),
+        ("gre/~Common~nvgre", {"encapsulation": "nvgre", "rxCsum": "disabled", "txCsum": "disabled"}),
+        ("vxlan/~Common~vxlan-gpe", {"encapsulationType": "vxlan-gpe", "floodingType": "multipoint", "port": 4790}),
+        ("vxlan/~Common~vxlan-ovsdb", {"floodingType": "replicator", "port": 4789}),
+    ],
+)
+async def test_profiles_of_tunnels_are_those_of_a_recorded_device(
+    device: Client, path: str, shown: dict[str, Any]
+) -> None:
+    profile = await device.get(f"net/tunnels/{path}")
+    assert {name: profile[name] for name in shown} == shown
+    refused = await device.send("DELETE", f"net/tunnels/{path}")
+    assert refused.status == 400
+
+
+async def test_sizes_of_caches_are_numbers(device: Client) -> None:
+    shown = await device.get("ltm/profile/web-acceleration")
+    sizes = {item["name"]: (item["cacheSize"], item["metadataCacheMaxSize"]) for item in shown["items"]}
+    assert sizes == {
+        "apm-enduser-if-cache": (50, 25), "optimized-acceleration": (6144, 25), "optimized-caching": (10, 25),
+        "webacceleration": (100, 25),
+    }  # fmt: skip
+
+
+async def test_option_makes_a_draft_of_a_policy(device: Client) -> None:
+    await device.post("ltm/policy", {"name": "Drafts/x", "partition": "P"})
+    await device.post("ltm/policy", {"command": "publish", "name": "/P/Drafts/x"})
+    await device.patch("ltm/policy/~P~x?options=create-draft", {})
+    assert (await device.get("ltm/policy/~P~Drafts~x"))["status"] == "draft"
+    refused = await device.send("PATCH", "ltm/policy/~P~x?options=other", {})
+    assert (refused.status, refused.message) == (400, '"other" unexpected argument')
+
+
+@pytest.mark.parametrize("kind", ["mysql", "postgresql"])
+async def test_monitors_of_databases_compare_one_row_and_column(device: Client, kind: str) -> None:
+    body = {"name": "m", "partition": "P", "recvColumn": "2", "recvRow": "1"}
+    made = await device.post(f"ltm/monitor/{kind}", body)
+    assert (made["recvColumn"], made["recvRow"]) == ("2", "1")

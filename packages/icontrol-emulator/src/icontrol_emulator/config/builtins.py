@@ -188,6 +188,8 @@ def _install_ltm(put: Installer, engine: Engine) -> None:
 def _install_net(put: Installer) -> None:
     for spec in net.TUNNEL_PROFILES:
         put.put(spec.path, spec.root, {"defaultsFrom": "none"})
+    for name, (kind, props) in net.TUNNEL_VARIANTS.items():
+        put.put(f"net/tunnels/{kind}", f"/Common/{name}", {"defaultsFrom": f"/Common/{kind}", **props})
     for name in ("http-tunnel", "socks-tunnel"):
         put.put("net/tunnels/tunnel", f"/Common/{name}", {"description": f"Tunnel for {name[:-7]}-explicit profile"})
         put.put("net/fdb/tunnel", f"/Common/{name}")

@@ -118,10 +118,13 @@ DATA_GROUP = "ltm/data-group/internal"
 
 
 def _with_options(device: Device, route: Route, call: Call) -> Mapping[str, Any]:
-    """`?options=records add { k { data v } }`: tmsh syntax that edits single records of a data group."""
+    """What is behind `?options=` is tmsh's: `records add { k { data v } }` edits single records of a data group,
+    `create-draft` copies a published policy, as clouddocs.f5.com's page of `ltm policy` says."""
     text = call.query.options.strip()
     if not text or route.key is None:
         return call.body
+    if route.spec.path == "ltm/policy" and text == "create-draft":
+        return {**call.body, "createDraft": True}
     if route.spec.path != DATA_GROUP:
         raise errors.IControlError(400, f'"{text[:200]}" unexpected argument', errors.INVALID_VALUE_ERROR)
     return {**call.body, "records": edited(text, device.engine.require(route.key))}

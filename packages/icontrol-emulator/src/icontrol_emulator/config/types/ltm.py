@@ -206,7 +206,8 @@ CIPHER_RULE = TypeSpec(
 )  # fmt: skip
 CIPHER_GROUP = TypeSpec(
     path="ltm/cipher/group", word="cipher group", rules=CipherGroupRules(), defaults={"ordering": "default"},
-    optional=names("allow require exclude"), choices={"ordering": names("default fips hardware performance speed")},
+    optional=names("allow require exclude"),
+    choices={"ordering": names("default fips hardware performance speed strength")},
 )  # fmt: skip
 
 SPECS = [

@@ -26,7 +26,7 @@ _MORE = (
     "mode newsgroup request headers folder domain security count database base acctApplicationId framed nasIpAddress "
     "program protocol response responseTime retryTime failureInterval failures url getFields apiRawValues service "
     "snmpPort community version agentType cpuCoefficient cpuThreshold diskCoefficient diskThreshold memoryCoefficient "
-    "memoryThreshold userDefined urlPath run args failureBehavior"
+    "memoryThreshold userDefined urlPath run args failureBehavior recvColumn recvRow"
 )
 
 

@@ -84,13 +84,29 @@ TUNNEL_PROFILES = [
     ),
     _tunnel_profile(
         "gre", {"encapsulation": names(f"standard nvgre {BRIDGING}"), "floodingType": names("none multipoint")},
-        encapsulation="standard", floodingType="none",
+        encapsulation="standard", floodingType="none", rxCsum="disabled", txCsum="disabled",
     ),
-    _tunnel_profile("ipip", dsLite="disabled", proto="ipv4"),
+    _tunnel_profile("ipip", dsLite="disabled", proto="IPv4"),
     _tunnel_profile("etherip"),
     _tunnel_profile("ppp"),
     _tunnel_profile("geneve", floodingType="none", port=6081),
 ]  # fmt: skip
+TUNNEL_VARIANTS: dict[str, tuple[str, dict[str, object]]] = {
+    "ip4ip4": ("ipip", {"description": "IPv4 in IPv4"}),
+    "ip4ip6": ("ipip", {"description": "IPv4 in IPv6"}),
+    "ip6ip4": ("ipip", {"description": "IPv6 in IPv4", "proto": "IPv6"}),
+    "ip6ip6": ("ipip", {"description": "IPv6 in IPv6", "proto": "IPv6"}),
+    "dslite": ("ipip", {"defaultsFrom": "/Common/ip4ip6", "description": "Dual-stack lite IPv4 in IPv6", "dsLite":
+                        "enabled"}),
+    "nvgre": ("gre", {"encapsulation": "nvgre"}),
+    "vxlan-gpe": ("vxlan", {"encapsulationType": "vxlan-gpe", "floodingType": "multipoint", "port": 4790}),
+    "vxlan-multipoint": ("vxlan", {"floodingType": "multipoint"}),
+    "vxlan-ovsdb": ("vxlan", {"floodingType": "replicator"}),
+    "vxlan-ovsdb-multipoint": ("vxlan", {"floodingType": "multipoint"}),
+    "vxlan-ovsdb-no-flooding": ("vxlan", {"floodingType": "none"}),
+}  # fmt: skip
+"""The factory's profiles beside those that have their kind's name, as CiscoTestAutomation/genieparser recorded them
+from 14.1.2.1."""
 FDB_TUNNEL = TypeSpec(path="net/fdb/tunnel", word="FDB tunnel", creatable=False, subs=("records",))
 FDB_TUNNEL_RECORDS = TypeSpec(
     path="net/fdb/tunnel/records", word="FDB tunnel record", owner="net/fdb/tunnel", scope=Scope.FLAT,

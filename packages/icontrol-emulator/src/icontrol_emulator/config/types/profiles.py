@@ -123,8 +123,8 @@ _COMPRESSION = {
 _ACCELERATION = {
     "applications": [], "cacheAgingRate": 9, "cacheClientCacheControlMode": "all", "cacheInsertAgeHeader":
     "enabled", "cacheMaxAge": 3600, "cacheMaxEntries": 10000, "cacheObjectMaxSize": 50000,
-    "cacheObjectMinSize": 500, "cacheSize": "100", "cacheUriExclude": [], "cacheUriInclude": [".*"],
-    "cacheUriIncludeOverride": [], "cacheUriPinned": [], "metadataCacheMaxSize": "25",
+    "cacheObjectMinSize": 500, "cacheSize": 100, "cacheUriExclude": [], "cacheUriInclude": [".*"],
+    "cacheUriIncludeOverride": [], "cacheUriPinned": [], "metadataCacheMaxSize": 25,
 }  # fmt: skip
 _HTTP2 = {
     "activationModes": ["alpn"], "concurrentStreamsPerConnection": 10, "connectionIdleTimeout": 300,
@@ -217,6 +217,24 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "/Common/udp_gtm_dns": ("ltm/profile/udp", {"datagramLoadBalancing": "enabled"}),
     "/Common/udp_decrement_ttl": ("ltm/profile/udp", {"ipTtlMode": "decrement"}),
     "/Common/full-acceleration": ("ltm/profile/fastl4", {}),
+    "/Common/apm-enduser-if-cache": (
+        "ltm/profile/web-acceleration",
+        {
+            "cacheMaxAge": 36000,
+            "cacheMaxEntries": 1000,
+            "cacheObjectMaxSize": 12000000,
+            "cacheObjectMinSize": 5,
+            "cacheSize": 50,
+        },
+    ),
+    "/Common/optimized-acceleration": (
+        "ltm/profile/web-acceleration",
+        {"cacheObjectMaxSize": 67108864, "cacheObjectMinSize": 0, "cacheSize": 6144},
+    ),
+    "/Common/optimized-caching": (
+        "ltm/profile/web-acceleration",
+        {"cacheMaxAge": 86400, "cacheObjectMaxSize": 2000000, "cacheObjectMinSize": 0, "cacheSize": 10},
+    ),
     "/Common/http-transparent": ("ltm/profile/http", {"proxyType": "transparent"}),
     "/Common/http-explicit": ("ltm/profile/http", {"proxyType": "explicit"}),
     "/Common/clientssl-insecure-compatible": ("ltm/profile/client-ssl", {"secureRenegotiation": "request"}),
@@ -224,6 +242,4 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "/Common/serverssl-insecure-compatible": ("ltm/profile/server-ssl", {"secureRenegotiation": "request"}),
     "/Common/apm-default-serverssl": ("ltm/profile/server-ssl", {}),
     "/Common/wan-optimized-compression": ("ltm/profile/http-compression", {"minSize": 16384}),
-    "/Common/optimized-caching": ("ltm/profile/web-acceleration", {}),
-    "/Common/optimized-acceleration": ("ltm/profile/web-acceleration", {}),
 }
