@@ -119,3 +119,14 @@ def test_an_endpoint_must_be_a_url(text: str) -> None:
 
 def test_an_id_cannot_leave_its_segment() -> None:
     assert segment("../a b?") == "..%2Fa%20b%3F"
+
+
+def test_https_to_a_port_that_serves_plain_http_is_told(stub: Stub) -> None:
+    secure = stub.url.replace("http:", "https:")
+    with pytest.raises(Unreachable, match=f"does not speak TLS; if it serves plain HTTP: {stub.url}"):
+        Client([secure]).get(f"{API}/status")
+
+
+def test_http_to_a_port_that_hangs_up_may_need_tls(silent: str) -> None:
+    with pytest.raises(Unreachable, match=f"if it expects TLS: {silent.replace('http:', 'https:')}"):
+        Client([silent]).get(f"{API}/status")

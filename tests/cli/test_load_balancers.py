@@ -41,12 +41,52 @@ def test_one_is_shown_by_id_or_name_and_json_is_json(name: str, stub: Stub, even
 
 
 @pytest.mark.parametrize(
-    ("found", "told"), [([], "no load balancer has the id or name"), ([{}, {}], "2 load balancers")]
+    ("typed", "told"),
+    [
+        ("websit", "name 'websit'; did you mean website?"),
+        ("SITE", "did you mean website, old-site?"),
+        ("zzz", "name 'zzz'"),
+    ],
 )
-def test_a_name_that_is_not_one(found: list[Any], told: str, stub: Stub, evenkeel: Run) -> None:
-    stub.on("GET", "/loadbalancers?name=web&fields=id", {"loadbalancers": found}, base="/v2/lbaas")
+def test_a_name_that_none_has_is_answered_with_those_like_it(typed: str, told: str, stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", f"/loadbalancers?name={typed}&fields=id", {"loadbalancers": []}, base="/v2/lbaas")
+    rows = [{"id": ID, "name": name} for name in ("website", "", "old-site", "mail")]
+    stub.on("GET", "/loadbalancers?fields=id&fields=name&limit=1000", {"loadbalancers": rows}, base="/v2/lbaas")
+    ran = evenkeel("explain", typed)
+    assert ran.code == 1 and ran.err.endswith(f"{told}\n")
+
+
+def test_a_name_that_several_have_is_answered_with_the_candidates(stub: Stub, evenkeel: Run) -> None:
+    other = WEB | {"id": "b" + ID[1:], "vip_address": "192.0.2.8"}
+    stub.on("GET", "/loadbalancers?name=web&fields=id", {"loadbalancers": [WEB, other]}, base="/v2/lbaas")
+    stub.on("GET", "/loadbalancers?name=web&limit=10", {"loadbalancers": [WEB, other]}, base="/v2/lbaas")
     ran = evenkeel("explain", "web")
-    assert ran.code == 1 and told in ran.err
+    assert ran.code == 1 and "2 load balancers have the name 'web'" in ran.err
+    assert f"\n  {other['id']}  192.0.2.8  project p  ACTIVE\n" in ran.err
+
+
+@pytest.mark.parametrize("words", [("--status", "BROKEN"), ("--operating-status", "UP")])
+def test_a_status_that_does_not_exist_is_an_error_that_names_those_that_do(
+    words: tuple[str, ...], stub: Stub, evenkeel: Run
+) -> None:
+    ran = evenkeel("loadbalancer", "list", *words)
+    assert ran.code == 2 and f"invalid choice: '{words[1]}'" in ran.err and "'ERROR'" in ran.err
+    assert not stub.asked
+
+
+def test_a_status_may_be_typed_in_small_letters(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/loadbalancers?provisioning_status=ERROR&limit=1000", {"loadbalancers": []}, base="/v2/lbaas")
+    assert evenkeel("loadbalancer", "list", "--status", "error").code == 0
+
+
+def test_an_environment_that_does_not_exist_is_an_error_that_names_those_that_do(stub: Stub, evenkeel: Run) -> None:
+    for name in ("prd", "prod"):
+        stub.on("GET", f"/loadbalancers?provider={name}&limit=1000", {"loadbalancers": []}, base="/v2/lbaas")
+    stub.on("GET", "/environments", {"environments": [{"name": "prod"}, {"name": "gold"}]})
+    ran = evenkeel("loadbalancer", "list", "--environment", "prd")
+    assert ran.code == 1
+    assert ran.err == "no environment has the name 'prd'; there are: prod, gold\n"
+    assert evenkeel("loadbalancer", "list", "--environment", "prod").code == 0
 
 
 def test_shards_are_listed_with_names(stub: Stub, evenkeel: Run) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from evenkeel.cli.client import API, ApiRefused, Client, UsageError
 from evenkeel.cli.login import login_headers
+from tests.cli.conftest import Run
 
 
 def basic(text: str) -> dict[str, str]:
@@ -86,3 +87,12 @@ def test_a_missing_login_is_told_in_the_servers_words(door: str) -> None:
 def test_a_login_is_not_shown_to_where_an_answer_redirects(door: str) -> None:
     Client([door], login={"X-Auth-Token": "ticket"}).get(f"{API}/status")
     assert Door.shown == [None]
+
+
+@pytest.mark.parametrize(("token", "told"), [("", "not logged in: EVENKEEL_USERNAME"), ("old", "is not accepted: ")])
+def test_a_refused_login_names_the_variables(
+    door: str, token: str, told: str, evenkeel: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENKEEL_TOKEN", token)
+    ran = evenkeel("status", endpoint=door)
+    assert ran.code == 1 and "who are you?" in ran.err and told in ran.err and "OS_TOKEN" in ran.err

@@ -17,6 +17,8 @@ from evenkeel.cli.base import (
 )
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import Columns, list_table, object_table
+from evenkeel.cli.filters import add_choice_filter, add_environment_filter
+from evenkeel.core.control.agent_state import AgentState
 
 LIST_COLUMNS = (
     "host",
@@ -49,11 +51,6 @@ def add_agent_argument(parser: ArgumentParser) -> None:
     parser.add_argument("agent", metavar="AGENT", help="Id of the agent, its beginning, or its host if that is unique.")
 
 
-def add_environment_filter(parser: ArgumentParser, items: str) -> None:
-    """Add the option that limits a list of ``items`` to an environment."""
-    parser.add_argument("--environment", help=f"Only {items} of this environment.")
-
-
 class ListAgents(ListCommand):
     """List agents with their state and load."""
 
@@ -62,7 +59,7 @@ class ListAgents(ListCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_environment_filter(parser, "agents")
         parser.add_argument("--host", help="Only agents on this host.")
-        parser.add_argument("--state", help="Only agents in this state, such as draining or silent.")
+        add_choice_filter(parser, "--state", AgentState, "Only agents in this state")
 
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}

@@ -13,6 +13,7 @@ from cliff.show import ShowOne
 
 from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import format_values, object_title, values_of_columns
+from evenkeel.cli.filters import near
 from evenkeel.cli.watch import add_watch_argument, run_watched
 
 SOMETHING_WRONG = 1
@@ -129,7 +130,8 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
     if not found and (whole := whole_id(client, "agents", name)):
         return find_agent(client, whole)
     if not found:
-        raise ApiRefused(404, f"no agent has the id or host {name!r}")
+        hosts = sorted({str(row["host"]) for row in client.get(f"{API}/agents")["agents"]})
+        raise ApiRefused(404, f"no agent has the id or host {name!r}{near(name, hosts)}")
     if len(found) > 1:
         which = ", ".join(f"{row['id']} ({row['environment']}, group {row['group_number']})" for row in found)
         raise ApiRefused(409, f"several agents are on host {name!r}: {which}; name one by id")
@@ -211,10 +213,12 @@ def is_id(name: str) -> bool:
     return True
 
 
-def all_pages(client: Client, path: str, key: str, filters: Mapping[str, Any] = NO_FILTERS) -> list[dict[str, Any]]:
-    """Every item of a paged list."""
+def all_pages(
+    client: Client, path: str, key: str, filters: Mapping[str, Any] = NO_FILTERS, *, pages_max: int = MAX_PAGES
+) -> list[dict[str, Any]]:
+    """Every item of a paged list, of its first ``pages_max`` pages of 1,000."""
     items: list[dict[str, Any]] = []
-    for _ in range(MAX_PAGES):
+    for _ in range(pages_max):
         query = {**filters, "limit": PAGE_ITEMS} | ({"marker": items[-1]["id"]} if items else {})
         answer = client.get(path, query)
         items += answer[key]

@@ -18,6 +18,8 @@ API = "/evenkeel/v1"
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_REASON_CHARACTERS = 500
+NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST"})
+"""OpenSSL's reasons, by version, for an answer that is not TLS."""
 REPEATABLE = frozenset({"GET", "PUT", "DELETE"})
 
 
@@ -73,13 +75,17 @@ class Client:
         timeout_seconds: float = 10.0,
         login: Mapping[str, str] | None = None,
         ca_file: str | None = None,
+        login_help: str = "",
     ) -> None:
-        """``ca_file``: CA certificates instead of the system's. Raises :class:`UsageError`."""
+        """``ca_file``: CA certificates instead of the system's; ``login_help``: what to do after a 401. Raises
+        :class:`UsageError`.
+        """
         self._endpoints = [checked_endpoint(item) for item in endpoints]
         if not self._endpoints:
             raise UsageError("no endpoint is given")
         self._timeout_seconds = timeout_seconds
         self._login = dict(login or {})
+        self._login_help = login_help
         self._tls = _tls(ca_file) if ca_file else None
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
@@ -133,7 +139,7 @@ class Client:
     def _send_once(
         self, endpoint: str, method: str, path: str, query: Mapping[str, Any] | None, body: Any, timeout_seconds: float
     ) -> Any:
-        url = f"{endpoint}{path}" + (f"?{urlencode(query)}" if query else "")
+        url = f"{endpoint}{path}" + (f"?{urlencode(query, doseq=True)}" if query else "")
         # checked_endpoint() took http and https only
         request = urllib.request.Request(url, method=method, headers={"Accept": "application/json"})  # noqa: S310
         for name, value in self._login.items():
@@ -147,11 +153,11 @@ class Client:
                 content = answer.read(MAX_ANSWER_BYTES + 1)
         except urllib.error.HTTPError as error:
             # Before URLError, of which it is a subclass.
-            raise _refusal(error) from error
+            raise _refusal(error, self._login_help) from error
         except urllib.error.URLError as error:  # raised before waiting for an answer
-            raise _Down(_words(error.reason), executed=False) from error
+            raise _Down(_words(error.reason, endpoint), executed=False) from error
         except (OSError, http.client.HTTPException) as error:
-            raise _Down(_words(error), executed=True) from error
+            raise _Down(_words(error, endpoint), executed=True) from error
         return _decoded(content)
 
 
@@ -199,13 +205,15 @@ def _decoded(content: bytes) -> Any:
         raise ApiRefused(200, "the endpoint answers something that is not JSON; is it Even Keel's?") from error
 
 
-def _refusal(error: urllib.error.HTTPError) -> Exception:
+def _refusal(error: urllib.error.HTTPError, login_help: str) -> Exception:
     """The error for a status from 300 on: unavailable (503), perhaps only after execution, or a refusal."""
     with error:
         reason = _reason(error.read(MAX_REASON_CHARACTERS * 8)) or error.reason
     if error.code == 503:
         # controllers also answer so after a commit or a question to an agent without an answer
         return _Down(f"503 {reason}", executed=True)
+    if error.code == 401 and login_help:
+        reason = f"{reason.rstrip('.')}; {login_help}"
     return ApiRefused(error.code, reason)
 
 
@@ -223,7 +231,13 @@ def _reason(content: bytes) -> str:
     return str(text)[:MAX_REASON_CHARACTERS]
 
 
-def _words(error: object) -> str:
+def _words(error: object, endpoint: str) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not accepted: {error.verify_message}; --cacert FILE names other CA certificates"
+    if isinstance(error, ssl.SSLError) and error.reason in NO_TLS:
+        return f"does not speak TLS; if it serves plain HTTP: {endpoint.replace('https:', 'http:', 1)}"
+    if isinstance(error, http.client.RemoteDisconnected) and endpoint.startswith("http:"):
+        return f"closed the connection without an answer; if it expects TLS: {endpoint.replace('http:', 'https:', 1)}"
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, OSError) and error.strerror:

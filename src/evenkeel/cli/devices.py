@@ -4,10 +4,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evenkeel.cli.agents import add_environment_filter
 from evenkeel.cli.base import ListCommand, print_problems
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import list_table, object_title
+from evenkeel.cli.filters import add_environment_filter
 
 LIST_COLUMNS = (
     "name",

@@ -11,6 +11,7 @@ from typing import Any
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, print_problems
 from evenkeel.cli.client import API, ApiRefused, UsageError, segment
 from evenkeel.cli.columns import Columns, escape_controls, list_table, object_table
+from evenkeel.cli.filters import add_environment_filter
 from evenkeel.config.esd.directory import read_directory
 from evenkeel.config.esd.parse import Parsed, parse_all
 
@@ -22,7 +23,7 @@ class ListEnhancedServices(ListCommand):
     """List the enhanced services that agents loaded. Files that could not be read have no name."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--environment", help="Only of this environment.")
+        add_environment_filter(parser, "services")
 
     def take_action(self, parsed_args: Namespace) -> Any:
         return list_table(LIST_COLUMNS, map(_row, _services(self, parsed_args.environment)))

@@ -3,11 +3,14 @@ them in Octavia's API, and their revisions.
 """
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from typing import Any
 
 from evenkeel.cli.base import ListCommand, ShowCommand, all_pages, is_id, whole_id
 from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import Columns, list_table, object_table
+from evenkeel.cli.filters import add_choice_filter, add_environment_filter, check_environment, near
+from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 
 OCTAVIA = "/v2/lbaas/loadbalancers"
 LIST_COLUMNS = ("name", "id", "project_id", "vip_address", "provisioning_status", "operating_status", "provider")
@@ -40,7 +43,17 @@ HISTORY_NARROW = {
     "epoch": "epoch",
 }
 PENDING = ("PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE")
-FILTERS = ("project_id", "provisioning_status", "operating_status", "provider")
+FILTERS = {
+    "project_id": "project_id",
+    "provisioning_status": "provisioning_status",
+    "operating_status": "operating_status",
+    "environment": "provider",
+}
+"""Names of the options, and of the parameters in Octavia's API."""
+NEAR_PAGES = 5
+"""Most pages of names that are searched for one that resembles an unknown one."""
+CANDIDATES_MAX = 10
+"""Most load balancers that are listed for an ambiguous name."""
 
 
 def add_load_balancer_argument(parser: ArgumentParser) -> None:
@@ -59,15 +72,18 @@ class ListLoadBalancers(ListCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--project", dest="project_id", help="Only those of this project.")
         status = parser.add_mutually_exclusive_group()
-        status.add_argument("--status", dest="provisioning_status", help="Only those in this provisioning status.")
+        add_choice_filter(
+            status, "--status", ProvisioningStatus, "Only those in this provisioning status", dest="provisioning_status"
+        )
         status.add_argument("--pending", action="store_true", help="Only those whose last change is not applied yet.")
-        parser.add_argument("--operating-status", help="Only those in this operating status.")
-        parser.add_argument("--environment", dest="provider", help="Only those of this environment.")
+        add_choice_filter(parser, "--operating-status", OperatingStatus, "Only those in this operating status")
+        add_environment_filter(parser, "those")
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
+        query = {api: getattr(parsed_args, name) for name, api in FILTERS.items() if getattr(parsed_args, name)}
         wanted = [{**query, "provisioning_status": one} for one in PENDING] if parsed_args.pending else [query]
         rows = [row for each in wanted for row in all_pages(self.client, OCTAVIA, "loadbalancers", each)]
+        check_environment(self.client, rows, parsed_args.environment)
         return list_table(LIST_COLUMNS, rows)
 
 
@@ -117,5 +133,17 @@ def load_balancer_id(client: Client, name: str) -> str:
     if not found and (whole := whole_id(client, "loadbalancers", name)):
         return whole
     if not found:
-        raise ApiRefused(404, f"no load balancer has the id or name {name!r}")
-    raise ApiRefused(409, f"{len(found)} load balancers have the name {name!r}; name one by id")
+        raise ApiRefused(404, f"no load balancer has the id or name {name!r}{near(name, _some_names(client))}")
+    candidates = client.get(OCTAVIA, {"name": name, "limit": CANDIDATES_MAX})["loadbalancers"]
+    rows = "".join(f"\n  {_candidate(row)}" for row in candidates)
+    raise ApiRefused(409, f"{len(found)} load balancers have the name {name!r}; name one by id:{rows}")
+
+
+def _some_names(client: Client) -> list[str]:
+    """Names of the first load balancers; all, where there are not too many for a hint."""
+    rows = all_pages(client, OCTAVIA, "loadbalancers", {"fields": ["id", "name"]}, pages_max=NEAR_PAGES)
+    return [str(row["name"]) for row in rows]
+
+
+def _candidate(row: Mapping[str, Any]) -> str:
+    return f"{row['id']}  {row['vip_address']}  project {row['project_id']}  {row['provisioning_status']}"

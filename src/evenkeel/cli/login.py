@@ -23,6 +23,15 @@ def login_headers(environment: Mapping[str, str]) -> dict[str, str]:
     return {}
 
 
+def login_help(environment: Mapping[str, str]) -> str:
+    """Advice for a request that a controller answered with 401."""
+    given = "the login given by these variables is not accepted" if login_headers(environment) else "not logged in"
+    return (
+        f"{given}: EVENKEEL_USERNAME and EVENKEEL_PASSWORD, or EVENKEEL_TOKEN with a token of Keystone; the openstack"
+        " command's OS_TOKEN, or OS_AUTH_TYPE=http_basic with OS_USERNAME and OS_PASSWORD, apply as well"
+    )
+
+
 def _token(token: str) -> dict[str, str]:
     if not (token.isascii() and token.isprintable()):
         raise UsageError("the token of EVENKEEL_TOKEN or OS_TOKEN contains characters that are not allowed in tokens")

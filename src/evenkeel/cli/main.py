@@ -43,7 +43,7 @@ from evenkeel.cli import (
 from evenkeel.cli.base import CommandApp
 from evenkeel.cli.client import Client, ClientError, UsageError
 from evenkeel.cli.config_import.command import ImportConfig
-from evenkeel.cli.login import login_headers
+from evenkeel.cli.login import login_headers, login_help
 from evenkeel.cli.moving_in.command import ImportLbaas
 from evenkeel.cli.moving_in.octavia.command import ImportOctavia
 from evenkeel.cli.moving_in.switching.command import SwitchOver
@@ -184,6 +184,7 @@ class EvenKeelApp(CommandApp):
             timeout_seconds=self.options.timeout,
             login=login_headers(os.environ),
             ca_file=self.options.cacert,
+            login_help=login_help(os.environ),
         )
 
     def clean_up(self, cmd: Command, result: int, err: BaseException | None) -> None:

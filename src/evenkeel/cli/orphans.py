@@ -6,6 +6,7 @@ from typing import Any
 from evenkeel.cli.base import ApiCommand, ListCommand, print_problems
 from evenkeel.cli.client import API, ApiRefused, segment
 from evenkeel.cli.columns import list_table
+from evenkeel.cli.filters import add_environment_filter
 from evenkeel.cli.plans import ANSWER_SECONDS
 
 NARROW = {
@@ -28,7 +29,7 @@ class ListOrphans(ListCommand):
     short_ids = frozenset({"id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--environment", help="Only on devices of this environment.")
+        add_environment_filter(parser, "those on devices")
 
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {"environment": parsed_args.environment} if parsed_args.environment else None

@@ -4,10 +4,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.cli.agents import add_environment_filter
 from evenkeel.cli.base import ListCommand, ShowCommand, find_agent, find_neighbour, warn_of_halted, whole_id
 from evenkeel.cli.client import API, ApiRefused, segment
 from evenkeel.cli.columns import Columns, list_table, object_table
+from evenkeel.cli.filters import add_environment_filter
 
 LIST_COLUMNS = ("id", "environment", "group_number", "project_id", "owner", "home", "epoch", "served")
 NARROW = {

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from evenkeel.core.control.overview import SeenController
 from evenkeel.core.ports import Store
 from evenkeel.core.protocol.messages import ReportApplied, ReportState
@@ -29,7 +31,20 @@ async def test_topology_shows_agents_devices_and_shards(api: Client, store: Stor
         ["host-of-a-1"],
         ["host-of-a-2"],
     )
+    await api.post(f"{BASE}/environments", {"environment": {"name": "other", "device_driver": "noop"}})
     assert (await api.get(f"{BASE}/topology?environment=other"))["topology"]["groups"] == []
+
+
+@pytest.mark.parametrize("path", ["agents", "shards", "topology", "enhanced_services"])
+async def test_a_filter_by_an_environment_that_does_not_exist_names_those_that_do(api: Client, path: str) -> None:
+    refused = await api.get(f"{BASE}/{path}?environment=dve", status=400)
+    assert "Value: 'dve'. Allowed: dev." in refused["description"]
+
+
+async def test_a_filter_by_a_status_that_does_not_exist_names_those_that_do(api: Client, pair: dict[str, Any]) -> None:
+    """Octavia's own API finds nothing."""
+    path = f"{BASE}/agents/a-1/loadbalancers?operating_status=BROKEN"
+    assert "Allowed: ONLINE, OFFLINE" in (await api.get(path, status=400))["description"]
 
 
 async def test_the_history_of_a_load_balancer(api: Client, store: Store, pair: dict[str, Any]) -> None:

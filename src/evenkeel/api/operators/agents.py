@@ -9,10 +9,9 @@ from evenkeel.api.http.lists import links, page_of, parse_list
 from evenkeel.api.octavia.resources import LOAD_BALANCERS
 from evenkeel.api.operators import views
 from evenkeel.api.operators.agent_views import agent_view
-from evenkeel.api.operators.query import number_of, options_of
+from evenkeel.api.operators.query import check_environment, check_statuses, not_allowed, number_of, options_of
 from evenkeel.api.operators.requests import AgentChangeBody, ForceDownBody, RebindBody
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
-from evenkeel.api.responses.errors import BadList
 from evenkeel.core.control.agent_state import AgentState
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.kit.ids import AgentId
@@ -24,6 +23,7 @@ async def agents(services: Services, call: Call) -> Answer:
     """Handle GET /agents: list agents, filtered."""
     options = options_of(call, FILTERS)
     rows = await services.operators.agents(environment=options.get("environment"))
+    await check_environment(services, rows, options.get("environment"))
     wanted: dict[str, object] = {name: value for name, value in options.items() if name != "environment"}
     for name in ("alive", "admin_state_up"):
         if name in options:
@@ -40,9 +40,7 @@ def _state(given: str) -> AgentState:
     try:
         return AgentState(given)
     except ValueError as error:
-        raise BadList(
-            f"Invalid input for query parameter state. Value: '{given[:64]}'. Allowed: {', '.join(AgentState)}."
-        ) from error
+        raise not_allowed("state", given, list(AgentState)) from error
 
 
 def _agent_answer(row: Agent) -> Answer:
@@ -101,6 +99,7 @@ async def delete_agent(services: Services, call: Call) -> Answer:
 async def agent_load_balancers(services: Services, call: Call) -> Answer:
     """Handle GET /agents/{id}/loadbalancers: load balancers that the agent acts for or is home to."""
     wanted = parse_list(call, LOAD_BALANCERS.filters, services.limits)
+    check_statuses(wanted.query)
     agent_id = object_id(call, "Agent")
     page = await page_of(wanted, lambda query: services.operators.load_balancers_on_agent(AgentId(agent_id), query))
     shown = [LOAD_BALANCERS.view(row) for row in page.items]

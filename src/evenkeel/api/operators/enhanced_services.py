@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import check_environment, options_of
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import AgentEnhancedServices
 from evenkeel.core.kit.errors import NotFound
@@ -46,6 +46,7 @@ async def enhanced_services(services: Services, call: Call) -> Answer:
     options = options_of(call, ("environment", "name"))
     name = options.get("name")
     rows = await services.operators.enhanced_services(options.get("environment"))
+    await check_environment(services, rows, options.get("environment"))
     shown = [view for view in _views(rows) if name is None or view.name == name]
     return json_answer({"enhanced_services": shown})
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import check_environment, options_of
 from evenkeel.api.operators.views import ShardView, broker_view, halted_reasons, shard_view
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
@@ -140,6 +140,7 @@ async def topology(services: Services, call: Call) -> Answer:
 
 async def _topology(services: Services, environment: str | None) -> Answer:
     known = await services.operators.ownership(environment=environment)
+    await check_environment(services, known.agents, environment)
     halted = halted_reasons(await services.operators.environments())
     alive = frozenset(agent.id for agent in known.agents if agent.alive)
     agents: dict[tuple[str, int], list[Agent]] = defaultdict(list)

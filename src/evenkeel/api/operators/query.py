@@ -1,12 +1,18 @@
 """Shared parts of the operators' handlers: authorization and query parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.responses.answers import Answer
 from evenkeel.api.responses.errors import BadList, Forbidden
+from evenkeel.core.control.lists import ListQuery
+from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
+
+NAMED_MAX = 50
+"""Most allowed values that an error names."""
+STATUSES = {"provisioning_status": ProvisioningStatus, "operating_status": OperatingStatus}
 
 
 def operator_only(handler: Handler) -> Handler:
@@ -39,3 +45,27 @@ def number_of(name: str, given: str, low: int, high: int) -> int:
         f"Invalid input for query parameter {name}. Value: '{given[:64]}'. Value should be an integer from "
         f"{low} to {high}."
     )
+
+
+def not_allowed(name: str, given: str, allowed: Sequence[str]) -> BadList:
+    """Return the error for a value of a query parameter that is none of ``allowed``."""
+    more = f", … ({len(allowed)})" if len(allowed) > NAMED_MAX else ""
+    named = ", ".join(allowed[:NAMED_MAX]) or "none exists yet"
+    return BadList(f"Invalid input for query parameter {name}. Value: '{given[:64]}'. Allowed: {named}{more}.")
+
+
+async def check_environment(services: Services, found: Iterable[object], given: str | None) -> None:
+    """Raise :class:`BadList` if nothing was found because no environment has the given name."""
+    if given is None or any(True for _ in found):
+        return
+    names = [row.name for row in await services.operators.environments()]
+    if given not in names:
+        raise not_allowed("environment", given, names)
+
+
+def check_statuses(query: ListQuery) -> None:
+    """Raise :class:`BadList` for a filter by a status that does not exist; Octavia's own API finds nothing then."""
+    for name, statuses in STATUSES.items():
+        for given in query.filters.get(name, ()):
+            if given not in set(statuses):
+                raise not_allowed(name, str(given), list(statuses))

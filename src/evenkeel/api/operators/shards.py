@@ -4,7 +4,7 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import check_environment, options_of
 from evenkeel.api.operators.requests import RebindBody
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.kit.ids import AgentId, ShardId
@@ -15,6 +15,7 @@ async def shards(services: Services, call: Call) -> Answer:
     options = options_of(call, ("environment", "agent_id"))
     agent_id = AgentId(options["agent_id"]) if "agent_id" in options else None
     rows = await services.operators.shards(environment=options.get("environment"), agent_id=agent_id)
+    await check_environment(services, rows, options.get("environment"))
     alive = await _alive(services)
     halted = views.halted_reasons(await services.operators.environments())
     return json_answer({"shards": [views.shard_view(row, alive, halted) for row in rows]})

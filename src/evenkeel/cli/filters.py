@@ -1,0 +1,52 @@
+"""Options that filter lists, and hints for names that are not known."""
+
+from argparse import ArgumentParser, _MutuallyExclusiveGroup
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from enum import StrEnum
+
+from evenkeel.cli.client import API, ApiRefused, Client
+
+Options = ArgumentParser | _MutuallyExclusiveGroup
+
+NEAR_MAX = 5
+"""Most names that are suggested for one that is not known."""
+
+
+def add_choice_filter(parser: Options, option: str, values: type[StrEnum], help_: str, **more: str) -> None:
+    """Add an option whose value is one of an enumeration, in any case."""
+    by_text = {value.lower(): str(value) for value in values}
+    parser.add_argument(
+        option,
+        type=lambda text: by_text.get(text.lower(), text),
+        choices=list(by_text.values()),
+        metavar=option.rpartition("-")[2].upper(),
+        help=f"{help_}: {', '.join(by_text.values())}.",
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def add_environment_filter(parser: ArgumentParser, items: str) -> None:
+    """Add the option that limits a list of ``items`` to an environment."""
+    parser.add_argument("--environment", metavar="NAME", help=f"Only {items} of this environment.")
+
+
+def check_environment(client: Client, found: Sequence[object], name: str | None) -> None:
+    """Raise :class:`ApiRefused` if nothing was found because no environment has this name.
+
+    For lists of Octavia's API, which is silent about it.
+    """
+    if found or name is None:
+        return
+    names = [str(row["name"]) for row in client.get(f"{API}/environments")["environments"]]
+    if name not in names:
+        raise ApiRefused(404, f"no environment has the name {name!r}; there are: {', '.join(names) or 'none yet'}")
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """The names of ``known`` that look like ``name``, as the end of a sentence; empty if there are none."""
+    # Case is what is mistyped most, and costs too much of the similarity.
+    by_text = {text.lower(): text for text in known if text}
+    found = get_close_matches(name.lower(), by_text, n=NEAR_MAX)
+    found += [text for text in by_text if name.lower() in text and text not in found]
+    return f"; did you mean {', '.join(by_text[text] for text in found[:NEAR_MAX])}?" if found else ""
