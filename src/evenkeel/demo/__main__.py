@@ -169,7 +169,7 @@ Try, from another terminal with .venv/bin in its PATH:
   evenkeel status;  evenkeel agent list;  evenkeel events --follow
   kill -9 PID, or kill -STOP PID and later kill -CONT PID; agents: {agents}
 {tips}  export OS_AUTH_TYPE=none OS_ENDPOINT={story.endpoint}
-  openstack loadbalancer list      (needs python-octaviaclient; scripts/test installs it)
+  openstack loadbalancer list      (installed with: pip install python-openstackclient python-octaviaclient)
   members for load balancers of your own: {backends}
 """
 
