@@ -114,7 +114,7 @@ def test_help_after_a_command_is_that_commands(evenkeel: Run) -> None:
         ran = evenkeel(*words)
         command = " ".join(word for word in words if word not in ("help", "--help", "-h"))
         assert ran.code == 0 and ran.out.startswith(f"usage: evenkeel {command} "), ran.out[:80]
-    assert "Commands:" in evenkeel("--help").out
+    assert "Load balancers:" in evenkeel("--help").out
 
 
 def test_controllers_are_verified_by_the_given_authorities(tmp_path: Path, evenkeel: Run, stub: Stub) -> None:

@@ -7,10 +7,13 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from itertools import takewhile
 from typing import Any
 
 from cliff.command import Command
 from cliff.commandmanager import CommandManager
+from cliff.help import HelpExit
 
 import evenkeel
 from evenkeel.cli import (
@@ -43,6 +46,7 @@ from evenkeel.cli import (
 from evenkeel.cli.base import CommandApp
 from evenkeel.cli.client import Client, ClientError, UsageError
 from evenkeel.cli.config_import.command import ImportConfig
+from evenkeel.cli.help import Help, print_help
 from evenkeel.cli.login import login_headers, login_help
 from evenkeel.cli.moving_in.command import ImportLbaas
 from evenkeel.cli.moving_in.octavia.command import ImportOctavia
@@ -127,17 +131,19 @@ class EvenKeelApp(CommandApp):
     """The command tree. ``client`` is ready when a command runs."""
 
     NAME = "evenkeel"
+    _typed = ""
 
     def __init__(self, commands: Mapping[str, type[Command]]) -> None:
         manager = CommandManager()
         for name, command in {**COMMANDS, **commands}.items():
             manager.add_command(name, command)
         super().__init__(
-            description="Even Keel's operators' command line.",
+            description="Even Keel's command line for operators, a client of any controller.",
             version=evenkeel.__version__,
             command_manager=manager,
             deferred_help=True,  # --help after a command is that command's
         )
+        manager.add_command("help", Help)
         self.stderr = EscapedStream(self.stderr)
 
     def build_option_parser(
@@ -169,6 +175,23 @@ class EvenKeelApp(CommandApp):
         if self.options.verbose_level == self.DEFAULT_VERBOSE_LEVEL:
             for handler in logging.getLogger("").handlers:
                 handler.setLevel(max(handler.level, logging.WARNING))
+
+    def print_help_if_requested(self) -> None:
+        """Print the help if ``--help`` was given without a command, and exit."""
+        if self.options.deferred_help:
+            print_help(self)
+            raise HelpExit
+
+    def get_fuzzy_matches(self, cmd: str) -> list[str]:
+        """Return the commands like the words that were typed, of which cliff knows the first."""
+        names = sorted(name for name, _ in self.command_manager)
+        return get_close_matches(self._typed, names, cutoff=0.7) or [name for name in names if name.startswith(cmd)]
+
+    def run_subcommand(self, argv: list[str]) -> int:
+        """Run the command; keeps its words for a hint if there is no such command."""
+        self._typed = " ".join(takewhile(lambda word: not word.startswith("-"), argv))
+        result: int = super().run_subcommand(argv)
+        return result
 
     def run(self, argv: list[str]) -> int:
         result: int = super().run(with_own_timeout(argv))

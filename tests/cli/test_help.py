@@ -1,0 +1,47 @@
+"""The help: every command once, in a group, nothing cut."""
+
+import pytest
+
+from evenkeel.cli.help import GROUPS, HIDDEN, summary
+from evenkeel.cli.main import COMMANDS
+from evenkeel.cmd.configuration.commands import COMMANDS as LOCAL_COMMANDS
+from tests.cli.conftest import Run
+from tests.cli.stub import Stub
+
+
+def test_every_command_is_in_one_group() -> None:
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted({*COMMANDS, *LOCAL_COMMANDS, "help"})
+
+
+@pytest.mark.parametrize("words", [("--help",), ("help",)])
+def test_the_help_begins_with_five_commands_and_fits_80_columns(
+    words: tuple[str, ...], evenkeel: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = evenkeel(*words)
+    _, _, first, second, *_ = ran.out.split("\n\n")
+    assert [line[2:30].strip() for line in first.splitlines()[1:] if line[2] != " "] == list(GROUPS["First"])
+    assert second.startswith("Load balancers:")
+    assert max(map(len, ran.out.splitlines())) <= 80
+    assert f"\n  {HIDDEN} " not in ran.out and "Others:" not in ran.out
+    assert "EVENKEEL_ENDPOINT" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("description", "first"),
+    [
+        ("List\nagents; none if lost.", "List agents"),
+        ("Take over a.b.c: all of it.", "Take over a.b.c"),
+        ("Show it", "Show it"),
+    ],
+)
+def test_a_summary_is_the_first_clause(description: str, first: str) -> None:
+    assert summary(description) == first
+
+
+def test_a_mistyped_command_is_answered_with_those_like_it(stub: Stub, evenkeel: Run) -> None:
+    ran = evenkeel("agent", "lst", "--long")
+    assert ran.code == 2 and "Did you mean" in ran.out
+    assert ran.out.splitlines()[2] == "  agent list"
+    assert not stub.asked
