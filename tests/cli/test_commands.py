@@ -62,6 +62,16 @@ def test_status_is_flat(stub: Stub, evenkeel: Run) -> None:
     }
 
 
+def test_status_says_that_nothing_is_wrong_and_leaves_out_zeros(stub: Stub, evenkeel: Run) -> None:
+    status = {"agents": {"up": 3, "down": 0}, "shards": {"total": 0}, "oldest_pending_seconds": 0.0}
+    stub.on("GET", "/status", {"status": status | {"devices": [], "halted": [], "countdowns": [], "problems": []}})
+    ran = evenkeel("status")
+    first, *rows = ran.out.splitlines()
+    assert (ran.code, first) == (0, "Nothing is wrong.")
+    cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows[3:-1]]
+    assert cells == [["agents", "3 up"], ["shards", "none"], ["oldest_pending_seconds", "0"]]
+
+
 def test_status_says_what_is_wrong_and_its_exit_code_too(stub: Stub, evenkeel: Run) -> None:
     status = {
         "agents": {"up": 3, "down": 0},

@@ -8,6 +8,8 @@ from evenkeel.cli.base import ShowCommand, print_problems
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import Columns, object_table
 
+FINE = "Nothing is wrong."
+
 
 class ShowStatus(ShowCommand):
     """Show a summary of the whole system, its problems first, with what helps. Exit code 1: there are problems."""
@@ -16,14 +18,32 @@ class ShowStatus(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         status = dict(self.client.get(f"{API}/status")["status"])
-        print_problems(self, [f"{problem['text']}; {problem['remedy']}" for problem in status.pop("problems")])
+        problems = status.pop("problems")
+        print_problems(self, [f"{problem['text']}; {problem['remedy']}" for problem in problems])
         devices = [name for group in status.pop("devices") for name in group["out_of_reach"]]
         found = {
             "environments_halted": ", ".join(row["environment"] for row in status.pop("halted")),
             "devices_out_of_reach": ", ".join(devices),
             "countdowns": "; ".join(status.pop("countdowns")),
         }
-        return object_table(flatten_status(status) | found)
+        if parsed_args.formatter != "table" or parsed_args.columns:
+            return object_table(flatten_status(status) | found)
+        if not problems:
+            self.app.stdout.write(f"{FINE}\n")
+        return object_table(short_status(status) | {name: value for name, value in found.items() if value})
+
+
+def short_status(status: Mapping[str, Any]) -> dict[str, str]:
+    """A line for each part of the status; counts of zero are left out where another one is not."""
+    return {group: _counts(value) if isinstance(value, Mapping) else _figure(value) for group, value in status.items()}
+
+
+def _counts(counts: Mapping[str, Any]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "none"
+
+
+def _figure(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def flatten_status(status: Mapping[str, Any]) -> dict[str, Any]:
