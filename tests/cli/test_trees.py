@@ -30,3 +30,5 @@ def test_each_object_has_a_line_below_its_parent(stub: Stub, evenkeel: Run) -> N
         ("    member", "10.0.0.2:80"),
         ("    health monitor", "alive"),
     ]
+    narrow = evenkeel("loadbalancer", "tree", ID).out
+    assert "|     member 10.0.0.2:80 " in narrow and "|   listener web " in narrow

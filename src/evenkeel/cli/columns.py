@@ -18,6 +18,15 @@ _ID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 """A UUID, with hyphens or, like Keystone's, without."""
 SHORT_ID_CHARACTERS = 8
 
+ITEMS_MAX = 20
+"""Most items of a list that a table shows in one field."""
+LINE_CHARACTERS = 54
+"""Most characters of an item on one line, so that a table fits 80 columns."""
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?")
+"""A time as the API writes it, in UTC without a zone, like Octavia's."""
+TENANTS_TEXTS = frozenset({"name", "description", "text"})
+"""Fields whose texts may look like a time and are none."""
+
 STRUCTURED = frozenset({"json", "yaml"})
 """Output formats that can represent lists and objects."""
 
@@ -30,12 +39,20 @@ class Escaped(FormattableColumn):  # type: ignore[type-arg]
         return escape_controls(self._value)
 
 
+class Moment(FormattableColumn):  # type: ignore[type-arg]
+    """A time in UTC, which tables show with its zone."""
+
+    def human_readable(self) -> str:
+        """The time with the zone of ISO 8601 for UTC."""
+        return f"{self._value}Z"
+
+
 class Structured(FormattableColumn):  # type: ignore[type-arg]
     """A list or an object: kept as it is in structured formats, shown as text in tables."""
 
     def human_readable(self) -> str:
-        """The text on one line, with control characters escaped."""
-        return escape_controls(self.text)
+        """A line for each item, indented where an item needs several, with control characters escaped."""
+        return "\n".join(map(escape_controls, item_lines(self._value)))
 
     @property
     def text(self) -> str:
@@ -44,6 +61,42 @@ class Structured(FormattableColumn):  # type: ignore[type-arg]
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return ", ".join(value)
         return json.dumps(value)
+
+
+def item_lines(value: Any) -> Iterator[str]:
+    """Lines that show a list or an object to a reader: one for each item, or for each field of a long item; fields
+    without a value are left out.
+    """
+    if isinstance(value, dict):
+        yield from (f"{name}: {_inline(field)}" for name, field in _filled(value))
+    elif all(isinstance(item, str) for item in value):
+        yield ", ".join(value)
+    else:
+        for item in value[:ITEMS_MAX]:
+            yield from _lines_of_item(item)
+        if len(value) > ITEMS_MAX:
+            yield f"… and {len(value) - ITEMS_MAX} more: -f json"
+
+
+def _lines_of_item(item: Any) -> Iterator[str]:
+    fields = [f"{name}: {_inline(field)}" for name, field in _filled(item)] if isinstance(item, dict) else []
+    short = ", ".join(fields) if fields else _inline(item)
+    if len(short) <= LINE_CHARACTERS or not fields:
+        yield short
+        return
+    yield from (f"{'  ' if at else '- '}{field}" for at, field in enumerate(fields))
+
+
+def _filled(value: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(name, field) for name, field in value.items() if field not in ("", None, [], {})]
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
+    if isinstance(value, str):
+        return f"{value}Z" if _MOMENT.fullmatch(value) else value
+    return json.dumps(value)
 
 
 def format_values(values: Iterable[Any], formatter: str) -> tuple[Any, ...]:
@@ -81,18 +134,20 @@ def escape_controls(text: str) -> str:
 
 def list_table(columns: Columns, rows: Iterable[Row]) -> tuple[Columns, list[tuple[Any, ...]]]:
     """Columns and rows for cliff's lists."""
-    return columns, [tuple(for_output(row.get(name)) for name in columns) for row in rows]
+    return columns, [tuple(for_output(row.get(name), name) for name in columns) for row in rows]
 
 
 def object_table(row: Row) -> tuple[Columns, tuple[Any, ...]]:
     """Columns and values for cliff's single objects: every key, in the server's order."""
-    return tuple(row), tuple(for_output(value) for value in row.values())
+    return tuple(row), tuple(for_output(value, name) for name, value in row.items())
 
 
-def for_output(value: Any) -> Any:
-    """Wrap a value for output: lists and objects as :class:`Structured`, texts with control characters as
-    :class:`Escaped`.
+def for_output(value: Any, name: str = "") -> Any:
+    """Wrap a value of the field ``name`` for output: lists and objects as :class:`Structured`, times as
+    :class:`Moment`, texts with control characters as :class:`Escaped`.
     """
+    if isinstance(value, str) and name not in TENANTS_TEXTS and _MOMENT.fullmatch(value):
+        return Moment(value)
     if isinstance(value, (list, dict)):
         return Structured(value)
     return Escaped(value) if isinstance(value, str) and _CONTROL.search(value) else value

@@ -23,12 +23,11 @@ LIST_COLUMNS = (
 NARROW = {
     "name": "name",
     "address": "address",
-    "environment": "environment",
+    "environment": "env",
     "group_number": "group",
-    "reached_by": "reached by",
+    "reached_by": "reached",
     "failover_state": "failover",
     "sync_state": "sync",
-    "problem": "problem",
 }
 _REPORTED = ("failover_state", "sync_state", "version")
 

@@ -113,4 +113,4 @@ def follow(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> I
 def line_of(event: dict[str, Any]) -> str:
     """Format an event as one line."""
     about = [f"{key}={event[key]}" for key in ABOUT if event.get(key)]
-    return escape_controls("  ".join([event["at"], event["kind"], event["text"], *about]))
+    return escape_controls("  ".join([f"{event['at']}Z", event["kind"], event["text"], *about]))

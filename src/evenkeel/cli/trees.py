@@ -9,6 +9,12 @@ from evenkeel.cli.columns import list_table
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
 
 COLUMNS = ("object", "name", "id", "provisioning_status", "operating_status")
+NARROW = {
+    "object": "object",
+    "id": "id",
+    "provisioning_status": "provisioning",
+    "operating_status": "operating",
+}
 INDENT = "  "
 
 Node = Mapping[str, Any]
@@ -17,6 +23,7 @@ Node = Mapping[str, Any]
 class ShowTree(ListCommand):
     """Show everything below a load balancer, with statuses; each pool once, including pools that no listener uses."""
 
+    narrow = NARROW
     short_ids = frozenset({"id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -27,7 +34,10 @@ class ShowTree(ListCommand):
         tree = self.client.get(f"{path}/tree")["tree"]
         if tree["status_reason"]:
             self.app.stderr.write(f"{tree['status_reason']}\n")
-        return list_table(COLUMNS, rows(tree))
+        shown = list(rows(tree))
+        if parsed_args.formatter == "table" and not (parsed_args.long or parsed_args.columns):
+            shown = [{**row, "object": f"{row['object']} {row['name']}".rstrip()} for row in shown]
+        return list_table(COLUMNS, shown)
 
 
 def rows(tree: Node) -> Iterator[dict[str, str]]:
