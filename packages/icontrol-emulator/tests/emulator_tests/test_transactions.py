@@ -141,3 +141,17 @@ def test_idle_transactions_vanish(clock: FakeClock) -> None:
     assert len(book) == 1
     clock.now += 1
     assert len(book) == 0
+
+
+@pytest.mark.parametrize("detaches", [False, True])
+async def test_monitor_in_use_is_not_made_anew_in_one_transaction(device: Client, detaches: bool) -> None:
+    await device.post("ltm/monitor/http", {"name": "m", "partition": "P"})
+    await device.post("ltm/pool", {"name": "p", "partition": "P", "monitor": "/P/m"})
+    number = await device.open_transaction()
+    if detaches:
+        await device.patch("ltm/pool/~P~p", {"monitor": ""}, transaction=number)
+    assert (await device.send("DELETE", "ltm/monitor/http/~P~m", transaction=number)).status == 200
+    await device.post("ltm/monitor/http", {"name": "m", "partition": "P"}, transaction=number)
+    answer = await device.commit(number)
+    assert (answer.status, answer.message) == (400, "transaction failed:01070083:3: Monitor /P/m is in use.")
+    assert (await device.get("ltm/pool/~P~p"))["monitor"].strip() == "/P/m"

@@ -36,6 +36,7 @@ from evenkeel.devices.bigip.ownership import adoption, claim, guard
 from evenkeel.devices.bigip.ownership.giving_back import plan_of, read_signs, remove_mark
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from evenkeel.devices.bigip.ownership.replaced import find_removable, find_used, removal_of_record
+from evenkeel.devices.bigip.reconcile.beside import with_names_beside
 from evenkeel.devices.bigip.reconcile.description import describe, removal_in_common
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.meanings import others_irules
@@ -212,7 +213,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         complete = [with_files(one, observed, batch.certificates, self._names) for one in rendered]
         names, removes = self._names, batch.removes_orphans
         todo = plan(observed, complete, partition=folder, names=names, complete=removes, shared=shared)
-        wanted = (item.key for one in complete for item in one.objects) if batch.complete else ()
+        beside = with_names_beside(complete if batch.complete else (), observed, names, folder)
+        wanted = (item.key for one in beside for item in one.objects)
         renamed = under_their_names(complete, observed, names, folder)
         shown = describe(self.host, todo, observed, folder, frozenset(wanted))
         if batch.complete and batch.project_id != COMMON_PROJECT:

@@ -132,8 +132,13 @@ def test_an_attribute_that_cannot_be_changed_means_a_new_object() -> None:
     observed[key] = ObservedObject(
         key=key, attributes={**item.attributes, "defaultsFrom": "/Common/http_head_f5"}, mark=item.mark
     )
-    verbs = [step.verb for step in planned(observed, service()).operations if step.key == key]
-    assert verbs == [Verb.DELETE, Verb.CREATE]
+    steps = planned(observed, service()).operations
+    assert [(step.verb, step.key.type, step.key.name) for step in steps] == [
+        (Verb.CREATE, key.type, "dev_monitor-1-anew"),
+        (Verb.MODIFY, "ltm/pool", "dev_pool-1"),
+        (Verb.DELETE, key.type, "dev_monitor-1"),
+    ]
+    assert not planned(state_after(observed, steps), service()).operations
 
 
 def foreign(kind: str, name: str, description: str) -> ObservedObject:

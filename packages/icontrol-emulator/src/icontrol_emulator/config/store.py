@@ -94,6 +94,11 @@ class Store:
         """Keys changed since `begin`, in order of their first change."""
         return list(dict.fromkeys(key for key, _ in self._log or ()))
 
+    def removed(self) -> list[Key]:
+        """Keys of objects that were removed since `begin`, even if they exist again."""
+        removed = {key for key, old in self._log or () if old is None}
+        return [key for key, old in self.all_before().items() if old and (key in removed or key not in self._objects)]
+
     def before(self, key: Key) -> Obj | None:
         """The object as it was at `begin`."""
         return next((old for changed, old in self._log or () if changed == key), None)

@@ -28,8 +28,9 @@ def validate(ctx: Context, registry: Registry) -> None:
     for key in touched:
         if ctx.store.get(key) is None and not key.parent:
             _check_unused(ctx, registry, key)
-            if DETACHED_FIRST.fullmatch(key.type) and not ctx.deletes_detached:
-                _check_detached_before(ctx, registry, key)
+    for key in () if ctx.deletes_detached else ctx.store.removed():
+        if DETACHED_FIRST.fullmatch(key.type) and not key.parent:
+            _check_detached_before(ctx, registry, key)
     for key in present:
         obj = ctx.store.get(key)
         if obj is not None:
@@ -98,12 +99,14 @@ def _check_unused(ctx: Context, registry: Registry, key: Key) -> None:
 
 def _check_detached_before(ctx: Context, registry: Registry, key: Key) -> None:
     """A device from TMOS 13.0 on takes an object for one in use in the transaction that detaches it
-    (F5Networks/f5-appsvcs-extension, issues 2, 15 and 110). The text is that of an object in use.
+    (F5Networks/f5-appsvcs-extension, issues 2, 15 and 110), also if the transaction creates it anew. The text is that
+    of an object in use.
     """
     spec = registry[key.type]
     target = Target(spec.name_space, key.path)
-    if ctx.store.find(target) is not None:
-        return
-    for each, before in ctx.store.all_before().items():
-        if before is not None and target in before.refs and (user := ctx.store.get(each)) is not None:
+    changed = ctx.store.all_before()
+    for each in (*changed, *ctx.store.users(target)):
+        user = ctx.store.get(each)
+        before = changed.get(each, user)
+        if user is not None and before is not None and target in before.refs:
             raise spec.rules.in_use(ctx, Obj(key=key, name=key.path), user)

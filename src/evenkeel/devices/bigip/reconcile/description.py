@@ -23,6 +23,7 @@ from evenkeel.devices.bigip.objects import (
     Verb,
 )
 from evenkeel.devices.bigip.reconcile.abandoned import abandoned_objects
+from evenkeel.devices.bigip.reconcile.beside import other_key
 from evenkeel.devices.bigip.reconcile.meanings import adoption_note
 from evenkeel.devices.bigip.reconcile.plan import Plan, remaining_attributes
 from evenkeel.devices.bigip.reconcile.taking_over import replaced_later
@@ -35,6 +36,7 @@ _WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
 _UNMARKED = (*FILES, FORWARDING_TABLE, NODE)
 """Types of which ours have no mark either."""
 _RECREATED = "an attribute of it cannot be changed in place; it is recreated"
+_REPLACED = "an attribute of it cannot be changed in place;"
 _IMPLIED = ("name", "partition")
 """Attributes that the object's path shows."""
 
@@ -89,14 +91,22 @@ def _hint(key: Key, partition: str, later: Container[Key]) -> str:
 def _operation(
     step: ConfigOperation, observed: Observed, partition: str, made: frozenset[Key] | set[Key]
 ) -> PlannedOperation:
-    replaced = step.verb is Verb.DELETE and step.key in made
     return PlannedOperation(
-        note=_RECREATED if replaced else adoption_note(step.key, step.body, observed, partition),
+        note=_replacement_note(step, partition, made) or adoption_note(step.key, step.body, observed, partition),
         verb=_WORDS[step.verb],
         type=step.key.type,
         name=_path(step.key, partition),
         attributes=attribute_changes(_wanted_attributes(step), _observed_attributes(step, observed)),
     )
+
+
+def _replacement_note(step: ConfigOperation, partition: str, made: Container[Key]) -> str:
+    if step.verb is not Verb.DELETE:
+        return ""
+    if step.key in made:
+        return _RECREATED
+    other = other_key(step.key)
+    return f"{_REPLACED} {_path(other, partition)} replaces it" if other is not None and other in made else ""
 
 
 def _new_members(step: ConfigOperation, partition: str) -> Iterator[PlannedOperation]:

@@ -60,6 +60,7 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 from evenkeel.devices.bigip.reconcile.abandoned import abandoned_objects
+from evenkeel.devices.bigip.reconcile.beside import with_names_beside
 from evenkeel.devices.bigip.reconcile.f5_objects import F5_TYPES, objects_of_f5, unreferenced
 from evenkeel.devices.bigip.reconcile.files import referenced_file_names, unused_files
 from evenkeel.devices.bigip.reconcile.forwarding import forwarders, forwarding, is_forwarder
@@ -130,7 +131,8 @@ def plan(
     ``complete``: also the removal of all other load balancers' objects. ``shared``: facts about networks that projects
     share.
     """
-    services = tuple(under_their_names(rendered, observed, names, partition))
+    there = under_their_names(rendered, observed, names, partition)
+    services = tuple(with_names_beside(there, observed, names, partition))
     problems = {one.service.load_balancer_id: one.problem for one in services if one.problem}
     for one in services:
         if not one.problem and (

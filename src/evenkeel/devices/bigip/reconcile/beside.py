@@ -1,0 +1,129 @@
+"""Replacements under another name, of objects that others refer to and that cannot be changed in place.
+
+A device takes an object for one in use in the transaction that deletes it while a pool or a virtual server refers to it
+(:mod:`.detaching`), even if the same transaction creates it anew. So the new object gets a name beside the old one,
+which is deleted when nothing refers to it any more; traffic never lacks it. Nothing is stored: which of the two names
+is wanted follows from what the device holds, and so it is the same in each pass, whichever agent runs it. Pure.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from evenkeel.devices.bigip import canonical
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import (
+    DATA_GROUP,
+    MONITORS,
+    PERSISTENCE,
+    POLICY,
+    PROFILES,
+    SERVER_SSL,
+    Key,
+    Observed,
+    ObservedObject,
+    RenderedObjects,
+    WantedObject,
+)
+
+BESIDE = "-anew"
+"""End of the second name of an object."""
+_MONITOR, _PERSISTENCE, _PROFILE = "monitor", "persistence", "profile"
+_SPACES: Mapping[str, str] = {
+    **dict.fromkeys(MONITORS, _MONITOR),
+    **dict.fromkeys(PERSISTENCE, _PERSISTENCE),
+    **dict.fromkeys((*PROFILES, SERVER_SSL), _PROFILE),
+    POLICY: POLICY,
+    DATA_GROUP: DATA_GROUP,
+}
+"""Types that are replaced so -> the name space, in which objects of several types cannot have the same name."""
+_REFERENCES: Mapping[str, str] = {
+    "monitor": _MONITOR,
+    "persist": _PERSISTENCE,
+    "fallbackPersistence": _PERSISTENCE,
+    "profiles": _PROFILE,
+    "sslProfile": _PROFILE,
+    "policies": POLICY,
+    # code of iRules, which has no text of a tenant
+    "apiAnonymous": DATA_GROUP,
+}
+"""Attributes that refer to such objects -> the name space of these."""
+_PATH = re.compile(r"/[\w./-]+")
+
+_Held = Mapping[tuple[str, str], Sequence[ObservedObject]]
+_Renamed = Mapping[tuple[str, str], str]
+
+
+def with_names_beside(
+    rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, partition: str
+) -> list[RenderedObjects]:
+    """The load balancers with the names under which the device has, or is to get, their objects."""
+    held: defaultdict[tuple[str, str], list[ObservedObject]] = defaultdict(list)
+    for key, seen in observed.items():
+        if (space := _SPACES.get(key.type)) is not None:
+            held[space, key.name].append(seen)
+    return [_renamed(one, held, names, partition) for one in rendered]
+
+
+def other_key(key: Key) -> Key | None:
+    """The key of the object that replaces this one, or that it replaces; None: the type is replaced in place."""
+    if key.type not in _SPACES:
+        return None
+    first = key.name.removesuffix(BESIDE)
+    return replace(key, name=first if first != key.name else f"{first}{BESIDE}")
+
+
+def _renamed(one: RenderedObjects, held: _Held, names: BigIpNames, partition: str) -> RenderedObjects:
+    keys = {item.key: key for item in one.objects if (key := _key_beside(item, held, names)) is not None}
+    if not keys:
+        return one
+    renamed = {(_SPACES[old.type], f"/{partition}/{old.name}"): f"/{partition}/{new.name}" for old, new in keys.items()}
+    objects = (replace(item, key=keys.get(item.key, item.key)) for item in one.objects)
+    return replace(one, objects=tuple(_with_references(item, renamed) for item in objects))
+
+
+def _key_beside(item: WantedObject, held: _Held, names: BigIpNames) -> Key | None:
+    """The key under the second name; None: the first name is right."""
+    space = _SPACES.get(item.key.type)
+    if space is None or not held:
+        return None
+    second = replace(item.key, name=f"{item.key.name}{BESIDE}")
+    own, beside = held.get((space, item.key.name), ()), held.get((space, second.name), ())
+    if beside:
+        return second if all(_fits(seen, item) and names.is_own_mark(seen.mark) for seen in beside) else None
+    # Another owner's object is left for the plan to report.
+    foreign = any(seen.mark is not None and not names.is_own_mark(seen.mark) for seen in own)
+    return None if foreign or all(_fits(seen, item) for seen in own) else second
+
+
+def _fits(seen: ObservedObject, item: WantedObject) -> bool:
+    """Whether the object can be changed in place into the wanted one."""
+    return seen.key.type == item.key.type and all(
+        canonical.has_wanted_value(name, item.attributes[name], seen.attributes) for name in item.immutables
+    )
+
+
+def _with_references(item: WantedObject, renamed: _Renamed) -> WantedObject:
+    attributes = {
+        name: value if (space := _REFERENCES.get(name)) is None else _with_paths(value, space, renamed)
+        for name, value in item.attributes.items()
+    }
+    members = tuple(_with_references(member, renamed) for member in item.members)
+    return replace(item, attributes=attributes, members=members)
+
+
+def _with_paths(value: Any, space: str, renamed: _Renamed) -> Any:
+    """The value of an attribute: a text with paths, or a list of references by path, or by name and partition."""
+    if isinstance(value, str):
+        return _PATH.sub(lambda found: renamed.get((space, found[0]), found[0]), value)
+    return [_reference(each, space, renamed) for each in value]
+
+
+def _reference(value: Any, space: str, renamed: _Renamed) -> Any:
+    if "partition" not in value:
+        return {**value, "name": renamed.get((space, value["name"]), value["name"])}
+    path = renamed.get((space, f"/{value['partition']}/{value['name']}"))
+    return value if path is None else {**value, "name": path.rpartition("/")[2]}
