@@ -128,6 +128,7 @@ def tls_versions() -> Iterable[tuple[str, Cell]]:
 
 def options() -> Iterable[tuple[str, Cell]]:
     """Each attribute that not every device type can do."""
+    yield "members that are VIPs of the same devices", lambda table: yes(table.chaining)
     for option in OPTIONS:
 
         def cell(table: Capabilities, option: str = option) -> str:

@@ -64,6 +64,17 @@ class TestHaproxyServices(ServiceBehaviour):
         outcome = await site.apply(service(2, vip=vip(78)))
         assert [bool(one.error) for one in outcome.outcomes] == [True]
 
+    async def test_a_member_may_be_a_vip_of_the_same_host(
+        self, site: HaproxySite, clients: Clients, servers: tuple[Server, ...]
+    ) -> None:
+        back = service(2, vip=vip(77), pools=(pool(2, members=members(servers[:1]), monitor=None),))
+        await site.owner.apply(batch(back))
+        address, port = site.place(vip(77).address, 80)
+        chained = (member(3, 1, address=address, protocol_port=port),)
+        await clients.apply(service(pools=(pool(members=chained, monitor=checked()),)))
+        assert {name for _, name in [await clients.ask() for _ in range(5)]} == {servers[0].name}
+        await clients.until(member_3_1="ONLINE")
+
     async def test_listeners_of_two_modes_share_a_pool(self, clients: Clients, servers: tuple[Server, ...]) -> None:
         listeners = (listener(1), tcp(2, default_pool_id="pool-1", protocol_port=81))
         await clients.apply(service(listeners=listeners, pools=(pool(members=members(servers), monitor=None),)))

@@ -8,6 +8,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.octavia.resources import POOLS
 from evenkeel.api.responses.answers import Answer
 from evenkeel.api.usecases import change_requests
+from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import batch_rows
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.members import check_sriov
@@ -23,9 +24,10 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     """
     additive_only = call.flag("additive_only")
     pool: Pool = await find_parent(POOLS, services, call)
+    before = await all_children(services, Member, pool.id)
     rows = batch_rows(
         body.members,
-        await all_children(services, Member, pool.id),
+        before,
         Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
         pool_id=pool.id,
         new_id=services.new_id,
@@ -36,6 +38,8 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
         served.refuse(member_problems(served.table, asdict(row)))
     await check_sriov(services, pool.load_balancer_id, body.members)
     await check_subnets(services, call.caller.scope, rows)
+    there = {member.address for member in before}
+    await check_new_members(services, served, [row for row in rows if row.address not in there])
     accepted = await services.tenants.replace_members(
         pool.id, rows, additive_only=additive_only, project_id=call.caller.scope
     )

@@ -10,6 +10,7 @@ from evenkeel.api.common.references import new_users
 from evenkeel.api.common.services import Services
 from evenkeel.api.common.versions import version_problem
 from evenkeel.api.identity.caller import checked_project
+from evenkeel.api.usecases.chaining import check_chaining, new_members
 from evenkeel.api.usecases.enhanced_services import offered_services
 from evenkeel.api.usecases.mirror_build import mirrored_tree
 from evenkeel.api.usecases.mirror_requests import ImportedLoadBalancer, ImportPut
@@ -64,6 +65,14 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
         refuse(wanted.provider, tree_problems(table, tree))
         offered.check_tree(tree)
         _check_changeable(tree.load_balancer, result)
+        await check_chaining(
+            services,
+            table,
+            environment=wanted.provider,
+            project_id=project_id,
+            load_balancer_id=load_balancer_id,
+            members=new_members(tree, there.tree),
+        )
         return await _updated(services, tree, table, result) if body.apply else result._replace(outcome="outdated")
     # An older controller does not know held load balancers, and would give them to devices.
     if body.held and (problem := await version_problem(services)):
@@ -74,6 +83,14 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     tree = replace(tree, load_balancer=replace(tree.load_balancer, held=body.held))
     refuse(wanted.provider, tree_problems(table, tree))
     offered.check_tree(tree)
+    await check_chaining(
+        services,
+        table,
+        environment=wanted.provider,
+        project_id=project_id,
+        members=tree.members,
+        vips=(plan, *plan.additional),
+    )
     certificates = await services.references.read(new_users(tree), project_id, table)
     if not body.apply:
         await services.imports.check(tree, plan)

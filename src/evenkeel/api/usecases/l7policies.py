@@ -8,6 +8,7 @@ from evenkeel.api.common.references import ChangedUser
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.usecases import l7_requests
+from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import Changes
 from evenkeel.api.usecases.enhanced_services import check_rename, offered_services, refuse_rules
 from evenkeel.api.usecases.l7_build import PolicyRows, Settle, rule_row
@@ -31,6 +32,7 @@ async def make_l7policy(
     place = Place(listener.load_balancer_id, listener.project_id, services.addresses, services.tls, offered.names)
     rows, new_pool = new_policy(wanted, place, listener_id=listener.id, new_id=services.new_id, settle=settle)
     await check_policy_possible(services, served, rows, listener.protocol, new_pool)
+    await check_new_members(services, served, () if new_pool is None else new_pool.members)
     users = [] if new_pool is None else [ChangedUser(new_pool.pool)]
     certificates = await services.references.read(users, served.by.project_id, served.table)
     accepted = await services.tenants.add_l7policy(

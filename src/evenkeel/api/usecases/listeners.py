@@ -10,6 +10,7 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.usecases import change_requests, l7_requests, requests
 from evenkeel.api.usecases.build import listener_row, pool_rows
+from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import Changes, listener_changes
 from evenkeel.api.usecases.enhanced_services import offered_services
 from evenkeel.api.usecases.l7_build import PolicyRows, Settle, in_order, policy_rows
@@ -62,6 +63,7 @@ async def make_listener(
     offered.check_tags(row.tags)
     offered.log_bare_tags(row.id, row.tags)
     policies = await _policies(services, served, wanted, row.id, place, new_pools)
+    await check_new_members(services, served, [member for new in new_pools for member in new.members])
     # last of all checks: a request that is refused anyway must not load the key manager
     users = [ChangedUser(row), *(ChangedUser(new.pool) for new in new_pools)]
     certificates = await services.references.read(users, served.by.project_id, served.table)

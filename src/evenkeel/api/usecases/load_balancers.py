@@ -9,6 +9,7 @@ from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.responses.errors import Forbidden
 from evenkeel.api.usecases import change_requests, requests
 from evenkeel.api.usecases.build import tree_of
+from evenkeel.api.usecases.chaining import check_chaining
 from evenkeel.api.usecases.changes import load_balancer_changes
 from evenkeel.api.usecases.enhanced_services import offered_services
 from evenkeel.api.usecases.member_subnets import check_subnets
@@ -61,6 +62,10 @@ async def make_load_balancer(
         refuse(provider, tree_problems(table, tree))
         offered.check_tree(tree)
         await check_subnets(services, call.caller.scope, tree.members)
+        vips = (vip, *vip.additional)
+        await check_chaining(
+            services, table, environment=provider, project_id=project_id, members=tree.members, vips=vips
+        )
         certificates = await services.references.read(new_users(tree), project_id, table)
         change = await services.tenants.create_load_balancer(tree, vip, certificates)
     except Exception:

@@ -8,6 +8,7 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.usecases import change_requests, requests
 from evenkeel.api.usecases.build import member_row
+from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import member_changes
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.parents import Place
@@ -43,6 +44,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     served.refuse(member_problems(served.table, asdict(row)))
     await check_sriov(services, pool.load_balancer_id, [wanted])
     await check_subnets(services, call.caller.scope, [row])
+    await check_new_members(services, served, [row])
     accepted = await services.tenants.add_members((row,), project_id=call.caller.scope)
     await services.accepted(accepted)
     made: Member = await state_after_write(services, call, Member, accepted, row.id, pool.id)

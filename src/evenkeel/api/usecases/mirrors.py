@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from evenkeel.api.common.references import ChangedUser
 from evenkeel.api.common.services import Services
 from evenkeel.api.identity.caller import checked_project
+from evenkeel.api.usecases.chaining import check_chaining, new_members
 from evenkeel.api.usecases.enhanced_services import OfferedServices, offered_services
 from evenkeel.api.usecases.mirror_build import mirrored_tree
 from evenkeel.api.usecases.mirror_requests import MirrorPut
@@ -48,6 +49,16 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
         tree = mirrored_tree(wanted, place)
         refuse(wanted.provider, tree_problems(table, tree))
         _check_services(offered, tree, was)
+        root = tree.load_balancer
+        await check_chaining(
+            services,
+            table,
+            environment=wanted.provider,
+            project_id=project_id,
+            load_balancer_id=load_balancer_id if was is not None else LoadBalancerId(""),
+            members=new_members(tree, None if was is None else was.tree),
+            vips=() if was is not None or root.vip is None else (root.vip, *root.additional_vips),
+        )
         certificates = await services.references.read(_users(tree, was), project_id, table)
         change = await services.mirrors.put(tree, _plan(services, tree.load_balancer), mark, certificates)
     if change is not None:

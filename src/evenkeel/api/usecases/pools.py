@@ -12,6 +12,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.responses.errors import unknown_input
 from evenkeel.api.usecases import change_requests, requests
 from evenkeel.api.usecases.build import monitor_row, pool_rows
+from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import Changes, changed_persistence, monitor_changes, pool_changes
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.parents import Place
@@ -42,6 +43,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
     )
     check_new_pool(served, rows, None if listener is None else listener.protocol)
     await check_subnets(services, call.caller.scope, rows.members)
+    await check_new_members(services, served, rows.members)
     certificates = await services.references.read([ChangedUser(rows.pool)], served.by.project_id, served.table)
     accepted = await services.tenants.add_pool(
         rows.pool,

@@ -140,6 +140,8 @@ class Capabilities(Value):
     ``silent``: they hold it and do not answer for its VIPs; ``listening``: they serve what is routed to them, which
     disturbs nobody; ``refused``: the driver cannot tell, so that load balancers cannot move from or to such devices.
     """
+    chaining: bool = True
+    """True: a member may be a VIP that the same devices serve."""
     carries_traffic: bool = True
     """True if the devices serve clients, and so need the content of references to a key manager."""
     enhanced_services: bool = False

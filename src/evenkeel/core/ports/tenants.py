@@ -7,6 +7,7 @@ from evenkeel.core.control.environments import ServedBy
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.chaining import Chained, ChainQuery
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.protocol.messages import KeepIrules
 from evenkeel.core.resources.model import (
@@ -210,6 +211,10 @@ class TenantStore(Protocol):
         """Return all objects of one load balancer, including objects marked deleted; with ``statuses_only`` without
         tags and descriptions, which may be most of the data. Raises :class:`NotFound`.
         """
+        ...
+
+    async def chained(self, query: ChainQuery) -> Chained:
+        """Return the addresses with which a member would be another load balancer's VIP; at most two queries."""
         ...
 
     async def pending(self, load_balancer_ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:

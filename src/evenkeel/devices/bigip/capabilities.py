@@ -70,6 +70,8 @@ CAPABILITIES = Capabilities(
     pattern_limits=PatternLimits(look_ahead=False, count_max=255, size_max=1000),
     enhanced_services=True,
     standby="silent",
+    # a device does not send to addresses that it answers for itself
+    chaining=False,
     flavor_metadata={FLAVOR_KEY: "A list of names of enhanced services, which all listeners of a load balancer get."},
     availability_zone_metadata={},
 )

@@ -452,6 +452,7 @@ vip_address = Table(  # all addresses of load balancers, so that they are unique
     Column("network_id", ID, nullable=False),
     Column("subnet_id", ID, nullable=False, index=True),
     UniqueConstraint("network_id", "address"),
+    Index("ix_vip_address_address", "address"),
 )
 
 vip_port_change = Table(  # pending changes of VIPs' ports at the network service: see vips/port_changes.py

@@ -11,6 +11,7 @@ from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import NotFound, RequestError
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.networking.chaining import Chained, ChainQuery
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.networking.vip_room import first_with_room
 from evenkeel.core.protocol.messages import KeepIrules
@@ -32,7 +33,7 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import KINDS, LOAD_BALANCER
-from evenkeel.store.tenants import children, create, l7, load_balancers, operator_irules, reads, updates
+from evenkeel.store.tenants import chaining, children, create, l7, load_balancers, operator_irules, reads, updates
 from evenkeel.store.tenants import members as member_sets
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
 from evenkeel.store.writing.conflicts import (
@@ -284,6 +285,9 @@ class SqlTenants:
         if tree is None or project_id not in (None, tree.load_balancer.project_id):
             raise NotFound(LOAD_BALANCER.title, load_balancer_id)
         return tree
+
+    async def chained(self, query: ChainQuery) -> Chained:
+        return await self._db.read(lambda connection: chaining.read_chained(connection, query))
 
     async def pending(self, load_balancer_ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
         return await self._db.query(lambda connection: reads.read_pending(connection, load_balancer_ids))

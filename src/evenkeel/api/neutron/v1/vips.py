@@ -10,6 +10,7 @@ from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v1.lists import VIPS, read_object
 from evenkeel.api.neutron.v1.requests import V1Persistence, V1VipChange, V1VipNew
 from evenkeel.api.usecases.attribute_values import change_values, create_values
+from evenkeel.api.usecases.chaining import check_chaining
 from evenkeel.api.usecases.parents import project_of
 from evenkeel.api.usecases.rules import check_pool, wanted_vip
 from evenkeel.api.usecases.vips import checked_plan
@@ -45,7 +46,7 @@ async def make(services: Services, call: Call, wanted: V1VipNew) -> PoolVip:
     served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.refuse(listener_problems(served.table, asdict(row)))
     _check_persistence(served, row, pool, persistence)
-    await services.accepted(await _store_vip(services, call, wanted, row, persistence, served.by.provider))
+    await services.accepted(await _store_vip(services, call, wanted, row, persistence, served))
     return await _vip(services, call, row.id)
 
 
@@ -89,12 +90,20 @@ async def _store_vip(
     wanted: V1VipNew,
     row: Listener,
     persistence: SessionPersistence | None,
-    provider: str,
+    served: ServedObject,
 ) -> Change:
     """Store the vip; the port of its VIP is released if that fails."""
-    permitted = await services.providers.vip_networks_of(provider)
+    permitted = await services.providers.vip_networks_of(served.by.provider)
     plan = await _vip_plan(services, call, wanted, row, permitted)
     try:
+        await check_chaining(
+            services,
+            served.table,
+            environment=served.by.provider,
+            project_id=served.by.project_id,
+            load_balancer_id=served.by.load_balancer_id,
+            vips=(plan,),
+        )
         return await services.lbaas_v1.add_vip(row, plan, persistence, project_id=call.caller.scope)
     except Exception:
         await services.network.abandon_vip(plan)

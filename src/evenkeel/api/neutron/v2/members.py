@@ -15,6 +15,7 @@ from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases import change_requests as octavia_changes
 from evenkeel.api.usecases import requests as octavia
 from evenkeel.api.usecases.build import member_row
+from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.member_subnets import missing_subnet
 from evenkeel.api.usecases.members import change_member
 from evenkeel.api.usecases.parents import Place
@@ -49,6 +50,7 @@ async def _create_members(services: Services, call: Call, wanted: Sequence[reque
     served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, scope)
     for row in rows:
         served.refuse(member_problems(served.table, asdict(row)))
+    await check_new_members(services, served, rows)
     accepted = await services.tenants.add_members(rows, project_id=scope)
     await services.accepted(accepted)
     return [row for row in accepted.resources if isinstance(row, Member)]

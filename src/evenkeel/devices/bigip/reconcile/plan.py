@@ -61,6 +61,7 @@ from evenkeel.devices.bigip.objects import (
 )
 from evenkeel.devices.bigip.reconcile.abandoned import abandoned_objects
 from evenkeel.devices.bigip.reconcile.beside import with_names_beside
+from evenkeel.devices.bigip.reconcile.chaining import chaining_problems
 from evenkeel.devices.bigip.reconcile.f5_objects import F5_TYPES, objects_of_f5, unreferenced
 from evenkeel.devices.bigip.reconcile.files import referenced_file_names, unused_files
 from evenkeel.devices.bigip.reconcile.forwarding import forwarders, forwarding, is_forwarder
@@ -139,6 +140,8 @@ def plan(
             problem := _foreign_object_problem((*one.objects, *one.networks), observed, partition, names)
         ):
             problems[one.service.load_balancer_id] = problem
+    fitting = [one for one in services if one.service.load_balancer_id not in problems]
+    problems |= chaining_problems(fitting, observed, complete=complete)
     sound = [one for one in services if one.service.load_balancer_id not in problems]
     # Files are planned apart (`_missing_files`), because load balancers share them.
     wanted = {item.key: item for one in sound for item in one.objects if item.key.type not in FILES}

@@ -1,0 +1,34 @@
+"""Load balancers whose members are VIPs of other load balancers."""
+
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
+from evenkeel.core.kit.values import Value
+
+
+class PlacedAddress(Value):
+    """An address of a member or a VIP. ``subnet_id`` empty: in any network of the project."""
+
+    address: str
+    subnet_id: str = ""
+
+
+class ChainQuery(Value):
+    """Addresses that a load balancer is to get; ``load_balancer_id`` empty: it is new.
+
+    An address stands for another load balancer's if devices of the same group serve both, and both are of one project
+    or in one subnet.
+    """
+
+    environment: str
+    project_id: ProjectId
+    load_balancer_id: LoadBalancerId = LoadBalancerId("")
+    members: tuple[PlacedAddress, ...] = ()
+    vips: tuple[PlacedAddress, ...] = ()
+
+
+class Chained(Value):
+    """Addresses of a :class:`ChainQuery` that would chain load balancers."""
+
+    members: tuple[str, ...] = ()
+    """Addresses of members that are VIPs."""
+    vips: tuple[str, ...] = ()
+    """VIPs that are addresses of members."""

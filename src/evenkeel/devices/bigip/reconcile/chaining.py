@@ -1,0 +1,118 @@
+"""Load balancers that a BIG-IP cannot chain: members whose address is one that the device itself answers for. Pure.
+
+What a virtual server sends to such an address does not arrive (sapcc/octavia-f5-provider-driver, issue 97 and pull
+request 112). The API refuses these members and VIPs; two requests at the same time, and an address that was allocated,
+come as far as here. What is new to the device is refused, so that of the two the one that comes later is in error; what
+it holds already stays as it is.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.devices.bigip import canonical
+from evenkeel.devices.bigip.objects import (
+    POOL,
+    VIRTUAL_ADDRESS,
+    Observed,
+    ObservedObject,
+    RenderedObjects,
+    WantedObject,
+)
+
+_canonical = canonical.canonical_form_of("address")
+
+_Users = Mapping[object, str]
+"""Load balancer by address in canonical form."""
+
+
+def chaining_problems(
+    services: Sequence[RenderedObjects], observed: Observed, *, complete: bool
+) -> dict[LoadBalancerId, str]:
+    """Reasons why load balancers cannot be carried out, by id.
+
+    ``services``: those without another problem. ``complete``: all others' objects are removed.
+    """
+    members = {one.service.load_balancer_id: list(_new_members(one, observed)) for one in services}
+    vips = {one.service.load_balancer_id: list(_new_vips(one, observed)) for one in services}
+    if not any(members.values()) and not any(vips.values()):
+        return {}
+    named = {one.service.load_balancer_id for one in services}
+
+    def stays(seen: ObservedObject) -> bool:
+        owner = _owner(seen)
+        return owner not in named and not (complete and owner)
+
+    problems: dict[LoadBalancerId, str] = {}
+    answered = {**_answered(observed, stays), **_wanted_vips(services)}
+    for owner, found in members.items():
+        problems |= _problems(owner, "member address", found, answered, "the VIP")
+    used = {
+        **_used(observed, lambda seen: stays(seen) or _owner(seen) in problems),
+        **_wanted_members(services, problems),
+    }
+    for owner, found in vips.items():
+        problems |= _problems(owner, "vip_address", found, used, "a member")
+    return problems
+
+
+def _problems(
+    load_balancer_id: LoadBalancerId, what: str, addresses: Sequence[str], users: _Users, use: str
+) -> dict[LoadBalancerId, str]:
+    for address in addresses:
+        if (owner := users.get(_canonical(address))) is not None:
+            whose = f"load balancer {owner}" if owner else "a virtual server of an operator"
+            shown = address.partition("%")[0]
+            reason = "a BIG-IP does not send to addresses that it answers for itself"
+            return {load_balancer_id: f"{what} {shown} is {use} of {whose} on the same devices: {reason}"}
+    return {}
+
+
+def _new_members(one: RenderedObjects, observed: Observed) -> Iterator[str]:
+    for item in one.objects:
+        if item.key.type == POOL:
+            seen = observed.get(item.key)
+            there = {} if seen is None else seen.members
+            yield from (str(each.attributes["address"]) for each in item.members if each.key.name not in there)
+
+
+def _new_vips(one: RenderedObjects, observed: Observed) -> Iterator[str]:
+    for item in _virtual_addresses(one):
+        seen, address = observed.get(item.key), str(item.attributes["address"])
+        if seen is None or not canonical.has_wanted_value("address", address, seen.attributes):
+            yield address
+
+
+def _virtual_addresses(one: RenderedObjects) -> Iterator[WantedObject]:
+    """Virtual addresses that answer: those of a standby are another device group's."""
+    if not one.service.standby:
+        yield from (item for item in one.objects if item.key.type == VIRTUAL_ADDRESS)
+
+
+def _owner(seen: ObservedObject) -> str:
+    return "" if seen.mark is None else seen.mark.load_balancer_id
+
+
+def _wanted_vips(services: Sequence[RenderedObjects]) -> dict[object, str]:
+    items = (item for one in services for item in _virtual_addresses(one))
+    return {_canonical(item.attributes["address"]): item.owner for item in items}
+
+
+def _answered(observed: Observed, stays: Callable[[ObservedObject], bool]) -> dict[object, str]:
+    return {
+        _canonical(seen.attributes.get("address")): _owner(seen)
+        for key, seen in observed.items()
+        # One that answers no ARP is a standby's.
+        if key.type == VIRTUAL_ADDRESS and stays(seen) and canonical.scalar(seen.attributes.get("arp")) != "disabled"
+    }
+
+
+def _wanted_members(services: Sequence[RenderedObjects], refused: Collection[str]) -> dict[object, str]:
+    pools = (item for one in services for item in one.objects if item.key.type == POOL and item.owner not in refused)
+    return {_canonical(each.attributes["address"]): item.owner for item in pools for each in item.members}
+
+
+def _used(observed: Observed, stays: Callable[[ObservedObject], bool]) -> dict[object, str]:
+    pools = (seen for key, seen in observed.items() if key.type == POOL and stays(seen))
+    return {
+        _canonical(each.attributes.get("address")): _owner(seen) for seen in pools for each in seen.members.values()
+    }

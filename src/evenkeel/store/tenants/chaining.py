@@ -1,0 +1,98 @@
+"""Finding load balancers whose members are VIPs of others: two queries over indexes of addresses."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, Connection, Select, and_, exists, false, or_, select
+
+from evenkeel.core.networking.chaining import Chained, ChainQuery, PlacedAddress
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.records import schema
+
+_root, _vip, _member, _shard = schema.load_balancer, schema.vip_address, schema.member, schema.shard
+
+
+def read_chained(connection: Connection, query: ChainQuery) -> Chained:
+    """Return the addresses that would chain load balancers; one query for members, one for VIPs."""
+    return Chained(
+        members=_found(connection, _vips_at(query), query.members),
+        vips=_found(connection, _members_at(query), query.vips),
+    )
+
+
+def _found(connection: Connection, statement: Select[Any], wanted: tuple[PlacedAddress, ...]) -> tuple[str, ...]:
+    there = connection.execute(statement).all() if wanted else ()
+    pairs = ((each, row) for row in there for each in wanted if each.address == row.address)
+    return tuple(sorted({each.address for each, row in pairs if _in_one_network(each.subnet_id, row)}))
+
+
+def _in_one_network(subnet_id: str, row: Any) -> bool:
+    """Whether both addresses are in one subnet, or may be in one network of the project: the networks of two known
+    subnets may have the same addresses.
+    """
+    return row.subnet_id == subnet_id if subnet_id and row.subnet_id else bool(row.own_project)
+
+
+def _vips_at(query: ChainQuery) -> Select[Any]:
+    return (
+        select(_vip.c.address, _vip.c.subnet_id, _own_project(query))
+        .distinct()
+        .join(_root, _root.c.id == _vip.c.load_balancer_id)
+        .where(
+            _at(_vip.c.address, query.members),
+            _root.c.vip_leaving_revision.is_(None),
+            _reached(query, _vip.c.subnet_id, query.members),
+        )
+    )
+
+
+def _members_at(query: ChainQuery) -> Select[Any]:
+    return (
+        select(_member.c.address, _member.c.subnet_id, _own_project(query))
+        .distinct()
+        .join(_root, _root.c.id == _member.c.load_balancer_id)
+        .where(
+            _at(_member.c.address, query.vips),
+            _member.c.deleted == false(),
+            _reached(query, _member.c.subnet_id, query.vips),
+        )
+    )
+
+
+def _own_project(query: ChainQuery) -> ColumnElement[bool]:
+    return (_root.c.project_id == query.project_id).label("own_project")
+
+
+def _at(column: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[bool]:
+    return in_list(column, dict.fromkeys(each.address for each in wanted))
+
+
+def _reached(query: ChainQuery, subnet: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[bool]:
+    """Whether the devices of the query's load balancer serve the other one in the same network."""
+    subnets = dict.fromkeys(each.subnet_id for each in wanted if each.subnet_id)
+    return and_(
+        _root.c.provider == query.environment,
+        _root.c.deleted == false(),
+        _root.c.held == false(),
+        or_(_root.c.project_id == query.project_id, in_list(subnet, subnets)),
+        # Those that are not placed yet may come to the same devices.
+        or_(_root.c.shard_id.is_(None), ~exists(_own_shards(query)), exists(_own_shards(query, _other_group()))),
+    )
+
+
+_other = _shard.alias("other_shard")
+
+
+def _other_group() -> ColumnElement[bool]:
+    group = select(_other.c.group_number).where(_other.c.id == _root.c.shard_id).correlate(_root).scalar_subquery()
+    return _shard.c.group_number == group
+
+
+def _own_shards(query: ChainQuery, *more: ColumnElement[bool]) -> Select[Any]:
+    """Shards that serve the query's load balancer, or may serve it: those of its project."""
+    if not query.load_balancer_id:
+        own = and_(_shard.c.environment == query.environment, _shard.c.project_id == query.project_id)
+    else:
+        mine = _root.alias("own_load_balancer")
+        own = _shard.c.id == select(mine.c.shard_id).where(mine.c.id == query.load_balancer_id).scalar_subquery()
+    return select(_shard.c.id).where(own, *more)
