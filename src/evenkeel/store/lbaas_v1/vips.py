@@ -167,11 +167,11 @@ def _with_its_root(connection: Connection, pool_id: str, locked: Locked, *, noti
     """Mark the pool deleted, and with its last pool a load balancer that was made for a pool of LBaaS v1."""
     pool = build_one(connection, POOL, read_any(connection, Target(POOL, pool_id, None)))
     if locked.row.root_pool_id is not None and not has_children(connection, locked.id):
+        # Marked also if it goes at once: a row is removed only after it was marked deleted.
+        connection.execute(_REMOVE_ROOT, {"b_id": locked.id})
         if not locked.placed:
             # No device has it, so no report will confirm the removal.
             remove_unplaced(connection, locked, notifies=notifies)
-        else:
-            connection.execute(_REMOVE_ROOT, {"b_id": locked.id})
     elif not locked.placed:
         connection.execute(delete(schema.pool).where(schema.pool.c.id == pool_id))
     return change_of(connection, locked.row, (pool,))
