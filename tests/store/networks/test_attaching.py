@@ -8,7 +8,9 @@ from sqlalchemy import delete, func, select, update
 
 from evenkeel.core.kit.errors import CallRefused, Conflict
 from evenkeel.core.networking.networks import AddressUse, NetworkLayout, NetworkType
+from evenkeel.core.protocol.messages import ReportApplied
 from evenkeel.store.records import schema
+from evenkeel.store.reports.applied import record_applied
 from tests.store.networks.scenes import LAYOUT, declare, definitions, load_balancer, network, subnet
 from tests.store.ownership_world import World, applied, statements, world_fixture
 
@@ -265,4 +267,28 @@ async def test_a_network_is_released_with_its_last_member_and_after_a_crash_by_w
     await world.store.database.write(lambda connection: connection.execute(delete(root).where(root.c.id == id_)))
     assert await counts(world) != [0, 0, 0]
     assert await world.store.attachments.release_leftovers(limit=10) == 1
+    assert await counts(world) == [0, 0, 0]
+
+
+async def test_a_report_that_is_delivered_again_releases_what_its_first_delivery_did_not(world: World) -> None:
+    await world.agent("a1", network_layout=LAYOUT)
+    await declare(world, 1)
+    id_ = await load_balancer(world, 1)
+    await definitions(world)
+    await world.tenant_changes(id_, deleted=True)
+    shard = await world.shard_of("p1")
+    sent = ReportApplied(
+        agent_id="a1",
+        session_id="session-of-a1",
+        shard_id=shard.id,
+        epoch=shard.epoch,
+        outcomes=(applied(id_, revision=2),),
+    )
+    # committed, and the answer was lost: the networks' release, another transaction, was not begun
+    await world.db.write(lambda connection: record_applied(connection, [sent]))
+    assert await counts(world) != [0, 0, 0]
+
+    receipt = await world.store.reports.record_applied(sent)
+
+    assert receipt.unknown == (id_,)
     assert await counts(world) == [0, 0, 0]

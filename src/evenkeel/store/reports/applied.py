@@ -90,7 +90,9 @@ class Recorded(NamedTuple):
     common: bool = False
     """True for a common shard: its outcomes are of networks, and were not written."""
     leaves_networks: bool = False
-    """True if load balancers, VIPs or members were removed, and devices have networks for the shard."""
+    """True if devices have networks for the shard, and load balancers, VIPs or members were removed, or load balancers
+    are unknown: perhaps an earlier delivery of the report removed them.
+    """
     seconds_to_active: tuple[float, ...] = ()
     """Seconds since the acceptance of its last change, for each load balancer that became ACTIVE."""
     settled: Mapping[str, str] = {}
@@ -120,9 +122,11 @@ class _Taken:
 
     def to_recorded(self) -> Recorded:
         """Result of the report for its caller."""
-        leaves_networks = self.left and bool(self.shard.attached)
-        lost = next(iter(self.lost), "")
         unknown = {outcome.load_balancer_id for outcome in self.report.outcomes} - self.known
+        # A report that is delivered again after its answer was lost finds no load balancer that it removed, and the
+        # networks may still be there: their release is another transaction.
+        leaves_networks = (self.left or bool(unknown)) and bool(self.shard.attached)
+        lost = next(iter(self.lost), "")
         receipt = ReportReceipt(unknown=tuple(sorted(unknown)))
         return Recorded(receipt, lost, False, leaves_networks, tuple(self.seconds), self.settled, self.hints)
 
