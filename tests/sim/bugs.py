@@ -538,6 +538,16 @@ def _findings_without(*names: str) -> Callable[[], AbstractContextManager[Any]]:
     return lambda: patch.object(Inventory, "findings", findings)
 
 
+def _lacking_called_absent() -> AbstractContextManager[Any]:
+    real = Inventory.findings
+
+    def findings(self: Inventory) -> Findings:
+        found = real(self)
+        return replace(found, absent=tuple(sorted({*found.absent, *found.lacking})))
+
+    return patch.object(Inventory, "findings", findings)
+
+
 def _doubts_ignored() -> AbstractContextManager[Any]:
     return patch.object(ShardWorker, "invalidate", lambda self, load_balancer_ids, *, complete: None)
 
@@ -707,6 +717,7 @@ BUGS: dict[str, Bug] = {
     "drift not told": Bug(
         "what is held otherwise, or not by all devices, is not told", _findings_without("changed", "lacking"), 19
     ),
+    "lacking called absent": Bug("what one device lacks is called absent", _lacking_called_absent, 4, SILENT),
     "doubts ignored": Bug("an owner that is told to look does not", _doubts_ignored, 9),
     "reach not noted": Bug("devices that nobody reaches are shown as before", _reach_not_noted, 1),
     "report waits for device": Bug("a report waits for a device that is silent", _report_waits_for_device, 1, SILENT),

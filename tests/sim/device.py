@@ -112,6 +112,9 @@ class Site:
         """The devices are attached to networks."""
         self.view: type[SimDevice] = SimDevice
         """Of a process that opens the site."""
+        self.unseen: set[str] = set()
+        """Load balancers that were written, and that a look at the devices in reach found on none of them."""
+        self._written: set[str] = set()
         self._shared: set[str] = set()
         """Tenants in whose partitions somebody made something."""
 
@@ -152,6 +155,7 @@ class Site:
     def apply(self, process: Process, batch: PartitionBatch) -> PartitionOutcome:
         """A batch lands."""
         services, refused = self._without_poisoned(batch)
+        self._written |= {service.load_balancer_id for service in services}
         sent = replace(batch, services=services)
         done, lagging = self._each(
             process, batch.project_id, batch.epoch, batch.session_id, lambda box: _now(box.group.apply(sent))
@@ -257,6 +261,7 @@ class Site:
         reached = [box for box in self.boxes if box.memory.reachable]
         digests = {box.name: box.memory.digests() for box in reached}
         held = sorted({lb for found in digests.values() for lb in found})
+        self.unseen |= self._written.difference(held)
         missing = {lb: [box.name for box in reached if lb not in digests[box.name]] for lb in held}
         return Observation(
             devices=self.states(),
