@@ -58,6 +58,7 @@ install_locked() {
     install_project .
     # after the product, which owned the emulator's command before it was a distribution of its own, and removes it
     install_project packages/icontrol-emulator
+    install_project packages/icontrol-as3
     install_project packages/evenkeel-octavia
     install_project packages/evenkeel-neutron
     fingerprint_of "$1" >".venv/evenkeel-$1"

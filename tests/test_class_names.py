@@ -28,6 +28,11 @@ def test_the_emulator_defines_each_class_name_once() -> None:
     assert {name: where for name, where in classes.items() if len(where) > 1} == {}
 
 
+def test_as3_defines_each_class_name_once() -> None:
+    classes = _classes("packages/icontrol-as3/src/icontrol_as3")
+    assert {name: where for name, where in classes.items() if len(where) > 1} == {}
+
+
 def test_the_provider_driver_defines_each_class_name_once() -> None:
     """Octavia's process imports nothing of ours but this package: its names may be those of ours."""
     classes = _classes("packages/evenkeel-octavia/src/evenkeel_octavia")

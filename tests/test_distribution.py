@@ -14,6 +14,7 @@ import pytest
 
 import evenkeel_neutron
 import evenkeel_octavia
+import icontrol_as3
 import icontrol_emulator
 from evenkeel import __version__
 
@@ -23,6 +24,7 @@ NAME = f"{PROJECT['name'].replace('-', '_')}-{__version__}"
 
 
 EMULATOR = ROOT / "packages" / "icontrol-emulator"
+AS3 = ROOT / "packages" / "icontrol-as3"
 PROVIDER = ROOT / "packages" / "evenkeel-octavia"
 PLUGIN = ROOT / "packages" / "evenkeel-neutron"
 
@@ -31,7 +33,7 @@ PLUGIN = ROOT / "packages" / "evenkeel-neutron"
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the wheels and source distributions of the product and of the packages beside it."""
     folder = tmp_path_factory.mktemp("dist")
-    for project in (ROOT, EMULATOR, PROVIDER, PLUGIN):
+    for project in (ROOT, EMULATOR, AS3, PROVIDER, PLUGIN):
         run = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
         done = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
@@ -80,6 +82,21 @@ def test_the_emulator_is_a_distribution_of_its_own(built: Path) -> None:
     assert not [each for each in held if each.startswith("tests/")]
 
 
+def test_as3_is_a_distribution_that_the_emulator_finds(built: Path) -> None:
+    name = f"icontrol_as3-{icontrol_as3.__version__}"
+    with zipfile.ZipFile(built / f"{name}-py3-none-any.whl") as wheel:
+        names = set(wheel.namelist())
+        points = wheel.read(f"{name}.dist-info/entry_points.txt").decode()
+        metadata = wheel.read(f"{name}.dist-info/METADATA").decode()
+    assert sources_of(AS3 / "src") - names == set()
+    assert "[icontrol_emulator.extensions]\nas3 = icontrol_as3:As3" in points
+    assert "evenkeel" not in metadata.partition("\n\n")[0]
+    with tarfile.open(built / f"{name}.tar.gz") as source:
+        held = {each.removeprefix(f"{name}/") for each in source.getnames()}
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml"} <= held
+    assert not [each for each in held if each.startswith("tests/")]
+
+
 @pytest.mark.parametrize(
     ("project", "package", "groups"),
     [
@@ -105,12 +122,12 @@ def test_a_package_for_another_service_is_a_distribution_that_it_finds(
     assert not [each for each in held if each.startswith("tests/")]
 
 
-@pytest.mark.parametrize("project", [EMULATOR, PROVIDER, PLUGIN], ids=lambda path: path.name)
+@pytest.mark.parametrize("project", [EMULATOR, AS3, PROVIDER, PLUGIN], ids=lambda path: path.name)
 def test_all_distributions_have_the_same_license(project: Path) -> None:
     assert (project / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-@pytest.mark.parametrize("project", [EMULATOR, PROVIDER, PLUGIN], ids=lambda path: path.name)
+@pytest.mark.parametrize("project", [EMULATOR, AS3, PROVIDER, PLUGIN], ids=lambda path: path.name)
 def test_nothing_of_another_distribution_imports_the_product(project: Path) -> None:
     """Its tests use helpers of this repository's tests. For its sources there is an import contract too."""
     importing = re.compile(r"^\s*(?:from|import) evenkeel\b", re.MULTILINE)

@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
 EMULATOR = ROOT / "packages" / "icontrol-emulator" / "src"
+AS3 = ROOT / "packages" / "icontrol-as3" / "src"
 PROVIDER = ROOT / "packages" / "evenkeel-octavia" / "src"
 PLUGIN = ROOT / "packages" / "evenkeel-neutron" / "src"
 ONLY_A_POINTER = re.compile(r"(?:See|As|Like) (?:the module|:\w+:`[^`]*`)\.?")
@@ -27,7 +28,7 @@ def test_no_docstring_only_points_elsewhere() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
         for path in sorted(
-            (*SOURCES.rglob("*.py"), *EMULATOR.rglob("*.py"), *PROVIDER.rglob("*.py"), *PLUGIN.rglob("*.py"))
+            path for folder in (SOURCES, EMULATOR, AS3, PROVIDER, PLUGIN) for path in folder.rglob("*.py")
         )
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
@@ -40,7 +41,9 @@ def test_docstrings_and_attribute_comments_name_their_subject() -> None:
     """Migrations are left out: they are kept as they were released."""
     found = [
         f"{path.relative_to(ROOT)}:{line} {text.splitlines()[0]}"
-        for path in sorted((*(SOURCES / "evenkeel").rglob("*.py"), *PROVIDER.rglob("*.py"), *PLUGIN.rglob("*.py")))
+        for path in sorted(
+            path for folder in (SOURCES / "evenkeel", AS3, PROVIDER, PLUGIN) for path in folder.rglob("*.py")
+        )
         if "migrations" not in path.parts
         for line, text in _texts(ast.parse(path.read_text()))
         if WITHOUT_SUBJECT.match(text)

@@ -13,11 +13,13 @@ import pytest
 
 TESTS = Path(__file__).parent
 EMULATOR = TESTS.parent / "packages" / "icontrol-emulator"
+AS3 = TESTS.parent / "packages" / "icontrol-as3"
 PROVIDER = TESTS.parent / "packages" / "evenkeel-octavia"
 PLUGIN = TESTS.parent / "packages" / "evenkeel-neutron"
 ROOTS = {
     "evenkeel": "",
     "icontrol_emulator": "icontrol_emulator/",
+    "icontrol_as3": "icontrol_as3/",
     "evenkeel_octavia": "evenkeel_octavia/",
     "evenkeel_neutron": "evenkeel_neutron/",
 }
@@ -25,11 +27,13 @@ ROOTS = {
 SOURCES = {
     "evenkeel": TESTS.parent / "src" / "evenkeel",
     "icontrol_emulator": EMULATOR / "src" / "icontrol_emulator",
+    "icontrol_as3": AS3 / "src" / "icontrol_as3",
     "evenkeel_octavia": PROVIDER / "src" / "evenkeel_octavia",
     "evenkeel_neutron": PLUGIN / "src" / "evenkeel_neutron",
 }
 OWN_TESTS = {
     "icontrol_emulator": EMULATOR / "tests" / "emulator_tests",
+    "icontrol_as3": AS3 / "tests" / "as3_tests",
     "evenkeel_octavia": PROVIDER / "tests" / "octavia_tests",
     "evenkeel_neutron": PLUGIN / "tests" / "neutron_tests",
 }
@@ -59,6 +63,8 @@ ELSEWHERE = {
     "api/neutron/v2": ("api/neutron/test_lbaas_v2.py", "as its clients see it"),
     "devices/bigip/icontrol": ("devices/bigip/test_faults.py", "against the stand-in, which fails as told"),
     "devices/bigip/ownership": ("devices/bigip/test_guards.py", "against the stand-in, by two owners at once"),
+    "icontrol_as3/schema": ("icontrol_as3/test_refusals.py", "by what is refused"),
+    "icontrol_as3/translate": ("icontrol_as3/test_services.py", "by the traffic that it carries"),
     "icontrol_emulator/config": ("icontrol_emulator/test_objects.py", "a stranger: by its HTTP API alone"),
     "icontrol_emulator/config/policies": ("icontrol_emulator/test_policies.py", "the same"),
     "icontrol_emulator/config/rules": ("icontrol_emulator/test_refusals.py", "the same"),

@@ -8,6 +8,7 @@ import pytest
 from tests.settled import findings
 
 TESTS = Path(__file__).parent
+PACKAGES = TESTS.parent / "packages"
 
 WAITING = """
 import time
@@ -44,7 +45,11 @@ def found(body: str, *, also: str = "") -> list[int]:
 def test_assertions_after_waits_are_about_what_was_waited_for() -> None:
     sources = {
         ".".join(path.relative_to(root).with_suffix("").parts): path.read_text()
-        for root in (TESTS.parent, TESTS.parent / "packages/icontrol-emulator/tests")
+        for root in (
+            TESTS.parent,
+            PACKAGES / "icontrol-emulator" / "tests",
+            PACKAGES / "icontrol-as3" / "tests",
+        )
         for path in root.glob("*tests/**/*.py")
     }
     assert [str(one) for one in findings(sources)] == []

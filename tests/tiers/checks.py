@@ -5,11 +5,13 @@ import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
+PACKAGES = ("evenkeel", "icontrol_emulator", "icontrol_as3", "evenkeel_octavia", "evenkeel_neutron")
 CHECKS: dict[str, tuple[str, ...]] = {
-    "mypy": ("mypy", "-p", "evenkeel", "-p", "icontrol_emulator", "-p", "evenkeel_octavia", "-p", "evenkeel_neutron"),
+    "mypy": ("mypy", *(word for name in PACKAGES for word in ("-p", name))),
     "ruff check": ("ruff", "check", "."),
     "ruff format": ("ruff", "format", "--check", "."),
     "lint-imports": ("lint-imports",),
+    "lint-imports of AS3": ("lint-imports", "--config", "packages/icontrol-as3/pyproject.toml"),
     # rewriting a thousand test files costs each pytest process half a minute unless another has cached them
     "collection": (sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n0", "-p", "no:cacheprovider"),
 }

@@ -97,6 +97,7 @@ SERVERS = (
     "octavia",
     "packages/evenkeel-neutron",
     "packages/evenkeel-octavia",
+    "packages/icontrol-as3",
     "packages/icontrol-emulator",
     "packaging",
     "serving",
@@ -210,6 +211,9 @@ RELEASE = {
             "src/evenkeel/api/operators/mirror",
             "src/evenkeel/store/mirrors",
         ),
+    ),
+    "packages/icontrol-as3": ReleaseTests(
+        "AS3 on the emulator", ("packages/icontrol-as3", "packages/icontrol-emulator/src")
     ),
     "packages/icontrol-emulator": ReleaseTests("the emulator alone", ("packages/icontrol-emulator",)),
     "packaging/test_alerts_fire.py": ReleaseTests(

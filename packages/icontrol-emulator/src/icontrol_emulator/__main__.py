@@ -18,6 +18,7 @@ from icontrol_emulator.config.releases import RELEASES, USUAL
 from icontrol_emulator.device import DeviceSpec
 from icontrol_emulator.emulator import Emulator
 from icontrol_emulator.latency import latency_named
+from icontrol_emulator.rest import extensions
 from icontrol_emulator.tls import TlsFiles
 
 _DESCRIPTION = """\
@@ -73,6 +74,14 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--devices", type=int, metavar="N", help="N devices, bigip-1 to bigip-N, instead of --device")
     parser.add_argument("--vcmp-host", default="", metavar="NAME", help="a vCMP host; the other devices are its guests")
+    parser.add_argument(
+        "--extension",
+        action="append",
+        default=[],
+        metavar="NAME",
+        choices=(names := extensions.installed_names()),
+        help=f"an iControl LX extension of the devices; installed: {', '.join(names) or 'none'}; may be repeated",
+    )
     parser.add_argument("--latency", type=_latency, default="none", help="none, realistic, or such as 30ms")
     parser.add_argument("--no-data-plane", action="store_true", help="carry no traffic, probe no members")
     parser.add_argument(
@@ -128,6 +137,7 @@ async def _run(options: argparse.Namespace) -> None:
         latency=options.latency, data_plane=not options.no_data_plane, state_dir=options.state_dir,
         control=options.control, tls_files=files, open_transactions_max=options.transactions_max,
         monitor_scale=options.monitor_scale, vcmp_host=options.vcmp_host, version=options.tmos,
+        extensions=[extensions.installed()[name] for name in options.extension],
     )  # fmt: skip
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -26,6 +26,7 @@ from icontrol_emulator.device import OFFLINE, SNAPSHOTS_MAX, Device, DeviceSpec
 from icontrol_emulator.faults import Fault, FaultBook
 from icontrol_emulator.latency import latency_named
 from icontrol_emulator.rest.dispatch import Dispatcher
+from icontrol_emulator.rest.extensions import MakesExtension
 from icontrol_emulator.server import DeviceServer
 from icontrol_emulator.stats.documents import StatsDocuments
 from icontrol_emulator.wiring.cables import Cable
@@ -43,6 +44,7 @@ class Emulator:
 
     The networks of a device with `cables` (by its name, then by those of its interfaces) are those of its objects; the
     data plane of one without uses those of this host. `version`: the release of TMOS that the devices have.
+    `extensions`: functions that make the iControl LX extensions that are installed on all devices.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Emulator:
         version: str = USUAL.version,
         vcmp_host: str = "",
         cables: Mapping[str, Mapping[str, Cable]] = MappingProxyType({}),
+        extensions: Sequence[MakesExtension] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._specs = [DeviceSpec(each) if isinstance(each, str) else each for each in devices]
@@ -84,6 +87,7 @@ class Emulator:
         self.write_log = WriteLog(clock)
         self._counts = RequestCounts(names)
         self._release = release_of(version)
+        self._extensions = [make() for make in extensions]
         self._build(names, users or {"admin": "admin"}, ha, latency, data_plane, open_transactions_max,
                     monitor_scale, clock)  # fmt: skip
 
@@ -115,7 +119,7 @@ class Emulator:
         self.cluster.roles_changed = self._roles_changed
         self.devices = self.cluster.devices
         stats = StatsDocuments(planes)
-        dispatcher = Dispatcher(self.cluster, stats.document)
+        dispatcher = Dispatcher(self.cluster, stats.document, self._extensions)
         self._servers = {
             device.name: DeviceServer(device, dispatcher, self.faults, self.write_log, self._counts,
                                       latency_named(latency))

@@ -217,7 +217,8 @@ class DeviceServer:
         commands: list[Any] = []
         outcome: Reply | IControlError
         try:
-            body = _body(path, raw)
+            if self._dispatcher.extension_of(path) is None:
+                body = _body(path, raw)
             call = Call(
                 method=arrived.method, path=path, query=query, body=body, raw=raw, headers=headers, peer=peer,
                 transaction_id=arrived.transaction_id,

@@ -6,7 +6,7 @@ Synchronous throughout: a request sees one state of the device. The caller has a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from icontrol_emulator.cluster import Cluster
 from icontrol_emulator.config.names import to_segment
 from icontrol_emulator.device import Device
 from icontrol_emulator.rest import archives, config_api, shared, system_commands, system_reads, transaction_api
+from icontrol_emulator.rest.extensions import Extension
 from icontrol_emulator.rest.message import WRITES, Call, Reply
 from icontrol_emulator.rest.route import resolve
 
@@ -34,11 +35,19 @@ StatsSource = Callable[[Device, Call, list[str]], dict[str, Any] | None]
 
 
 class Dispatcher:
-    def __init__(self, cluster: Cluster, stats: StatsSource) -> None:
+    def __init__(self, cluster: Cluster, stats: StatsSource, extensions: Sequence[Extension] = ()) -> None:
         self._cluster = cluster
         self._stats = stats
+        self._extensions = extensions
+
+    def extension_of(self, path: str) -> Extension | None:
+        """The extension that answers requests to a path."""
+        return next((each for each in self._extensions if f"{path}/".startswith(f"/mgmt/{each.path}/")), None)
 
     def answer(self, device: Device, call: Call) -> Reply:
+        extension = self.extension_of(call.path)
+        if extension is not None:
+            return extension.answer(device, call)
         segments = call.segments
         if segments[:1] == ["shared"]:
             return shared.handle(device, call)
