@@ -83,6 +83,7 @@ class Device:
         self.snapshots: dict[str, Snapshot] = {}
         self.uploads = Uploads()
         self.tasks: dict[int, Task] = {}
+        self.package_tasks: dict[str, dict[str, Any]] = {}
         self.archives: dict[str, Any] = {}
         self.disk_is_full = False
 

@@ -281,3 +281,48 @@ async def test_monitors_of_databases_compare_one_row_and_column(device: Client, 
     body = {"name": "m", "partition": "P", "recvColumn": "2", "recvRow": "1"}
     made = await device.post(f"ltm/monitor/{kind}", body)
     assert (made["recvColumn"], made["recvRow"]) == ("2", "1")
+
+
+async def test_page_without_objects_has_an_empty_list(device: Client) -> None:
+    page = await device.get("ltm/pool?$top=10&$skip=10")
+    assert (page["items"], page["currentItemCount"], page["totalItems"]) == ([], 0, 0)
+    assert "items" not in await device.get("ltm/pool")
+
+
+async def test_shell_shows_the_release(device: Client) -> None:
+    answer = await device.post("util/bash", {"command": "run", "utilCmdArgs": '-c "tmsh show sys version"'})
+    shown = {line.split()[0]: " ".join(line.split()[1:]) for line in answer["commandResult"].splitlines() if line}
+    assert (shown["Main"], shown["Product"], shown["Version"]) == ("Package", "BIG-IP", "16.1.2")
+
+
+async def test_device_says_whether_provisioning_needs_a_reboot(device: Client) -> None:
+    assert (await device.get("sys/db/provision.action"))["value"] == "none"
+
+
+async def test_query_of_installed_packages_finds_none(device: Client) -> None:
+    path = "/mgmt/shared/iapp/package-management-tasks"
+    created = await device.send("POST", path, {"operation": "QUERY"})
+    assert (created.status, created.document["status"]) == (202, "CREATED")
+    done = await device.get(f"{path}/{created.document['id']}")
+    assert (done["status"], done["queryResponse"]) == ("FINISHED", [])
+    assert [item["id"] for item in (await device.get(path))["items"]] == [created.document["id"]]
+    for operation in ("INSTALL", "other"):
+        assert (await device.send("POST", path, {"operation": operation})).status == 400
+    assert (await device.send("GET", f"{path}/other")).status == 404
+
+
+async def test_application_service_has_a_folder_of_its_own(device: Client) -> None:
+    path = "sys/application/service/~P~web.app~web"
+    made = await device.post("sys/application/service", {"name": "web", "partition": "P", "template": "f5.http"})
+    assert (made["fullPath"], made["subPath"]) == ("/P/web.app/web", "web.app")
+    assert (await device.patch(path, {"description": "d"}))["description"] == "d"
+    assert (await device.send("GET", "sys/folder/~P~web.app")).status == 200
+    await device.delete(path)
+    assert (await device.send("GET", "sys/folder/~P~web.app")).status == 404
+
+
+async def test_replaced_neighbour_keeps_its_address(device: Client) -> None:
+    body = {"name": "n", "partition": "P", "ipAddress": "10.8.8.8", "macAddress": "00:11:22:33:44:55"}
+    await device.post("net/arp", body)
+    replaced = await device.put("net/arp/~P~n", {"macAddress": "00:11:22:33:44:56"})
+    assert (replaced["ipAddress"], replaced["macAddress"]) == ("10.8.8.8", "00:11:22:33:44:56")

@@ -55,6 +55,14 @@ async def test_client_libraries(installed: tuple[Path, Path], port: int, script:
     assert (status, errors[-3000:]) == (0, ""), output
 
 
+async def test_objects_of_all_kinds_live_and_end(installed: tuple[Path, Path], port: int) -> None:
+    status, output, errors = await run(installed, "f5_sdk_lifecycles.py", port)
+    assert (status, errors[-3000:]) == (0, ""), output
+    lines = output.splitlines()
+    assert not [line for line in lines if not line.startswith("lived ")]
+    assert len(lines) > 150
+
+
 async def test_ansible_modules(installed: tuple[Path, Path], port: int) -> None:
     """Each task changes the device the first time; those about traffic and networks find what they want the second."""
     tasks = [(task, time) for task in TASKS for time in (1, 2) if time == 1 or task in NETWORK or task in TRAFFIC]

@@ -17,6 +17,7 @@ async def test_every_type_is_read_with_its_kind(device: Client, emulator: Emulat
         if spec.owner or spec.path.startswith("vcmp/"):
             continue
         shown = await device.get(f"{spec.path}?expandSubcollections=true")
+        assert isinstance(spec.scope, Scope), spec.path
         scope = "state" if spec.scope is Scope.SINGLE else "collectionstate"
         assert shown["kind"] == f"{spec.kind}{scope}", spec.path
         assert shown["selfLink"].startswith(f"https://localhost/mgmt/tm/{spec.path}?"), spec.path

@@ -52,6 +52,7 @@ DB_VARIABLES: dict[str, DbVariable] = {
     "pool.globalratio": DbVariable("enable", _SWITCH),
     "provision.1nic": DbVariable("disable", "disable enable forced_enable"),
     "provision.1nicautoconfig": DbVariable("enable", _SWITCH),
+    "provision.action": DbVariable("none", "none reboot"),
     "provision.cpu.adcgroup": _integer(0, 0, 100),
     "provision.extramb": _integer(0, 0, 8192),
     "provision.managementeth": DbVariable("eth0"),

@@ -9,7 +9,7 @@ from typing import Any
 from icontrol_emulator import errors
 from icontrol_emulator.device import Device
 from icontrol_emulator.errors import RestError
-from icontrol_emulator.rest import tokens
+from icontrol_emulator.rest import package_tasks, tokens
 from icontrol_emulator.rest.message import Call, Reply
 from icontrol_emulator.uploads import CHUNK_BYTES_MAX, FOLDER, UNFINISHED
 
@@ -75,9 +75,8 @@ def handle(device: Device, call: Call) -> Reply:
         return Reply(document=_user(device, rest[2]) if len(rest) == 3 else _users(device))
     if rest[:1] == ["file-transfer"] and rest[1:2] and rest[1] in DOWNLOADS and len(rest) == 3 and call.method == "GET":
         return _download(device, call, rest[2])
-    if rest == ["iapp", "package-management-tasks"] and call.method == "GET":
-        kind = "shared:iapp:package-management-tasks:iapppackagemanagementtaskcollectionstate"
-        return Reply(document={"items": [], "generation": 0, "kind": kind, "selfLink": f"{_BASE}/{'/'.join(rest)}"})
+    if rest[:2] == package_tasks.PATH:
+        return package_tasks.handle(device, call, rest[2:])
     if rest == ["echo-query"] or rest[:1] == ["echo"]:
         return Reply(document={"stage": "STARTED", "kind": "shared:echo:echoworkerstate"})
     if rest[:2] == ["file-transfer", "uploads"] and len(rest) == 3 and call.method == "POST":

@@ -103,12 +103,15 @@ class _Host:
 
 
 def _tmsh(device: Device, words: list[str]) -> str:
-    """`save sys config` and `load sys config`, also inside `-c`; other commands have no output and no effect."""
+    """`save sys config` and `load sys config`, also inside `-c`; `show sys version`; other commands have no output and
+    no effect."""
     given = [word for word in words if word in ("-c", "-q", "-a") or not word.startswith("-")]
     if "-c" in given:
         given = " ".join(given[given.index("-c") + 1 :]).split()
     given = [word for word in given if word not in ("-q", "-a")]
     verb, *what = given or [""]
+    if verb == "show" and [word.lstrip("/") for word in what[:2]] == ["sys", "version"]:
+        return _version(device)
     if verb == "modify" and [word.lstrip("/") for word in what[:3]] == ["ltm", "monitor", "external"]:
         return _set_variables(device, what[3:])
     if [word.lstrip("/") for word in what[:2]] != ["sys", "config"]:
@@ -124,6 +127,17 @@ def _tmsh(device: Device, words: list[str]) -> str:
         device.load(device.saved)
         return "Loading system configuration...\n"
     return ""
+
+
+def _version(device: Device) -> str:
+    """What `show sys version` prints; its layout is from memory."""
+    release = device.renderer.release
+    facts = {
+        "Product": "BIG-IP", "Version": release.version, "Build": release.build, "Edition": release.edition,
+        "Date": release.date,
+    }  # fmt: skip
+    lines = "".join(f"  {name:<11} {value}\n" for name, value in facts.items())
+    return f"\nSys::Version\nMain Package\n{lines}\n"
 
 
 def _set_variables(device: Device, words: list[str]) -> str:

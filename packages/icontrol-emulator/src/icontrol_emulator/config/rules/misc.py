@@ -78,7 +78,8 @@ class AddressNamedRules(TypeRules):
         self._unique = unique
 
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
-        props.setdefault(self._field, draft.name)
+        """A replacement without an address keeps it; f5-sdk's ARP entries are written back so."""
+        props.setdefault(self._field, draft.name if old is None else old.props[self._field])
 
     def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
         return [Target(f"#{self._unique}", str(props[self._field]))] if self._unique else []

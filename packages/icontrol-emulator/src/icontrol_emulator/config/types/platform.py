@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from icontrol_emulator.config.rules.application import ApplicationServiceRules
 from icontrol_emulator.config.schema import Scope
 from icontrol_emulator.config.types.tables import open_type, settings
 
@@ -31,7 +32,7 @@ SPECS = [
     open_type("sys/service", scope=_FLAT, creatable=False),
     open_type("sys/application/service", "application service", deviceGroup="none", inheritedDevicegroup="true",
               inheritedTrafficGroup="true", strictUpdates="enabled", templateModified="no",
-              trafficGroup="/Common/traffic-group-1"),
+              trafficGroup="/Common/traffic-group-1", rules=ApplicationServiceRules()),
     open_type("sys/application/template", "application template", ignoreVerification="false", totalSigningStatus=
               "not-all-signed", verificationStatus="none"),
     open_type("sys/application/apl-script", "APL script"),

@@ -7,16 +7,16 @@ not found in recordings of devices.
 from __future__ import annotations
 
 from icontrol_emulator.config.rules.misc import BuiltInRules
-from icontrol_emulator.config.schema import Ref, Scope, TypeSpec, names
+from icontrol_emulator.config.schema import Ref, Scope, TypeRules, TypeSpec, names
 
 
 def open_type(
     path: str, word: str = "", *, optional: str = "", required: tuple[str, ...] = (), refs: tuple[Ref, ...] = (),
     scope: Scope = Scope.PARTITIONED, creatable: bool = True, family: str = "",
-    flags: tuple[tuple[str, str], ...] = (), **defaults: object,
+    flags: tuple[tuple[str, str], ...] = (), rules: TypeRules | None = None, **defaults: object,
 ) -> TypeSpec:  # fmt: skip
     return TypeSpec(
-        path=path, word=word or path.rpartition("/")[2].replace("-", " "), scope=scope, rules=BuiltInRules(),
+        path=path, word=word or path.rpartition("/")[2].replace("-", " "), scope=scope, rules=rules or BuiltInRules(),
         defaults=defaults, optional=names(optional), required=required, refs=refs, creatable=creatable, open=True,
         family=family, flags=flags,
     )  # fmt: skip
