@@ -28,7 +28,7 @@ _PAGE = ("limit", "marker", "page_reverse", "sort")
 _FILTERS = (
     Parameter(
         name="q",
-        description="With this text, in any case, in its name, VIP, project's id or a member's address, or at the"
+        description="With this text in its name (in any case), VIP, project's id or a member's address, or at the"
         " beginning of its id",
     ),
     Parameter(name="provisioning_status", description="With one of these provisioning statuses, comma separated"),

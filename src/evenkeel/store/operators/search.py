@@ -1,15 +1,15 @@
 """Operators' searches for load balancers of all projects, with a bound on their work.
 
-A text that few load balancers have is looked up first, each column by its own index (PostgreSQL's are for parts of
-texts; the other databases read the index as a whole), and the page is made of these. Of a text that many have, the page
-is read in its order until it is full. Nothing counts further than ``COUNTED_MAX``.
+A text that few load balancers have is looked up first, each column by its own index, and the page is made of these:
+PostgreSQL's indexes are for parts of texts; the other databases read those of names, VIPs and projects as a whole. Of a
+text that many have, the page is read in its order until it is full. Nothing counts further than ``COUNTED_MAX``.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, exists, func, or_, select, union_all
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, union_all
 
 from evenkeel.core.control.lists import FoundLoadBalancer, FoundPage, ListQuery, Page
 from evenkeel.core.kit.ids import LoadBalancerId
@@ -101,7 +101,7 @@ def _matching(connection: Connection, text: str) -> Sequence[ColumnElement[bool]
     found = connection.scalars(matches_of(text, connection.dialect.name)).fetchall()
     if len(found) <= MATCHES_MAX:
         return (in_list(_root.c.id, sorted(set(found))),)
-    of_member = exists().where(_member.c.load_balancer_id == _root.c.id, _has_address(_member.c.address, text))
+    of_member = exists().where(_member.c.load_balancer_id == _root.c.id, _is_address(text, connection.dialect.name))
     others = [of_member] if _ADDRESS_PART.fullmatch(text.lower()) else []
     return (or_(*_root_conditions(text, connection.dialect.name), *others),)
 
@@ -110,9 +110,7 @@ def matches_of(text: str, dialect: str) -> Select[Any]:
     """Ids of load balancers that have the text, some of them more than once; at most one more than ``MATCHES_MAX``."""
     each = [select(_root.c.id).where(condition) for condition in _root_conditions(text, dialect)]
     if _ADDRESS_PART.fullmatch(text.lower()):
-        each.append(
-            select(_member.c.load_balancer_id.label("id")).where(_has_address(_member.c.address, text)).distinct()
-        )
+        each.append(select(_member.c.load_balancer_id.label("id")).where(_is_address(text, dialect)).distinct())
     # every column for itself and to a limit: only so are they read by their own indexes, and not further than needed
     parts = [select(part.limit(MATCHES_MAX + 1).subquery()) for part in each]
     found = union_all(*parts).subquery("found")
@@ -121,19 +119,28 @@ def matches_of(text: str, dialect: str) -> Select[Any]:
 
 def _root_conditions(text: str, dialect: str) -> list[ColumnElement[bool]]:
     """Conditions, each for one column of a load balancer's own row that may have the text."""
-    conditions = [_contains(column, text, dialect) for column in (_root.c.name, _root.c.project_id)]
+    conditions = [
+        _in_name(text, dialect),
+        _root.c.project_id.contains(storable_text(text), autoescape=True),
+    ]
     if _ADDRESS_PART.fullmatch(text.lower()):
-        conditions.append(_has_address(_root.c.vip_address, text))
+        conditions.append(_root.c.vip_address.contains(text.lower(), autoescape=True))
     if _ID_PREFIX.fullmatch(text.lower()):
         conditions.append(_root.c.id.startswith(text.lower(), autoescape=True))
     return conditions
 
 
-def _contains(column: Column[Any], text: str, dialect: str) -> ColumnElement[bool]:
+def _in_name(text: str, dialect: str) -> ColumnElement[bool]:
     # LIKE ignores the case on SQLite, and lower() would make it three times as slow
-    contains = column.contains if dialect == "sqlite" else column.icontains
+    contains = _root.c.name.contains if dialect == "sqlite" else _root.c.name.icontains
     return contains(storable_text(text), autoescape=True)
 
 
-def _has_address(column: Column[Any], text: str) -> ColumnElement[bool]:
-    return column.contains(text.lower(), autoescape=True)  # addresses are stored in small letters
+def _is_address(text: str, dialect: str) -> ColumnElement[bool]:
+    """Condition for a member's address: the text is part of it on PostgreSQL, which has an index for that, and its
+    beginning on the other databases, because members are many.
+    """
+    address, begin = _member.c.address, text.lower()
+    if dialect == "postgresql":
+        return address.contains(begin, autoescape=True)
+    return and_(address >= begin, address < f"{begin}~")  # beyond all characters of addresses
