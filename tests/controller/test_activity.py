@@ -57,7 +57,7 @@ async def test_an_interval_without_anything_has_no_means_and_no_traffic() -> Non
     for _ in range(7):
         await world.look()
     points = recorder.activity().points
-    assert len(points) == settings.points
+    assert len(points) == 6
     assert (points[0].requests, points[0].request_seconds, points[0].time_to_active_seconds) == (0.0, None, None)
     assert points[0].traffic is None
 
@@ -77,3 +77,10 @@ def test_totals_are_those_of_the_metrics() -> None:
     assert now.requests().count == before.requests().count + 2
     assert now.changes.count == before.changes.count + 1
     assert now.changes.seconds == pytest.approx(before.changes.seconds + 3.0)
+
+
+async def test_points_of_a_day_are_kept() -> None:
+    recorder = ActivityRecorder(TrafficSettings(interval_seconds=3600.0, points=4), Totals())
+    for hour in range(30):
+        recorder.record_poll(hour * 3600.0, 3600.0, None)
+    assert [point.at / 3600 for point in recorder.activity().points] == list(range(6, 30))

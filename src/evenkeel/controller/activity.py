@@ -3,10 +3,15 @@
 import time
 from collections import deque
 from collections.abc import Callable
+from math import ceil
 
 from evenkeel.controller.settings import TrafficSettings
 from evenkeel.core.status.activity import Activity, ActivityPoint, ActivityTotals, TrafficSum
 from evenkeel.metrics.activity import activity_totals
+
+DAY_SECONDS = 86_400.0
+POINTS_MAX = 5_760
+"""Most points that a controller keeps of itself, 3 MB: a day with intervals of 15 s."""
 
 
 class ActivityRecorder:
@@ -22,7 +27,9 @@ class ActivityRecorder:
         self._totals = totals
         self._since = wall()
         self._before: ActivityTotals | None = None
-        self._points: deque[ActivityPoint] = deque(maxlen=max(1, settings.points))
+        # A day, though series of load balancers, of which there are many, are shorter.
+        day = min(POINTS_MAX, ceil(DAY_SECONDS / settings.interval_seconds))
+        self._points: deque[ActivityPoint] = deque(maxlen=max(1, settings.points, day))
 
     def activity(self) -> Activity:
         """Current totals and the points. Thread-safe."""

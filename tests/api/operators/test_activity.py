@@ -89,6 +89,16 @@ async def test_totals_and_points_are_shown(store: Store, sink: Any) -> None:
     assert (empty["load_balancers"], empty["connections"], empty["request_seconds"]) == (0, None, None)
 
 
+async def test_the_span_may_be_chosen(store: Store, sink: Any) -> None:
+    app = create_app(
+        store=store, network=BuiltinNetwork(store.operators), driver=sink, default_provider="dev", activity=Kept()
+    )
+    async with Client.of(app) as api:
+        assert len((await api.get(f"{BASE}/activity?hours=24"))["activity"]["points"]) == 2
+        refused = await api.http.get(f"{BASE}/activity?hours=25")
+    assert refused.status_code == 400 and "integer from 1 to 24" in refused.text
+
+
 async def test_activity_reads_nothing_from_the_database(api: Client, store: SqlStore) -> None:
     with statements_of(store.database) as seen:
         shown = (await api.get(f"{BASE}/activity"))["activity"]

@@ -173,3 +173,17 @@ def test_names_of_hosts_and_devices_are_quoted_for_a_shell() -> None:
         assert commands
         for command in commands:
             assert shlex.quote(evil) in command or shlex.quote(f"https://{evil}/") in command
+
+
+def test_a_problem_has_its_objects_and_its_commands_one_by_one() -> None:
+    silent = agent("h 2", "silent")
+    summary = LoadBalancerSummary(by_status={}, by_operating_status={}, waiting=0, oldest_pending_seconds=0.0)
+    (found,) = problems_of(
+        SystemState(outage="", halted=(), agents=(agent("h1"), silent), shards=(), groups=(), load_balancers=summary)
+    )
+    assert [(one.kind, one.id, one.name) for one in found.objects] == [("agent", "id-h 2", "h 2")]
+    assert [(one.command, one.host) for one in found.commands] == [
+        ("systemctl start evenkeel-agent", "h 2"),
+        ("evenkeel agent delete 'h 2' --rebind-to h1", ""),
+    ]
+    assert all(one.command in found.remedy for one in found.commands)

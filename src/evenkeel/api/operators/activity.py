@@ -4,15 +4,20 @@ all load balancers.
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.query import number_of, options_of
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.timestamps import timestamp
 from evenkeel.core.kit.values import Value
-from evenkeel.core.status.activity import Activity, ActivityPoint, ActivityTotals
+from evenkeel.core.status.activity import Activity, ActivityPoint, ActivityTotals, merged
 
 DECIMALS = 3
 SECONDS_DECIMALS = 6
 """Decimals of shown seconds: requests may take less than a millisecond."""
+HOURS = 6
+"""Hours that are shown unless a request says how many."""
+HOURS_MAX = 24
+POINTS_MAX = 360
+"""Most points in an answer: each is the mean of several intervals if there are more."""
 ROUTES_MAX = 10
 """Most routes that are shown: the ones with the most requests."""
 
@@ -81,7 +86,7 @@ class ActivityView(Value):
     since: str
     """Time at which this controller started."""
     interval: float
-    """Seconds between two points."""
+    """Seconds between two polls; points of many hours are means of several."""
     requests: RequestsView
     time_to_active: TimeToActiveView
     points: list[ActivityPointView]
@@ -91,21 +96,29 @@ class ActivityView(Value):
 
 async def activity(services: Services, call: Call) -> Answer:
     """Handle GET /activity: show the activity of this controller."""
-    options_of(call, ())
+    hours = options_of(call, ("hours",)).get("hours")
+    if hours is not None:
+        # Of another span than the usual one, which 20 dashboards would not ask for at once.
+        return _answer(services, number_of("hours", hours, 1, HOURS_MAX))
     return await services.recent_activity.get(lambda: _activity(services))
 
 
 async def _activity(services: Services) -> Answer:
-    return json_answer({"activity": _view(services.activity.activity())})
+    return _answer(services, HOURS)
 
 
-def _view(known: Activity) -> ActivityView:
+def _answer(services: Services, hours: int) -> Answer:
+    return json_answer({"activity": _view(services.activity.activity(), hours)})
+
+
+def _view(known: Activity, hours: int) -> ActivityView:
+    since = known.points[-1].at - hours * 3600 if known.points else 0.0
     return ActivityView(
         since=timestamp(known.since),
         interval=known.interval_seconds,
         requests=_requests(known.totals),
         time_to_active=_times(known.totals),
-        points=[_point(point) for point in known.points],
+        points=[_point(point) for point in merged([each for each in known.points if each.at > since], POINTS_MAX)],
         reason=known.reason,
     )
 

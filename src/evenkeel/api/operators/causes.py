@@ -8,14 +8,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
-from evenkeel.api.operators.problems import SystemProblem
-from evenkeel.api.operators.remedies import NAMED_MAX, device_remedy, replace_agents, start_agents
+from msgspec import structs
+
+from evenkeel.api.operators.problems import ProblemCommand, ProblemObject, SystemProblem
+from evenkeel.api.operators.remedies import (
+    NAMED_MAX,
+    device_commands,
+    device_remedy,
+    replace_agents,
+    replace_commands,
+    start_agents,
+    start_commands,
+)
 from evenkeel.core.control.agents import AgentLife
 from evenkeel.core.control.environments import Environment, GroupReach
 from evenkeel.core.control.lists import LoadBalancerSummary
 from evenkeel.core.control.shards import ShardCount
 from evenkeel.core.kit.values import Value
 from evenkeel.core.placement.reach import ReachKind
+from evenkeel.core.resources.statuses import PENDING
 
 LONG_PENDING_SECONDS = 60.0
 """Seconds after which a change that is PENDING without a reason counts as a problem."""
@@ -71,7 +82,7 @@ class _Cause:
         """Return the problem with its consequences in the text."""
         problem = self._problem
         more = "".join(f"; {count} {what}" for what, count in self.affected.items() if count)
-        return SystemProblem(problem.kind, problem.text + more, problem.remedy)
+        return structs.replace(problem, text=problem.text + more)
 
 
 def problems_of(found: SystemState) -> list[SystemProblem]:
@@ -110,6 +121,8 @@ def _halt_causes(found: SystemState) -> Iterator[_Cause]:
             text=f"environment {row.name} is halted: {row.halted_reason}"
             + (f"; {_silent_hosts(silent)}" if silent else ""),
             remedy=f"bring the agents back: {start_agents(silent)}; if they are lost: {resume}" if silent else resume,
+            objects=(ProblemObject("environment", row.name, row.name), *_agent_objects(silent)),
+            commands=(*start_commands(silent), ProblemCommand(resume, condition="if they are lost" if silent else "")),
         )
         yield _Cause(problem, **_places_without_agents(silent, found.agents), unserved=frozenset({row.name}))
 
@@ -122,7 +135,13 @@ def _silence(found: SystemState) -> Iterator[_Cause]:
         return
     lost = replace_agents(silent, found.agents)
     remedy = f"start them: {start_agents(silent)}" + (f"; if a host is lost: {lost}" if lost else "")
-    problem = SystemProblem("agents_silent", _silent_hosts(silent), remedy)
+    problem = SystemProblem(
+        kind="agents_silent",
+        text=_silent_hosts(silent),
+        remedy=remedy,
+        objects=_agent_objects(silent),
+        commands=(*start_commands(silent), *replace_commands(silent, found.agents)),
+    )
     unserved = frozenset(row.environment for row in silent)
     yield _Cause(problem, **_places_without_agents(silent, found.agents), unserved=unserved)
 
@@ -140,7 +159,7 @@ def _unreached_groups(found: SystemState, explained: set[Place]) -> Iterator[_Ca
             continue
         away = f": {', '.join(group.away_titles)}" if group.reach.away else ""
         text = group.reach.reason(f"{group.environment}/{group.number}") + away
-        problem = SystemProblem("device_group_unusable", text, device_remedy(group, found.agents))
+        problem = _group_problem("device_group_unusable", text, group, found)
         unserved = frozenset({group.environment} if unwatched else ())
         yield _Cause(problem, groups=frozenset({place}), unserved=unserved)
 
@@ -150,25 +169,48 @@ def _standby_devices(found: SystemState) -> Iterator[SystemProblem]:
     for group in found.groups:
         if group.reach.away and (group.reach.kind is ReachKind.REACHED or not group.tenants):
             text = f"device group {group.environment}/{group.number}: out of reach: {', '.join(group.away_titles)}"
-            yield SystemProblem("devices_out_of_reach", text, device_remedy(group, found.agents))
+            yield _group_problem("devices_out_of_reach", text, group, found)
+
+
+def _group_problem(kind: str, text: str, group: GroupReach, found: SystemState) -> SystemProblem:
+    name = f"{group.environment}/{group.number}"
+    return SystemProblem(
+        kind=kind,
+        text=text,
+        remedy=device_remedy(group, found.agents),
+        objects=(ProblemObject("device_group", name, name),),
+        commands=device_commands(group, found.agents),
+    )
 
 
 def _unexplained_problems(rest: Counter[str], examples: Sequence[str], *, outage: bool) -> Iterator[SystemProblem]:
     """Yield consequences without a known cause. An outage explains all of them except load balancers in ERROR."""
     if failed := rest["load balancers are in ERROR"]:
-        text = f"{failed} load balancers are in ERROR"
-        yield SystemProblem("load_balancers_error", text, "evenkeel loadbalancer list --status ERROR")
+        some = ProblemObject("load_balancers", "provisioning_status=ERROR", "load balancers in ERROR")
+        yield _unexplained("load_balancers_error", f"{failed} load balancers are in ERROR", _ERRORS, some)
     if outage:
         return
     if unserved := rest["shards are not served"]:
-        text = f"{unserved} shards are not served"
-        yield SystemProblem("shards_unserved", text, "evenkeel shard list --unserved")
+        some = ProblemObject("shards", "", "shards")
+        yield _unexplained("shards_unserved", f"{unserved} shards are not served", _UNSERVED, some)
     if waiting := rest["load balancers are PENDING with a reason"]:
         text = f"{waiting} load balancers are PENDING with a reason"
-        yield SystemProblem("load_balancers_waiting", text, f"evenkeel explain {examples[0]}")
+        example = ProblemObject("load_balancer", examples[0], examples[0])
+        yield _unexplained("load_balancers_waiting", text, f"evenkeel explain {examples[0]}", example)
     if rest["pending_seconds"] > LONG_PENDING_SECONDS:
         text = f"the oldest change is PENDING for {rest['pending_seconds']} s"
-        yield SystemProblem("pending_long", text, "evenkeel loadbalancer list --pending")
+        some = ProblemObject("load_balancers", _PENDING_QUERY, "PENDING load balancers")
+        yield _unexplained("pending_long", text, _PENDING, some)
+
+
+_ERRORS = "evenkeel loadbalancer list --status ERROR"
+_PENDING = "evenkeel loadbalancer list --pending"
+_UNSERVED = "evenkeel shard list --unserved"
+_PENDING_QUERY = f"provisioning_status={','.join(sorted(status.value for status in PENDING))}"
+
+
+def _unexplained(kind: str, text: str, command: str, about: ProblemObject) -> SystemProblem:
+    return SystemProblem(kind, text, command, objects=(about,), commands=(ProblemCommand(command),))
 
 
 class _Dead(TypedDict):
@@ -184,6 +226,10 @@ def _places_without_agents(silent: Sequence[AgentLife], agents: Sequence[AgentLi
         groups=frozenset((row.environment, row.group_number) for row in silent) - alive,
         unplaced=frozenset(environments),
     )
+
+
+def _agent_objects(silent: Sequence[AgentLife]) -> tuple[ProblemObject, ...]:
+    return tuple(ProblemObject("agent", row.id, row.host) for row in silent[:NAMED_MAX])
 
 
 def _silent_hosts(silent: Sequence[AgentLife]) -> str:

@@ -4,6 +4,7 @@ their hosts.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from evenkeel.core.kit.values import Value
 from evenkeel.core.tls.own_certificates import OwnCertificate
@@ -11,6 +12,25 @@ from evenkeel.core.tls.own_certificates import OwnCertificate
 CERTIFICATES_NAMED_MAX = 10
 WRITABLE = "writable"
 """Text for a database that accepts writes."""
+
+
+class ProblemObject(Value):
+    """An object that a problem is about."""
+
+    kind: Literal["agent", "environment", "device_group", "load_balancer", "load_balancers", "shards"]
+    id: str
+    """Id or name of the object; of several load balancers the query that finds them."""
+    name: str
+
+
+class ProblemCommand(Value):
+    """A command that helps against a problem, to be copied into a shell."""
+
+    command: str
+    host: str = ""
+    """Host on which to run the command; empty: wherever ``evenkeel`` runs."""
+    condition: str = ""
+    """Condition under which to run the command, such as ``if the host is lost``; empty: in any case."""
 
 
 class SystemProblem(Value):
@@ -21,6 +41,10 @@ class SystemProblem(Value):
     kind: str
     text: str
     remedy: str
+    objects: tuple[ProblemObject, ...] = ()
+    """Some of the objects that the problem is about."""
+    commands: tuple[ProblemCommand, ...] = ()
+    """Commands of the remedy, each by itself; the first ones should be tried first."""
 
 
 def outages(broker: str, database: str) -> Iterator[SystemProblem]:
@@ -33,6 +57,7 @@ def outages(broker: str, database: str) -> Iterator[SystemProblem]:
             text=f"the message broker takes no messages: {broker}",
             remedy="mend the broker (on its host: rabbitmq-diagnostics alarms, rabbitmqctl status); devices go on, and"
             " accepted requests wait in the database",
+            commands=(ProblemCommand("rabbitmq-diagnostics alarms", "the broker's host"),),
         )
     if database:
         yield SystemProblem(

@@ -5,6 +5,7 @@ choose are quoted. Pure.
 from collections.abc import Iterable, Sequence
 from shlex import quote
 
+from evenkeel.api.operators.problems import ProblemCommand
 from evenkeel.core.control.agents import AgentLife
 from evenkeel.core.control.environments import GroupReach
 
@@ -13,22 +14,36 @@ NAMED_MAX = 5
 CONNECT_SECONDS = 5
 
 
+START_AGENT = "systemctl start evenkeel-agent"
+
+
 def start_agents(silent: Sequence[AgentLife]) -> str:
     """Return commands to run on the hosts of silent agents."""
     hosts = dict.fromkeys(row.host for row in silent[:NAMED_MAX])
-    return f"on {', '.join(hosts)}: systemctl start evenkeel-agent"
+    return f"on {', '.join(hosts)}: {START_AGENT}"
+
+
+def start_commands(silent: Sequence[AgentLife]) -> tuple[ProblemCommand, ...]:
+    """Return the commands of :func:`start_agents`, each with its host."""
+    return tuple(ProblemCommand(START_AGENT, host) for host in dict.fromkeys(row.host for row in silent[:NAMED_MAX]))
 
 
 def replace_agents(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> str:
     """Return commands that rebind the shards of lost agents to live agents of their groups; empty if there is no live
     agent.
     """
+    return "; ".join(each.command for each in replace_commands(silent, agents))
+
+
+def replace_commands(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> tuple[ProblemCommand, ...]:
+    """Return the commands of :func:`replace_agents`."""
     commands = []
     for row in silent[:NAMED_MAX]:
         others = (one for one in agents if one.alive and _place(one) == _place(row))
         if (other := next(others, None)) is not None:
-            commands.append(f"evenkeel agent delete {_agent_argument(row, agents)} --rebind-to {quote(other.host)}")
-    return "; ".join(commands)
+            command = f"evenkeel agent delete {_agent_argument(row, agents)} --rebind-to {quote(other.host)}"
+            commands.append(ProblemCommand(command, condition="if the host is lost"))
+    return tuple(commands)
 
 
 def device_remedy(group: GroupReach, agents: Iterable[AgentLife]) -> str:
@@ -36,11 +51,23 @@ def device_remedy(group: GroupReach, agents: Iterable[AgentLife]) -> str:
     if not group.reach.away:
         hosts = [row.host for row in agents if _place(row) == (group.environment, group.number)]
         where = f"on {', '.join(hosts[:NAMED_MAX])}" if hosts else "on a host of the group"
-        return f"{where}: systemctl start evenkeel-agent"
+        return f"{where}: {START_AGENT}"
     live = (row.host for row in agents if row.alive and _place(row) == (group.environment, group.number))
     checks = "; ".join(_check(name) for name in group.reach.away[:NAMED_MAX])
     daemon = "; there: systemctl status evenkeel-haproxyd" if group.device_driver == "haproxy" else ""
     return f"on {next(live, 'the host of an agent')}: {checks}{daemon}"
+
+
+def device_commands(group: GroupReach, agents: Iterable[AgentLife]) -> tuple[ProblemCommand, ...]:
+    """Return the commands of :func:`device_remedy`, each with its host."""
+    known = [row for row in agents if _place(row) == (group.environment, group.number)]
+    if not group.reach.away:
+        return tuple(ProblemCommand(START_AGENT, row.host) for row in known[:NAMED_MAX])
+    live = next((row.host for row in known if row.alive), "the host of an agent")
+    checks = tuple(ProblemCommand(_check(name), live) for name in group.reach.away[:NAMED_MAX])
+    if group.device_driver != "haproxy":
+        return checks
+    return (*checks, ProblemCommand("systemctl status evenkeel-haproxyd", "the device"))
 
 
 def _check(device: str) -> str:

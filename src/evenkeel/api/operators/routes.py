@@ -185,6 +185,7 @@ _SYSTEM = (
         activity.ActivityView,
         activity.activity,
         "Show this controller's requests and times to ACTIVE, and the traffic of all load balancers, over time",
+        Parameter(name="hours", description="Over so many last hours (1 to 24, else 6)", type=int),
     ),
     _facts(
         "topology",

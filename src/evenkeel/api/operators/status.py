@@ -8,7 +8,14 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
 from evenkeel.api.operators.causes import SystemState, problems_of
 from evenkeel.api.operators.countdowns import countdown_texts
-from evenkeel.api.operators.problems import SystemProblem, outages, own_certificate_problems, writable_view
+from evenkeel.api.operators.problems import (
+    ProblemCommand,
+    ProblemObject,
+    SystemProblem,
+    outages,
+    own_certificate_problems,
+    writable_view,
+)
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
 from evenkeel.api.responses.answers import Answer, json_answer
@@ -139,4 +146,8 @@ def _unknown_histories(unknown: Sequence[UnknownHistory]) -> Iterator[SystemProb
             " is another database or an older copy, and nothing is removed from devices",
             remedy="if it is the wrong one: stop the controllers and connect them to the right one; if it is the right"
             f" one: evenkeel database accept-history {one.id}",
+            objects=(ProblemObject("agent", one.agent_id, one.host),) if one.agent_id else (),
+            commands=(
+                ProblemCommand(f"evenkeel database accept-history {one.id}", condition="if this is the right one"),
+            ),
         )

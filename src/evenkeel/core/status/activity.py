@@ -5,7 +5,7 @@ reports. Traffic is that of all load balancers with a series, which every contro
 the database.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from evenkeel.core.kit.values import Value
 from evenkeel.core.status.traffic import TrafficSample
@@ -92,6 +92,52 @@ class ActivityPoint(Value):
     """Mean time to ACTIVE of the changes, in seconds; None without changes."""
     traffic: TrafficSum | None
     """Traffic of all observed load balancers; None if none was observed."""
+
+
+def merged(points: Sequence[ActivityPoint], most: int) -> tuple[ActivityPoint, ...]:
+    """Return at most ``most`` points, each the mean of several that follow each other if there are more."""
+    size = max(1, -(-len(points) // most))
+    if size == 1:
+        return tuple(points)
+    # From the end, so that a new point changes the last mean only.
+    begins = range(len(points) % size - size if len(points) % size else 0, len(points), size)
+    return tuple(_mean_of(points[max(0, begin) : begin + size]) for begin in begins)
+
+
+def _mean_of(points: Sequence[ActivityPoint]) -> ActivityPoint:
+    count = len(points)
+    requests = sum(point.requests for point in points)
+    changes = sum(point.changes for point in points)
+    times = sum((point.request_seconds or 0.0) * point.requests for point in points)
+    waits = sum((point.time_to_active_seconds or 0.0) * point.changes for point in points)
+    return ActivityPoint(
+        at=points[-1].at,
+        requests=requests / count,
+        failed_requests=sum(point.failed_requests for point in points) / count,
+        request_seconds=times / requests if requests else None,
+        changes=changes,
+        time_to_active_seconds=waits / changes if changes else None,
+        traffic=_mean_traffic([point.traffic for point in points if point.traffic is not None]),
+    )
+
+
+def _mean_traffic(sums: Sequence[TrafficSum]) -> TrafficSum | None:
+    if not sums:
+        return None
+    count = len(sums)
+    every = [each.traffic for each in sums]
+    return TrafficSum(
+        load_balancers=max(each.load_balancers for each in sums),
+        traffic=TrafficSample(
+            connections=sum(each.connections for each in every) / count,
+            active_connections=round(sum(each.active_connections for each in every) / count),
+            bytes_in=sum(each.bytes_in for each in every) / count,
+            bytes_out=sum(each.bytes_out for each in every) / count,
+            request_errors=sum(each.request_errors for each in every) / count,
+            members_online=every[-1].members_online,
+            members=every[-1].members,
+        ),
+    )
 
 
 class Activity(Value):
