@@ -92,11 +92,19 @@ def test_requests_times_to_active_and_traffic_are_on_the_overview(world: World, 
     window = open_page(world, height=900)
     window.go()
     section = window.page.get_by_role("region", name="Requests, time to ACTIVE and traffic")
-    for title in ("Requests per second", "Seconds to ACTIVE", "Connections per second", "Bytes per second"):
-        expect(section.locator("figure.chart").filter(has_text=title)).to_be_visible()
-    for title in ("Requests", "Time to answer", "Time to ACTIVE", "Traffic"):
-        card = section.locator(".cards > li").filter(has=window.page.get_by_text(title, exact=True))
-        expect(card.locator(".value")).to_have_text(re.compile(r"\d"))
+    expect(section.locator("figure.chart")).to_have_count(4)
+    for title in ("Requests", "Time to ACTIVE", "Traffic", "Connections"):
+        chart = section.locator("figure.chart").filter(has=window.page.get_by_text(title, exact=True))
+        expect(chart.get_by_role("status")).to_have_text(re.compile(r"(now|last, \d\d:\d\d): .*\d"))
+    requests = section.locator("figure.chart").first
+    requests.get_by_role("img").focus()
+    window.page.keyboard.press("ArrowLeft")
+    expect(requests.get_by_role("status")).to_have_text(re.compile(r"^\d\d:\d\d UTC: answered \d.* failed 0"))
+    section.get_by_role("link", name="24 h").click()
+    expect(section.get_by_role("link", name="24 h")).to_have_attribute("aria-current", "true")
+    expect(section.get_by_role("img", name=re.compile("^Requests over the last 24 h"))).to_be_visible()
+    window.page.go_back()
+    expect(section.get_by_role("link", name="1 h", exact=True)).to_have_attribute("aria-current", "true")
     window.check_accessibility()
     window.shot("dashboard-overview")
 
@@ -109,11 +117,18 @@ def test_a_broken_load_balancer_is_found_with_its_reason(world: World, open_page
     control("POST", "/faults", {"kind": "refuse_transaction"})
     try:
         world.change()
-        expect(window.page.get_by_role("region", name="Problems")).to_contain_text("in ERROR")
+        problems = window.page.get_by_role("region", name="Problems")
+        expect(problems.get_by_role("heading", level=3)).to_contain_text("in ERROR")
+        expect(problems.locator("code")).to_have_text("evenkeel loadbalancer list --status ERROR")
+        expect(problems.get_by_role("link", name="load balancers in ERROR")).to_have_attribute(
+            "href", "#/loadbalancers?provisioning_status=ERROR"
+        )
+        problems.get_by_role("button", name=re.compile("^Copy evenkeel")).click()
+        expect(problems.get_by_text("Copied")).to_be_visible()
         window.shot("dashboard-problems")
         window.check_accessibility()
         window.view("Load balancers")
-        window.page.get_by_label("Status").select_option("ERROR")
+        window.page.get_by_label("Provisioning").select_option("ERROR")
         expect(window.row("website")).to_contain_text("ERROR")
         window.page.get_by_role("link", name="website").click()
         history = window.page.get_by_role("region", name="Revisions")

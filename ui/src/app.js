@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { OPERATORS, get, isLoggedIn, logOut } from "./api.js";
 import { Demo } from "./demo.js";
 import { useEvents } from "./live.js";
+import { useRoute } from "./route.js";
 import { Agent, Agents } from "./views/agents.js";
 import { Controllers, Devices } from "./views/devices.js";
 import { Environments } from "./views/environments.js";
@@ -27,17 +28,6 @@ const VIEWS = {
 
 /** Who may read any of these is let in; each view says what it may not show. */
 const READABLE = [`${OPERATORS}/events?limit=1&newest=true`, `${OPERATORS}/activity`, `${LBAAS}/loadbalancers?limit=1&fields=id`];
-
-function useRoute() {
-  const read = () => location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
-  const [route, setRoute] = useState(read);
-  useEffect(() => {
-    const changed = () => setRoute(read());
-    addEventListener("hashchange", changed);
-    return () => removeEventListener("hashchange", changed);
-  }, []);
-  return route;
-}
 
 function App() {
   const [access, setAccess] = useState({ state: "asking", reason: "" });
@@ -76,7 +66,10 @@ function App() {
 
 function Inside({ leave }) {
   const live = useEvents();
-  const [name, id, kind, child, parent] = useRoute();
+  const {
+    parts: [name, id, kind, child, parent],
+    query,
+  } = useRoute();
   const main = useRef(null);
   const [title, View] = VIEWS[name] || VIEWS[""];
   useEffect(() => {
@@ -88,7 +81,7 @@ function Inside({ leave }) {
   }, [live.error]);
   function shown() {
     if (name === "agents" && id) return html`<${Agent} key=${id} id=${id} live=${live} />`;
-    if (name !== "loadbalancers" || !id) return html`<${View} key=${name} live=${live} />`;
+    if (name !== "loadbalancers" || !id) return html`<${View} key=${name} live=${live} query=${query} />`;
     if (kind) return html`<${ChildObject} key=${child} root=${id} kind=${kind} id=${child} parent=${parent} live=${live} />`;
     return html`<${LoadBalancer} key=${id} id=${id} live=${live} />`;
   }

@@ -4,12 +4,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { now, put } from "./api.js";
 
 const GOOD = new Set(["ACTIVE", "ONLINE", "up", "connected", "reached", "served", "closed"]);
+const UNSURE = new Set(["DEGRADED", "DRAINING"]);
 const BAD = new Set(["ERROR", "OFFLINE", "silent", "forced_down", "unserved", "halted", "out of reach", "failed"]);
+
+export const kindOf = (value) => (GOOD.has(value) ? "good" : BAD.has(value) ? "bad" : UNSURE.has(value) ? "unsure" : "other");
 
 /** A status as a word with a mark: never by colour alone. */
 export function Status({ value }) {
-  const kind = GOOD.has(value) ? "good" : BAD.has(value) ? "bad" : "other";
-  const mark = { good: "●", bad: "▲", other: "◌" }[kind];
+  const kind = kindOf(value);
+  const mark = { good: "●", bad: "▲", unsure: "◆", other: "◌" }[kind];
   return html`<span class="status ${kind}"><span aria-hidden="true">${mark}</span> ${value}</span>`;
 }
 
@@ -63,8 +66,8 @@ export function Refused({ error }) {
   return html`<p class="empty">${error.roles.length ? `Needs the role ${error.roles.join(" or ")}.` : error.message}</p>`;
 }
 
-/** `columns`: [title, row => content]. */
-export function Table({ caption, columns, rows, empty }) {
+/** `columns`: [title, row => content, sort key]. `order`: by which key it is sorted and the links to other orders. */
+export function Table({ caption, columns, rows, empty, order }) {
   if (!rows) return null;
   if (!rows.length) return html`<p class="empty">${empty}</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${caption}>
@@ -74,14 +77,45 @@ export function Table({ caption, columns, rows, empty }) {
       </caption>
       <thead>
         <tr>
-          ${columns.map(([title]) => html`<th scope="col">${title}</th>`)}
+          ${columns.map(([title, , key]) => html`<${Heading} title=${title} sortKey=${key} order=${order} />`)}
         </tr>
       </thead>
       <tbody>
-        ${rows.map((row) => html`<tr key=${row.id || row.name}>${columns.map(([, cell]) => html`<td>${cell(row)}</td>`)}</tr>`)}
+        ${rows.map((row) => html`<tr key=${row.id || row.name}>${columns.map(([title, cell]) => html`<td data-title=${title}>${cell(row)}</td>`)}</tr>`)}
       </tbody>
     </table>
   </div>`;
+}
+
+function Heading({ title, sortKey, order }) {
+  if (!sortKey || !order) return html`<th scope="col">${title}</th>`;
+  const sorted = order.key === sortKey ? (order.descending ? "descending" : "ascending") : null;
+  const mark = { ascending: "▲", descending: "▼" }[sorted] || "";
+  return html`<th scope="col" aria-sort=${sorted}>
+    <a class="order" href=${order.link(sortKey, sorted === "ascending")}>${title} <span aria-hidden="true">${mark}</span></a>
+  </th>`;
+}
+
+/** Copies a text; says so. */
+export function Copy({ text, about }) {
+  const [copied, setCopied] = useState(false);
+  async function copy() {
+    await copyText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 2000);
+  }
+  return html`<button type="button" class="copy" onClick=${copy} aria-label=${`Copy ${about}`}><span role="status">${copied ? "Copied" : "Copy"}</span></button>`;
+}
+
+async function copyText(text) {
+  // pages without TLS have no clipboard
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = document.createElement("textarea");
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
 }
 
 /** A button that changes something: asks first, says what was refused. */

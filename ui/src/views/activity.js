@@ -1,41 +1,47 @@
 // Requests and times to ACTIVE of this controller, and the traffic of all load balancers.
 import { html } from "htm/preact";
 import { OPERATORS, get } from "../api.js";
-import { Charts } from "../chart.js";
+import { BigChart } from "../bigchart.js";
 import { useData } from "../live.js";
 import { Also, Failure, amount, clock } from "../parts.js";
-import { TRAFFIC } from "./traffic.js";
+import { linkTo } from "../route.js";
 
 const PATH = `${OPERATORS}/activity`;
-const OWN = [
-  ["Requests per second", { requests: "", failed_requests: "failed" }],
-  ["Seconds per request", { request_seconds: "" }],
-  ["Changes that became ACTIVE", { changes: "" }],
-  ["Seconds to ACTIVE", { time_to_active_seconds: "" }],
+const SPANS = [1, 6, 24];
+const POINTS = 360; // of a longer span the API gives means
+const CHARTS = [
+  { title: "Requests", unit: "/s", figures: [["requests", "answered"], ["failed_requests", "failed"]] },
+  { title: "Time to ACTIVE", unit: "s", figures: [["time_to_active_seconds", "mean"]], sparse: "no change in this time" },
+  { title: "Traffic", unit: "B/s", figures: [["bytes_in", "in"], ["bytes_out", "out"]] },
+  { title: "Connections", unit: "/s", figures: [["connections", "new"]] },
 ];
 
-export function Activity() {
-  const { data, error } = useData(async () => (await get(PATH)).activity, 0);
+export function Activity({ query }) {
+  const hours = SPANS.includes(Number(query.hours)) ? Number(query.hours) : 1;
+  const path = `${PATH}?hours=${hours}`;
+  const { data, error, at } = useData(async () => ({ ...(await get(path)).activity, hours }), 0, [path]);
   return html`<section aria-labelledby="activity">
-    <h2 id="activity">Requests, time to ACTIVE and traffic</h2>
+    <div class="heading">
+      <h2 id="activity">Requests, time to ACTIVE and traffic</h2>
+      <nav class="spans" aria-label="Span">
+        ${SPANS.map((each) => html`<a href=${linkTo("", { hours: each === 1 ? "" : String(each) })} aria-current=${each === hours ? "true" : null}>${each} h</a>`)}
+      </nav>
+    </div>
     <${Failure} error=${error} loading=${!data} />
-    ${data && html`<${Known} data=${data} />`}
-    <${Also} command="evenkeel activity" path=${PATH} />
+    ${data && html`<${Known} data=${data} to=${at} />`}
+    <${Also} command="evenkeel activity" path=${path} />
   </section>`;
 }
 
-function Known({ data }) {
-  const { requests, time_to_active: times, points } = data;
-  const last = points[points.length - 1];
-  const cards = [
-    ["Requests", amount(requests.count), `${amount(requests.failed)} failed`],
-    ["Time to answer", requests.mean_seconds === null ? "–" : `${Math.round(requests.mean_seconds * 1000)} ms`, "mean"],
-    ["Time to ACTIVE", times.count ? `${amount(times.median_seconds)} s` : "–", times.count ? `median of ${amount(times.count)}; 95 % within ${amount(times.p95_seconds)} s` : "no change yet"],
-    ["Traffic", last && last.connections !== null ? `${amount(last.connections)}/s` : "–", last ? `new connections; load balancers observed: ${last.load_balancers}` : data.reason],
-  ];
-  return html`<p class="live">Requests and times are those of the controller (of several workers: the one) that answered, since ${clock(data.since)} UTC; traffic is that of all load balancers, the same on every controller.</p>
-    <ul class="cards">
-      ${cards.map(([title, value, more]) => html`<li><span class="title">${title}</span> <span class="value">${value}</span><ul><li>${more}</li></ul></li>`)}
-    </ul>
-    ${points.length > 1 && html`<${Charts} lines=${[...OWN, ...TRAFFIC]} points=${points} />`}`;
+function Known({ data, to }) {
+  const { requests, time_to_active: times, points, hours } = data;
+  const each = data.interval * 1000 * Math.max(1, Math.ceil((hours * 3600) / data.interval / POINTS));
+  return html`<p class="live">
+      ${amount(requests.count)} requests since ${clock(data.since)} UTC, ${amount(requests.failed)} failed,
+      ${requests.mean_seconds === null ? "" : ` ${Math.round(requests.mean_seconds * 1000)} ms in the mean;`}
+      ${times.count ? ` ${amount(times.count)} changes became ACTIVE, half of them within ${amount(times.median_seconds)} s, 95 % within ${amount(times.p95_seconds)} s.` : " no change became ACTIVE yet."}
+      ${" "}These are of the controller that answered (of several workers: the one); traffic is that of all load balancers.
+    </p>
+    ${points.length ? "" : html`<p class="empty">${data.reason}</p>`}
+    <div class="bigs">${CHARTS.map((chart) => html`<${BigChart} key=${chart.title} ...${chart} points=${points} hours=${hours} stepMs=${each} to=${to} />`)}</div>`;
 }
