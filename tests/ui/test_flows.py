@@ -148,6 +148,11 @@ def test_drilling_down_to_an_l7_rule(world: World, open_page: Open) -> None:
     search.fill("website")
     window.page.get_by_role("link", name="website").click()
     window.loaded()
+    facts = window.page.locator("dl.facts")
+    expect(facts).to_contain_text(re.compile(r"HTTP \d+ \(web\)"))
+    expect(facts).to_contain_text("prod, device group 1")
+    facts.get_by_role("button", name="Copy the id").click()
+    expect(facts.get_by_text("Copied")).to_be_visible()
     window.shot("dashboard-load-balancer")
     for link, heading in (
         (re.compile("^web$"), "listener web"),
@@ -194,6 +199,7 @@ def test_a_takeover_is_seen_as_the_line_moves_and_the_epoch_grows(world: World, 
     expect(window.page.locator("g.box.silent")).not_to_have_count(0)
     expect(line).not_to_have_attribute("data-agent", re.compile(f"^({host}|no agent)$"))
     assert _epoch(line.text_content()) > before
+    expect(window.page.get_by_text(re.compile(rf"moved from {host} to .*, epoch \d+"))).to_be_visible()
     window.shot("takeover-2-taken-over")
     world.until(lambda: world.acting_host() not in ("", host))
     world.start_again(agent_name(host))
@@ -329,6 +335,7 @@ def test_each_view_is_accessible(world: World, open_page: Open, dark: bool) -> N
 def test_a_phone_shows_every_view_without_scrolling_sideways(world: World, open_page: Open) -> None:
     window = open_page(world, width=360, height=740)
     window.go()
+    expect(window.page.locator(".panel").first).to_be_visible()
     window.shot("dashboard-phone")
     for view in (*VIEWS, f"loadbalancers/{world.load_balancer_id}"):
         window.page.goto(f"{window.url}/ui/#/{view}")

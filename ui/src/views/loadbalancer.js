@@ -2,7 +2,8 @@ import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { OPERATORS, get, orRefused, post } from "../api.js";
 import { useData } from "../live.js";
-import { Also, Facts, Failure, Status, Table, clock, short } from "../parts.js";
+import { Also, Copy, Facts, Failure, Status, Table, clock, short } from "../parts.js";
+import { linkTo } from "../route.js";
 import { EventList } from "./events.js";
 import { LBAAS } from "./loadbalancers.js";
 import { Tree, withPools } from "./objects.js";
@@ -10,8 +11,9 @@ import { Traffic } from "./traffic.js";
 
 export function LoadBalancer({ id, live }) {
   async function read() {
-    const [shown, tree, hosting, history, events] = await Promise.all([
+    const [shown, listeners, tree, hosting, history, events] = await Promise.all([
       get(`${LBAAS}/loadbalancers/${id}`),
+      get(`${LBAAS}/listeners?loadbalancer_id=${id}&fields=protocol&fields=protocol_port&fields=name`),
       orRefused(get(`${OPERATORS}/loadbalancers/${id}/tree`)),
       orRefused(get(`${OPERATORS}/loadbalancers/${id}/agent`)),
       orRefused(get(`${OPERATORS}/loadbalancers/${id}/history`)),
@@ -19,6 +21,7 @@ export function LoadBalancer({ id, live }) {
     ]);
     return {
       root: shown.loadbalancer,
+      listeners: listeners.listeners,
       tree: tree.refused ? tree : withPools(tree.tree),
       hosting: hosting.refused ? hosting : hosting.hosting,
       history,
@@ -30,7 +33,7 @@ export function LoadBalancer({ id, live }) {
     <h1>${data ? data.root.name || short(id) : short(id)}</h1>
     <${Failure} error=${error} loading=${!data} />
     ${data &&
-    html`<${Summary} data=${data} />
+    html`<${Summary} data=${data} id=${id} />
       <${Traffic} id=${id} turn=${data.hosting.applied_revision} />
       <h2>Objects</h2>
       ${data.tree.refused ? html`<${Failure} error=${data.tree.refused} />` : html`<${Tree} node=${data.tree} root=${id} />`}
@@ -42,13 +45,23 @@ export function LoadBalancer({ id, live }) {
     <${Also} command="evenkeel explain ${id}" path="${OPERATORS}/loadbalancers/${id}/agent" />`;
 }
 
-function Summary({ data: { root, hosting } }) {
+/** Protocol and port of each listener, with its name. */
+const wordsOf = (listeners) => listeners.map((each) => `${each.protocol} ${each.protocol_port}${each.name && ` (${each.name})`}`).join(", ") || "none";
+
+const withCopy = (id) => html`<code>${id}</code> <${Copy} text=${id} about="the id" />`;
+
+function Summary({ data: { root, hosting, listeners }, id }) {
   if (hosting.refused) return html`<${Told} root=${root} /><${Failure} error=${hosting.refused} />`;
   const behind = hosting.revision - hosting.applied_revision;
   return html`<${Facts}
     facts=${[
+      ["Id", withCopy(id)],
       ["VIP", root.vip_address],
-      ["Project", root.project_id],
+      ["Listeners", wordsOf(listeners)],
+      ["Environment", hosting.shard ? `${hosting.shard.environment}, device group ${hosting.shard.group_number}` : `${root.provider}, not placed yet`],
+      ["Project", html`<a href=${linkTo("loadbalancers", { project_id: root.project_id })}>${root.project_id}</a>`],
+      ["Flavor", root.flavor_id || ""],
+      ["Availability zone", root.availability_zone || ""],
       ["Provisioning", html`<${Status} value=${hosting.provisioning_status} /> ${hosting.status_reason}`],
       ["Operating", html`<${Status} value=${hosting.operating_status} /> ${hosting.operating_reason}`],
       ["Desired revision", hosting.revision],
@@ -57,7 +70,8 @@ function Summary({ data: { root, hosting } }) {
       ["Home", hosting.home ? html`<a href="#/agents/${hosting.home.id}">${hosting.home.host}</a>` : "none"],
       ["Before it in line", hosting.ahead],
     ]}
-  />`;
+  />
+  ${hosting.remedy && html`<p class="problem">What helps: <code>${hosting.remedy}</code> <${Copy} text=${hosting.remedy} about="what helps" /></p>`}`;
 }
 
 /** What a tenant may read of it. */
