@@ -131,6 +131,23 @@ async def test_tasks_of_asynchronous_requests(device: Client) -> None:
     await eventually(is_done)
 
 
+async def test_requests_of_the_ansible_modules(device: Client) -> None:
+    """`bigip_as3_deploy` of F5's collections posts to its tenant and deletes it, and polls the task of each request."""
+    answer = await declare(device, one(**listener())["declaration"], f"/{TENANT}?async=true")
+    tasks = [str(answer.document["id"])]
+
+    async def last() -> list[str]:
+        return [each["message"] for each in (await device.get(f"{TASKS}/{tasks[-1]}"))["results"]]
+
+    async def is_done() -> bool:
+        return await last() == ["success"]
+
+    await eventually(is_done)
+    answer = await device.send("DELETE", f"{DECLARE}/{TENANT}?async=true")
+    tasks.append(str(answer.document["id"]))
+    await eventually(is_done)
+
+
 async def test_an_invalid_declaration_gets_no_task(device: Client) -> None:
     answer = await declare(device, one(stray=1), "?async=true")
     assert (answer.status, answer.message) == (422, "declaration is invalid")

@@ -41,6 +41,17 @@ async def test_a_client_that_stays_away_for_the_timeout_is_forgotten(
     assert (await fetch(VIP, port))[1] != first
 
 
+async def test_a_profile_in_a_folder_is_shown_with_it_and_used(device: Client, backend: Start) -> None:
+    await device.post("sys/folder", {"name": "/P/app"})
+    await profile(device, "source-addr", subPath="app")
+    port = await site(device, [await backend("a"), await backend("b")], ["tcp"], persist=[{"name": "/P/app/own"}])
+    [entry] = (await device.get("ltm/virtual/~P~v"))["persist"]
+    assert (entry["name"], entry["partition"], entry["subPath"]) == ("own", "P", "app")
+    assert len(await count(port, 4)) == 1
+    await device.put("ltm/virtual/~P~v", await device.get("ltm/virtual/~P~v"))
+    assert (await device.send("DELETE", "ltm/persistence/source-addr/~P~app~own")).status == 400
+
+
 async def test_records_are_shown(device: Client, backend: Start, clock: FakeClock) -> None:
     path = "ltm/persistence/persist-records"
     nothing = "Sys::Persistent Connections\nTotal records returned: 0\n"

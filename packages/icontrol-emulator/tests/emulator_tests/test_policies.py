@@ -52,6 +52,24 @@ REDIRECT = {"httpReply": True, "redirect": True, "location": "https://elsewhere.
 # -- life
 
 
+async def test_an_attached_policy_is_published_in_one_transaction_with_its_virtual_server(
+    device: Client, backend: Start
+) -> None:
+    """Publishing replaces the policy where it is: it is not deleted and created anew."""
+    await pool(device, await backend("b"))
+    await publish(device, [rule([path("/b")], [TO_Q])])
+    port = await site(device, [await backend("a")], ["http"], policies=["l7"])
+    transaction = await device.open_transaction()
+    await device.patch("ltm/policy/~P~l7", {"createDraft": True}, transaction=transaction)
+    changed = {"rules": [rule([path("/c")], [TO_Q])]}
+    await device.patch("ltm/policy/~P~Drafts~l7", changed, transaction=transaction)
+    await device.post("ltm/policy", {"command": "publish", "name": "/P/Drafts/l7"}, transaction=transaction)
+    await device.patch("ltm/virtual/~P~v", {"policies": ["l7"], "connectionLimit": 9}, transaction=transaction)
+    answer = await device.commit(transaction)
+    assert answer.status == 200, answer
+    assert [(await fetch(VIP, port, each))[1] for each in ("/b", "/c")] == ["a", "b"]
+
+
 async def test_marks_of_f5s_agent_are_taken_and_not_kept(device: Client, backend: Start) -> None:
     await pool(device, await backend("b"))
     await publish(device, [rule([path("/x", not_regex=True)], [TO_Q])])

@@ -6,7 +6,8 @@ Pure functions. `from_segment` is the inverse of `to_segment`, and a parsed port
 from __future__ import annotations
 
 import ipaddress
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 COMMON = "Common"
@@ -57,6 +58,11 @@ def split_path(path: str) -> PathParts:
     if len(pieces) == 1:
         return PathParts("", "", pieces[0])
     return PathParts(pieces[0], "/".join(pieces[1:-1]), pieces[-1])
+
+
+def entry_path(entry: Mapping[str, Any]) -> str:
+    """The path of an object that is named by its parts: name, partition and, in a folder below that, `subPath`."""
+    return PathParts(str(entry["partition"]), str(entry.get("subPath", "")), str(entry["name"])).full
 
 
 def from_segment(segment: str) -> str:

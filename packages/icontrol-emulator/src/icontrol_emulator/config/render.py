@@ -12,7 +12,7 @@ from typing import Any
 from icontrol_emulator.config import references
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj, Target
-from icontrol_emulator.config.names import COMMON, camel, to_segment
+from icontrol_emulator.config.names import COMMON, camel, entry_path, to_segment
 from icontrol_emulator.config.schema import Ref, Scope, TypeSpec
 
 HOST = "https://localhost/mgmt/tm"
@@ -86,7 +86,7 @@ class Renderer:
         return shown
 
     def _persist(self, entry: Mapping[str, Any]) -> dict[str, Any]:
-        path = f"/{entry['partition']}/{entry['name']}"
+        path = entry_path(entry)
         return {**entry, "nameReference": self._reference("persistence", path)}
 
     def _double(self, ref: Ref, shown: dict[str, Any]) -> None:

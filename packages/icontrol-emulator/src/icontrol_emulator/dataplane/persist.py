@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj, Target
-from icontrol_emulator.config.names import split_endpoint, strip_domain
+from icontrol_emulator.config.names import entry_path, split_endpoint, strip_domain
 from icontrol_emulator.config.rules.pool import MEMBERS
 from icontrol_emulator.dataplane import cookies
 
@@ -129,7 +129,7 @@ class Persistence:
     """Kind and effective properties of the virtual server's persistence profile, then of its fallback."""
 
     def __post_init__(self) -> None:
-        paths = [f"/{each['partition']}/{each['name']}" for each in self.virtual.props.get("persist") or ()]
+        paths = [entry_path(each) for each in self.virtual.props.get("persist") or ()]
         paths.append(str(self.virtual.props.get("fallbackPersistence") or ""))
         found = (self.engine.store.find(Target("persistence", path)) for path in paths)
         self.profiles = tuple(

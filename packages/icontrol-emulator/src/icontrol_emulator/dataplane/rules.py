@@ -12,6 +12,7 @@ from OpenSSL import SSL
 
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj, Target
+from icontrol_emulator.config.names import entry_path
 from icontrol_emulator.config.references import qualify
 from icontrol_emulator.config.rules.pool import MEMBERS
 from icontrol_emulator.dataplane.balance import Balancer, address_of
@@ -419,7 +420,7 @@ def rule_paths(engine: Engine, virtual: Obj) -> list[str]:
     """The rules that a virtual server runs: its own, then those that its persistence profiles name."""
     paths = [str(path) for path in virtual.props.get("rules") or ()]
     for entry in virtual.props.get("persist") or ():
-        profile = engine.store.find(Target("persistence", f"/{entry['partition']}/{entry['name']}"))
+        profile = engine.store.find(Target("persistence", entry_path(entry)))
         named = str(engine.props(profile).get("rule") or "none") if profile is not None else "none"
         if named not in ("none", *paths):
             paths.append(named)

@@ -8,7 +8,7 @@ from typing import Any
 
 from icontrol_emulator import errors
 from icontrol_emulator.config.model import Key, Obj, Target
-from icontrol_emulator.config.names import split_path
+from icontrol_emulator.config.names import entry_path, split_path
 from icontrol_emulator.config.policies import checks
 from icontrol_emulator.config.policies.parts import normalise_action, normalise_condition
 from icontrol_emulator.config.references import qualify
@@ -124,8 +124,8 @@ def publish(ctx: Context, path: str) -> None:
 def _copy(ctx: Context, source: Obj, path: str) -> None:
     parts = split_path(path)
     target = Key(POLICY, "", path)
-    if ctx.store.get(target) is not None:
-        _drop_tree(ctx, target)
+    # a policy that is in use is replaced where it is: it is not gone for a moment
+    _drop_children(ctx, target)
     if parts.sub_path:
         ensure_folder(ctx, parts.folder)
     folder = Target("sys/folder", parts.folder)
@@ -153,11 +153,11 @@ def _copy_children(ctx: Context, source: Key, target: Key) -> None:
             _copy_children(ctx, child.key, key)
 
 
-def _drop_tree(ctx: Context, key: Key) -> None:
+def _drop_children(ctx: Context, key: Key) -> None:
     for sub in ctx.spec(key.type).subs:
         for child in ctx.store.children(f"{key.type}/{sub}", key.as_parent):
-            _drop_tree(ctx, child.key)
-    ctx.store.remove(key)
+            _drop_children(ctx, child.key)
+            ctx.store.remove(child.key)
 
 
 class PolicyPartRules(TypeRules):
@@ -207,5 +207,5 @@ def _has_one(ctx: Context, virtual: Obj, wanted: tuple[str, ...], kinds: list[st
 
 
 def _persists_by_ssl(ctx: Context, entries: list[Mapping[str, Any]] | tuple[()]) -> bool:
-    found = (ctx.store.find(Target("persistence", f"/{entry['partition']}/{entry['name']}")) for entry in entries)
+    found = (ctx.store.find(Target("persistence", entry_path(entry))) for entry in entries)
     return any(each is not None and each.key.type == "ltm/persistence/ssl" for each in found)

@@ -14,6 +14,7 @@ from icontrol_emulator.config.names import (
     WILDCARDS,
     Endpoint,
     canonical,
+    entry_path,
     is_address,
     is_v6,
     join_endpoint,
@@ -143,10 +144,11 @@ class VirtualRules(TypeRules):
     def _persist(self, ctx: Context, draft: Obj, entry: dict[str, Any]) -> dict[str, Any]:
         named = str(entry.get("name", ""))
         if not named.startswith("/") and entry.get("partition"):
-            named = f"/{entry['partition']}/{named}"
+            named = entry_path({**entry, "name": named})
         path = split_path(qualify(ctx.store, "persistence", draft.partition, draft.sub_path, named))
         default = entry.get("tmDefault", "yes")
-        return {"name": path.name, "partition": path.partition, "tmDefault": default}
+        folder = {"subPath": path.sub_path} if path.sub_path else {}
+        return {"name": path.name, "partition": path.partition, **folder, "tmDefault": default}
 
     def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
         place = _place(props)
@@ -169,7 +171,7 @@ class VirtualRules(TypeRules):
         place = _place(props)
         found = [] if place is None else [Target(ADDRESS, place.host)]
         entries = props.get("persist") or []
-        return [*found, *(Target("persistence", f"/{e['partition']}/{e['name']}") for e in entries)]
+        return [*found, *(Target("persistence", entry_path(entry)) for entry in entries)]
 
     def after_put(self, ctx: Context, obj: Obj, old: Obj | None, named: frozenset[str]) -> None:
         place = destination(obj)
