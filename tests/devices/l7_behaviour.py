@@ -367,6 +367,22 @@ class L7Behaviour:
         async with self.connected(site) as connection:
             assert not (await connection.ask("/", last=True)).header("Set-Cookie")
 
+    async def test_application_cookies_are_those_of_the_pool_that_keeps_clients_by_them(
+        self, site: Site, members: tuple[Member, ...]
+    ) -> None:
+        by_cookie = SessionPersistence(type="APP_COOKIE", cookie_name="SID")
+        async with running(Remembering("one")) as one, running(Remembering("two")) as two:
+            pools = (pool_of(one, two, session_persistence=by_cookie), pool_of(members[1], members[2], id="pool-2"))
+            await self.serve(site, members, to_pool(1, 2, rule(value="/shop")), pools=pools)
+            for _ in range(2):
+                async with self.connected(site) as connection:
+                    first = await connection.ask("/", last=True)
+                sent = first.header("Set-Cookie").partition(";")[0]
+                assert sent.startswith("SID=")
+                assert {await self.got(site, "/", f"Cookie: {sent}") for _ in range(6)} == {first.body}
+                others = {await self.got(site, "/shop", f"Cookie: {sent}") for _ in range(6)}
+                assert others == {members[1].name, members[2].name}
+
     async def test_policies_see_requests_as_they_came(self, site: Site, members: tuple[Member, ...]) -> None:
         inserted = header("STARTS_WITH", "1", key="X-Forwarded-For")
         port = header("EQUAL_TO", "80", key="X-Forwarded-Port", id="rule-2")
@@ -375,6 +391,19 @@ class L7Behaviour:
         assert await self.got(site, "/") == DEFAULT
         assert "x-forwarded-proto: http" in members[0].last.lower()
         assert await self.got(site, "/", "X-Forwarded-For: 192.0.2.1") == 403
+
+
+class Remembering(Member):
+    """Gives each client a session of its own."""
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            self.heard.append((await reader.readuntil(b"\r\n\r\n")).decode())
+            session = f"Set-Cookie: SID={self.name}-{len(self.heard)}; Path=/"
+            head = f"HTTP/1.1 200 OK\r\nConnection: close\r\n{session}\r\nContent-Length: {len(self.name)}"
+            writer.write(f"{head}\r\n\r\n{self.name}".encode())
+            await writer.drain()
+        writer.close()
 
 
 class Keeping(Member):

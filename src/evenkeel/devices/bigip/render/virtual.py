@@ -13,6 +13,7 @@ from evenkeel.devices.bigip.objects import CLIENT_SSL, HTTP2_PROFILE, POLICY, RU
 from evenkeel.devices.bigip.render.addresses import VirtualIp
 from evenkeel.devices.bigip.render.client_ssl import HTTP2, speaks_http2
 from evenkeel.devices.bigip.render.l7.effective import Routing
+from evenkeel.devices.bigip.render.l7.persistence import sets_app_cookies
 from evenkeel.devices.bigip.render.l7.sharing import shares_connections
 from evenkeel.devices.bigip.render.persistence import persistence_attributes
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_path
@@ -34,7 +35,8 @@ def virtual_server(
     partition = names.partition(service.project_id)
     listener, live_pool = routes.listener, routes.default
     # where pools have different persistence, the iRule sets it for each request
-    persistence = persistence_attributes(service, listener, next(iter(routes.pools), None), names)
+    chosen = None if sets_app_cookies(routes.pools) else next(iter(routes.pools), None)
+    persistence = persistence_attributes(service, listener, chosen, names)
     up = service.admin_state_up and listener.admin_state_up
     address_name = vip.object_name(service.load_balancer_id, names)
     return WantedObject(

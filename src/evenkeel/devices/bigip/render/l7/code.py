@@ -19,10 +19,11 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.l7.effective import Routing
-from evenkeel.devices.bigip.render.l7.persistence import same_persistence
+from evenkeel.devices.bigip.render.l7.persistence import same_persistence, sets_app_cookies
 from evenkeel.devices.bigip.render.l7.records import group_name
 from evenkeel.devices.bigip.render.l7.sharing import shares_connections
 from evenkeel.devices.bigip.render.l7.values import comparison
+from evenkeel.devices.bigip.render.persistence import TABLE_SECONDS
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
 
@@ -32,6 +33,8 @@ def program_parts(service: ServiceDefinition, routing: Routing, names: BigIpName
     text = "".join((*_compare_code(routing), *_action_code(routing)))
     text = text.replace("@GROUP@", group).replace("@COUNT@", str(len(routing.policies)))
     yield RulePart(event="HTTP_REQUEST", order=Order.ROUTING, lines=_lines(text))
+    if sets_app_cookies(routing.pools):
+        yield RulePart(event="HTTP_RESPONSE", order=Order.PERSISTENCE, lines=_lines(_LEARN_APP_COOKIE))
 
 
 def _lines(text: str) -> tuple[str, ...]:
@@ -62,7 +65,12 @@ def _action_code(routing: Routing) -> Iterator[str]:
     yield _ACTION
     yield "" if shares_connections(routing) else _DETACH
     yield _TLS if routing.uses_tls else ""
-    yield "" if same_persistence(routing.pools) else _PERSISTENCE
+    if not same_persistence(routing.pools):
+        yield _COOKIE
+        yield _NO_APP_COOKIE if sets_app_cookies(routing.pools) else ""
+        yield _PERSISTENCE
+        yield _APP_COOKIE if sets_app_cookies(routing.pools) else ""
+        yield _PERSISTENCE_END
     yield _ANSWERS
 
 
@@ -262,8 +270,13 @@ _TLS = r"""
             SSL::enable serverside
         }
 """
-_PERSISTENCE = r"""
+_COOKIE = r"""
         set l7_cookie [URI::decode [class lookup "$l7_policy.cookie" @GROUP@]]
+"""
+_NO_APP_COOKIE = r"""
+        set l7_app_cookie ""
+"""
+_PERSISTENCE = r"""
         switch -- [class lookup "$l7_policy.persist" @GROUP@] {
             none {
                 persist none
@@ -284,7 +297,25 @@ _PERSISTENCE = r"""
                     persist cookie insert $l7_cookie
                 }
             }
+"""
+# without the cookie no persistence: an earlier request of the connection may have set another one
+_APP_COOKIE = f"""
+            app_cookie {{
+                set l7_app_cookie $l7_cookie
+                if {{ [HTTP::cookie exists $l7_cookie] }} {{
+                    persist uie [HTTP::cookie value $l7_cookie] {TABLE_SECONDS}
+                }} else {{
+                    persist none
+                }}
+            }}
+"""
+_PERSISTENCE_END = r"""
         }
+"""
+_LEARN_APP_COOKIE = f"""
+if {{ [info exists l7_app_cookie] && $l7_app_cookie ne "" && [HTTP::cookie exists $l7_app_cookie] }} {{
+    persist add uie [HTTP::cookie value $l7_app_cookie] {TABLE_SECONDS}
+}}
 """
 _ANSWERS = r"""
         pool $l7_target

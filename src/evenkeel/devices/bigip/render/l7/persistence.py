@@ -11,13 +11,19 @@ from evenkeel.core.devices.service import ServicePool
 from evenkeel.devices.bigip.render.persistence import different_weights
 from evenkeel.devices.errors import Unrenderable
 
-NONE, SOURCE, COOKIE, HASH, PORT_HASH = "none", "source", "cookie", "hash", "port_hash"
+NONE, SOURCE, COOKIE, APP_COOKIE, HASH, PORT_HASH = "none", "source", "cookie", "app_cookie", "hash", "port_hash"
+_COOKIES = {"HTTP_COOKIE": COOKIE, "APP_COOKIE": APP_COOKIE}
 _CHOOSES_BY_CLIENT = ("SOURCE_IP", "SOURCE_IP_PORT")
 
 
 def same_persistence(pools: Sequence[ServicePool]) -> bool:
     """Whether all pools have the same session persistence."""
     return all(_settings(pool) == _settings(pools[0]) for pool in pools)
+
+
+def sets_app_cookies(pools: Sequence[ServicePool]) -> bool:
+    """Whether the iRule has to look up and learn applications' cookies, because only some pools keep clients by one."""
+    return not same_persistence(pools) and any(persistence_words(pool)[0] == APP_COOKIE for pool in pools)
 
 
 def persistence_words(pool: ServicePool) -> tuple[str, str]:
@@ -32,12 +38,12 @@ def persistence_words(pool: ServicePool) -> tuple[str, str]:
         return {"SOURCE_IP": by_source, "SOURCE_IP_PORT": by_port}.get(pool.lb_algorithm, NONE), ""
     if wanted.type == "SOURCE_IP" and not (wanted.persistence_timeout or wanted.persistence_granularity):
         return SOURCE, ""
-    if wanted.type == "HTTP_COOKIE" and pool.lb_algorithm not in _CHOOSES_BY_CLIENT:
-        return COOKIE, wanted.cookie_name or ""
+    if (word := _COOKIES.get(wanted.type)) and pool.lb_algorithm not in _CHOOSES_BY_CLIENT:
+        return word, wanted.cookie_name or ""
     raise Unrenderable(
         f"pool {pool.id}: session_persistence {wanted.type} with lb_algorithm {pool.lb_algorithm}: another pool of the"
-        " listener and its l7policies has other persistence; HTTP_COOKIE, SOURCE_IP without options, or none are"
-        " possible then on a BIG-IP"
+        " listener and its l7policies has other persistence; a cookie with an algorithm that does not choose by client,"
+        " SOURCE_IP without options, or none are possible then on a BIG-IP"
     )
 
 
