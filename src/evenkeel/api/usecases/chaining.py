@@ -7,7 +7,7 @@ from evenkeel.api.common.provider_lookup import ServedObject
 from evenkeel.api.common.services import Services
 from evenkeel.core.devices.capabilities import Capabilities, refuse
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.networking.chaining import ChainQuery, PlacedAddress
+from evenkeel.core.networking.chaining import ChainQuery, PlacedAddress, can_chain
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancerTree, Member, Vip
 
@@ -39,7 +39,12 @@ async def check_chaining(
 
     Raises :class:`Unsupported` naming the address. A request at the same time is found by the devices' driver.
     """
-    placed = tuple(PlacedAddress(address=each.address, subnet_id=each.subnet_id) for each in vips if each.address)
+    placed = tuple(
+        PlacedAddress(address=each.address, subnet_id=each.subnet_id)
+        for each in vips
+        if each.address and can_chain(each.address)
+    )
+    members = [row for row in members if can_chain(row.address)]
     if table.chaining or not (members or placed):
         return
     own = {each.address for each in placed}

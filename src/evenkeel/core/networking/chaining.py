@@ -1,5 +1,7 @@
 """Load balancers whose members are VIPs of other load balancers."""
 
+from ipaddress import ip_address
+
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
 
@@ -32,3 +34,10 @@ class Chained(Value):
     """Addresses of members that are VIPs."""
     vips: tuple[str, ...] = ()
     """VIPs that are addresses of members."""
+
+
+def can_chain(address: str) -> bool:
+    """Whether a member and a VIP at the address are one. A loopback address, which demonstrations and tests may use, is
+    a whole host with servers of its own.
+    """
+    return not ip_address(address).is_loopback

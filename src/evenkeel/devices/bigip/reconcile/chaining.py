@@ -9,6 +9,7 @@ it holds already stays as it is.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.chaining import can_chain
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.objects import (
     POOL,
@@ -59,9 +60,9 @@ def _problems(
     load_balancer_id: LoadBalancerId, what: str, addresses: Sequence[str], users: _Users, use: str
 ) -> dict[LoadBalancerId, str]:
     for address in addresses:
-        if (owner := users.get(_canonical(address))) is not None:
+        shown = address.partition("%")[0]
+        if (owner := users.get(_canonical(address))) is not None and can_chain(shown):
             whose = f"load balancer {owner}" if owner else "a virtual server of an operator"
-            shown = address.partition("%")[0]
             reason = "a BIG-IP does not send to addresses that it answers for itself"
             return {load_balancer_id: f"{what} {shown} is {use} of {whose} on the same devices: {reason}"}
     return {}
