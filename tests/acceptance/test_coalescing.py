@@ -65,13 +65,13 @@ async def test_one_post_costs_few_requests_and_three_writes_become_one_transacti
         await tenant.create(made["subnet"]["id"])
         await settled(tenant)
         # settled: an upper limit, and all writes of the change are done
-        assert all(count <= 13 for count in emulator.requests().values()), emulator.requests()
+        assert all(count <= 10 for count in emulator.requests().values()), emulator.requests()
 
         emulator.reset_counters()
         await tenant.add_member(1)
         await settled(tenant)
         # settled: an upper limit, and all writes of the change are done
-        assert all(count <= 5 for count in emulator.requests().values()), emulator.requests()
+        assert all(count <= 4 for count in emulator.requests().values()), emulator.requests()
 
         members = f"{LBAAS}/pools/{tenant.pool_id}/members"
         commit = {"kind": "hold", "method": "PATCH", "path": "^/mgmt/tm/transaction/[0-9]+$"}

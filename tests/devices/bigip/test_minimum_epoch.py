@@ -78,8 +78,9 @@ async def test_a_first_guard_decided_before_the_floor_was_raised_is_refused(
     await admitted.wait()
     await served_and_removed(agent, 2)
     resume.set()
+    await task  # the first guard comes with the first objects
     with pytest.raises(StaleOwner):
-        await task
+        await late.apply(batch(service(), epoch=1, complete=True))
     assert not await rig.content()
 
 

@@ -99,9 +99,28 @@ async def test_a_newer_owner_there_is_never_taken_for_a_device_that_lags(pair: B
 async def test_without_one_that_takes_writes_the_reason_is_told(pair: BigIpRig) -> None:
     pair.emulator.faults.add(Fault(kind="refuse_transaction"))
     new = pair.agent(**QUICK)
-    with pytest.raises(DeviceUnavailable, match="refused by an injected fault"):
-        await new.take_over(PROJECT, 2, session_of(2))
+    await new.take_over(PROJECT, 2, session_of(2))  # the partition is new: its guard comes with the first objects
+    for complete in (True, False):
+        with pytest.raises(DeviceUnavailable, match="refused by an injected fault"):
+            await new.apply(batch(service(), epoch=2, complete=complete))
     assert all(state.reachable for state in await new.check()), "they answer"
+
+
+@EITHER
+async def test_one_that_takes_no_first_guard_lags_and_gets_everything_when_it_does(
+    pair: BigIpRig, fault: Fault
+) -> None:
+    new = pair.agent(**QUICK)
+    await new.take_over(PROJECT, 2, session_of(2))
+    pair.emulator.faults.add(fault)
+    for revision, complete in ((1, True), (2, False)):
+        outcome = await new.apply(batch(service(revision=revision), epoch=2, complete=complete))
+        assert taken(outcome) == [revision] and outcome.lagging == (away(pair),)
+    assert not await epochs(pair, "bigip-2")
+    pair.emulator.faults.clear()
+    outcome = await new.apply(batch(service(revision=2), epoch=2, complete=True))
+    assert not outcome.lagging and await same_on_both(pair)
+    assert await epochs(pair, "bigip-2") == ["2"]
 
 
 @pytest.fixture

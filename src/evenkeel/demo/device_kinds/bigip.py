@@ -20,7 +20,7 @@ class BigipSide:
     """An emulated BIG-IP, or a pair with the same configuration. They keep their ports when they are restarted."""
 
     driver = "bigip"
-    create_writes_promised = 13
+    create_writes_promised = 10
 
     def __init__(self, workshop: Workspace, *, names: Sequence[str] = NAMES, arguments: Sequence[str] = ()) -> None:
         self.names = tuple(names)

@@ -40,7 +40,13 @@ from evenkeel.devices.bigip.reconcile.beside import with_names_beside
 from evenkeel.devices.bigip.reconcile.description import describe, removal_in_common
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.meanings import others_irules
-from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
+from evenkeel.devices.bigip.reconcile.partition_pass import (
+    Change,
+    FirstGuardRefused,
+    PartitionPass,
+    PartitionView,
+    PassOutcome,
+)
 from evenkeel.devices.bigip.reconcile.plan import Plan, plan, state_after
 from evenkeel.devices.bigip.reconcile.taking_over import adoption_obstacle, under_their_names
 from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, with_networks
@@ -144,17 +150,17 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         owner = epoch, session_id
         self._missed.begin(self._names.partition(project_id), owner)
         async with self._locked_partition(project_id) as partition:
-            await self._move_guard(project_id, partition, guard_of(*owner))
+            await self._move_guard(project_id, partition, guard_of(*owner), defers=True)
             self._missed.end(partition, owner)
 
-    async def _move_guard(self, project_id: ProjectId, partition: str, mine: Guard) -> None:
+    async def _move_guard(self, project_id: ProjectId, partition: str, mine: Guard, *, defers: bool = False) -> None:
         try:
             # before any write: the device may belong to another device group
             if not self._claimed:
                 await self._read_claim()
             # Under the same guard the takeover has been done already.
             if self._view_of(partition, mine) is None:
-                self._views[partition] = await self._taken_over(partition, mine)
+                self._views[partition] = await self._taken_over(partition, mine, defers=defers)
                 self._saver.record_change()  # also what an earlier owner changed and did not save
         except RefusedByDevice as error:  # it lags, and the group's other devices are served
             raise PartitionUnavailable(self.host, f"refuses the guard of {partition}: {error.reason}") from error
@@ -177,25 +183,47 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             view = self._views[partition] = self._view_of(partition, mine) or PartitionView(mine, new=False)
             # Read before the pass, because only the comparison shows which VLANs it removed.
             vlans = await self._vlans_before(view, folder)
-            outcome = await PartitionPass(
-                self.icontrol,
-                self._options,
-                self._names,
-                batch,
-                rendered,
-                view=view,
-                pending=self._pending_of(partition),
-                uploads=self._uploads.setdefault(partition, set()),
-                left=self._left_under(partition, mine),
-                also=self.journal.commands,
-                has_peers=has_peers,
-            ).run()
+            owner = batch.epoch, batch.session_id
+            if view.first_guard:  # missed, however this pass ends, until the guard is there
+                self._missed.begin(partition, owner)
+            try:
+                outcome = await self._pass(batch, rendered, view, partition, has_peers=has_peers).run()
+            except FirstGuardRefused as error:
+                log.info("first guard refused; taking over apart", device=self.host, reason=str(error.__cause__))
+                self._views.pop(partition)
+                await move()
+                view = self._views[partition]
+                outcome = await self._pass(batch, rendered, view, partition, has_peers=has_peers).run()
+            self._missed.end(partition, owner)
             # The host takes VLANs back only after the pass has removed them from the guest.
             if self._guest is not None and view.observed is not None:
                 await self._guest.withdraw(vlans - tags_in(view.observed))
         if outcome.writes:
             self._saver.record_change()
         return outcome
+
+    def _pass(
+        self,
+        batch: PartitionBatch,
+        rendered: tuple[RenderedObjects, ...],
+        view: PartitionView,
+        partition: str,
+        *,
+        has_peers: bool,
+    ) -> PartitionPass:
+        return PartitionPass(
+            self.icontrol,
+            self._options,
+            self._names,
+            batch,
+            rendered,
+            view=view,
+            pending=self._pending_of(partition),
+            uploads=self._uploads.setdefault(partition, set()),
+            left=self._left_under(partition, view.guard),
+            also=self.journal.commands,
+            has_peers=has_peers,
+        )
 
     async def plan(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> DevicePlan:
         """Changes that the batch would make, from a read of the whole partition.
@@ -305,6 +333,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         mine = guard_of(epoch, session_id)
         async with self._locked_partition(project_id) as partition:
             view = self._view_of(partition, mine)
+            # Without a guard to be removed the floor would not show later owners that this one was here.
+            if view is not None and view.first_guard:
+                return False
             if view is None:
                 guards = await read_guards(self.icontrol, partition)
                 # Without a guard of ours the partition goes only if it has none, because another owner may guard it.
@@ -517,10 +548,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         view = self._views.get(partition)
         return view if view is not None and view.guard == mine else None
 
-    async def _taken_over(self, partition: str, mine: Guard) -> PartitionView:
+    async def _taken_over(self, partition: str, mine: Guard, *, defers: bool) -> PartitionView:
         """Move the guard, and return the initial cached state of the partition."""
         await self.journal.record_guard()
-        new = await guard.take_over(
+        found = await guard.take_over(
             self.icontrol,
             partition,
             mine,
@@ -529,8 +560,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             owner=self._options.agent_host,
             pending=self._pending_of(partition),
             timeout_seconds=self._options.commit_timeout_seconds,
+            # With config-sync a guard must be on every device before any of them is written.
+            defers=defers and not self._folder,
         )
-        return PartitionView(mine, new=new)
+        return PartitionView(mine, new=found.new, first_guard=found.first_guard)
 
     def _left_under(self, partition: str, mine: Guard) -> dict[str, Change]:
         held = self._left.get(partition)

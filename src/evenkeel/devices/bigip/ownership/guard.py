@@ -22,6 +22,7 @@ import structlog
 
 from evenkeel.core.control.epochs import EPOCH_MAX, is_plausible
 from evenkeel.core.kit.errors import DeviceRejected, StaleOwner
+from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, commit, drop_pending
@@ -52,6 +53,14 @@ async def ensure_partition(device: IControl, partition: str, names: BigIpNames) 
     return True
 
 
+class TakenOver(Value):
+    """Result of a takeover. ``new``: the partition did not exist, so it is empty."""
+
+    new: bool
+    first_guard: tuple[Command, ...] = ()
+    """Commands that make the guard, which the transaction with the partition's first objects has to begin with."""
+
+
 async def take_over(
     device: IControl,
     partition: str,
@@ -62,8 +71,10 @@ async def take_over(
     owner: str,
     pending: set[str],
     timeout_seconds: float,
-) -> bool:
-    """Make ``mine`` the only guard. True: the partition is new, so it is empty.
+    defers: bool = False,
+) -> TakenOver:
+    """Make ``mine`` the only guard. ``defers``: the guard of a new partition is left to its first transaction, because
+    until then there is nothing that it could protect.
 
     Raises :class:`StaleOwner` if there is a newer guard or one of another session at this epoch, or if there is none
     and such a one was removed; :class:`DeviceRejected` if the partition belongs to another environment or device group;
@@ -78,7 +89,7 @@ async def take_over(
         check(guards, partition, mine, names, device.host)
         # The guard was moved before, maybe by an attempt whose answer was lost.
         if guards.held == (mine,):
-            return new
+            return TakenOver(new=new)
         if not guards.held and not new:
             new = await ensure_partition(device, partition, names)
             if not new and not guards.sentinel:
@@ -93,6 +104,8 @@ async def take_over(
         # only for a first guard: an existing guard refuses former owners itself
         above_minimum = [] if guards.held else await minimum_epoch.admit(partition, mine)
         commands = [*takeover_commands(guards, partition, mine, names, owner), *above_minimum]
+        if new and defers:
+            return TakenOver(new=True, first_guard=tuple(commands))
         try:
             await commit(device, commands, pending=pending, timeout_seconds=timeout_seconds)
         except OutcomeUnknown:
@@ -108,7 +121,7 @@ async def take_over(
             new = False  # another owner was here before
         else:
             log.info("guard moved", device=device.host, partition=partition, guard=mine.name, seen=guards.newest)
-            return new
+            return TakenOver(new=new)
         guards = await read_guards(device, partition)
     raise PartitionUnavailable(
         device.host, f"the guard of {partition} could not be moved in {ATTEMPTS_MAX} attempts: {reason}"

@@ -64,10 +64,14 @@ UNKNOWN_OUTCOMES_MAX = 3
 
 
 class PartitionView:
-    """The cached state of one partition of one device."""
+    """The cached state of one partition of one device.
 
-    def __init__(self, mine: Guard, *, new: bool) -> None:
+    ``first_guard``: commands that make the guard of a new partition, where no transaction has made it yet.
+    """
+
+    def __init__(self, mine: Guard, *, new: bool, first_guard: tuple[Command, ...] = ()) -> None:
         self.guard = mine
+        self.first_guard = first_guard
         self.observed: Observed | None = {} if new else None
         self.read_at_seconds = time.monotonic()
         self.certain = new
@@ -83,6 +87,10 @@ class PartitionView:
 
 Change = tuple[int, str, str]
 """Revision and change id of a definition, and :attr:`RenderedObjects.settings`."""
+
+
+class FirstGuardRefused(GuardLost):
+    """A new partition's first transaction was refused: take over by a transaction of its own, then apply everything."""
 
 
 class PassOutcome(Value):
@@ -173,6 +181,8 @@ class PartitionPass:
         todo = await self._safe_plan()
         if todo.operations:
             await self._carry_out(todo)
+        if self._view.first_guard:  # there was nothing to write
+            await self._commit_commands([])
         if self._batch.complete and self._view.replaced:
             await self._remove_replaced()
         # a device that refuses everything has a fault of its own, which must not count as refusal of the load balancers
@@ -348,8 +358,7 @@ class PartitionPass:
 
     async def _commit_removals(self, commands: list[Command]) -> None:
         try:
-            touch = guard.touch_command(self._partition, self._guard, self._options.agent_host)
-            await self._commit_commands([touch, *commands, *self._also()])
+            await self._commit_commands([*commands, *self._also()])
         except DeviceRejected:
             self._make_sure(await read_guards(self._device, self._partition))
             raise
@@ -418,7 +427,7 @@ class PartitionPass:
         if self._writes or not self._errors:
             return False
         try:
-            await self._commit_commands([guard.touch_command(self._partition, self._guard, self._options.agent_host)])
+            await self._commit_commands([])
         except DeviceRejected as error:
             self._make_sure(await read_guards(self._device, self._partition))
             self._log.warning("device refuses every commit", reason=error.reason)
@@ -432,20 +441,30 @@ class PartitionPass:
             self._view.uploads_swept = True
         async with uploaded_files(self._device, self._partition, contents, self._uploads) as sources:
             commands = [
-                guard.touch_command(self._partition, self._guard, self._options.agent_host, self._revision()),
                 *(command_of(step, self._folder, sources.get(step.key, "")) for step in steps),
                 *self._also(),
             ]
-            await self._commit_commands(commands)
+            await self._commit_commands(commands, self._revision())
         self._writes += 1
         self._note_repairs(steps)
         self._view.observed = state_after(self._view.observed or {}, steps)
         self._log.info("batch committed", commands=len(commands), removed=_count(steps, Verb.DELETE))
 
-    async def _commit_commands(self, commands: list[Command]) -> None:
-        await commit(
-            self._device, commands, pending=self._pending, timeout_seconds=self._options.commit_timeout_seconds
-        )
+    async def _commit_commands(self, commands: list[Command], revision: str = "") -> None:
+        """Commit the commands after that of the guard. Raises as :func:`commit`; :class:`FirstGuardRefused`."""
+        first, self._view.first_guard = self._view.first_guard, ()
+        touch = guard.touch_command(self._partition, self._guard, self._options.agent_host, revision)
+        try:
+            await commit(
+                self._device,
+                [*(first or (touch,)), *commands],
+                pending=self._pending,
+                timeout_seconds=self._options.commit_timeout_seconds,
+            )
+        except DeviceRejected as error:
+            if first:  # by another owner's guard, by a raised floor, or by one of the other commands
+                raise FirstGuardRefused(self._device.host, self._partition, None) from error
+            raise
 
     def _note_left(self, errors: Mapping[LoadBalancerId, str]) -> None:
         """Record the change at which each existing load balancer was left; forget removed ones."""
