@@ -6,7 +6,9 @@ The driver in this process, as an agent's worker drives it; the emulator in a pr
 of each request. Of several repetitions the median is printed, as a markdown table. Run it at the top of the source
 tree.
 
-Published figures of other products for comparison: F5's OpenStack agent, measured with f5-sdk 3.0.11 against a store in
+The first table has the changes of F5's OpenStack agent 9.10 too, as recorded facts (``tests/devices/bigip/f5_agent``)
+and replayed one after the other: those of its requests that change something, without those that only read.
+Published figures of other products for comparison: the same agent, measured with f5-sdk 3.0.11 against a store in
 memory: 72 requests from nothing to a load balancer with listener, pool, monitor and three members (7 API operations),
 12 GETs for each status poll of that load balancer. SAP's Octavia driver sends one AS3 declaration of the whole tenant
 for any change.
@@ -20,7 +22,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +31,14 @@ import aiohttp
 import structlog
 from msgspec.structs import replace
 
+from emulator_tests.client import Client
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.bigip import open_group
+from tests.devices.bigip.f5_agent.links import Unit
+from tests.devices.bigip.f5_agent.requests import Request
+from tests.devices.bigip.f5_agent.scenes import Replay
+from tests.devices.bigip.f5_agent.tenants import Tenant
 from tests.devices.bigip.rig import ENVIRONMENT
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, gone, listener, member, pool, service, session_of
@@ -39,6 +47,7 @@ from tests.waiting import eventually
 LISTENERS, MEMBERS = 100, 10
 RESYNCED = 1_000
 TENANTS = 100
+F5_TENANT, F5_UNIT = Tenant(id=PROJECT, prefix="f5"), Unit(name="bigip-1")
 AT_ONCE = 10
 """Shards that an agent serves concurrently in the last row."""
 
@@ -74,6 +83,17 @@ class EmulatorProcess:
             pass
         return sum(count for kind, count in counted.items() if kind in ("reads", "writes", "stats"))
 
+    async def send(self, requests: Iterable[Request]) -> None:
+        """Send requests one after the other; the device takes each."""
+        client = Client(self.endpoints["devices"][0]["url"], Path(self.endpoints["ca_file"]))
+        try:
+            for each in requests:
+                body = dict(each.body) if each.method != "DELETE" else None
+                answer = await client.send(each.method, each.path, body)
+                assert answer.status == HTTPStatus.OK, f"{each}: {answer}"
+        finally:
+            await client.close()
+
     def driver(self, **changes: str) -> Owner:
         """An agent's driver."""
         options = {
@@ -90,11 +110,19 @@ class EmulatorProcess:
 
 
 class Row:
-    """One line of the table: medians over the repetitions."""
+    """One line of a table: medians over the repetitions."""
 
     def __init__(self, what: str) -> None:
         self.what = what
         self._found: list[tuple[int, float, float]] = []
+
+    @property
+    def requests(self) -> float:
+        return statistics.median(requests for requests, _, _ in self._found)
+
+    @property
+    def seconds(self) -> float:
+        return statistics.median(seconds for _, _, seconds in self._found)
 
     async def measure(self, emulator: EmulatorProcess, step: Awaitable[Any]) -> None:
         """Run the step and count."""
@@ -145,6 +173,52 @@ async def taken_over(driver: Owner, wanted: PartitionBatch) -> PartitionOutcome:
     """What an agent does with a shard that it was assigned: the guard first, then everything."""
     await driver.take_over(wanted.project_id, wanted.epoch, wanted.session_id)
     return await driver.apply(wanted)
+
+
+def story() -> list[ServiceDefinition]:
+    """A load balancer, listener, pool, three members and monitor, one after the other: after each step."""
+    steps = (
+        service(listeners=(), pools=()),
+        service(listeners=(listener(default_pool_id=None),), pools=()),
+        *(service(pools=(pool(members=members, monitor=None),)) for members in (0, 1, 2, 3)),
+        service(members=3),
+    )
+    return [replace(step, revision=revision) for revision, step in enumerate(steps, 1)]
+
+
+async def beside_f5(latency: str, repeats: int) -> None:
+    """The same load balancers from nothing by the driver and by F5's agent, each on a new device: a table."""
+    print("| from nothing | requests | F5's agent's changes | ratio | seconds | F5's agent's | ratio |")
+    print("|---|---|---|---|---|---|---|")
+    small, large = story(), tenant(1, LISTENERS)
+    for what, steps, times in (
+        ("step by step: load balancer, listener, pool, 3 members, monitor", small, repeats),
+        ("the same in one change", small[-1:], repeats),
+        (f"{LISTENERS} listeners with {MEMBERS} members each, in one change", [large], 1),
+    ):
+        ours, theirs = Row(what), Row(what)
+        for _ in range(times):
+            with tempfile.TemporaryDirectory() as folder:
+                async with EmulatorProcess(Path(folder), latency) as emulator:
+                    driver = emulator.driver()
+                    await driver.check()
+                    await ours.measure(emulator, _all_steps(driver, steps))
+                    await driver.close()
+            with tempfile.TemporaryDirectory() as folder:
+                async with EmulatorProcess(Path(folder), latency) as emulator:
+                    await theirs.measure(emulator, emulator.send(Replay(F5_TENANT, F5_UNIT, steps[-1:]).requests()))
+        print(
+            f"| {what} | {ours.requests:.0f} | {theirs.requests:.0f} | {ours.requests / theirs.requests:.2f}"
+            f" | {ours.seconds:.2f} | {theirs.seconds:.2f} | {ours.seconds / theirs.seconds:.2f} |",
+            flush=True,
+        )
+
+
+async def _all_steps(driver: Owner, steps: Sequence[ServiceDefinition]) -> None:
+    await driver.take_over(PROJECT, 1, session_of(1))
+    for step in steps:
+        outcome = await driver.apply(batch(step, complete=step is steps[0]))
+        assert not any(found.error for found in outcome.outcomes), outcome.outcomes
 
 
 async def small_and_large(emulator: EmulatorProcess, repeats: int) -> None:
@@ -229,10 +303,11 @@ async def _all(driver: Owner, projects: dict[str, list[ServiceDefinition]], epoc
 async def main(latency: str, repeats: int) -> None:
     """All rows."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    print(f"Latency {latency} a request; medians of {repeats}.\n")
+    await beside_f5(latency, repeats)
     with tempfile.TemporaryDirectory() as folder:
         async with EmulatorProcess(Path(folder), latency) as emulator:
-            print(f"Latency {latency} a request; medians of {repeats}.\n")
-            print("| | device requests | agent's CPU ms | seconds |\n|---|---|---|---|")
+            print("\n| | device requests | agent's CPU ms | seconds |\n|---|---|---|---|")
             await small_and_large(emulator, repeats)
             await many(emulator, repeats)
             await tenants(emulator)
