@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.settings import TrafficSettings
-from evenkeel.controller.traffic import SETTLE_SECONDS, TrafficRecorder
+from evenkeel.controller.traffic import BUSIEST_MAX, SETTLE_SECONDS, TrafficRecorder
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.status.traffic import GroupObservation, TrafficPoint, TrafficReading, TrafficTotals
@@ -170,3 +170,18 @@ async def test_above_the_limit_the_reason_says_so() -> None:
 
 def test_without_points_nothing_is_kept() -> None:
     assert "series.points is 0" in World(points=0).recorder.series(LB).reason
+
+
+async def test_the_busiest_are_those_with_the_most_new_connections_last_time() -> None:
+    world = World()
+    world.totals = {f"lb-{number}": {} for number in range(BUSIEST_MAX + 5)}
+    await world.recorder.record_traffic()
+    world.totals = {id_: {"total_connections": 60 * at} for at, id_ in enumerate(world.totals)}
+    world.clock.now += INTERVAL
+    await world.recorder.record_traffic()
+    found = world.recorder.busiest()
+    assert [each.load_balancer_id for each in found] == [f"lb-{BUSIEST_MAX + 4 - at}" for at in range(BUSIEST_MAX)]
+    assert found[0].traffic.connections == BUSIEST_MAX + 4
+    world.clock.now += INTERVAL
+    await world.recorder.record_traffic()
+    assert world.recorder.busiest() == ()

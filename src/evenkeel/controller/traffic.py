@@ -9,6 +9,7 @@ like current traffic.
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from heapq import heappush, heappushpop
 from typing import Any
 
 from msgspec.structs import astuple
@@ -19,7 +20,14 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Clock, ReportStore
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.status.activity import TrafficSum
-from evenkeel.core.status.traffic import GroupKey, GroupObservation, TrafficSample, TrafficSeries, TrafficTotals
+from evenkeel.core.status.traffic import (
+    BusyLoadBalancer,
+    GroupKey,
+    GroupObservation,
+    TrafficSample,
+    TrafficSeries,
+    TrafficTotals,
+)
 
 QUIET_SECONDS = 75.0
 """Time without a report after which an observer counts as silent: an agent reports at least every minute, even without
@@ -29,6 +37,7 @@ SETTLE_SECONDS = 30.0
 """Time without points after a device became reachable again, because its totals arrive in a later report."""
 GAP = 2.0
 """Number of intervals between two polls above which the time between them is a gap."""
+BUSIEST_MAX = 10
 AT_ONCE = 500
 """Number of load balancers after which other tasks get their turn."""
 
@@ -64,16 +73,27 @@ class _Group:
 class _Sum:
     """Total traffic of several load balancers."""
 
-    __slots__ = ("_count", "_sum")
+    __slots__ = ("_count", "_most", "_sum")
 
     def __init__(self) -> None:
         self._count = 0
+        self._most: list[tuple[float, int, BusyLoadBalancer]] = []
         self._sum: list[Any] = [0] * len(TrafficSample.__struct_fields__)
 
-    def add(self, traffic: TrafficSample) -> None:
-        """Add a sample to the sum."""
+    def add(self, load_balancer_id: LoadBalancerId, traffic: TrafficSample) -> None:
+        """Add a load balancer's sample to the sum."""
+        # The number decides between equals: samples cannot be compared.
+        entry = (traffic.connections, self._count, BusyLoadBalancer(load_balancer_id, traffic))
+        if len(self._most) < BUSIEST_MAX:
+            heappush(self._most, entry)
+        else:
+            heappushpop(self._most, entry)
         self._count += 1
         self._sum = [total + each for total, each in zip(self._sum, astuple(traffic), strict=True)]
+
+    def busiest(self) -> tuple[BusyLoadBalancer, ...]:
+        """The load balancers with the most new connections, busiest first; those without any are left out."""
+        return tuple(each for connections, _, each in sorted(self._most, reverse=True) if connections)
 
     def value(self) -> TrafficSum | None:
         """The sum; None if no sample was added."""
@@ -105,6 +125,7 @@ class TrafficRecorder:
         """Totals at the last poll of the listeners that were observed then."""
         self._looked_at = float("-inf")
         self._left_out = 0
+        self._busiest: tuple[BusyLoadBalancer, ...] = ()
 
     @property
     def interval_seconds(self) -> float:
@@ -121,6 +142,10 @@ class TrafficRecorder:
         points = self._rings.points(load_balancer_id)
         reason = "" if points else self._reason(load_balancer_id)
         return TrafficSeries(interval_seconds=interval, points=points, reason=reason)
+
+    def busiest(self) -> tuple[BusyLoadBalancer, ...]:
+        """The load balancers with the most new connections in the last interval, busiest first. Thread-safe."""
+        return self._busiest
 
     def _reason(self, load_balancer_id: LoadBalancerId) -> str:
         if load_balancer_id not in self._rings and self._left_out:
@@ -140,6 +165,7 @@ class TrafficRecorder:
         self._note_groups(reading.groups, now)
         written = await self._write(reading.load_balancers, seconds)
         self._rings.publish(at)
+        self._busiest = written.busiest()
         self._on_look(at, seconds, written.value())
 
     def _note_groups(self, seen: Iterable[GroupObservation], now: float) -> None:
@@ -168,7 +194,7 @@ class TrafficRecorder:
             traffic = None if (last := before.get(id_)) is None else _traffic(totals, last, seconds)
             if traffic is not None:
                 self._rings.write(id_, traffic)
-                written.add(traffic)
+                written.add(id_, traffic)
         return written
 
 

@@ -3,6 +3,8 @@
 from typing import Any
 
 from evenkeel.api.app import create_app
+from evenkeel.api.common.ports import NoTraffic
+from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Store
 from evenkeel.core.status.activity import (
     Activity,
@@ -12,7 +14,7 @@ from evenkeel.core.status.activity import (
     RequestTotals,
     TrafficSum,
 )
-from evenkeel.core.status.traffic import TrafficSample
+from evenkeel.core.status.traffic import BusyLoadBalancer, TrafficSample
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import SqlStore
 from tests.api.client import Client
@@ -97,6 +99,25 @@ async def test_the_span_may_be_chosen(store: Store, sink: Any) -> None:
         assert len((await api.get(f"{BASE}/activity?hours=24"))["activity"]["points"]) == 2
         refused = await api.http.get(f"{BASE}/activity?hours=25")
     assert refused.status_code == 400 and "integer from 1 to 24" in refused.text
+
+
+class Busy(NoTraffic):
+    """One load balancer with traffic."""
+
+    def busiest(self) -> tuple[BusyLoadBalancer, ...]:
+        return (BusyLoadBalancer(load_balancer_id=LoadBalancerId("lb"), traffic=TRAFFIC),)
+
+
+async def test_the_busiest_are_shown_and_only_as_many_points_as_asked_for(store: Store, sink: Any) -> None:
+    network = BuiltinNetwork(store.operators)
+    app = create_app(store=store, network=network, driver=sink, default_provider="dev", activity=Kept(), traffic=Busy())
+    async with Client.of(app) as api:
+        shown = [(await api.get(f"{BASE}/activity?points={count}"))["activity"] for count in (1, 5)]
+        refused = await api.get(f"{BASE}/activity?points=0", 400)
+    assert [len(each["points"]) for each in shown] == [1, 2]
+    (busy,) = shown[0]["busiest"]
+    assert (busy["load_balancer_id"], busy["connections"], busy["members"]) == ("lb", 0.333, 2)
+    assert "points" in refused["description"]
 
 
 async def test_activity_reads_nothing_from_the_database(api: Client, store: SqlStore) -> None:

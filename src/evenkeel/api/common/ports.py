@@ -8,7 +8,7 @@ from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.protocol.inquiries import Inquiry
 from evenkeel.core.status.activity import Activity, ActivityTotals, ChangeTotals
-from evenkeel.core.status.traffic import TrafficSeries
+from evenkeel.core.status.traffic import BusyLoadBalancer, TrafficSeries
 
 
 class ChangeSink(Protocol):
@@ -44,6 +44,12 @@ class TrafficSource(Protocol):
         """Return the series of one load balancer; without points for an unknown id. Any thread may call it."""
         ...
 
+    def busiest(self) -> tuple[BusyLoadBalancer, ...]:
+        """Return the ten load balancers with the most new connections in the last interval, busiest first. Any thread
+        may call it.
+        """
+        ...
+
 
 class NoTraffic:
     """A traffic source without series."""
@@ -51,6 +57,10 @@ class NoTraffic:
     def series(self, load_balancer_id: LoadBalancerId) -> TrafficSeries:
         """Return a series without points."""
         return TrafficSeries(interval_seconds=0.0, reason="this process keeps no series")
+
+    def busiest(self) -> tuple[BusyLoadBalancer, ...]:
+        """Return no load balancer."""
+        return ()
 
 
 class ActivitySource(Protocol):

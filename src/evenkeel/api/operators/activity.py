@@ -2,6 +2,8 @@
 all load balancers.
 """
 
+from collections.abc import Iterable
+
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators.query import number_of, options_of
@@ -9,6 +11,7 @@ from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.timestamps import timestamp
 from evenkeel.core.kit.values import Value
 from evenkeel.core.status.activity import Activity, ActivityPoint, ActivityTotals, merged
+from evenkeel.core.status.traffic import BusyLoadBalancer
 
 DECIMALS = 3
 SECONDS_DECIMALS = 6
@@ -78,6 +81,20 @@ class ActivityPointView(Value):
     request_errors: float | None
 
 
+class BusyLoadBalancerView(Value):
+    """Traffic of a load balancer in the last interval. Rates are averages per second."""
+
+    load_balancer_id: str
+    connections: float
+    """New connections per second."""
+    active_connections: int
+    bytes_in: float
+    bytes_out: float
+    request_errors: float
+    members_online: int
+    members: int
+
+
 class ActivityView(Value):
     """Activity of this controller. Requests and times are of this controller only; traffic is of all load balancers
     with a series.
@@ -90,36 +107,54 @@ class ActivityView(Value):
     requests: RequestsView
     time_to_active: TimeToActiveView
     points: list[ActivityPointView]
+    busiest: list[BusyLoadBalancerView]
+    """The load balancers with the most new connections in the last interval of their series, busiest first."""
     reason: str
     """Reason why there are no points; else empty."""
 
 
 async def activity(services: Services, call: Call) -> Answer:
     """Handle GET /activity: show the activity of this controller."""
-    hours = options_of(call, ("hours",)).get("hours")
-    if hours is not None:
+    options = options_of(call, ("hours", "points"))
+    if options:
         # Of another span than the usual one, which 20 dashboards would not ask for at once.
-        return _answer(services, number_of("hours", hours, 1, HOURS_MAX))
+        hours = number_of("hours", options.get("hours", str(HOURS)), 1, HOURS_MAX)
+        return _answer(services, hours, number_of("points", options.get("points", str(POINTS_MAX)), 1, POINTS_MAX))
     return await services.recent_activity.get(lambda: _activity(services))
 
 
 async def _activity(services: Services) -> Answer:
-    return _answer(services, HOURS)
+    return _answer(services, HOURS, POINTS_MAX)
 
 
-def _answer(services: Services, hours: int) -> Answer:
-    return json_answer({"activity": _view(services.activity.activity(), hours)})
+def _answer(services: Services, hours: int, points_max: int) -> Answer:
+    return json_answer({"activity": _view(services.activity.activity(), services.traffic.busiest(), hours, points_max)})
 
 
-def _view(known: Activity, hours: int) -> ActivityView:
+def _view(known: Activity, busiest: Iterable[BusyLoadBalancer], hours: int, points_max: int) -> ActivityView:
     since = known.points[-1].at - hours * 3600 if known.points else 0.0
     return ActivityView(
         since=timestamp(known.since),
         interval=known.interval_seconds,
         requests=_requests(known.totals),
         time_to_active=_times(known.totals),
-        points=[_point(point) for point in merged([each for each in known.points if each.at > since], POINTS_MAX)],
+        points=[_point(point) for point in merged([each for each in known.points if each.at > since], points_max)],
+        busiest=[_busy(each) for each in busiest],
         reason=known.reason,
+    )
+
+
+def _busy(each: BusyLoadBalancer) -> BusyLoadBalancerView:
+    traffic = each.traffic
+    return BusyLoadBalancerView(
+        load_balancer_id=each.load_balancer_id,
+        connections=round(traffic.connections, DECIMALS),
+        active_connections=traffic.active_connections,
+        bytes_in=round(traffic.bytes_in, DECIMALS),
+        bytes_out=round(traffic.bytes_out, DECIMALS),
+        request_errors=round(traffic.request_errors, DECIMALS),
+        members_online=traffic.members_online,
+        members=traffic.members,
     )
 
 

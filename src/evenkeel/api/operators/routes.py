@@ -186,6 +186,9 @@ _SYSTEM = (
         activity.activity,
         "Show this controller's requests and times to ACTIVE, and the traffic of all load balancers, over time",
         Parameter(name="hours", description="Over so many last hours (1 to 24, else 6)", type=int),
+        Parameter(
+            name="points", description="At most so many points (1 to 360); means of several if there are more", type=int
+        ),
     ),
     _facts(
         "topology",

@@ -59,6 +59,13 @@ class TrafficSample(Value):
     members: int
 
 
+class BusyLoadBalancer(Value):
+    """A load balancer's traffic between the last two observations."""
+
+    load_balancer_id: LoadBalancerId
+    traffic: TrafficSample
+
+
 class TrafficPoint(TrafficSample):
     """A traffic sample with its time."""
 
