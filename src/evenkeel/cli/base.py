@@ -18,6 +18,7 @@ from evenkeel.cli.watch import add_watch_argument, run_watched
 
 SOMETHING_WRONG = 1
 """Exit code if the output shows problems."""
+PENDING_STATUSES = ("PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE")
 WRITABLE = "writable"
 """State of a database without problems."""
 CONNECTED = "connected"

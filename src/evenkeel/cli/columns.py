@@ -14,7 +14,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Characters with which tenants' names could control operators' terminals."""
 
 
-_ID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
+ID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 """A UUID, with hyphens or, like Keystone's, without."""
 SHORT_ID_CHARACTERS = 8
 
@@ -123,7 +123,7 @@ def values_of_columns(
         value = values[name]
         if name in last_segments and isinstance(value, str):
             value = value.rpartition("/")[2]
-        cut = name in short_ids and isinstance(value, str) and _ID.fullmatch(value)
+        cut = name in short_ids and isinstance(value, str) and ID.fullmatch(value)
         yield value[:SHORT_ID_CHARACTERS] if cut else value
 
 

@@ -13,7 +13,7 @@ from cliff.command import Command
 from cliff.help import HelpCommand
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "First": ("status", "explain", "loadbalancer list", "agent list", "events"),
+    "First": ("status", "top", "explain", "loadbalancer list", "events"),
     "Load balancers": (
         "loadbalancer show",
         "loadbalancer tree",
@@ -26,6 +26,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "irule set",
     ),
     "Agents and their shards": (
+        "agent list",
         "agent show",
         "agent drain",
         "agent undrain",

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.cli.base import ListCommand, ShowCommand, all_pages, is_id, whole_id
+from evenkeel.cli.base import PENDING_STATUSES, ListCommand, ShowCommand, all_pages, is_id, whole_id
 from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 from evenkeel.cli.filters import add_choice_filter, add_environment_filter, check_environment, near
@@ -42,7 +42,6 @@ HISTORY_NARROW = {
     "host": "applied by",
     "epoch": "epoch",
 }
-PENDING = ("PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE")
 FILTERS = {
     "project_id": "project_id",
     "provisioning_status": "provisioning_status",
@@ -81,7 +80,7 @@ class ListLoadBalancers(ListCommand):
 
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {api: getattr(parsed_args, name) for name, api in FILTERS.items() if getattr(parsed_args, name)}
-        wanted = [{**query, "provisioning_status": one} for one in PENDING] if parsed_args.pending else [query]
+        wanted = [{**query, "provisioning_status": one} for one in PENDING_STATUSES] if parsed_args.pending else [query]
         rows = [row for each in wanted for row in all_pages(self.client, OCTAVIA, "loadbalancers", each)]
         check_environment(self.client, rows, parsed_args.environment)
         return list_table(LIST_COLUMNS, rows)

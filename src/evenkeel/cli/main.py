@@ -53,11 +53,13 @@ from evenkeel.cli.moving_in.octavia.command import ImportOctavia
 from evenkeel.cli.moving_in.switching.command import SwitchOver
 from evenkeel.cli.progress import WAIT_OPTION
 from evenkeel.cli.terminal import EscapedStream
+from evenkeel.cli.top.command import ShowTop
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:9876"
 
 COMMANDS: dict[str, type[Command]] = {
     "status": status.ShowStatus,
+    "top": ShowTop,
     "activity": activity.ShowActivity,
     "agent list": agents.ListAgents,
     "agent show": agents.ShowAgent,

@@ -18,7 +18,7 @@ def add_watch_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--watch",
         nargs="?",
-        type=_seconds,
+        type=parse_seconds,
         const=DEFAULT_SECONDS,
         metavar="SECONDS",
         help=f"Show it again every SECONDS (default: {DEFAULT_SECONDS:g}) until interrupted.",
@@ -49,7 +49,8 @@ def run_watched(out: TextIO, errors: TextIO, parsed_args: Namespace, show: Calla
             return 0
 
 
-def _seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
+    """Parse the time between two looks. Raises ArgumentTypeError."""
     try:
         seconds = float(text)
     except ValueError:

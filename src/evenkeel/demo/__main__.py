@@ -166,7 +166,7 @@ Try, from another terminal with .venv/bin in its PATH:
 
 {tries(story)}
   export EVENKEEL_ENDPOINT={",".join(cluster.controllers)}
-  evenkeel status;  evenkeel agent list;  evenkeel events --follow
+  evenkeel status;  evenkeel top;  evenkeel agent list;  evenkeel events --follow
   kill -9 PID, or kill -STOP PID and later kill -CONT PID; agents: {agents}
 {tips}  export OS_AUTH_TYPE=none OS_ENDPOINT={story.endpoint}
   openstack loadbalancer list      (installed with: pip install python-openstackclient python-octaviaclient)

@@ -1,0 +1,1 @@
+"""``evenkeel top``: a live view of the system in a terminal."""

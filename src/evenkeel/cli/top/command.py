@@ -1,0 +1,116 @@
+"""The command: one snapshot, snapshots below each other, or a view that is renewed in place."""
+
+import queue
+import threading
+import time
+from argparse import ArgumentParser, Namespace
+from typing import NamedTuple
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from evenkeel.cli.base import SOMETHING_WRONG, ApiCommand
+from evenkeel.cli.client import ClientError
+from evenkeel.cli.top.look import Looker, TopSnapshot
+from evenkeel.cli.top.screen import pressed_key, single_keys
+from evenkeel.cli.top.view import view_lines
+from evenkeel.cli.watch import DEFAULT_SECONDS, parse_seconds
+
+KEY_SECONDS = 0.2
+END_KEYS = frozenset({"q", "Q", "\x04"})
+
+
+class ShowTop(ApiCommand):
+    """Show problems, agents, waiting and busy load balancers and events, renewed until q or Ctrl-C. Without a terminal
+    that can be written in place, snapshots below each other.
+    """
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--once", action="store_true", help="Print one snapshot. Exit code 1: there are problems.")
+        parser.add_argument(
+            "--interval",
+            type=parse_seconds,
+            default=DEFAULT_SECONDS,
+            metavar="SECONDS",
+            help="Time between two looks (default: %(default)g).",
+        )
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        # The first look's errors, such as a wrong endpoint, end the command.
+        looker = Looker(self.client)
+        first = looker.read_snapshot()
+        console = Console(file=self.app.stdout, highlight=False, markup=False, emoji=False)
+        if parsed_args.once:
+            _print(console, first)
+            self.app.exit_code = SOMETHING_WRONG if first.status["problems"] else None
+            return
+        in_place = console.is_terminal and not console.is_dumb_terminal and self.app.stdin.isatty()
+        try:
+            (show_in_place if in_place else _print_repeatedly)(console, looker, first, parsed_args.interval)
+        except KeyboardInterrupt:
+            return
+
+
+class Looked(NamedTuple):
+    """The result of a look: a snapshot, or why there is none."""
+
+    snapshot: TopSnapshot | None
+    problem: str = ""
+
+
+def look_again(looker: Looker) -> Looked:
+    """A snapshot, or the client's error in words."""
+    try:
+        return Looked(looker.read_snapshot())
+    except ClientError as error:
+        return Looked(None, str(error))
+
+
+def show_in_place(console: Console, looker: Looker, shown: TopSnapshot, interval_seconds: float) -> None:
+    """Show a view on the terminal's second screen, until a key ends it. While no controller answers it shows the last
+    snapshot, and says so.
+    """
+    lost = ""
+    looks: queue.Queue[Looked] = queue.Queue(maxsize=1)
+    # A controller that does not answer must not keep keys waiting, nor the end of the command.
+    threading.Thread(target=_look_repeatedly, args=(looker, looks, interval_seconds), daemon=True).start()
+    live = Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+    with single_keys(), live:
+        while True:
+            live.update(Group(*_fitting(console, shown, lost)), refresh=True)
+            if pressed_key(KEY_SECONDS) in END_KEYS:
+                return
+            if not looks.empty():
+                found = looks.get()
+                shown, lost = found.snapshot or shown, found.problem
+
+
+def _fitting(console: Console, shown: TopSnapshot, lost: str) -> list[Text]:
+    lines = view_lines(shown, lost=lost, width=console.width, height=console.height - 1)
+    for line in lines:
+        line.end = "\n"
+    return lines
+
+
+def _look_repeatedly(looker: Looker, looks: "queue.Queue[Looked]", interval_seconds: float) -> None:
+    while True:
+        time.sleep(interval_seconds)
+        looks.put(look_again(looker))
+
+
+def _print_repeatedly(console: Console, looker: Looker, shown: TopSnapshot, interval_seconds: float) -> None:
+    _print(console, shown)
+    while True:
+        time.sleep(interval_seconds)
+        found = look_again(looker)
+        shown = found.snapshot or shown
+        console.print()
+        _print(console, shown, found.problem)
+
+
+def _print(console: Console, shown: TopSnapshot, lost: str = "") -> None:
+    for line in view_lines(shown, lost=lost):
+        line.end = "\n"
+        console.print(line, soft_wrap=True)
+    console.file.flush()

@@ -1,0 +1,36 @@
+"""The terminal: keys without Enter, and a state that is restored however the view ends."""
+
+import select
+import signal
+import sys
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def single_keys() -> Iterator[None]:
+    """Let keys be read one by one and unseen; a termination by signal ends the block like Ctrl-C, so that the terminal
+    is restored.
+    """
+    before = termios.tcgetattr(sys.stdin)
+    former = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        tty.setcbreak(sys.stdin)
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+        signal.signal(signal.SIGTERM, former)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def pressed_key(seconds: float) -> str:
+    """The next key; empty if none is pressed within this time. At the end of the input: ``q``."""
+    if not select.select([sys.stdin], [], [], seconds)[0]:
+        return ""
+    return sys.stdin.read(1) or "q"

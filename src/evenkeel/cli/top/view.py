@@ -1,0 +1,173 @@
+"""The live view's lines, cut to a width and a height."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rich.text import Text
+
+from evenkeel.cli.base import devices_in_reach
+from evenkeel.cli.columns import ID, SHORT_ID_CHARACTERS, escape_controls
+from evenkeel.cli.series import short_number
+from evenkeel.cli.top.look import TopSnapshot
+
+PLAIN_ROWS_MAX = 10
+"""Most rows of a section where the height is not limited."""
+GAP = "  "
+BAD = "bold red"
+NOTABLE = "yellow"
+GOOD = "green"
+NOTABLE_EVENTS = ("takeover", "taken_over", "handover", "shard_", "vanished", "halted", "unreachable", "overdue")
+"""Parts of the kinds of events that are highlighted."""
+
+Cells = Sequence[str]
+
+
+class Section(NamedTuple):
+    """A part of the view. ``rows``: the most important first; ``last``: the end of the rows is shown, not the start."""
+
+    title: str
+    rows: Sequence[Text]
+    last: bool = False
+
+
+def view_lines(
+    snapshot: TopSnapshot, *, lost: str = "", width: int | None = None, height: int | None = None
+) -> list[Text]:
+    """The lines of a view. ``lost``: why the controllers cannot be asked now; ``width``, ``height``: limits; None: no
+    line is cut, and each section has at most 10 rows.
+    """
+    lines = list(_head(snapshot, lost))
+    sections = [section for section in _sections(snapshot) if section.rows]
+    counts = _shares(sections, None if height is None else height - len(lines))
+    for section, count in zip(sections, counts, strict=True):
+        if count:
+            lines += [Text(section.title, style="bold"), *_part(section, count)]
+    if width is not None:
+        for line in lines:
+            line.truncate(width, overflow="ellipsis")
+    return lines if height is None else lines[:height]
+
+
+def _part(section: Section, count: int) -> list[Text]:
+    """``count`` rows of a section; the last line says how many more there are."""
+    more = len(section.rows) - count
+    if not more:
+        return list(section.rows)
+    if section.last:
+        return list(section.rows[-count:])
+    if count == 1:
+        return [section.rows[0]]
+    return [*section.rows[: count - 1], Text(f"{GAP}… {more + 1} more", style="dim")]
+
+
+def _shares(sections: Sequence[Section], height: int | None) -> list[int]:
+    """Number of rows for each section, beside its title: one each in turn until the height is used up."""
+    if height is None:
+        return [min(len(section.rows), PLAIN_ROWS_MAX) for section in sections]
+    shares = [0] * len(sections)
+    left = height
+    while True:
+        before = left
+        for at, section in enumerate(sections):
+            needed = 1 if shares[at] else 2  # the first row needs the title, too
+            if shares[at] < len(section.rows) and left >= needed:
+                shares[at] += 1
+                left -= needed
+        if left == before:
+            return shares
+
+
+def _head(snapshot: TopSnapshot, lost: str) -> Iterator[Text]:
+    status = snapshot.status
+    if lost:
+        yield _line(f"LOST: {lost}; trying again. As of {snapshot.at}:", BAD)
+    else:
+        yield _line(f"Even Keel at {snapshot.at}", "bold")
+    oldest = status["oldest_pending_seconds"]
+    pending = f", oldest change waits {oldest:.0f} s" if oldest else ""
+    yield _line(f"load balancers: {_counts(status['load_balancers'])}{pending}")
+    shards = status["shards"]
+    yield _line(
+        f"operating: {_counts(status['load_balancers_operating'])}; shards: {shards['total']},"
+        f" {shards['unserved']} unserved; agents: {status['agents']['up']} up, {status['agents']['down']} down"
+    )
+
+
+def _sections(snapshot: TopSnapshot) -> Iterator[Section]:
+    problems = snapshot.status["problems"]
+    # On a line of its own, for one line would often be cut before the remedy.
+    found = [
+        _line(text, style)
+        for problem in problems
+        for text, style in ((f"{GAP}{problem['text']}", BAD), (f"{GAP}{GAP}{problem['remedy']}", ""))
+    ]
+    yield Section("Problems", found or [_line(f"{GAP}Nothing is wrong.", GOOD)])
+    agents = sorted(snapshot.agents, key=_importance)
+    yield Section(
+        "Agents",
+        _columns(
+            [_agent(row) for row in agents],
+            ["" if row["state"] == "up" else BAD if not row["alive"] else NOTABLE for row in agents],
+        ),
+    )
+    yield Section("Waiting for their devices (PENDING)", _columns([_waiting(row) for row in snapshot.pending]))
+    yield Section("Busiest load balancers", _columns([_busy(row) for row in snapshot.busiest]))
+    yield Section("Events", [_event(row) for row in snapshot.events], last=True)
+
+
+def _importance(agent: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
+    """Order of agents: silent ones first, then others that are not up, then those with the most load balancers."""
+    return agent["alive"], agent["state"] == "up", -agent["load_balancers"], agent["host"]
+
+
+def _agent(row: Mapping[str, Any]) -> Cells:
+    return (
+        row["host"],
+        f"{row['environment']}/{row['group_number']}",
+        row["state"],
+        f"devices {devices_in_reach(row) or '?'}",
+        f"shards {row['acting_shards']}",
+        f"LBs {row['load_balancers']}",
+        f"queue {row['queue_depth'] or 0}",
+    )
+
+
+def _waiting(row: Mapping[str, Any]) -> Cells:
+    since = f"since {row['updated_at'] or row['created_at']}Z"
+    return row["name"] or row["id"], row["provisioning_status"], since, row["status_reason"]
+
+
+def _busy(row: Mapping[str, Any]) -> Cells:
+    return (
+        row["name"] or row["load_balancer_id"],
+        f"{short_number(row['connections'])} conn/s",
+        f"{row['active_connections']} open",
+        f"in {short_number(row['bytes_in'])}B/s",
+        f"out {short_number(row['bytes_out'])}B/s",
+        f"members {row['members_online']}/{row['members']}",
+    )
+
+
+def _event(row: Mapping[str, Any]) -> Text:
+    notable = any(part in row["kind"] for part in NOTABLE_EVENTS)
+    # Commands accept the beginnings of ids, and whole ones would leave no space for what happened.
+    text = ID.sub(lambda found: found[0][:SHORT_ID_CHARACTERS], row["text"])
+    return _line(f"{GAP}{row['at'].rpartition('T')[2]}Z  {text}", NOTABLE if notable else "")
+
+
+def _columns(rows: Sequence[Cells], styles: Sequence[str] = ()) -> list[Text]:
+    """Rows whose cells begin below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        _line(GAP + GAP.join(map(str.ljust, row, widths)).rstrip(), styles[at] if styles else "")
+        for at, row in enumerate(rows)
+    ]
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "none"
+
+
+def _line(text: str, style: str = "") -> Text:
+    """A line; no text of a tenant or a device controls the terminal."""
+    return Text(escape_controls(text), style=style, no_wrap=True, end="")
