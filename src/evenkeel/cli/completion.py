@@ -1,19 +1,59 @@
 """``evenkeel completion``: scripts that complete commands and options in shells."""
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+import re
+from argparse import Action, ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cliff.command import Command
 from cliff.complete import CompleteCommand
 
+from evenkeel.cli.base import ApiCommand
+from evenkeel.cli.client import API, Client
+
+NAMES_MAX = 50
+"""Most names that are offered."""
+ASK_SECONDS = 2
+"""Time-out of a look-up of names while somebody types."""
+KIND_OF_METAVAR = {"AGENT": "agent", "LB": "loadbalancer"}
+"""Kinds of names that are looked up, by what an argument's help calls them."""
+KIND_OF_OPTION = {"--agent": "agent", "--environment": "environment"}
+PLAIN_NAME = re.compile(r"[A-Za-z0-9_.:-]+")
+"""A name without characters that a shell expands: bash would run a command that a tenant wrote into a name."""
+
 
 class Words(NamedTuple):
-    """Completions after the command words ``path``: the next words of commands, and options."""
+    """Completions after the command words ``path``: the next words of commands, options, values of options, and the
+    kind of names that arguments have.
+    """
 
     path: tuple[str, ...]
     next: tuple[str, ...]
-    options: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    values: Mapping[str, tuple[str, ...]] = {}
+    kind: str = ""
+
+
+class CompletionNames(ApiCommand):
+    """Print names that begin with a text, for the scripts of 'completion'."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("kind", choices=("agent", "environment", "loadbalancer"))
+        parser.add_argument("prefix", nargs="?", default="")
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        found = _names(self.client, parsed_args.kind, parsed_args.prefix)
+        fit = sorted({name for name in found if name.startswith(parsed_args.prefix) and PLAIN_NAME.fullmatch(name)})
+        self.app.stdout.writelines(f"{name}\n" for name in fit[:NAMES_MAX])
+
+
+def _names(client: Client, kind: str, prefix: str) -> list[str]:
+    if kind == "agent":
+        return [row["host"] for row in client.get(f"{API}/agents")["agents"]]
+    if kind == "environment":
+        return [row["name"] for row in client.get(f"{API}/environments")["environments"]]
+    query = {"limit": NAMES_MAX, "sort": "name:asc"} | ({"q": prefix} if prefix else {})
+    return [row["name"] for row in client.get(f"{API}/loadbalancers", query)["loadbalancers"]]
 
 
 class Completion(Command):
@@ -37,38 +77,67 @@ class Completion(Command):
 
 def command_words(app: Any) -> Iterator[Words]:
     """Completions for each prefix of a command's words, including the empty one."""
-    options = {tuple(name.split()): found for name, found in _options(app)}
-    paths = {name[:length] for name in options for length in range(len(name) + 1)}
+    commands = {each.path: each for each in _commands(app)}
+    paths = {path[:length] for path in commands for length in range(len(path) + 1)}
     for path in sorted(paths):
-        following = {name[len(path)] for name in options if len(name) > len(path) and name[: len(path)] == path}
-        yield Words(path, tuple(sorted(following)), options.get(path, ()))
+        following = {each[len(path)] for each in commands if len(each) > len(path) and each[: len(path)] == path}
+        yield commands.get(path, Words(path, ()))._replace(next=tuple(sorted(following)))
 
 
-def _options(app: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _commands(app: Any) -> Iterator[Words]:
     for name, entry in app.command_manager:
         command = entry.load()
-        if command is CompleteCommand:  # cliff's, for bash only
+        if command in (CompleteCommand, CompletionNames):  # cliff's, for bash only; ours, for the scripts only
             continue
         parser: ArgumentParser = command(app, None, cmd_name=name).get_parser(name)
         # argparse has no public list of a parser's options.
-        named = (option for action in parser._actions for option in action.option_strings)
-        yield name, tuple(sorted(option for option in named if option.startswith("--")))
+        actions = parser._actions
+        named = {option: action for action in actions for option in action.option_strings if option.startswith("--")}
+        arguments = [KIND_OF_METAVAR.get(str(action.metavar), "") for action in actions if not action.option_strings]
+        choices = [word for action in actions if not action.option_strings for word in _choices(action)]
+        yield Words(
+            tuple(name.split()),
+            (),
+            (*sorted(named), *choices),
+            {option: found for option, action in named.items() if (found := _choices(action))},
+            next(iter(arguments), ""),
+        )
+
+
+def _choices(action: Action) -> tuple[str, ...]:
+    return tuple(map(str, action.choices or ()))
 
 
 def bash_script(name: str, words: tuple[Words, ...]) -> str:
     """Completion script for bash 4 or newer, in which the longest prefix that was typed decides."""
+    values = "".join(
+        f'            "{" ".join(each.path)} {option}") words={" ".join(found)!r} kind= ;;\n'
+        for each in words
+        for option, found in each.values.items()
+    )
+    kinds = "".join(f"            {option}) kind={kind} words= ;;\n" for option, kind in KIND_OF_OPTION.items())
     cases = "".join(
-        f"        {_case(each)}) words={' '.join((*each.next, *each.options))!r} ;;\n"
+        f"        {_case(each)}) path={' '.join(each.path)!r} kind={each.kind}"
+        f" words={' '.join((*each.next, *each.options))!r} ;;\n"
         for each in sorted(words, key=lambda each: -len(each.path))
     )
     return f"""_{name}() {{
-    local typed="" word words
+    local typed="" word words="" path="" kind="" current="${{COMP_WORDS[COMP_CWORD]}}"
+    local before="${{COMP_WORDS[COMP_CWORD-1]}}"
     for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
         case "$word" in -*) ;; *) typed="$typed $word" ;; esac
     done
     case "$typed " in
 {cases}    esac
-    COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+    case "$path $before" in
+{values}        *) case "$before" in
+{kinds}        esac ;;
+    esac
+    case "$current" in -*) kind="" ;; esac
+    if [ -n "$kind" ]; then
+        words="$words $({name} --timeout {ASK_SECONDS} completion names "$kind" "$current" 2>/dev/null)"
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
 complete -F _{name} {name}
 """
@@ -95,8 +164,26 @@ def fish_script(name: str, words: tuple[Words, ...]) -> str:
         condition = f"""-n 'test "$(__{name}_typed)" = "{" ".join(each.path)}"'"""
         if each.next:
             lines.append(f"complete -c {name} {condition} -a '{' '.join(each.next)}'")
-        lines += [f"complete -c {name} {condition} -l {option.removeprefix('--')}" for option in each.options]
+        if each.kind:
+            lines.append(f"complete -c {name} {condition} -a '({_fish_names(name, each.kind)})'")
+        lines += [f"complete -c {name} {condition} {_fish_option(name, each, option)}" for option in each.options]
     return "\n".join(lines) + "\n"
+
+
+def _fish_option(name: str, words: Words, option: str) -> str:
+    """Arguments of fish's ``complete`` for an option with its values, or for a word that is an argument."""
+    if not option.startswith("--"):
+        return f"-a {option}"
+    long = f"-l {option.removeprefix('--')}"
+    if option in words.values:
+        return f"{long} -x -a '{' '.join(words.values[option])}'"
+    if option in KIND_OF_OPTION:
+        return f"{long} -x -a '({_fish_names(name, KIND_OF_OPTION[option])})'"
+    return long
+
+
+def _fish_names(name: str, kind: str) -> str:
+    return f"{name} --timeout {ASK_SECONDS} completion names {kind} (commandline -ct) 2>/dev/null"
 
 
 def _quoted(words: Words) -> str:

@@ -75,8 +75,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "This host": ("config check", "config show", "config sample", "completion", "help"),
 }
 """Commands by the title of their group; commands that are not installed are left out."""
-HIDDEN = "complete"
-"""The framework's own command for completion, in place of which there is ``completion``."""
+HIDDEN = frozenset({"complete", "completion names"})
+"""The framework's own command for completion, in place of which there is ``completion``, and what its scripts run."""
 NAME_CHARACTERS = 28
 MAX_WIDTH = 100
 MIN_WIDTH = 60
@@ -96,7 +96,7 @@ class Help(HelpCommand):
 
 def print_help(app: App) -> None:
     """Print the commands in groups and the global options, page by page in a terminal."""
-    descriptions = {name: _description(app, name, entry) for name, entry in app.command_manager if name != HIDDEN}
+    descriptions = {name: _description(app, name, entry) for name, entry in app.command_manager if name not in HIDDEN}
     with autopage.argparse.help_pager(app.stdout) as out:
         _write(out, app, descriptions)
 

@@ -123,6 +123,7 @@ COMMANDS: dict[str, type[Command]] = {
     "events": events.ListEvents,
     "explain": explain.Explain,
     "completion": completion.Completion,
+    "completion names": completion.CompletionNames,
 }
 
 
