@@ -143,7 +143,7 @@ async def check_nothing_left(cluster: Cluster, tenants: list[Tenant]) -> None:
         left = []
         for kind in kinds:
             items = (await asyncio.to_thread(cluster.emulator.read, device, f"/mgmt/tm/{kind}")).get("items", [])
-            left += [item["fullPath"] for item in items if item["fullPath"].startswith("/acc_")]
+            left += [item["fullPath"] for item in items if item["fullPath"].startswith(("/acc_", "/Common/acc_"))]
         assert not left, f"{device.name} still holds {left}"
 
 

@@ -48,6 +48,7 @@ FREE = (TRANSACTION, "/mgmt/tm/auth/partition", "/mgmt/tm/sys/config", "/mgmt/sh
 LOSES_UNSAVED_SECONDS = 8.0
 """A shorter absence might not be noticed by anybody, as no reboot of a BIG-IP is."""
 FOREIGN = "hand-made"
+OPERATORS_NODE = "10.9.0.1"
 ADJACENT = {"f5_global_routed_mode": False, "f5_external_physical_mappings": [f"{PHYSICAL}:1.1:True"]}
 ADMIN = {"Authorization": "Basic " + base64.b64encode(b"admin:admin").decode()}
 
@@ -218,13 +219,15 @@ class BigIpSite:
             box.by_hand("POST", "auth/partition", {"name": "sim_other_environment"})
             box.by_hand("POST", "ltm/pool", {"name": FOREIGN, "partition": "sim_other_environment"})
             box.by_hand("POST", "ltm/pool", {"name": FOREIGN, "partition": "Common"})
+            if self.networks:  # tenants' members have it too
+                box.by_hand("POST", "ltm/node", {"name": FOREIGN, "address": OPERATORS_NODE})
 
     def foreign_untouched(self, project_ids: list[str]) -> bool:
         return all(
             FOREIGN in box.names("ltm/pool", partition)
             for box in self.boxes
             for partition in ("Common", "sim_other_environment", *sorted(self._foreign.get(box.name, ())))
-        )
+        ) and (not self.networks or all(FOREIGN in box.names("ltm/node", "Common") for box in self.boxes))
 
     # -- what arrives
 

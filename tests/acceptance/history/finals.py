@@ -38,7 +38,7 @@ def unsettled(api: Api) -> list[str]:
 
 
 def wanted_on_devices(api: Api, environment: str) -> dict[str, Any]:
-    """Full path -> attributes of all objects that are to be in the environment's partitions."""
+    """Full path -> attributes of all objects that are to be in the environment's partitions, and of its nodes."""
     found: dict[str, Any] = {}
     for row in api["loadbalancers"]:
         found[_path(environment, row, row["id"])] = {"address": row["vip_address"]}
@@ -55,7 +55,7 @@ def wanted_on_devices(api: Api, environment: str) -> dict[str, Any]:
             "members": {f"{one['address']}:{one['protocol_port']}": _member(one) for one in row["members"]},
         }
         for member in row["members"]:
-            found[f"/{environment}_{row['project_id']}/{member['address']}"] = {"node": member["address"]}
+            found[f"/Common/{environment}_{member['address']}"] = {"node": member["address"]}
         if row["healthmonitor_id"]:
             found[_path(environment, row, row["healthmonitor_id"])] = {"monitor": True}
     return found

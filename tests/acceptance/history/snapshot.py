@@ -43,7 +43,9 @@ async def unsettled_roots(api: Api) -> int | None:
 
 
 async def read_devices(emulator: Emulator, environment: str) -> dict[str, dict[str, Any]]:
-    """Device -> full path -> attributes, of what is in the environment's partitions, as :mod:`finals` has it."""
+    """Device -> full path -> attributes, of what is in the environment's partitions, and of its nodes in /Common, as
+    :mod:`finals` has it.
+    """
     return {
         device.name: await asyncio.to_thread(_read_device, emulator, device, f"/{environment}_")
         for device in emulator.devices
@@ -55,7 +57,7 @@ def _read_device(emulator: Emulator, device: EmulatedDevice, prefix: str) -> dic
     for kind in KINDS:
         query = "?expandSubcollections=true" if kind == "ltm/pool" else ""
         for item in emulator.read(device, f"/mgmt/tm/{kind}{query}").get("items", []):
-            if item["fullPath"].startswith(prefix):
+            if item["fullPath"].startswith((prefix, f"/Common{prefix}")):
                 found[item["fullPath"]] = _attributes(kind, item)
     return found
 
@@ -68,8 +70,12 @@ def _attributes(kind: str, item: dict[str, Any]) -> dict[str, Any]:
         return {"port": port, "limit": item["connectionLimit"], "pool": item.get("pool", "")}
     if kind == "ltm/pool":
         members = item.get("membersReference", {}).get("items", [])
-        return {"mode": item["loadBalancingMode"], "members": {one["name"]: _member(one) for one in members}}
+        return {"mode": item["loadBalancingMode"], "members": {_place(one): _member(one) for one in members}}
     return {"node": item["address"]} if kind == "ltm/node" else {"monitor": True}
+
+
+def _place(member: dict[str, Any]) -> str:
+    return f"{member['address']}:{member['name'].rpartition(':')[2]}"
 
 
 def _member(item: dict[str, Any]) -> str:

@@ -115,7 +115,7 @@ def on_devices(api: dict[str, Any]) -> dict[str, Any]:
                 f"{one['address']}:80": f"ratio {one['weight']}" if one["weight"] else "drained" for one in members
             },
         },
-        **{f"/hist_t/{one['address']}": {"node": one["address"]} for one in members},
+        **{f"/Common/hist_{one['address']}": {"node": one["address"]} for one in members},
     }
 
 
@@ -225,7 +225,7 @@ def test_an_object_that_one_device_lacks_is_told(story: Story) -> None:
     verdict = story.ends(api, {"a": on_devices(api), "b": on_devices(final())})
     assert [problem.partition(":")[0] for problem in verdict.differing] == [
         "b /hist_t/hist_3",
-        "b /hist_t/198.18.0.1",
+        "b /Common/hist_198.18.0.1",
     ]
 
 

@@ -190,7 +190,8 @@ SPOILS: dict[str, dict[str, Any]] = {
         "description": "changed by hand",
         "members": [
             {
-                "name": "10.2.1.1:8080",
+                "name": f"{ENVIRONMENT}_10.2.1.1:8080",
+                "partition": "Common",
                 "ratio": 9,
                 "priorityGroup": 3,
                 "session": "user-disabled",

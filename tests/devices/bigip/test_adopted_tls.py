@@ -48,12 +48,14 @@ class F5Tenant:
         self.listener = f"{number:08x}-2222-4000-8000-000000000000"
         self.address = f"{NETWORK}.{number}"
         self.port = free_port(self.address)
+        self.backend = f"127.0.0.{number}"
+        """A device has no node of one address in two partitions."""
         self._server = server
         self._number = number
 
     @property
     def wanted(self) -> ServiceDefinition:
-        members = (member(1, 1, address="127.0.0.1", protocol_port=self._server.port),)
+        members = (member(1, 1, address=self.backend, protocol_port=self._server.port),)
         front = tls_listener(id=self.listener, protocol_port=self.port, alpn_protocols=())
         made = service(self._number, listeners=(front,), pools=(pool(members=members, monitor=None),))
         found = replace(made, project_id=self.project, vip=replace(made.vip, address=self.address))
@@ -67,7 +69,7 @@ class F5Tenant:
         await call("POST", "auth/partition", {"name": self.partition})
         address = {"name": f"dev_lb-{self._number}", "address": self.address, "autoDelete": "false"}
         await call("POST", "ltm/virtual-address", {**place, **address})
-        members = [{**place, "name": f"127.0.0.1:{self._server.port}"}]
+        members = [{**place, "name": f"{self.backend}:{self._server.port}"}]
         await call("POST", "ltm/pool", {**place, "name": "dev_pool-1", "members": members})
         code = f"when CLIENT_ACCEPTED {{ if {{ [class match [IP::client_addr] eq acl_{ACL}] }} {{ drop }} }}"
         for name in rules:

@@ -114,7 +114,12 @@ async def test_foreign_partition_is_refused_before_and_changed_in_place_after_it
     assert {(step.verb, step.type) for step in plan.operations if step.name.endswith("dev_pool-1")} == {
         ("modify", "ltm/pool")
     }
-    assert not [step for step in plan.operations if step.verb == "delete"]
+    moved = [step for step in plan.operations if step.verb == "delete"]
+    assert [(step.type, step.name.rpartition("/")[2].partition(":")[0]) for step in moved] == [
+        ("ltm/pool/members", "127.0.0.1"),
+        ("ltm/pool/members", "127.0.0.1"),
+        ("ltm/node", "127.0.0.1"),
+    ]
     assert plan.left == (f"ltm/rule /{PARTITION}/app_cookie_dev_gone",)
     assert {kind: await named(scene, kind) for kind in before} == before
 
@@ -186,8 +191,8 @@ async def test_objects_beside_a_listener_are_replaced_under_traffic_and_its_dele
     for client in clients:
         client.cancel()
     await asyncio.gather(*clients, return_exceptions=True)
-    # the second write deletes what the first has detached
-    assert not outcome.outcomes[0].error and outcome.writes == 2 and scene.failed == 0
+    # the second write deletes what the first has detached, the third moves the members
+    assert not outcome.outcomes[0].error and outcome.writes == 3 and scene.failed == 0
     for kind in ("ltm/policy", "ltm/rule", "ltm/persistence/source-addr", "ltm/profile/http"):
         assert not await named(scene, kind), kind
     assert not (await agent.apply(batch(gone(1)))).outcomes[0].error

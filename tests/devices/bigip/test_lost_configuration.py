@@ -23,9 +23,9 @@ EDITS: dict[str, tuple[str, str, Any, str]] = {
     "virtual gone": ("DELETE", at("ltm/virtual", "listener-1"), None, "virtual server dev_listener-1 was missing"),
     "member gone": (
         "DELETE",
-        f"{at('ltm/pool', 'pool-1')}/members/~{PARTITION}~10.2.1.1:8080",
+        f"{at('ltm/pool', 'pool-1')}/members/~Common~dev_10.2.1.1:8080",
         None,
-        "member 10.2.1.1:8080 of pool dev_pool-1 was missing; put back",
+        "member /Common/dev_10.2.1.1:8080 of pool dev_pool-1 was missing; put back",
     ),
     "member more": (
         "POST",
@@ -35,9 +35,9 @@ EDITS: dict[str, tuple[str, str, Any, str]] = {
     ),
     "member off": (
         "PATCH",
-        f"{at('ltm/pool', 'pool-1')}/members/~{PARTITION}~10.2.1.1:8080",
+        f"{at('ltm/pool', 'pool-1')}/members/~Common~dev_10.2.1.1:8080",
         {"session": "user-disabled"},
-        "member 10.2.1.1:8080 of pool dev_pool-1 was changed (session); repaired",
+        "member /Common/dev_10.2.1.1:8080 of pool dev_pool-1 was changed (session); repaired",
     ),
 }
 
@@ -85,7 +85,7 @@ async def test_a_digest_stays_while_nobody_changes_anything(pair: BigIpRig) -> N
     before = held(await agent.observe())
     for state in ("down", "up"):
         for name in pair.emulator.devices:
-            pair.emulator.set_member_state(name, "/dev_a3f1c2/dev_pool-1", "/dev_a3f1c2/10.2.1.1:8080", state)
+            pair.emulator.set_member_state(name, "/dev_a3f1c2/dev_pool-1", "/Common/dev_10.2.1.1:8080", state)
         assert held(await pair.agent().observe()) == before
     await pair.emulator.failover("bigip-1")
     pair.emulator.faults.add(Fault(kind="refuse", device="bigip-1"))

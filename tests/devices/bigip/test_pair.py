@@ -60,7 +60,7 @@ async def test_without_any_device_it_is_unavailable(pair: BigIpRig) -> None:
 async def test_statuses_come_from_the_active_device_and_statistics_from_both(pair: BigIpRig) -> None:
     agent = pair.owner()
     await agent.apply(batch(service(members=2)))
-    pool, where = "/dev_a3f1c2/dev_pool-1", "/dev_a3f1c2/10.2.1.1:8080"
+    pool, where = "/dev_a3f1c2/dev_pool-1", "/Common/dev_10.2.1.1:8080"
     pair.emulator.set_member_state("bigip-1", pool, where, "down")
     pair.emulator.set_member_state("bigip-2", pool, where, "up")
     found = {(one.kind, one.id): one.status for one in (await agent.observe()).statuses}

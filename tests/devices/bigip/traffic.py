@@ -15,7 +15,7 @@ from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig
-from tests.devices.services import batch
+from tests.devices.services import PROJECT, batch
 
 _numbers = itertools.count(1)
 
@@ -25,10 +25,21 @@ class TrafficSite:
 
     table = CAPABILITIES
 
-    def __init__(self, rig: BigIpRig) -> None:
+    def __init__(
+        self,
+        rig: BigIpRig,
+        project_id: str = PROJECT,
+        *,
+        at: "TrafficSite | None" = None,
+        epoch: int = 1,
+        **options: str,
+    ) -> None:
+        """``at``: the site whose VIPs it has, for an agent that takes over from that one's."""
         self.rig = rig
-        self._owner = rig.owner(allow_loopback_addresses="true")
-        self._network = f"127.{os.getpid() % 250 + 2}.{next(_numbers) % 250 + 1}"
+        self._project_id = project_id
+        self._epoch = epoch
+        self._owner = rig.owner(allow_loopback_addresses="true", **options)
+        self._network = f"127.{os.getpid() % 250 + 2}.{next(_numbers) % 250 + 1}" if at is None else at._network
 
     async def apply(
         self, service: ServiceDefinition, contents: Mapping[str, CertificateContent] = MappingProxyType({})
@@ -36,7 +47,9 @@ class TrafficSite:
         moved = replace(
             service, vip=self._moved(service.vip), additional_vips=tuple(map(self._moved, service.additional_vips))
         )
-        outcome: PartitionOutcome = await self._owner.apply(batch(moved, certificates=contents))
+        mine = replace(moved, project_id=self._project_id)
+        wanted = replace(batch(mine, certificates=contents, epoch=self._epoch), project_id=self._project_id)
+        outcome: PartitionOutcome = await self._owner.apply(wanted)
         return outcome
 
     async def observe(self) -> Observation:

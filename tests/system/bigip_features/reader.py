@@ -23,7 +23,6 @@ SDK: dict[str, Callable[[Any], Any]] = {
     "ltm/virtual": lambda tm: tm.ltm.virtuals,
     "ltm/virtual-address": lambda tm: tm.ltm.virtual_address_s,
     "ltm/pool": lambda tm: tm.ltm.pools,
-    "ltm/node": lambda tm: tm.ltm.nodes,
     "ltm/rule": lambda tm: tm.ltm.rules,
     "ltm/policy": lambda tm: tm.ltm.policys,
     "ltm/data-group/internal": lambda tm: tm.ltm.data_group.internals,

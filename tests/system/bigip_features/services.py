@@ -164,7 +164,6 @@ LISTENERS: dict[str, Feature] = {
                     "members": [{"address": "127.0.0.1", "session": "user-enabled", "ratio": 1}] * 3,
                 }
             },
-            "ltm/node": {"127.0.0.1": {"address": "127.0.0.1"}},
         },
         all_members_answer,
     ),

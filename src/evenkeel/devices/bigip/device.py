@@ -1,7 +1,9 @@
 """One BIG-IP of a device group: the cached state of its partitions, and its reachability."""
 
 import asyncio
+import math
 import ssl
+import time
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -25,11 +27,17 @@ from evenkeel.devices.bigip.icontrol.transaction import Command
 from evenkeel.devices.bigip.journal import SyncJournal, ensure_folder
 from evenkeel.devices.bigip.naming import LOCAL_FOLDER, BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, subnets_of
-from evenkeel.devices.bigip.objects import VIRTUAL, Key, Observed, RenderedObjects
+from evenkeel.devices.bigip.objects import VIRTUAL, ConfigOperation, Key, Observed, RenderedObjects
 from evenkeel.devices.bigip.observe import digest, observation, requirements
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
 from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
-from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards, read_light, read_partition
+from evenkeel.devices.bigip.observe.partition_reads import (
+    Guards,
+    read_guards,
+    read_light,
+    read_nodes,
+    read_partition,
+)
 from evenkeel.devices.bigip.observe.tunnels import read_vtep
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import adoption, claim, guard
@@ -40,6 +48,7 @@ from evenkeel.devices.bigip.reconcile.beside import with_names_beside
 from evenkeel.devices.bigip.reconcile.description import describe, removal_in_common
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.meanings import others_irules
+from evenkeel.devices.bigip.reconcile.nodes import moves
 from evenkeel.devices.bigip.reconcile.partition_pass import (
     Change,
     FirstGuardRefused,
@@ -83,6 +92,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
         No other agent can have written under that guard, so this outlives the cached state of the partition."""
         self._missed = MissedTakeovers()
+        self._next_sweep_seconds = -math.inf
+        """Monotonic time from which unused nodes are looked for again."""
         self._locks: dict[str, asyncio.Lock] = {}
         self._pending: dict[str, set[str]] = {}
         self._uploads: dict[str, set[str]] = {}
@@ -223,6 +234,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             left=self._left_under(partition, view.guard),
             also=self.journal.commands,
             has_peers=has_peers,
+            sweeps=self._sweeps_nodes,
         )
 
     async def plan(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> DevicePlan:
@@ -236,11 +248,14 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             observed, guards, subnets = await read_partition(
                 self.icontrol, self._names, batch.project_id, adjacent=attachment.adjacent
             )
+            nodes = (await read_nodes(self.icontrol, self._names)).others
         external = attachment.external_gateway and batch.project_id == COMMON_PROJECT
         shared = SharedNetworks(subnets=subnets | subnets_of(rendered), external_gateway=external)
         complete = [with_files(one, observed, batch.certificates, self._names) for one in rendered]
         names, removes = self._names, batch.removes_orphans
-        todo = plan(observed, complete, partition=folder, names=names, complete=removes, shared=shared)
+        todo = plan(observed, complete, partition=folder, names=names, complete=removes, shared=shared, nodes=nodes)
+        moved = self._moves(batch.project_id, state_after(observed, todo.operations))
+        todo = replace(todo, operations=(*todo.operations, *moved))
         beside = with_names_beside(complete if batch.complete else (), observed, names, folder)
         wanted = (item.key for one in beside for item in one.objects)
         renamed = under_their_names(complete, observed, names, folder)
@@ -249,6 +264,12 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             also = await self._replaced_in_common(observed, guards, todo, folder)
             shown = replace(shown, operations=(*shown.operations, *map(removal_in_common, also)))
         return replace(shown, refusal=adoption_obstacle(renamed, observed, folder))
+
+    def _moves(self, project_id: ProjectId, observed: Observed) -> list[ConfigOperation]:
+        """Operations that move members to nodes in /Common."""
+        if project_id == COMMON_PROJECT or not self._options.move_nodes:
+            return []
+        return [step for part in moves(observed, self._names) for step in part]
 
     async def _replaced_in_common(
         self, observed: Observed, guards: Guards, todo: Plan, partition: str
@@ -564,6 +585,14 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             defers=defers and not self._folder,
         )
         return PartitionView(mine, new=found.new, first_guard=found.first_guard)
+
+    def _sweeps_nodes(self) -> bool:
+        """Whether a pass that follows a takeover looks for unused nodes now: one of many does."""
+        now = time.monotonic()
+        if now < self._next_sweep_seconds:
+            return False
+        self._next_sweep_seconds = now + self._options.full_read_interval_seconds
+        return True
 
     def _left_under(self, partition: str, mine: Guard) -> dict[str, Change]:
         held = self._left.get(partition)

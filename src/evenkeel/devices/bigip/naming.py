@@ -8,8 +8,9 @@ Ownership is decided by the whole mark, never by a name prefix, so environment `
 import hashlib
 import ipaddress
 import re
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.kit.values import Value
@@ -144,6 +145,14 @@ class BigIpNames(Value):
         """The name of an auxiliary object, such as a listener's profile."""
         return f"{self.prefix}_{kind}_{plain_or_digest(object_id)}"
 
+    def node(self, address: str) -> str:
+        """The name, in /Common, of the node of an address in the common route domain.
+
+        It has no colon, with which it would be an address to a device; and it is not the address alone, the name of a
+        node that a device makes for an operator's member.
+        """
+        return f"{self.prefix}_{address.replace(':', '-')}"
+
     def file(self, sha256: str, suffix: str) -> str:
         """The name of a file, by the sha256 of its content."""
         return f"{self.prefix}_{sha256}{suffix}"
@@ -257,8 +266,27 @@ def parse_guard(name: str) -> Guard | None:
 
 
 def segment(partition: str, name: str) -> str:
-    """The last part of an object's URI, ``~P~X``, with reserved characters encoded."""
-    return f"~{partition}~{name}".replace("%", "%25")
+    """The last part of an object's URI, ``~P~X``, with reserved characters encoded. ``name`` may be a full path."""
+    path = name.replace("/", "~") if name.startswith("/") else f"~{partition}~{name}"
+    return path.replace("%", "%25")
+
+
+def in_common(name: str) -> bool:
+    """Whether the name of a node or member is a path in /Common, and not a name in the tenant's partition."""
+    return name.startswith(f"/{COMMON}/")
+
+
+def place_of(name: str, partition: str) -> dict[str, str]:
+    """Name and partition in the body of a request that creates the object."""
+    if in_common(name):
+        return {"name": name.removeprefix(f"/{COMMON}/"), "partition": COMMON}
+    return {"name": name, "partition": partition}
+
+
+def name_in(item: Mapping[str, Any]) -> str:
+    """The name of a member: what :func:`place_of` wrote, in a response or in the body of a request."""
+    name = str(item.get("name"))
+    return f"/{COMMON}/{name}" if item.get("partition") == COMMON else name
 
 
 def endpoint(address: str, port: int | str) -> str:

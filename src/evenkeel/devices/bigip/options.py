@@ -116,6 +116,13 @@ OPTIONS = [
         max=10_000,
         help="Commands of one transaction; more are split at whole load balancers.",
     ),
+    cfg.BoolOpt(
+        "move_nodes",
+        default=True,
+        help="Members of earlier versions, and of F5's agent in adopted partitions, move to nodes in /Common, which "
+        "projects share. False: they stay at nodes in the project's partition, and their addresses are refused to "
+        "other projects; the partition can still be given back to F5's agent, or agents to an earlier version.",
+    ),
     cfg.StrOpt(
         "f5_parent_ssl_profile",
         default="/Common/clientssl",
@@ -181,6 +188,8 @@ class BigIpOptions(Value):
     """The directory of enhanced services; empty: none."""
     esd_strict: bool = False
     """Whether an unusable tag makes its enhanced service unusable."""
+    move_nodes: bool = True
+    """Whether members move from nodes in the partition to nodes in /Common."""
     attachment: AttachmentOptions = attachment.NOT_ADJACENT
     vcmp_hosts: tuple[str, ...] = ()
     """``host:port`` of the vCMP hosts; none: the devices are no guests."""
@@ -227,6 +236,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         addresses=addresses,
         traffic_groups=tuple(values["traffic_groups"]),
         commands_max=values["commands_max"],
+        move_nodes=values["move_nodes"],
         parent_ssl_profile=values["f5_parent_ssl_profile"],
         esd_dir=values["esd_dir"],
         esd_strict=values["esd_strict"],

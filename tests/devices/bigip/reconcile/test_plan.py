@@ -84,9 +84,14 @@ def test_nodes_stay_exactly_while_members_use_them(
     before: tuple[ServiceDefinition, ...], wanted: tuple[ServiceDefinition, ...], complete: bool
 ) -> None:
     observed = made(*before)
-    result = state_after(observed, planned(observed, *wanted, complete=complete).operations)
-    used = {node_of(name) for item in result.values() if item.key.type == POOL for name in item.members}
-    assert {key.name for key in result if key.type == NODE} == used
+    todo = planned(observed, *wanted, complete=complete)
+    used, after = nodes_of(observed), nodes_of(state_after(observed, todo.operations))
+    assert {step.key.name for step in todo.operations if step.key.type == NODE} == used - after
+
+
+def nodes_of(observed: Observed) -> set[str]:
+    """The nodes that members name."""
+    return {node_of(name) for item in observed.values() for name in item.members}
 
 
 @settings(max_examples=40, deadline=None)

@@ -14,16 +14,16 @@ from evenkeel.devices.bigip.objects import (
     MEMBER,
     NODE,
     OWNED_TYPES,
-    POOL,
     Key,
     Observed,
     ObservedObject,
     Verb,
 )
-from evenkeel.devices.bigip.reconcile.plan import SHARED, node_of, state_after
+from evenkeel.devices.bigip.reconcile.nodes import with_nodes
+from evenkeel.devices.bigip.reconcile.plan import SHARED, state_after
 from evenkeel.devices.bigip.render.load_balancer import render
 from tests.devices.bigip.definitions import tenants
-from tests.devices.bigip.reconcile.test_plan import NAMES, PARTITION, in_its_own_words, made, planned
+from tests.devices.bigip.reconcile.test_plan import NAMES, PARTITION, in_its_own_words, made, nodes_of, planned
 
 Services = tuple[ServiceDefinition, ...]
 
@@ -64,7 +64,7 @@ def test_plan_makes_each_wanted_object_equal_in_every_attribute(
 ) -> None:
     observed = in_its_own_words(made(*before))
     result = state_after(observed, planned(observed, *wanted, complete=complete).operations)
-    for rendered in (render(one, NAMES) for one in wanted):
+    for rendered in with_nodes((render(one, NAMES) for one in wanted), observed, NAMES, {}):
         for item in () if rendered.problem else rendered.objects:
             there = result[item.key]
             assert not canonical.differences(item.attributes, there.attributes)
@@ -106,8 +106,7 @@ def test_a_partial_batch_leaves_other_load_balancers_alone(before: Services, wan
     for key, item in observed.items():
         if owner(item) not in ids and key.type != NODE:
             assert result.get(key) == item
-    used = {node_of(name) for item in result.values() if item.key.type == POOL for name in item.members}
-    assert {key.name for key in result if key.type == NODE} >= used
+    assert not {step.key.name for step in todo.operations if step.key.type == NODE} & nodes_of(result)
 
 
 @many

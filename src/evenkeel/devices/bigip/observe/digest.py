@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.naming import BigIpNames, name_in
 from evenkeel.devices.bigip.objects import MEMBER, POOL, VIRTUAL, VIRTUAL_ADDRESS, Key, Observed
 from evenkeel.devices.bigip.observe.partition_reads import subcollection
 
@@ -74,7 +74,7 @@ def places(
                 found.add((kind, partition, "", name))
                 if kind == POOL:
                     members = subcollection(item, "members")
-                    found.update((MEMBER, partition, name, str(member.get("name"))) for member in members)
+                    found.update((MEMBER, partition, name, name_in(member)) for member in members)
     return found
 
 

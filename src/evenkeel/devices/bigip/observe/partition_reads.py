@@ -10,6 +10,7 @@ from typing import Any
 from evenkeel.core.control.epochs import is_plausible
 from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId
 from evenkeel.core.kit.values import Value
+from evenkeel.devices.bigip.canonical import canonical_form_of
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import (
     COMMON,
@@ -18,6 +19,7 @@ from evenkeel.devices.bigip.naming import (
     BigIpNames,
     Guard,
     Mark,
+    name_in,
     parse_guard,
     parse_mark,
     parse_marked_code,
@@ -145,6 +147,29 @@ async def read_tables(device: IControl, partition: str) -> Observed:
     return observed_in(await _gather(device, kinds, partition), kinds, partition)
 
 
+class CommonNodes(Value):
+    """Nodes in /Common."""
+
+    ours: frozenset[Key] = frozenset()
+    others: Mapping[str, str] = {}
+    """Paths of those that are not ours, by address."""
+
+
+async def read_nodes(device: IControl, names: BigIpNames) -> CommonNodes:
+    """Read the nodes in /Common, with one request."""
+    ours, others = set(), {}
+    selected: dict[str, Any] = {"$select": "name,partition,subPath,address"}
+    for item in await device.collection(NODE, partition=COMMON, **selected):
+        name, address = str(item.get("name")), str(canonical_form_of("address")(item.get("address")))
+        if item.get("partition") != COMMON or item.get("subPath"):
+            continue
+        if name == names.node(address):
+            ours.add(Key(type=NODE, name=f"/{COMMON}/{name}"))
+        else:
+            others[address] = f"/{COMMON}/{name}"
+    return CommonNodes(ours=frozenset(ours), others=others)
+
+
 _WITH_PARTS = (FORWARDING_TABLE, POLICY, POOL, VIRTUAL, VLAN)
 """Types with subcollections that we need."""
 
@@ -188,8 +213,8 @@ def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
         attributes["legacy"] = item.get("status") == "legacy"
         attributes["rules"] = [_policy_rule(rule) for rule in subcollection(item, "rules")]
     members = {
-        str(member["name"]): ObservedObject(
-            key=Key(type=MEMBER, name=str(member["name"]), pool=name),
+        name_in(member): ObservedObject(
+            key=Key(type=MEMBER, name=name_in(member), pool=name),
             attributes=member,
             mark=parse_mark(member.get("description")),
         )

@@ -8,7 +8,7 @@ from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any, Literal
 
 from evenkeel.core.devices.plans import LEFT_MAX, DevicePlan, PlannedOperation, attribute_changes
-from evenkeel.devices.bigip.naming import COMMON
+from evenkeel.devices.bigip.naming import COMMON, in_common, name_in
 from evenkeel.devices.bigip.networks.f5_agent import is_of_one_object
 from evenkeel.devices.bigip.objects import (
     FILES,
@@ -112,7 +112,7 @@ def _replacement_note(step: ConfigOperation, partition: str, made: Container[Key
 def _new_members(step: ConfigOperation, partition: str) -> Iterator[PlannedOperation]:
     """The members of a new pool, which are created together with it."""
     for body in step.body.get("members", ()) if (step.verb, step.key.type) == (Verb.CREATE, POOL) else ():
-        key = Key(type=MEMBER, name=body["name"], pool=step.key.name)
+        key = Key(type=MEMBER, name=name_in(body), pool=step.key.name)
         wanted = {name: value for name, value in body.items() if name not in _IMPLIED}
         yield PlannedOperation(
             verb="create", type=MEMBER, name=_path(key, partition), attributes=attribute_changes(wanted, {})
@@ -120,7 +120,9 @@ def _new_members(step: ConfigOperation, partition: str) -> Iterator[PlannedOpera
 
 
 def _path(key: Key, partition: str) -> str:
-    return f"/{partition}/{key.pool}/{key.name}" if key.pool else f"/{partition}/{key.name}"
+    if key.pool:
+        return f"/{partition}/{key.pool}/{key.name.removeprefix('/')}"
+    return key.name if in_common(key.name) else f"/{partition}/{key.name}"
 
 
 def _wanted_attributes(step: ConfigOperation) -> Mapping[str, Any]:

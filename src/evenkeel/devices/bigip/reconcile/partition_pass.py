@@ -32,25 +32,36 @@ from evenkeel.devices.bigip.f5_common import keys_in
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, command_of, commit, drop_pending
 from evenkeel.devices.bigip.icontrol.uploads import earlier_uploads, remove_uploads, uploaded_files
-from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
+from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of, in_common
 from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, subnets_of
 from evenkeel.devices.bigip.objects import (
     FILES,
     FORWARDING_TABLE,
     LIGHT_TYPES,
     MEMBER,
+    POOL,
     ConfigOperation,
+    Key,
     Observed,
     RenderedObjects,
     Verb,
 )
-from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards, read_light, read_partition, read_tables
+from evenkeel.devices.bigip.observe.partition_reads import (
+    Guards,
+    read_guards,
+    read_light,
+    read_nodes,
+    read_partition,
+    read_tables,
+    subcollection,
+)
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
 from evenkeel.devices.bigip.ownership.replaced import find_removable, removal_of, removal_of_record
 from evenkeel.devices.bigip.reconcile import drift
 from evenkeel.devices.bigip.reconcile.detaching import deleted_later
 from evenkeel.devices.bigip.reconcile.files import with_files
+from evenkeel.devices.bigip.reconcile.nodes import moves, node_of
 from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, is_planned_again, plan, state_after, still_unused
 from evenkeel.devices.bigip.reconcile.taking_over import replaced_later
 
@@ -81,6 +92,8 @@ class PartitionView:
         """CIDRs by id, of subnets that projects share and load balancers of the partition have used."""
         self.replaced: tuple[Mapping[str, Any], ...] = ()
         """The record of an adoption, as read last: see :mod:`evenkeel.devices.bigip.ownership.replaced`."""
+        self.nodes_swept = new
+        """Whether nodes in /Common that an earlier owner did not come to remove were looked for."""
         self.uploads_swept = new
         """Whether uploads left by an earlier owner were removed."""
 
@@ -118,6 +131,8 @@ class Planned(Value):
     observed: Observed | None
     refused: int
     """Number of load balancers that the device has refused in this pass."""
+    nodes: Mapping[str, str] | None
+    """Paths of nodes in /Common that are not ours, by address; None: they were not read."""
     plan: Plan
 
 
@@ -138,6 +153,7 @@ class PartitionPass:
         left: dict[str, Change],
         also: Callable[[], list[Command]] = list,
         has_peers: bool = False,
+        sweeps: Callable[[], bool] = lambda: False,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._device = device
@@ -158,6 +174,8 @@ class PartitionPass:
         """Change at which each load balancer was left on this device, by id; kept up to date."""
         self._also = also
         """Further commands for each transaction."""
+        self._sweeps = sweeps
+        """Whether unused nodes are looked for now, which reads the pools of all partitions."""
         self._has_peers = has_peers
         """Whether other devices of the group get the same: a refusal by this device alone may be its own fault."""
         self._repaired: dict[LoadBalancerId, list[str]] = {}
@@ -166,6 +184,10 @@ class PartitionPass:
         self._writes = 0
         self._unknown = 0
         self._read_fully = False
+        self._nodes: Mapping[str, str] | None = None
+        """Paths of nodes in /Common that are not ours, by address; None: they were not read."""
+        self._removed: set[Key] = set()
+        """Keys of the objects that this pass removed."""
         self._planned: Planned | None = None
         self._log = log.bind(device=device.host, partition=self._partition, epoch=batch.epoch)
 
@@ -183,6 +205,12 @@ class PartitionPass:
             await self._carry_out(todo)
         if self._view.first_guard:  # there was nothing to write
             await self._commit_commands([])
+        if self._read_fully:
+            await self._move_nodes()
+        if self._read_fully and not self._view.nodes_swept:
+            self._view.nodes_swept = True
+            if self._sweeps():
+                await self._remove_unused_nodes()
         if self._batch.complete and self._view.replaced:
             await self._remove_replaced()
         # a device that refuses everything has a fault of its own, which must not count as refusal of the load balancers
@@ -285,8 +313,12 @@ class PartitionPass:
         """The remaining plan; refused load balancers stay as they are."""
         observed, refused = self._view.observed or {}, len(self._errors)
         made = self._planned
-        # an observed state is replaced, never modified
-        if made is None or made.observed is not self._view.observed or made.refused != refused:
+        # An observed state is replaced, never modified; so are the nodes.
+        if (
+            made is None
+            or made.observed is not self._view.observed
+            or (made.refused, made.nodes) != (refused, self._nodes)
+        ):
             found = plan(
                 observed,
                 self._with_files(),
@@ -297,8 +329,9 @@ class PartitionPass:
                     subnets=self._view.shared_subnets,
                     external_gateway=self._is_common and self._options.attachment.external_gateway,
                 ),
+                nodes=self._nodes or {},
             )
-            made = self._planned = Planned(observed=self._view.observed, refused=refused, plan=found)
+            made = self._planned = Planned(observed=self._view.observed, refused=refused, nodes=self._nodes, plan=found)
         return made.plan
 
     def _with_files(self) -> list[RenderedObjects]:
@@ -321,6 +354,8 @@ class PartitionPass:
         # shared removals go into the same transaction as the only part; with several parts they wait for all
         for owners in parts:
             await self._settle(owners, shared if len(parts) == 1 else ())
+        if any(in_common(step.key.name) and step.key not in self._removed for step in shared):
+            await self._remove_unused_nodes()
         left = [step for step in shared if still_unused(step, self._view.observed or {}, self._folder)]
         left += [
             step
@@ -334,6 +369,43 @@ class PartitionPass:
                 self._log.warning("unused nodes and files not removed", reason=error.reason)
                 # The refusal shows that the cached state is wrong.
                 self._view.observed = None
+
+    async def _move_nodes(self) -> None:
+        """Move members from nodes in the partition to nodes that projects share."""
+        if self._is_common or not self._options.move_nodes:
+            return
+        parts = moves(self._view.observed or {}, self._names)
+        try:
+            while parts:
+                steps = parts.pop(0)
+                while parts and len(steps) + len(parts[0]) <= self._options.commands_max:
+                    steps += parts.pop(0)
+                await self._commit(steps)
+        except OutcomeUnknown as error:
+            await self._after_unknown(error)
+        except DeviceRejected as error:
+            # Nothing is lost: the members stay where they are.
+            self._make_sure(await read_guards(self._device, self._partition))
+            self._log.warning("nodes not moved to /Common", reason=error.reason)
+
+    async def _remove_unused_nodes(self) -> None:
+        """Remove our nodes in /Common that no member of any partition names.
+
+        Nothing is wrong if one stays: a member uses it, or the next one to do this removes it.
+        """
+        pools = await self._device.collection(POOL, expand=True)
+        named = {node_of(str(member.get("fullPath"))) for pool in pools for member in subcollection(pool, "members")}
+        there = (await read_nodes(self._device, self._names)).ours
+        unused = sorted((key for key in there if key.name not in named), key=lambda key: key.name)
+        if not unused:
+            return
+        steps = (ConfigOperation(verb=Verb.DELETE, key=key, owner=SHARED) for key in unused)
+        try:
+            await self._commit(tuple(steps)[: self._options.commands_max])
+        except DeviceRejected as error:
+            # A member came, or another agent removed a node, since they were read.
+            self._make_sure(await read_guards(self._device, self._partition))
+            self._log.info("nodes in /Common not removed", reason=error.reason)
 
     async def _remove_replaced(self) -> None:
         """Remove what F5's agent left in /Common for this partition's listeners, if nothing refers to it any more."""
@@ -380,7 +452,11 @@ class PartitionPass:
             await self._after_unknown(error)
             await self._settle(owners)
         except DeviceRejected as error:
-            if await self._after_refusal() and self._first_of(self._plan().operations_of(frozenset(owners))) != steps:
+            kept = tuple(step for step in shared if not in_common(step.key.name))
+            if whole and len(kept) < len(shared):
+                # Most likely a member of another partition names one of the nodes.
+                await self._settle(owners, kept)
+            elif await self._after_refusal() and self._first_of(self._plan().operations_of(frozenset(owners))) != steps:
                 await self._settle(owners)  # the plan was based on outdated state
             elif len(owners) == 1 and not shared:
                 self._errors[LoadBalancerId(owners[0])] = error.reason
@@ -415,9 +491,17 @@ class PartitionPass:
         """Check that this agent still owns the partition. True: everything was read again."""
         if not self._read_fully:
             await self._read()
+            await self._read_nodes()
             return True
         self._make_sure(await read_guards(self._device, self._partition))
-        return False
+        return await self._read_nodes()
+
+    async def _read_nodes(self) -> bool:
+        """Read, once in a pass, which nodes in /Common are not ours: members have to use them. True: it was done."""
+        if self._nodes is not None or not any(item.members for one in self._rendered for item in one.objects):
+            return False
+        self._nodes = (await read_nodes(self._device, self._names)).others
+        return True
 
     async def _takes_nothing(self) -> bool:
         """Whether the device also refuses a commit of our guard alone, after it has refused everything else.
@@ -446,6 +530,7 @@ class PartitionPass:
             ]
             await self._commit_commands(commands, self._revision())
         self._writes += 1
+        self._removed.update(step.key for step in steps if step.verb is Verb.DELETE)
         self._note_repairs(steps)
         self._view.observed = state_after(self._view.observed or {}, steps)
         self._log.info("batch committed", commands=len(commands), removed=_count(steps, Verb.DELETE))

@@ -6,12 +6,13 @@ modified because its name is wanted, and removed only if it has our mark, or if 
 belongs to another owner, the whole load balancer is a problem.
 
 Nodes have no mark: the device creates them for members, which saves a request each. A node is removed with its last
-member, if it looks exactly as the device creates it. Files have no mark either, and load balancers share them: each
+member (:mod:`evenkeel.devices.bigip.reconcile.nodes`). Files have no mark either, and load balancers share them: each
 creates those that are missing, and the last load balancer that refers to a file removes it
 (:mod:`evenkeel.devices.bigip.reconcile.files`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,7 +20,15 @@ from msgspec.structs import replace
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark, parse_marked_code
+from evenkeel.devices.bigip.naming import (
+    COMMON,
+    BigIpNames,
+    in_common,
+    name_in,
+    parse_mark,
+    parse_marked_code,
+    place_of,
+)
 from evenkeel.devices.bigip.networks.shared_networks import NOTHING_SHARED, SharedNetworks
 from evenkeel.devices.bigip.objects import (
     BANDWIDTH_POLICY,
@@ -75,8 +84,10 @@ from evenkeel.devices.bigip.reconcile.networks import (
     spare_addresses,
     unused_objects,
 )
+from evenkeel.devices.bigip.reconcile.nodes import node_of, removable, with_nodes
 from evenkeel.devices.bigip.reconcile.taking_over import has_route, replaced_objects, under_their_names
 
+NO_NODES: Mapping[str, str] = MappingProxyType({})
 SHARED = ""
 """Owner of operations that concern several load balancers: the removal of nodes and files."""
 
@@ -126,13 +137,14 @@ def plan(
     names: BigIpNames,
     complete: bool,
     shared: SharedNetworks = NOTHING_SHARED,
+    nodes: Mapping[str, str] = NO_NODES,
 ) -> Plan:
     """All operations for these load balancers, or for these networks in /Common.
 
     ``complete``: also the removal of all other load balancers' objects. ``shared``: facts about networks that projects
-    share.
+    share. ``nodes``: paths of nodes in /Common that are not ours, by address.
     """
-    there = under_their_names(rendered, observed, names, partition)
+    there = under_their_names(with_nodes(rendered, observed, names, nodes), observed, names, partition)
     services = tuple(with_names_beside(there, observed, names, partition))
     problems = {one.service.load_balancer_id: one.problem for one in services if one.problem}
     for one in services:
@@ -165,7 +177,7 @@ def plan(
             # with the records of forwarding tables that go with it
             operations.append(_remove(seen.key, SHARED if seen.key.type in NEIGHBOURS else owner))
     # after all removals of members: a node is removed with its last member
-    operations.extend(_unused_nodes(observed, wanted, operations))
+    operations.extend(_unused_nodes(observed, wanted, operations, names))
     gone = {step.key for step in operations if step.verb is Verb.DELETE}
     operations.extend(_remove(key, SHARED) for key in unused_files(observed, services, gone, partition, names))
     operations.extend(_missing_files(observed, sound, partition))
@@ -270,19 +282,23 @@ def _detach(
 def remaining_attributes(
     observed: Observed, wanted: Mapping[Key, WantedObject], gone: Collection[Key]
 ) -> dict[Key, Mapping[str, Any]]:
-    """Attributes of all objects that will exist, including the nodes of pool members."""
+    """Attributes of all objects that will exist; those of pools have their members' addresses."""
     found: dict[Key, Mapping[str, Any]] = {}
     for key, seen in observed.items():
         if key not in gone and key not in wanted:
             found[key] = (
-                {**seen.attributes, "members": list(map(node_of, seen.members))}
+                {**seen.attributes, "members": list(map(_address_of, seen.members.values()))}
                 if key.type == POOL
                 else seen.attributes
             )
     for key, item in wanted.items():
-        nodes = [node_of(member.key.name) for member in item.members]
-        found[key] = {**item.attributes, "members": nodes} if key.type == POOL else item.attributes
+        addresses = [member.attributes["address"] for member in item.members]
+        found[key] = {**item.attributes, "members": addresses} if key.type == POOL else item.attributes
     return found
+
+
+def _address_of(member: ObservedObject) -> str:
+    return str(member.attributes.get("address") or node_of(member.key.name))
 
 
 def _modify(item: WantedObject, body: Mapping[str, Any]) -> ConfigOperation:
@@ -341,7 +357,7 @@ def _create(item: WantedObject, partition: str) -> ConfigOperation:
 
 def _body(item: WantedObject, partition: str) -> dict[str, Any]:
     """The body to create the object with, without empty attributes."""
-    body: dict[str, Any] = {"name": item.key.name, "partition": partition}
+    body: dict[str, Any] = {**place_of(item.key.name, partition)}
     body.update((name, value) for name, value in item.attributes.items() if value not in ("", []))
     if item.members:
         body["members"] = [_body(member, partition) for member in item.members]
@@ -365,39 +381,31 @@ def _remove(key: Key, owner: str, *, rank: int | None = None) -> ConfigOperation
 # -- nodes
 
 
-def node_of(member: str) -> str:
-    """The node of a member: its name without the port."""
-    return member.rpartition("." if member.count(":") > 1 else ":")[0]
-
-
 def _unused_nodes(
-    observed: Observed, wanted: Mapping[Key, WantedObject], operations: Iterable[ConfigOperation]
+    observed: Observed,
+    wanted: Mapping[Key, WantedObject],
+    operations: Iterable[ConfigOperation],
+    names: BigIpNames,
 ) -> list[ConfigOperation]:
     gone = {step.key for step in operations if step.verb is Verb.DELETE}
-    freed: set[str] = set()
+    freed: list[ObservedObject] = []
     used: set[str] = set()
     for seen in observed.values():
         if seen.key.type != POOL or seen.key in wanted:
             continue
-        (freed if seen.key in gone else used).update(map(node_of, seen.members))
+        if seen.key in gone:
+            freed.extend(seen.members.values())
+        else:
+            used.update(map(node_of, seen.members))
     for item in wanted.values():
         used.update(node_of(member.key.name) for member in item.members)
         before = observed.get(item.key)
-        freed.update(map(node_of, before.members if before else ()))
-    nodes = (Key(type=NODE, name=name) for name in sorted(freed - used))
-    return [_remove(key, SHARED) for key in nodes if _as_made_by_device(observed.get(key))]
-
-
-def _as_made_by_device(node: ObservedObject | None) -> bool:
-    return (
-        node is not None
-        and not node.attributes.get("description")
-        and canonical.has_wanted_value("address", node.key.name, node.attributes)
-    )
+        freed.extend(before.members.values() if before else ())
+    return [_remove(key, SHARED) for key in removable(freed, used, observed, names)]
 
 
 def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> bool:
-    """Whether the node or file that this operation removes still exists and is unused."""
+    """Whether the file, or the node in the partition, that this operation removes still exists and is unused."""
     if step.key not in observed:
         return False
     if is_planned_again(step.key):
@@ -428,21 +436,22 @@ def state_after(observed: Observed, operations: Iterable[ConfigOperation]) -> Ob
             result[step.key] = _object_after(step, before)
         if step.verb is Verb.CREATE:
             for name in _member_names(step):
-                _node_after(result, node_of(name))
+                if not in_common(name):
+                    _node_after(result, node_of(name))
     return result
 
 
 def _member_names(step: ConfigOperation) -> list[str]:
     if step.key.type == MEMBER:
         return [step.key.name]
-    return [member["name"] for member in step.body.get("members", ())] if step.key.type == POOL else []
+    return [name_in(member) for member in step.body.get("members", ())] if step.key.type == POOL else []
 
 
 def _object_after(step: ConfigOperation, before: ObservedObject | None) -> ObservedObject:
     attributes = canonical.merge(before.attributes if before else {}, step.body)
     members = dict(before.members) if before else {}
     for body in attributes.pop("members", ()) if step.key.type == POOL else ():
-        key = Key(type=MEMBER, name=body["name"], pool=step.key.name)
+        key = Key(type=MEMBER, name=name_in(body), pool=step.key.name)
         members[key.name] = ObservedObject(key=key, attributes=body, mark=parse_mark(body.get("description")))
     code = step.key.type == RULE
     mark = parse_marked_code(attributes.get("apiAnonymous")) if code else parse_mark(attributes.get("description"))

@@ -7,8 +7,17 @@ from typing import Any
 
 from icontrol_emulator import errors
 from icontrol_emulator.config.model import Key, Obj, Target
-from icontrol_emulator.config.names import SERVICE_NAMES, Endpoint, is_address, join_endpoint, split_endpoint
+from icontrol_emulator.config.names import (
+    SERVICE_NAMES,
+    Endpoint,
+    canonical,
+    is_address,
+    join_endpoint,
+    split_endpoint,
+    strip_domain,
+)
 from icontrol_emulator.config.references import qualify
+from icontrol_emulator.config.rules import domains
 from icontrol_emulator.config.rules.monitor import check_has_port
 from icontrol_emulator.config.schema import Context, TypeRules, names
 from icontrol_emulator.errors import IControlError
@@ -147,8 +156,22 @@ class NodeRules(MonitoredRules):
             raise errors.mcpd(400, "01070734", f"Configuration error: Invalid address ({props['address']})")
 
     def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
-        address = props.get("address", "")
-        return [] if address in ("", "any6") else [Target("#node-address", f"{obj.partition} {address}")]
+        """An address is one node of its route domain, whatever the partition."""
+        address = str(props.get("address", ""))
+        if address in ("", "any6"):
+            return []
+        domain = domains.domain_of(ctx, obj.partition, address)
+        return [Target("#node-address", f"{domain} {canonical(strip_domain(address))}")]
+
+    def clash(self, ctx: Context, obj: Obj, other: Obj, unique: Target) -> IControlError:
+        """As F5Networks/f5-ansible issue 823 and f5-openstack-lbaasv2-driver issue 235 quote it. That it is the same
+        for a node without a member is a guess.
+        """
+        text = (
+            f"Pool member node ({obj.key.path}) and existing node ({other.key.path}) cannot use the same IP Address"
+            f" ({obj.props['address']})."
+        )
+        return errors.mcpd(400, "0107003a", text)
 
     def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
         text = f"Node address '{obj.key.path}' is referenced by a member of pool '{user.key.parent}'."

@@ -1,0 +1,184 @@
+"""Nodes of pool members: which one a member gets, which are removed, and moves to /Common. Pure.
+
+An address is one node of its route domain, whatever the partition (0107003a: "cannot use the same IP Address"), and
+partitions may refer to nodes in /Common only. So a node of the common route domain is in /Common, where tenants share
+it. The device makes it with the first member that names it, in the transaction of that member; and it refuses to remove
+one that any partition's member names. So nobody counts users, nobody owns such a node, and no order of two agents'
+transactions leaves a member without its node.
+
+Ours are known by their names alone (:meth:`BigIpNames.node`), with no attribute that we set. A node that is there
+already is used under its name: one of an operator in /Common, or one in the partition, where the device made it for a
+member of F5's agent or of an earlier version. Members of the latter move to /Common (:func:`moves`).
+"""
+
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from evenkeel.devices.bigip import canonical
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, endpoint, in_common, place_of
+from evenkeel.devices.bigip.objects import (
+    NODE,
+    POOL,
+    ConfigOperation,
+    Key,
+    Observed,
+    ObservedObject,
+    RenderedObjects,
+    Verb,
+    WantedObject,
+)
+
+_START = f"/{COMMON}/"
+_canonical = canonical.canonical_form_of("address")
+_MOVED = (
+    "address",
+    "connectionLimit",
+    "dynamicRatio",
+    "inheritProfile",
+    "logging",
+    "priorityGroup",
+    "rateLimit",
+    "ratio",
+)
+"""Attributes of a member that a move keeps as the device shows them; others have forms of their own."""
+_USUAL = {"monitor": ("", "default", "/Common/none"), "connectionLimit": ("", "0"), "rateLimit": ("", "0", "disabled")}
+"""Values of a node's attributes as the device makes it."""
+
+
+def node_of(member: str) -> str:
+    """The node of a member: its name without the port."""
+    return member.rpartition("." if member.count(":") > 1 else ":")[0]
+
+
+def member_at(node: str, member: str) -> str:
+    """The name of a member at this node, with the port of another member."""
+    return endpoint(node, member[len(node_of(member)) + 1 :])
+
+
+def with_nodes(
+    rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, others: Mapping[str, str]
+) -> list[RenderedObjects]:
+    """The load balancers with their members at the nodes that these have, or get, on the device.
+
+    ``others``: paths of nodes in /Common that are not ours, by address.
+    """
+    found = {**others, **_nodes_in_use(observed), **_own_nodes(observed)}
+    return [replace(one, objects=tuple(_with_node(item, found, names) for item in one.objects)) for one in rendered]
+
+
+def _nodes_in_use(observed: Observed) -> dict[str, str]:
+    """Paths of the nodes in /Common that the partition's members name, by address."""
+    return {
+        str(_canonical(member.attributes.get("address"))): node_of(name)
+        for seen in observed.values()
+        for name, member in seen.members.items()
+        if in_common(name)
+    }
+
+
+def _own_nodes(observed: Observed) -> dict[str, str]:
+    """Names of the partition's nodes, by address."""
+    return {
+        str(_canonical(seen.attributes.get("address"))): key.name for key, seen in observed.items() if key.type == NODE
+    }
+
+
+def _with_node(item: WantedObject, found: Mapping[str, str], names: BigIpNames) -> WantedObject:
+    if item.key.type != POOL or not item.members:
+        return item
+    return replace(item, members=tuple(_at_node(member, found, names) for member in item.members))
+
+
+def _at_node(member: WantedObject, found: Mapping[str, str], names: BigIpNames) -> WantedObject:
+    address = str(_canonical(member.attributes["address"]))
+    # An address with a number is in the tenant's own route domain, where nobody else has nodes.
+    own = node_of(member.key.name) if "%" in address else f"{_START}{names.node(address)}"
+    name = member_at(found.get(address, own), member.key.name)
+    return member if name == member.key.name else replace(member, key=replace(member.key, name=name))
+
+
+# -- removal
+
+
+def removable(
+    freed: Iterable[ObservedObject], used: Container[str], observed: Observed, names: BigIpNames
+) -> list[Key]:
+    """The nodes of freed members that no other member of the partition uses: ours in /Common, and those in the
+    partition that look as the device made them. ``used``: nodes of the members that stay.
+    """
+    found = {node_of(member.key.name): str(_canonical(member.attributes.get("address"))) for member in freed}
+    nodes = (Key(type=NODE, name=name) for name in sorted(found) if name not in used)
+    return [
+        key
+        for key in nodes
+        if (
+            key.name == f"{_START}{names.node(found[key.name])}"
+            if in_common(key.name)
+            else _as_made_by_device(observed.get(key))
+        )
+    ]
+
+
+def _as_made_by_device(node: ObservedObject | None) -> bool:
+    return (
+        node is not None
+        and not node.attributes.get("description")
+        and canonical.has_wanted_value("address", node.key.name, node.attributes)
+    )
+
+
+# -- moves
+
+
+def moves(observed: Observed, names: BigIpNames) -> list[tuple[ConfigOperation, ...]]:
+    """For each node of the common route domain in the partition: operations that move its members to /Common.
+
+    They must be one transaction: two nodes of one address cannot exist. Nodes with members or attributes that are not
+    ours stay.
+    """
+    at: dict[str, list[ObservedObject]] = defaultdict(list)
+    for seen in observed.values():
+        for name, member in seen.members.items():
+            at[node_of(name)].append(member)
+    return [
+        tuple(_move(key, at[key.name], names))
+        for key, seen in sorted(observed.items(), key=lambda item: item[0].name)
+        if key.type == NODE and "%" not in str(seen.attributes.get("address")) and _is_untouched(seen)
+        if at[key.name] and all(names.is_own_mark(member.mark) for member in at[key.name])
+    ]
+
+
+def _is_untouched(node: ObservedObject) -> bool:
+    """Whether nobody limited, disabled or checks the node: members elsewhere would be without that."""
+    seen = node.attributes
+    return (
+        _as_made_by_device(node)
+        and seen.get("session") != "user-disabled"
+        and seen.get("state") != "user-down"
+        and all(canonical.scalar(seen.get(name)) in usual for name, usual in _USUAL.items())
+    )
+
+
+def _move(node: Key, members: Sequence[ObservedObject], names: BigIpNames) -> Iterator[ConfigOperation]:
+    for member in members:
+        yield ConfigOperation(verb=Verb.DELETE, key=member.key, owner="")
+    yield ConfigOperation(verb=Verb.DELETE, key=node, owner="")
+    for member in members:
+        name = member_at(f"{_START}{names.node(str(_canonical(node.name)))}", member.key.name)
+        key = replace(member.key, name=name)
+        yield ConfigOperation(verb=Verb.CREATE, key=key, owner="", body=_moved(key, member.attributes))
+
+
+def _moved(key: Key, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    session, state = (canonical.canonical_form_of(name)(attributes.get(name)) for name in ("session", "state"))
+    return {
+        **place_of(key.name, ""),
+        **{name: attributes[name] for name in _MOVED if name in attributes},
+        "monitor": canonical.scalar(attributes.get("monitor")) or "default",
+        "description": attributes["description"],
+        "session": f"user-{session}",
+        "state": f"user-{state}",
+    }
