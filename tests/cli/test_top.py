@@ -149,13 +149,18 @@ class Screen:
         self.master, self.slave = pty.openpty()
         termios.tcsetwinsize(self.slave, (24, 80))
         self.before = termios.tcgetattr(self.slave)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "evenkeel.cli.main", "--endpoint", url, "top", "--interval", "0.5"],
-            stdin=self.slave,
-            stdout=self.slave,
-            stderr=self.slave,
-            env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"} | variables,
-        )
+        # Where tests run in the background, SIGINT is ignored, and would be by a command that inherits this.
+        inherited = signal.signal(signal.SIGINT, signal.SIG_DFL)
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "evenkeel.cli.main", "--endpoint", url, "top", "--interval", "0.5"],
+                stdin=self.slave,
+                stdout=self.slave,
+                stderr=self.slave,
+                env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"} | variables,
+            )
+        finally:
+            signal.signal(signal.SIGINT, inherited)
         self.shown = ""
 
     def wait_for(self, text: str) -> None:
@@ -168,7 +173,9 @@ class Screen:
 
     def end(self) -> int:
         """Wait for the end; returns the exit code."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while self.process.poll() is None:
+            assert time.monotonic() < deadline, self.shown
             if select.select([self.master], [], [], 0.1)[0]:
                 self.shown += os.read(self.master, 65536).decode()
         while select.select([self.master], [], [], 0)[0]:
