@@ -489,6 +489,8 @@ class PartitionPass:
 
     async def _after_refusal(self) -> bool:
         """Check that this agent still owns the partition. True: everything was read again."""
+        if self._view.first_guard:  # an upload was refused, before any transaction: nobody owns the partition yet
+            await self._commit_commands([])
         if not self._read_fully:
             await self._read()
             await self._read_nodes()
