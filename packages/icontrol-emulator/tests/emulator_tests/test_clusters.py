@@ -181,7 +181,7 @@ async def test_traffic_groups_move_on_their_own(four: Emulator, clients: dict[st
     port = free_port(host)
     for number, folder in ((1, "P"), (2, "Q")):
         await a.post("auth/partition", {"name": folder})
-        await a.post("ltm/pool", {"name": "p", "partition": folder, "members": [f"127.0.0.1:{server.port}"]})
+        await a.post("ltm/pool", {"name": "p", "partition": folder, "members": [f"/Common/127.0.0.1:{server.port}"]})
         where = f"127.0.8.{number}:{port}"
         body = {"name": "v", "partition": folder, "destination": where, "pool": "p", "profiles": ["http"]}
         await a.post("ltm/virtual", body)
