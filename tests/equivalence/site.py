@@ -82,7 +82,7 @@ class Site:
             first, third = divmod(int(found[1]), 100)
             return f"10.{first + 1}.{third}.{found[2]}"
 
-        return re.sub(rf"\b127\.{self._network}\.(\d+)\.(\d+)\b", address, text)
+        return re.sub(rf"(?<![0-9.])127\.{self._network}\.(\d+)\.(\d+)\b", address, text)
 
     def moved(self, tree: ServiceDefinition) -> ServiceDefinition:
         """The definition with the site's addresses."""

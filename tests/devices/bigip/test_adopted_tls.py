@@ -179,7 +179,9 @@ async def test_tls_objects_in_common_go_with_the_last_tenant_that_used_them_unde
     everything = await scene.left()
     assert len(everything) == len(COMMON)
     (plan,) = await agent.plan(first.batch(first.wanted))
-    planned = [(step.type, step.name.removeprefix("/Common/")) for step in plan.operations if step.name.startswith("/Common/")]
+    planned = [
+        (step.type, step.name.removeprefix("/Common/")) for step in plan.operations if step.name.startswith("/Common/")
+    ]
     assert sorted(planned) == sorted(set(everything) - set(SHARED_ONES))
 
     clients = [asyncio.create_task(scene.browse()) for _ in range(3)]
