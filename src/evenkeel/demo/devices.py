@@ -89,10 +89,13 @@ class Emulator:
         return next((entry for entry in self.writes(after) if is_write_by(entry, host)), None)
 
     def members(self, device: EmulatedDevice) -> dict[str, set[str]]:
-        """Full path of each pool -> names of its members, read over iControl REST."""
+        """Full path of each pool -> its members as ``address:port``, for IPv6 ``address.port``, read over iControl REST.
+
+        Not their names: a member at a node in /Common is named for the node.
+        """
         pools = self.read(device, "/mgmt/tm/ltm/pool?expandSubcollections=true").get("items", [])
         return {
-            pool["fullPath"]: {member["name"] for member in pool.get("membersReference", {}).get("items", [])}
+            pool["fullPath"]: set(map(_place, pool.get("membersReference", {}).get("items", [])))
             for pool in pools
         }
 
@@ -105,6 +108,12 @@ class Emulator:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), trust)
         with opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
             return json.load(answer)
+
+
+def _place(member: Mapping[str, Any]) -> str:
+    address, name = member["address"], member["name"]
+    between = "." if ":" in address else ":"
+    return f"{address}{between}{name.rpartition(between)[2]}"
 
 
 def is_write_by(entry: Mapping[str, Any], host: str) -> bool:
