@@ -89,15 +89,12 @@ class Emulator:
         return next((entry for entry in self.writes(after) if is_write_by(entry, host)), None)
 
     def members(self, device: EmulatedDevice) -> dict[str, set[str]]:
-        """Full path of each pool -> its members as ``address:port``, for IPv6 ``address.port``, read over iControl REST.
+        """Full path of each pool -> its members as ``address:port``, for IPv6 ``address.port``.
 
         Not their names: a member at a node in /Common is named for the node.
         """
         pools = self.read(device, "/mgmt/tm/ltm/pool?expandSubcollections=true").get("items", [])
-        return {
-            pool["fullPath"]: set(map(_place, pool.get("membersReference", {}).get("items", [])))
-            for pool in pools
-        }
+        return {pool["fullPath"]: set(map(_place, pool.get("membersReference", {}).get("items", []))) for pool in pools}
 
     def read(self, device: EmulatedDevice, path: str) -> Any:
         """Send one GET request to a device's iControl REST."""
