@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators.query import number_of, options_of
+from evenkeel.api.operators.series import DECIMALS, TrafficView, traffic_figures
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.timestamps import timestamp
 from evenkeel.core.kit.values import Value
 from evenkeel.core.status.activity import Activity, ActivityPoint, ActivityTotals, merged
 from evenkeel.core.status.traffic import BusyLoadBalancer
 
-DECIMALS = 3
 SECONDS_DECIMALS = 6
 """Decimals of shown seconds: requests may take less than a millisecond."""
 HOURS = 6
@@ -81,18 +81,10 @@ class ActivityPointView(Value):
     request_errors: float | None
 
 
-class BusyLoadBalancerView(Value):
-    """Traffic of a load balancer in the last interval. Rates are averages per second."""
+class BusyLoadBalancerView(TrafficView):
+    """Traffic of a load balancer in the last interval."""
 
     load_balancer_id: str
-    connections: float
-    """New connections per second."""
-    active_connections: int
-    bytes_in: float
-    bytes_out: float
-    request_errors: float
-    members_online: int
-    members: int
 
 
 class ActivityView(Value):
@@ -145,17 +137,7 @@ def _view(known: Activity, busiest: Iterable[BusyLoadBalancer], hours: int, poin
 
 
 def _busy(each: BusyLoadBalancer) -> BusyLoadBalancerView:
-    traffic = each.traffic
-    return BusyLoadBalancerView(
-        load_balancer_id=each.load_balancer_id,
-        connections=round(traffic.connections, DECIMALS),
-        active_connections=traffic.active_connections,
-        bytes_in=round(traffic.bytes_in, DECIMALS),
-        bytes_out=round(traffic.bytes_out, DECIMALS),
-        request_errors=round(traffic.request_errors, DECIMALS),
-        members_online=traffic.members_online,
-        members=traffic.members,
-    )
+    return BusyLoadBalancerView(load_balancer_id=each.load_balancer_id, **traffic_figures(each.traffic))
 
 
 def _requests(totals: ActivityTotals) -> RequestsView:

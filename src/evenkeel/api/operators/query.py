@@ -12,7 +12,11 @@ from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 
 NAMED_MAX = 50
 """Most allowed values that an error names."""
-STATUSES = {"provisioning_status": ProvisioningStatus, "operating_status": OperatingStatus}
+STATUSES: Mapping[str, tuple[str, ...]] = {
+    "provisioning_status": tuple(ProvisioningStatus),
+    "operating_status": tuple(OperatingStatus),
+}
+"""Values that a filter by a status can have, by its query parameter."""
 
 
 def operator_only(handler: Handler) -> Handler:
@@ -67,5 +71,5 @@ def check_statuses(query: ListQuery) -> None:
     """Raise :class:`BadList` for a filter by a status that does not exist; Octavia's own API finds nothing then."""
     for name, statuses in STATUSES.items():
         for given in query.filters.get(name, ()):
-            if given not in set(statuses):
-                raise not_allowed(name, str(given), list(statuses))
+            if given not in statuses:
+                raise not_allowed(name, str(given), statuses)

@@ -8,22 +8,17 @@ from evenkeel.api.http.call import Call, as_bool
 from evenkeel.api.http.fields import INT32_MAX
 from evenkeel.api.http.lists import PAGE_PARAMETERS, links
 from evenkeel.api.http.routing import Parameter
-from evenkeel.api.operators.query import number_of, options_of
+from evenkeel.api.operators.query import STATUSES, number_of, options_of
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.errors import BadList, unknown_input
 from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.control.lists import FoundLoadBalancer, ListQuery
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 
 TEXT_MAX = 255
 SORT_KEYS = ("name", "vip_address", "provisioning_status", "operating_status", "created_at", "updated_at")
 """Names that the result can be sorted by; each has an index."""
-_STATUSES: Mapping[str, Iterable[str]] = {
-    "provisioning_status": tuple(status.value for status in ProvisioningStatus),
-    "operating_status": tuple(status.value for status in OperatingStatus),
-}
 _PAGE = ("limit", "marker", "page_reverse", "sort")
 _FILTERS = (
     Parameter(
@@ -83,7 +78,7 @@ async def find_load_balancers(services: Services, call: Call) -> Answer:
 
 def _query(options: Mapping[str, str], page_items: int) -> ListQuery:
     filters: dict[str, tuple[Any, ...]] = {
-        name: _statuses(name, options[name], allowed) for name, allowed in _STATUSES.items() if options.get(name)
+        name: _statuses(name, options[name], allowed) for name, allowed in STATUSES.items() if options.get(name)
     }
     if environment := options.get("environment"):
         filters["provider"] = (environment,)

@@ -1,5 +1,7 @@
 """Handler of the operators' API for the traffic of a load balancer over time."""
 
+from typing import Any
+
 from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
@@ -9,15 +11,14 @@ from evenkeel.api.responses.timestamps import timestamp
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.values import Value
-from evenkeel.core.status.traffic import TrafficPoint
+from evenkeel.core.status.traffic import TrafficPoint, TrafficSample
 
 DECIMALS = 3
 
 
-class PointView(Value):
-    """One point of a series. Rates are averages per second, over the interval that ended then."""
+class TrafficView(Value):
+    """Traffic of a load balancer in one interval. Rates are averages per second."""
 
-    at: str
     connections: float
     """New connections per second."""
     active_connections: int
@@ -26,6 +27,12 @@ class PointView(Value):
     request_errors: float
     members_online: int
     members: int
+
+
+class PointView(TrafficView):
+    """One point of a series: the traffic of the interval that ended then."""
+
+    at: str
 
 
 class SeriesView(Value):
@@ -51,13 +58,17 @@ async def traffic(services: Services, call: Call) -> Answer:
 
 
 def _view(point: TrafficPoint) -> PointView:
-    return PointView(
-        at=timestamp(point.at),
-        connections=round(point.connections, DECIMALS),
-        active_connections=point.active_connections,
-        bytes_in=round(point.bytes_in, DECIMALS),
-        bytes_out=round(point.bytes_out, DECIMALS),
-        request_errors=round(point.request_errors, DECIMALS),
-        members_online=point.members_online,
-        members=point.members,
-    )
+    return PointView(at=timestamp(point.at), **traffic_figures(point))
+
+
+def traffic_figures(sample: TrafficSample) -> dict[str, Any]:
+    """The attributes of a :class:`TrafficView`."""
+    return {
+        "connections": round(sample.connections, DECIMALS),
+        "active_connections": sample.active_connections,
+        "bytes_in": round(sample.bytes_in, DECIMALS),
+        "bytes_out": round(sample.bytes_out, DECIMALS),
+        "request_errors": round(sample.request_errors, DECIMALS),
+        "members_online": sample.members_online,
+        "members": sample.members,
+    }
