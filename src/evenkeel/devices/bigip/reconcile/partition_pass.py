@@ -303,6 +303,10 @@ class PartitionPass:
         others = {key: item for key, item in (self._view.observed or {}).items() if key.type != FORWARDING_TABLE}
         self._view.observed = {**others, **seen}
 
+    async def _check_owner(self) -> None:
+        """Read the guards, and raise as :meth:`_make_sure`."""
+        self._make_sure(await read_guards(self._device, self._partition))
+
     def _make_sure(self, guards: Guards) -> None:
         """Raises :class:`StaleOwner` if there is a newer owner, :class:`GuardLost` unless our guard is the only one."""
         guard.check(guards, self._partition, self._guard, self._names, self._device.host)
@@ -385,7 +389,7 @@ class PartitionPass:
             await self._after_unknown(error)
         except DeviceRejected as error:
             # Nothing is lost: the members stay where they are.
-            self._make_sure(await read_guards(self._device, self._partition))
+            await self._check_owner()
             self._log.warning("nodes not moved to /Common", reason=error.reason)
 
     async def _remove_unused_nodes(self) -> None:
@@ -404,7 +408,7 @@ class PartitionPass:
             await self._commit(tuple(steps)[: self._options.commands_max])
         except DeviceRejected as error:
             # A member came, or another agent removed a node, since they were read.
-            self._make_sure(await read_guards(self._device, self._partition))
+            await self._check_owner()
             self._log.info("nodes in /Common not removed", reason=error.reason)
 
     async def _remove_replaced(self) -> None:
@@ -432,7 +436,7 @@ class PartitionPass:
         try:
             await self._commit_commands([*commands, *self._also()])
         except DeviceRejected:
-            self._make_sure(await read_guards(self._device, self._partition))
+            await self._check_owner()
             raise
         self._writes += 1
 
@@ -495,7 +499,7 @@ class PartitionPass:
             await self._read()
             await self._read_nodes()
             return True
-        self._make_sure(await read_guards(self._device, self._partition))
+        await self._check_owner()
         return await self._read_nodes()
 
     async def _read_nodes(self) -> bool:
@@ -515,7 +519,7 @@ class PartitionPass:
         try:
             await self._commit_commands([])
         except DeviceRejected as error:
-            self._make_sure(await read_guards(self._device, self._partition))
+            await self._check_owner()
             self._log.warning("device refuses every commit", reason=error.reason)
             return True
         return False
