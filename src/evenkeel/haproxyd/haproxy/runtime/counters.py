@@ -12,7 +12,7 @@ was counted since the last save.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -148,7 +148,7 @@ class PartitionCounters:
     async def _read_before_reload(self, cli: WorkerCli) -> None:
         try:
             async with self._lock:
-                await self._record(cli, worker_pid(await cli.command("show info")))
+                await self._record(cli.of_worker, worker_pid(await cli.command("show info")))
             await self._save()
         except HaproxyDown as error:
             # A worker that does not answer must not prevent the reload.
@@ -189,8 +189,7 @@ class PartitionCounters:
     async def collect(self, cli: WorkerCli, pid: int, kept: Collection[str]) -> Mapping[str, FrontendCounts]:
         """Current totals of the frontends ``kept``. Raises :class:`HaproxyDown` if the worker does not answer."""
         async with self._lock:
-            current = worker_key(pid)
-            self._totals.record_counts(current, frontend_counts(await cli.query(pid, FRONTENDS)))
+            current = await self._record(cli.query, pid)
             # Followed workers are read over connections of their own.
             leaving = [worker for worker in self._totals.workers if worker != current and worker not in self._followed]
             await asyncio.gather(*(self._record_leaving(cli, worker) for worker in leaving))
@@ -216,13 +215,13 @@ class PartitionCounters:
         await asyncio.gather(*followed, return_exceptions=True)
         await self._save()
 
-    async def _record(self, cli: WorkerCli, pid: int) -> str:
-        """Read and record a worker's counts. Raises :class:`HaproxyDown`.
+    async def _record(self, ask: Callable[[int, str], Awaitable[str]], pid: int) -> str:
+        """Read and record a worker's counts. ``ask``: sends a command to it. Raises :class:`HaproxyDown`.
 
         Returns the worker's key, which cannot be determined any more once the process has ended.
         """
         worker = worker_key(pid)
-        self._totals.record_counts(worker, frontend_counts(await cli.of_worker(pid, FRONTENDS)))
+        self._totals.record_counts(worker, frontend_counts(await ask(pid, FRONTENDS)))
         return worker
 
     async def _record_leaving(self, cli: WorkerCli, worker: str) -> None:
@@ -230,7 +229,7 @@ class PartitionCounters:
         try:
             if worker_key(pid) != worker:
                 raise HaproxyDown("another process has its pid")
-            await self._record(cli, pid)
+            await self._record(cli.of_worker, pid)
         except HaproxyDown:
             self._totals.add_to_base(worker)
 
