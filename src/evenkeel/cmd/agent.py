@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 NAME = "evenkeel-agent"
+DESCRIPTION = "Configure the devices of one device group. Several agents on different hosts share a group."
 
 
 class MovedNetworks:
@@ -78,7 +79,7 @@ def main() -> int:
     """Run ``evenkeel-agent``. Exit codes: 2 configuration refused, 3 refused by controllers, or devices are unfit."""
     ignore_hangup()
     try:
-        conf = load(NAME, sys.argv[1:], groups=AGENT)
+        conf = load(NAME, sys.argv[1:], groups=AGENT, description=DESCRIPTION)
     except ValueError as error:
         return print_refusal(NAME, error)
     # A missing host is refused later, together with all other problems of the configuration.

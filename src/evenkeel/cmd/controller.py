@@ -13,13 +13,14 @@ from evenkeel.cmd.process.reloading import ignore_hangup
 from evenkeel.cmd.process.start_log import log_start
 
 NAME = "evenkeel-controller"
+DESCRIPTION = "Serve the API, and tell agents what to configure. Several controllers share a database."
 
 
 def main() -> int:
     """Run ``evenkeel-controller``; returns the exit code."""
     ignore_hangup()
     try:
-        conf = load(NAME, sys.argv[1:], groups=CONTROLLER)
+        conf = load(NAME, sys.argv[1:], groups=CONTROLLER, description=DESCRIPTION)
     except ValueError as error:
         return print_refusal(NAME, error)
     set_up_logs(conf, name="controller")

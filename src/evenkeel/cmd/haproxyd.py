@@ -39,6 +39,9 @@ from evenkeel.haproxyd.settings import DaemonSettings
 log = structlog.get_logger(__name__)
 
 NAME = "evenkeel-haproxyd"
+DESCRIPTION = (
+    "Make the HAProxy of this host a device that agents configure. HAProxy processes keep running when it stops."
+)
 CERTIFICATE_OPTIONS = ("haproxyd.tls_certificate", "haproxyd.tls_key")
 MADE = """made in {folder}:
   server.pem, server.key   this host's: tls_certificate and tls_key of [haproxyd], for {names}
@@ -78,8 +81,10 @@ def main() -> int:
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """Parse the command line."""
-    parser = argparse.ArgumentParser(NAME, description=__doc__)
-    parser.add_argument("--config-file", action="append", default=[], help="ini file; later ones win")
+    parser = argparse.ArgumentParser(NAME, description=DESCRIPTION)
+    parser.add_argument(
+        "--config-file", action="append", default=[], metavar="FILE", help="ini file; several times, later ones win"
+    )
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--init", type=Path, metavar="DIR", help="make a private CA and a certificate, and exit")
     other.add_argument(

@@ -15,18 +15,18 @@ from evenkeel.config.problems import Problems
 from evenkeel.config.values import rule_of
 
 
-def load(name: str, arguments: Sequence[str], *, groups: OptionGroups) -> cfg.ConfigOpts:
+def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, description: str = "") -> cfg.ConfigOpts:
     """Read the ``--config-file``s of the process ``name``.
 
-    ``groups``: its options by section. Sections of device drivers are read, too, if they are in a file or the process
-    has a ``device_driver``. Raises :class:`ValueError` naming the file, or with all problems of the options: position,
-    value and allowed values. Exits on invalid arguments.
+    ``description``: what ``--help`` says that it does. ``groups``: its options by section. Sections of device drivers
+    are read, too, if they are in a file or the process has a ``device_driver``. Raises :class:`ValueError` naming the
+    file, or with all problems of the options: position, value and allowed values. Exits on invalid arguments.
     """
     conf = cfg.ConfigOpts()
     for group, options in groups.items():
         conf.register_opts(options, group=group)
     try:
-        conf(list(arguments), project="evenkeel", prog=name, default_config_files=None)
+        conf(list(arguments), project="evenkeel", prog=name, description=description, default_config_files=None)
         files = read_files(conf)
     except cfg.ConfigFilesNotFoundError as error:
         raise ValueError(f"--config-file: {', '.join(error.config_files)}: no such file") from error
