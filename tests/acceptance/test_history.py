@@ -16,12 +16,13 @@ from tests.services.rabbitmq import RabbitMQ
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.services, pytest.mark.timeout(2400)]
 
-FAULT_SECONDS = 75.0
+SHORT = Plan(seed=1, fault_seconds=45.0, tenants=5, load_balancers_each=4, fault_pause_seconds=2.5)
+"""Each kind of fault comes once."""
+LONG = Plan(seed=1, fault_seconds=75.0)
 
 
-async def run(directory: Path, broker: RabbitMQ, database: Server, url: str) -> None:
+async def run(plan: Plan, directory: Path, broker: RabbitMQ, database: Server, url: str) -> None:
     """Asserts promises, and that there was something to keep them against; never how quick anything was."""
-    plan = Plan(seed=1, fault_seconds=FAULT_SECONDS)
     file = await Run(plan, directory, broker, database, url).carry_out()
     verdict = await asyncio.to_thread(lambda: check(read(file)))
     print(report.table(verdict))
@@ -35,10 +36,22 @@ async def run(directory: Path, broker: RabbitMQ, database: Server, url: str) -> 
 async def test_nothing_is_lost_stuck_or_stale_on_rabbitmq_and_postgresql(
     tmp_path: Path, own_rabbitmq: RabbitMQ, own_postgresql: PostgreSQL, own_postgresql_database: str
 ) -> None:
-    await run(tmp_path, own_rabbitmq, own_postgresql, own_postgresql_database)
+    await run(SHORT, tmp_path, own_rabbitmq, own_postgresql, own_postgresql_database)
 
 
 async def test_nothing_is_lost_stuck_or_stale_on_rabbitmq_and_mariadb(
     tmp_path: Path, own_rabbitmq: RabbitMQ, own_mariadb: MariaDB, own_mariadb_database: str
 ) -> None:
-    await run(tmp_path, own_rabbitmq, own_mariadb, own_mariadb_database)
+    await run(SHORT, tmp_path, own_rabbitmq, own_mariadb, own_mariadb_database)
+
+
+async def test_more_writes_and_faults_lose_nothing_on_rabbitmq_and_postgresql(
+    tmp_path: Path, own_rabbitmq: RabbitMQ, own_postgresql: PostgreSQL, own_postgresql_database: str
+) -> None:
+    await run(LONG, tmp_path, own_rabbitmq, own_postgresql, own_postgresql_database)
+
+
+async def test_more_writes_and_faults_lose_nothing_on_rabbitmq_and_mariadb(
+    tmp_path: Path, own_rabbitmq: RabbitMQ, own_mariadb: MariaDB, own_mariadb_database: str
+) -> None:
+    await run(LONG, tmp_path, own_rabbitmq, own_mariadb, own_mariadb_database)

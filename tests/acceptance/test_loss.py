@@ -19,6 +19,9 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.services, pytest.mark.timeout(
 
 HOSTS = ("host-1", "host-2", "host-3")
 TENANTS = 4
+PAUSE_SECONDS = 0.5
+"""Between a tenant's writes."""
+SHORT_PAUSE_SECONDS = 0.05
 
 
 @pytest.fixture
@@ -56,14 +59,14 @@ async def somebody_acts(cluster: Cluster, tenant: Tenant) -> str:
     return await eventually(lambda: acting(cluster, tenant), within_seconds=LIMIT_SECONDS, every_seconds=0.1)
 
 
-async def write_until(stop: asyncio.Event, tenant: Tenant, numbers: Any) -> None:
+async def write_until(stop: asyncio.Event, tenant: Tenant, numbers: Any, pause_seconds: float) -> None:
     """Add members, and remove one now and then."""
     while not stop.is_set():
         number = next(numbers)
         await tenant.add_member(number)
         if number % 5 == 0:
             await tenant.remove_member()
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(pause_seconds)
 
 
 async def check_devices(cluster: Cluster, tenants: list[Tenant]) -> None:
@@ -86,10 +89,29 @@ async def check_devices(cluster: Cluster, tenants: list[Tenant]) -> None:
 async def test_kills_of_every_part_lose_nothing_that_was_acknowledged(
     cluster: Cluster, tenants: list[Tenant], own_rabbitmq: RabbitMQ, own_postgresql: PostgreSQL
 ) -> None:
+    await kill_every_part(cluster, tenants, own_rabbitmq, own_postgresql, pause_seconds=PAUSE_SECONDS)
+
+
+async def test_kills_of_every_part_under_many_more_writes_lose_nothing(
+    cluster: Cluster, tenants: list[Tenant], own_rabbitmq: RabbitMQ, own_postgresql: PostgreSQL
+) -> None:
+    await kill_every_part(cluster, tenants, own_rabbitmq, own_postgresql, pause_seconds=SHORT_PAUSE_SECONDS)
+
+
+async def kill_every_part(
+    cluster: Cluster,
+    tenants: list[Tenant],
+    own_rabbitmq: RabbitMQ,
+    own_postgresql: PostgreSQL,
+    *,
+    pause_seconds: float,
+) -> None:
     await settled(*tenants)
     stop = asyncio.Event()
     counters = [iter(range(start * 5000 + 1, 60_000)) for start in range(len(tenants))]
-    writers = [asyncio.create_task(write_until(stop, t, c)) for t, c in zip(tenants, counters, strict=True)]
+    writers = [
+        asyncio.create_task(write_until(stop, t, c, pause_seconds)) for t, c in zip(tenants, counters, strict=True)
+    ]
 
     async def progress() -> None:
         """Wait until every tenant got some more acknowledgements."""

@@ -1,4 +1,5 @@
-"""``python -m tests.demo.patient ARGUMENTS``: the demo, on a machine that is busy with tests."""
+"""``python -m tests.demo.patient PAUSE_SECONDS ARGUMENTS``: the demo, on a machine that is busy with tests. Each of its
+clients pauses for so long between two requests."""
 
 import sys
 
@@ -6,6 +7,7 @@ import pytest
 
 from evenkeel.demo import outcome, tenant, waiting
 from evenkeel.demo.__main__ import main
+from evenkeel.demo.traffic import Traffic
 from tests.demo.patience import START_SECONDS, be_patient
 
 TAKEOVER_SECONDS = 30.0
@@ -17,4 +19,5 @@ if __name__ == "__main__":
     patch.setattr(waiting, "STEP_SECONDS", START_SECONDS)
     patch.setattr(tenant, "WAIT_SECONDS", START_SECONDS)
     patch.setattr(outcome, "TAKEOVER_SECONDS", TAKEOVER_SECONDS)
-    sys.exit(main())
+    patch.setitem(Traffic.__init__.__kwdefaults__, "pause_seconds", float(sys.argv[1]))
+    sys.exit(main(sys.argv[2:]))

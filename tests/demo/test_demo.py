@@ -10,14 +10,27 @@ from evenkeel.demo.cluster import DEVICES
 from evenkeel.demo.device_kinds.leftovers import haproxies_of
 
 ROOT = Path(__file__).parents[2]
+PAUSE_SECONDS = 0.2
+"""Between a client's requests."""
+SHORT_PAUSE_SECONDS = 0.02
+"""That of people's demo."""
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
 
 
-@pytest.mark.acceptance
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("device", DEVICES)
 def test_the_demo_keeps_its_promises(tmp_path: Path, device: str) -> None:
-    home = tmp_path / "demo"
-    command = [sys.executable, "-m", "tests.demo.patient", "--once", "--device", device, "--directory", str(home)]
+    keeps_its_promises(tmp_path / "demo", device, PAUSE_SECONDS)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_demo_keeps_its_promises_to_ten_times_the_requests(tmp_path: Path, device: str) -> None:
+    keeps_its_promises(tmp_path / "demo", device, SHORT_PAUSE_SECONDS)
+
+
+def keeps_its_promises(home: Path, device: str, pause_seconds: float) -> None:
+    patient = [sys.executable, "-m", "tests.demo.patient", str(pause_seconds)]
+    command = [*patient, "--once", "--device", device, "--directory", str(home)]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=840, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "all as promised" in ran.stdout

@@ -160,7 +160,19 @@ _CUTS = ("tests/sim/test_every_effect.py", "tests/sim/effects.py", "tests/sim/st
 _OCTAVIA = ("tests/compat/octavia", "tests/compat/compare.py", "tests/compat/table.py", "tests/compat/replay.py")
 _CLOUD = ("tests/cloud", "tests/services/installation.py", "tests/services/keystone.py", "tests/services/openstack.py")
 
+_AT_LENGTH = ReleaseTests("the full length of a test that every run has in short, in release runs only", ())
+
 RELEASE = {
+    **dict.fromkeys(
+        (
+            "acceptance/test_history.py::test_more_",
+            "acceptance/test_hitless.py::test_no_request_of_more_clients_fails",
+            "acceptance/test_loss.py::test_kills_of_every_part_under_many_more_writes",
+            "demo/test_demo.py::test_the_demo_keeps_its_promises_to_ten_times_the_requests",
+            "system/test_network_traffic.py::test_more_",
+        ),
+        _AT_LENGTH,
+    ),
     "api/test_horizon.py": ReleaseTests(
         "a live Horizon", ("tests/api/test_horizon.py", "tests/services/horizon.py", "docs/how-to/use-horizon.md")
     ),
