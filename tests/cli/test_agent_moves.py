@@ -93,7 +93,7 @@ def test_waiting_for_shards_to_come_home_counts_those_away(stub: Stub, evenkeel:
     assert ran.code == 0
     assert ran.err.splitlines() == [
         "host-1: up, 2 away shards left; waiting: failback of environment demo is manual",
-        "host-1: up, 1 away shards left",
+        "host-1: up, 1 away shard left",
         "host-1: up, 0 away shards left",
     ]
 

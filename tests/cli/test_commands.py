@@ -91,9 +91,10 @@ def test_status_says_what_is_wrong_and_its_exit_code_too(stub: Stub, evenkeel: R
 def test_agents_say_how_many_of_their_devices_they_reach(stub: Stub, evenkeel: Run) -> None:
     devices = [{"name": "a", "reachable": True}, {"name": "b", "reachable": False}]
     whole, cut = AGENT | {"devices": devices[:1]}, AGENT | {"host": "host-2", "devices": devices}
-    stub.on("GET", "/agents", {"agents": [whole, cut, cut | {"alive": False, "host": "host-3"}, AGENT]})
+    silent = cut | {"alive": False, "host": "host-3", "devices": [row | {"reachable": None} for row in devices]}
+    stub.on("GET", "/agents", {"agents": [whole, cut, silent, AGENT]})
     ran = evenkeel("agent", "list", "-f", "value", "-c", "devices_in_reach")
-    assert (ran.code, ran.out.split("\n")) == (1, ["1/1", "1/2", "1/2", "", ""])
+    assert (ran.code, ran.out.split("\n")) == (1, ["1/1", "1/2", "?/2", "", ""])
     assert ran.err == "problem: agent host-2 does not reach b\n"
     stub.on("GET", f"/agents/{AGENT_ID}", {"agent": cut})
     ran = evenkeel("agent", "show", AGENT_ID, "-f", "value", "-c", "devices_in_reach")

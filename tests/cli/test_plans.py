@@ -67,7 +67,7 @@ def test_an_adoption_is_planned_and_carried_out_only_when_told(stub: Stub, evenk
     device = {"device": "a", "operations": [replaced], "left": ["ltm/policy /dev_p1/wrapper"]}
     stub.on("POST", "/shards/s-1/adoption", {"adoption": planned(device)["plan"]})
     assert evenkeel("adopt", "p1").out.splitlines() == [
-        "a: 1 operations",
+        "a: 1 operation",
         "  delete ltm/pool /dev_p1/x (made anew)",
         "  stays, no load balancer needs it: ltm/policy /dev_p1/wrapper",
         "nothing is changed yet: --yes adopts the partition",
@@ -85,7 +85,7 @@ def test_partition_is_given_back_only_when_told(stub: Stub, evenkeel: Run) -> No
     unmarked = {**STEP, "type": "auth/partition", "name": "dev_p1", "attributes": [mark]}
     stub.on("POST", "/shards/s-1/adoption", {"adoption": planned({"device": "a", "operations": [unmarked]})["plan"]})
     assert evenkeel("adopt", "p1", "--back").out.splitlines() == [
-        "a: 1 operations",
+        "a: 1 operation",
         "  modify auth/partition dev_p1",
         "    description: evenkeel:dev/1:partition -> (not set)",
         "nothing is changed yet: --yes gives the partition back",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.settings import TrafficSettings
-from evenkeel.controller.traffic import BUSIEST_MAX, SETTLE_SECONDS, TrafficRecorder
+from evenkeel.controller.traffic import BUSIEST_MAX, GAP, SETTLE_SECONDS, TrafficRecorder
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.status.traffic import GroupObservation, TrafficPoint, TrafficReading, TrafficTotals
@@ -184,4 +184,15 @@ async def test_the_busiest_are_those_with_the_most_new_connections_last_time() -
     assert found[0].traffic.connections == BUSIEST_MAX + 4
     world.clock.now += INTERVAL
     await world.recorder.record_traffic()
+    assert world.recorder.busiest() == ()
+
+
+async def test_the_busiest_are_unknown_while_the_database_does_not_answer() -> None:
+    world = World()
+    await world.recorder.record_traffic()
+    world.totals = {id_: {"total_connections": 60} for id_ in world.totals}
+    world.clock.now += INTERVAL
+    await world.recorder.record_traffic()
+    assert world.recorder.busiest() != ()
+    world.clock.now += INTERVAL * GAP + 1
     assert world.recorder.busiest() == ()

@@ -26,7 +26,7 @@ class Reports:
                 load_balancer_id=LoadBalancerId(f"lb-{number}"),
                 group=("dev", 1),
                 statistics=ListenerStatistics(total_connections=number, bytes_in=2**40, active_connections=9),
-                members_online=1,
+                members_online=1 if number else None,
                 members=2,
             )
             for number in range(3)
@@ -55,10 +55,12 @@ async def test_each_has_its_totals_and_those_above_the_bound_are_counted() -> No
     assert 'evenkeel_load_balancer_connections_total{load_balancer="lb-1"} 1.0' in lines
     assert 'evenkeel_load_balancer_bytes_in_total{load_balancer="lb-0"} 1.099511627776e+12' in lines
     assert 'evenkeel_load_balancer_active_connections{load_balancer="lb-0"} 9.0' in lines
-    assert 'evenkeel_load_balancer_members_online{load_balancer="lb-0"} 1.0' in lines
+    assert 'evenkeel_load_balancer_members_online{load_balancer="lb-1"} 1.0' in lines
+    of_unseen = [line for line in lines if line.startswith("evenkeel_load_balancer_members") and "lb-0" in line]
+    assert of_unseen == ['evenkeel_load_balancer_members{load_balancer="lb-0"} 2.0']
     assert "evenkeel_load_balancers_left_out 1.0" in lines
     assert not [line for line in lines if "lb-2" in line]
-    assert len(lines) == 2 * 7 + 1
+    assert len(lines) == 2 * 7
 
 
 async def test_the_database_is_read_at_intervals_whoever_scrapes() -> None:

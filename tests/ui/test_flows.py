@@ -12,7 +12,7 @@ from evenkeel.demo.cluster import agent_name, controller_name
 from tests.ui.conftest import Open
 from tests.ui.world import HOSTS, LBAAS, OPERATORS, READER, READER_PASSWORD, TENANT, TENANT_PASSWORD, USER, World
 
-VIEWS = ("", "topology", "loadbalancers", "agents", "devices", "controllers", "environments", "events")
+VIEWS = ("", "topology", "loadbalancers", "agents", "devices", "controllers", "environments", "certificates", "events")
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -5,6 +5,7 @@ import { Demo } from "./demo.js";
 import { useEvents } from "./live.js";
 import { useRoute } from "./route.js";
 import { Agent, Agents } from "./views/agents.js";
+import { Certificates } from "./views/certificates.js";
 import { Controllers, Devices } from "./views/devices.js";
 import { Environments } from "./views/environments.js";
 import { Events } from "./views/events.js";
@@ -23,6 +24,7 @@ const VIEWS = {
   devices: ["Devices", Devices],
   controllers: ["Controllers", Controllers],
   environments: ["Environments", Environments],
+  certificates: ["Certificates", Certificates],
   events: ["Events", Events],
 };
 

@@ -11,7 +11,7 @@ const HOUR_MS = 3600000;
 const EVERY_MS = { 1: HOUR_MS / 6, 6: HOUR_MS, 24: 4 * HOUR_MS };
 const NARROW = 420;
 
-const moment = (text) => Date.parse(`${text}Z`);
+export const moment = (text) => Date.parse(`${text}Z`);
 const hour = (at) => new Date(at).toISOString().slice(11, 16);
 const isKnown = (value) => value !== null && value !== undefined;
 
@@ -33,7 +33,7 @@ function useWidth() {
 }
 
 /** Points of a line in pieces without a gap; a piece of one point is a dot. */
-function pieces(points, name, gapMs) {
+export function pieces(points, name, gapMs) {
   const found = [];
   let last = null;
   for (const point of points) {
@@ -49,7 +49,7 @@ function pieces(points, name, gapMs) {
 }
 
 /** Spans without a point of which any figure is known. */
-function unknownSpans(points, names, from, to, gapMs) {
+export function unknownSpans(points, names, from, to, gapMs) {
   const found = [];
   let last = from;
   for (const point of points) {

@@ -5,7 +5,7 @@ import { now, put } from "./api.js";
 
 const GOOD = new Set(["ACTIVE", "ONLINE", "up", "connected", "reached", "served", "closed"]);
 const UNSURE = new Set(["DEGRADED", "DRAINING"]);
-const BAD = new Set(["ERROR", "OFFLINE", "silent", "forced_down", "unserved", "halted", "out of reach", "failed"]);
+const BAD = new Set(["ERROR", "OFFLINE", "silent", "forced_down", "unserved", "halted", "out of reach", "failed", "expired"]);
 
 export const kindOf = (value) => (GOOD.has(value) ? "good" : BAD.has(value) ? "bad" : UNSURE.has(value) ? "unsure" : "other");
 

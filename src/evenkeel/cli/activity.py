@@ -9,6 +9,7 @@ from evenkeel.cli.base import ListCommand
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import list_table
 from evenkeel.cli.series import LINE_COLUMNS, FigureLine, figure_lines
+from evenkeel.core.kit.words import counted
 
 POINT_COLUMNS = (
     "at",
@@ -54,10 +55,10 @@ class ShowActivity(ListCommand):
 def summary(known: Mapping[str, Any]) -> Iterator[str]:
     """Lines about the controller's requests and changes since it started, and the reason if there are no points."""
     requests, times = known["requests"], known["time_to_active"]
-    yield f"since {known['since']} UTC: {requests['count']} requests, {requests['failed']} failed"
+    yield f"since {known['since']} UTC: {counted(requests['count'], 'request')}, {requests['failed']} failed"
     if times["count"]:
         yield (
-            f"{times['count']} changes became ACTIVE, half of them within {times['median_seconds']:g} s, "
+            f"{counted(times['count'], 'change')} became ACTIVE, half of them within {times['median_seconds']:g} s, "
             f"95 % within {times['p95_seconds']:g} s"
         )
     if known["reason"]:

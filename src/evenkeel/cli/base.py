@@ -178,9 +178,14 @@ def print_problems(command: "ApiCommand", problems: Iterable[str]) -> None:
 
 
 def devices_in_reach(agent: Mapping[str, Any]) -> str:
-    """Reachable devices of all the agent's devices, such as ``1/2``; empty if the agent has not reported."""
+    """Reachable devices of all the agent's devices, such as ``1/2``; ``?/2``: nobody knows, because the agent is not
+    alive; empty if the agent has not reported.
+    """
     devices = agent.get("devices") or ()
-    return f"{sum(bool(device['reachable']) for device in devices)}/{len(devices)}" if devices else ""
+    if not devices:
+        return ""
+    known = [device["reachable"] for device in devices if device["reachable"] is not None]
+    return f"{sum(known) if known else '?'}/{len(devices)}"
 
 
 def devices_missed(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:

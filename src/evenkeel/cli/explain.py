@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from evenkeel.cli.base import CONNECTED, WRITABLE, ShowCommand, print_problems, warn_of_halted
 from evenkeel.cli.columns import Columns, object_table, object_title
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
+from evenkeel.core.kit.words import counted
 
 NOTHING = "nothing"
 
@@ -160,7 +161,9 @@ def _waiting(hosting: Mapping[str, Any]) -> Explanation | None:
     if reason:
         return Explanation(f"waits for its agent: {reason}", f"{_remedy(hosting)}; it is tried again by itself")
     # There is an acting agent: `_unserved`, an earlier rule, matches without one.
-    return Explanation(f"waits for its agent, {hosting['acting']['host']}, behind {hosting['ahead']} others", NOTHING)
+    return Explanation(
+        f"waits for its agent, {hosting['acting']['host']}, behind {counted(hosting['ahead'], 'other')}", NOTHING
+    )
 
 
 def _remedy(hosting: Mapping[str, Any]) -> str:

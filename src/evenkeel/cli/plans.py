@@ -9,6 +9,7 @@ from evenkeel.cli.base import ApiCommand, print_problems
 from evenkeel.cli.client import API, ApiRefused, segment
 from evenkeel.cli.columns import escape_controls
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
+from evenkeel.core.kit.words import counted
 
 PLANNED = "nothing is changed yet: --yes adopts the partition\n"
 ADOPTED = "adopted: the next pass changes this\n"
@@ -98,7 +99,7 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
             for attribute in step["attributes"]:
                 yield f"    {attribute['name']}: {_change(step, attribute)}"
         if plan["more"]:
-            yield f"  and {plan['more']} more operations"
+            yield f"  and {counted(plan['more'], 'more operation')}"
         yield from (f"  stays, no load balancer needs it: {thing}" for thing in plan["left"])
 
 
@@ -113,7 +114,7 @@ def _summary(plan: Mapping[str, Any]) -> str:
     count = len(plan["operations"]) + plan["more"]
     if plan["problem"] and not count:
         return "no plan"
-    return f"{count} operations" if count else "nothing to change"
+    return counted(count, "operation") if count else "nothing to change"
 
 
 def _change(step: Mapping[str, Any], attribute: Mapping[str, Any]) -> str:

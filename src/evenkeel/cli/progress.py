@@ -7,6 +7,7 @@ from typing import Any
 
 from evenkeel.cli.client import API, Client, Unfinished, Unreachable, segment
 from evenkeel.cli.columns import Row
+from evenkeel.core.kit.words import counted
 
 LOOK_SECONDS = 0.5
 DEFAULT_WAIT_SECONDS = 300.0
@@ -53,7 +54,8 @@ class Progress:
 
     def line(self, agent: Row) -> str:
         """The progress on one line."""
-        line = f"{agent['host']}: {agent['state']}, {agent[self.count]} {self.count.replace('_', ' ')} left"
+        left = counted(agent[self.count], self.count.replace("_", " ").removesuffix("s"))
+        line = f"{agent['host']}: {agent['state']}, {left} left"
         if agent["handing_over"]:
             line += f", {agent['handing_over']} being handed over"
         return line + (f"; waiting: {agent[self.reason]}" if agent[self.reason] else "")

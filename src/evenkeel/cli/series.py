@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from evenkeel.cli.base import ListCommand
 from evenkeel.cli.columns import list_table
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
+from evenkeel.core.kit.words import counted
 
 POINT_COLUMNS = (
     "at",
@@ -60,7 +61,9 @@ class ShowSeries(ListCommand):
         if parsed_args.formatter != "table":
             return list_table(POINT_COLUMNS, points)
         if points:
-            self.app.stderr.write(f"from {points[0]['at']} to {points[-1]['at']} UTC, {len(points)} points\n")
+            self.app.stderr.write(
+                f"from {points[0]['at']} to {points[-1]['at']} UTC, {counted(len(points), 'point')}\n"
+            )
         return list_table(LINE_COLUMNS, figure_lines(points, series["interval"]))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.ports import Clock, OperatorStore, SchedulingStore
-from evenkeel.core.tls.own_certificates import LOOK_SECONDS, OwnCertificate
+from evenkeel.core.tls.own_certificates import DEVICE, LOOK_SECONDS, OwnCertificate
 
 ReadCertificates = Callable[[], Awaitable[Sequence[OwnCertificate]]]
 """Reads the end dates of the certificates of this process and of the servers that it uses."""
@@ -47,5 +47,5 @@ def of_devices(agents: Iterable[Agent]) -> Iterator[OwnCertificate]:
     for agent in agents:
         for device in agent.devices if agent.alive else ():
             if device.certificate_ends_at is not None:
-                name = f"device {device.name} of {agent.environment}/{agent.group_number}"
+                name = f"{DEVICE}{device.name} of {agent.environment}/{agent.group_number}"
                 yield OwnCertificate(name=name, ends_at=device.certificate_ends_at)

@@ -145,7 +145,9 @@ class TrafficRecorder:
 
     def busiest(self) -> tuple[BusyLoadBalancer, ...]:
         """The load balancers with the most new connections in the last interval, busiest first. Thread-safe."""
-        return self._busiest
+        # Between two polls; later they would be shown as of now while the database does not answer.
+        recent = self._clock.monotonic() - self._looked_at <= self._settings.interval_seconds * GAP
+        return self._busiest if recent else ()
 
     def _reason(self, load_balancer_id: LoadBalancerId) -> str:
         if load_balancer_id not in self._rings and self._left_out:
@@ -199,11 +201,11 @@ class TrafficRecorder:
 
 
 def _traffic(totals: TrafficTotals, before: ListenerStatistics, seconds: float) -> TrafficSample | None:
-    """Rates between two totals that are ``seconds`` apart; None if a total decreased."""
+    """Rates between two totals that are ``seconds`` apart; None if a total decreased, or nobody observes the group."""
     now = totals.statistics
     grown = [getattr(now, name) - getattr(before, name) for name in COUNTERS]
     # Counters start at zero after a restart of the device; a negative rate would be nonsense.
-    if min(grown) < 0:
+    if min(grown) < 0 or totals.members_online is None:
         return None
     connections, bytes_in, bytes_out, request_errors = (each / seconds for each in grown)
     return TrafficSample(

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+from evenkeel.core.kit.words import counted
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.tenant import Tenant
@@ -32,7 +33,7 @@ async def outlive_daemon(
 
     await until(enough, "requests without the daemon")
     meanwhile, lost = counts.sent - sent, counts.failed - failed
-    say(f"{meanwhile} requests without it, {lost} failed")
+    say(f"{counted(meanwhile, 'request')} without it, {lost} failed")
     await side.start()
     say(
         f"the daemon is back and has found HAProxy, process ids {_pid_list(await asyncio.to_thread(side.haproxy_pids))}"

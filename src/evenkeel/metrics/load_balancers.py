@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 LABEL = "load_balancer"
 NOTHING = TrafficReading(groups=(), load_balancers=(), counted=0)
 
-Figure = tuple[str, str, Callable[[TrafficTotals], int]]
+Figure = tuple[str, str, Callable[[TrafficTotals], int | None]]
 _COUNTERS: tuple[Figure, ...] = (
     (
         "evenkeel_load_balancer_connections",
@@ -52,7 +52,8 @@ _GAUGES: tuple[Figure, ...] = (
     ("evenkeel_load_balancer_members", "Members of a load balancer.", lambda totals: totals.members),
     (
         "evenkeel_load_balancer_members_online",
-        "Members of a load balancer that take new connections: ONLINE, or without a health monitor.",
+        "Members of a load balancer that take new connections: ONLINE, or without a health monitor; absent while nobody"
+        " observes its devices.",
         lambda totals: totals.members_online,
     ),
 )
@@ -103,5 +104,6 @@ def _families(reading: TrafficReading) -> Iterator[Metric]:
         for name, text, value_of in figures:
             family = kind(name, text, labels=[LABEL])
             for totals in reading.load_balancers:
-                family.add_metric([totals.load_balancer_id], float(value_of(totals)))
+                if (value := value_of(totals)) is not None:
+                    family.add_metric([totals.load_balancer_id], float(value))
             yield family

@@ -7,7 +7,9 @@ import pytest
 
 from evenkeel.core.placement import Assign
 from evenkeel.core.ports import Store
+from evenkeel.core.protocol.messages import ReportState
 from evenkeel.core.resources.statuses import RescheduleMode
+from evenkeel.core.status.device_state import DeviceState
 from tests.api.client import Client
 from tests.api.operators.conftest import BASE, Join, everything, kinds, last_event
 
@@ -84,6 +86,18 @@ async def test_rebind_moves_home_and_says_how_many(api: Client, pair: dict[str, 
         assert (await put(api, "rebind", {"to": "a-2"}))["rebound"] == {"agent_id": "a-1", "to": "a-2", "shards": count}
     hosting = (await api.get(f"{BASE}/loadbalancers/{pair['id']}/agent"))["hosting"]
     assert (hosting["home"]["id"], hosting["acting"]["id"]) == ("a-2", "a-1")
+
+
+async def test_what_a_stopped_agent_reached_is_not_known(api: Client, store: Store, pair: dict[str, Any]) -> None:
+    device = DeviceState(name="10.0.0.1", reachable=True, version="1")
+    await store.ownership.record_state(
+        ReportState(agent_id="a-1", session_id="session-of-a-1", devices=(device,), queue_depth=0, serving=())
+    )
+    shown = (await api.get(A1))["agent"]
+    assert (shown["reachable_devices"], shown["devices"][0]["reachable"]) == (1, True)
+    await store.ownership.end_session("a-1", "session-of-a-1")
+    shown = (await api.get(A1))["agent"]
+    assert (shown["reachable_devices"], shown["devices"][0]["reachable"]) == (None, None)
 
 
 async def test_delete_offers_a_way_and_takes_it(api: Client, store: Store, pair: dict[str, Any]) -> None:

@@ -67,7 +67,7 @@ def test_a_silent_agent_is_one_problem_with_its_shards_and_load_balancers() -> N
     assert problems == [
         (
             "agents_silent",
-            "2 agents are silent: h1, h2; 4 shards are not served; 1 load balancers are in ERROR;"
+            "2 agents are silent: h1, h2; 4 shards are not served; 1 load balancer is in ERROR;"
             " 3 load balancers are PENDING with a reason",
             "start them: on h1, h2: systemctl start evenkeel-agent",
         )
@@ -79,11 +79,11 @@ def test_a_silent_agent_beside_a_live_one_is_replaced_by_a_command_and_explains_
     assert problems == [
         (
             "agents_silent",
-            "1 agents are silent: h1; 1 shards are not served",
+            "1 agent is silent: h1; 1 shard is not served",
             "start them: on h1: systemctl start evenkeel-agent; if a host is lost:"
             " evenkeel agent delete h1 --rebind-to h2",
         ),
-        ("load_balancers_error", "1 load balancers are in ERROR", "evenkeel loadbalancer list --status ERROR"),
+        ("load_balancers_error", "1 load balancer is in ERROR", "evenkeel loadbalancer list --status ERROR"),
     ]
 
 
@@ -128,7 +128,7 @@ def test_devices_of_which_none_is_reached_are_one_problem_with_a_check_of_each(d
     kind, text, remedy = problem
     assert (kind, text) == (
         "device_group_unusable",
-        f"no device of device group prod/1 can be reached: {DEVICE}; 1 load balancers are in ERROR;"
+        f"no device of device group prod/1 can be reached: {DEVICE}; 1 load balancer is in ERROR;"
         " 2 load balancers are PENDING with a reason",
     )
     assert remedy.startswith(f"on h1: curl -kv --max-time 5 https://{DEVICE}/")

@@ -19,7 +19,7 @@ def test_orphans_are_told_with_the_time_until_the_first_goes() -> None:
     summary = OrphanSummary(load_balancers=2, load_balancers_removed_in_seconds=7260.0, partitions=1)
     assert texts(Countdowns(), summary) == [
         "2 load balancers on devices are not in the database; the first is removed in 2 h 1 min: evenkeel orphan list",
-        "1 partitions on devices are not in the database; none is removed automatically: evenkeel orphan list",
+        "1 partition on devices is not in the database; none is removed automatically: evenkeel orphan list",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 import pytest
@@ -72,6 +73,11 @@ class Scene:
     async def problems(self) -> list[str]:
         return [problem["text"] for problem in (await self.api.get(f"{BASE}/status"))["status"]["problems"]]
 
+    async def commands(self) -> list[list[tuple[str, str]]]:
+        """Of each problem, with their conditions."""
+        problems = (await self.api.get(f"{BASE}/status"))["status"]["problems"]
+        return [[(each["command"], each["condition"]) for each in problem["commands"]] for problem in problems]
+
     async def reason(self) -> str:
         shown = await self.api.get(f"{BASE}/loadbalancers/{self.load_balancer_id}/agent")
         reason: str = shown["hosting"]["operating_reason"]
@@ -92,6 +98,8 @@ async def test_references_are_listed_those_that_expire_first_first(scene: Scene)
     assert await scene.listed("?expiring_days=30") == ["soon"]
     assert await scene.listed("?unreadable=true") == ["soon"]
     assert await scene.listed("?project_id=p2") == []
+    assert await scene.listed(f"?load_balancer_id={scene.load_balancer_id}") == ["soon", "late", "list"]
+    assert await scene.listed(f"?load_balancer_id={uuid4()}") == []
     soon, _, without = (await scene.api.get(f"{BASE}/references"))["references"]
     assert soon.pop("checked_at") and soon.pop("not_after")
     assert soon == {
@@ -136,8 +144,20 @@ async def test_the_status_names_what_expires_and_what_cannot_be_read(scene: Scen
     await scene.refer("gone", problem="Could not retrieve certificate")
     assert await scene.problems() == [
         "4 certificates in use are expired or about to expire: soon-0, soon-1, soon-2 and more",
-        "1 certificates in use are not readable in the key manager: gone",
+        "1 certificate in use is not readable in the key manager: gone",
     ]
+    expiring, unreadable = await scene.commands()
+    assert expiring[:2] == [
+        ("evenkeel certificate list --expiring 7", ""),
+        ("evenkeel certificate refresh soon-0", "once it is renewed in the key manager"),
+    ]
+    assert unreadable == [
+        ("evenkeel certificate list --unreadable", ""),
+        ("evenkeel certificate refresh gone", "once the reason is mended"),
+    ]
+    problems = (await scene.api.get(f"{BASE}/status"))["status"]["problems"]
+    named = [(each["kind"], each["id"]) for problem in problems for each in problem["objects"]]
+    assert named == [("certificates", "expiring_days=7"), ("certificates", "unreadable=true")]
 
 
 async def test_a_load_balancer_says_which_of_its_certificates_expires(scene: Scene) -> None:

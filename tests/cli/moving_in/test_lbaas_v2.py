@@ -319,7 +319,7 @@ def test_import_plans_first_and_shows_what_is_lost(stub: Stub, evenkeel: Run, tm
     assert ran.out.splitlines() == [
         f"new      {LB} web",
         f"  not carried over: listener {LISTENER}: transparent True",
-        "1 load balancers: 1 new",
+        "1 load balancer: 1 new",
         "nothing is stored yet: --yes imports them",
     ]
     assert (
@@ -327,7 +327,7 @@ def test_import_plans_first_and_shows_what_is_lost(stub: Stub, evenkeel: Run, tm
     )
     assert evenkeel("import", "lbaas", path, "--environment", "gold", "--yes").out.splitlines() == [
         f"present  {LB} web",
-        "1 load balancers: 1 present",
+        "1 load balancer: 1 present",
     ]
     bodies = [body for method, _, body in stub.asked if method == "PUT"]
     assert [body["apply"] for body in bodies] == [False, True, True]

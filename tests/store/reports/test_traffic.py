@@ -93,6 +93,22 @@ async def test_a_group_without_a_live_observer_or_device_is_not_watched(world: W
     assert [group.watched for group in (await read(world)).groups] == [False]
 
 
+async def test_members_whose_devices_nobody_sees_do_not_count_as_online(world: World) -> None:
+    await world.agent("a1", session_id="session-a1")
+    await observed(world, await world.placed())
+    monitored = update(schema.member).values(operating_status="NO_MONITOR")  # kept when devices are cut off
+    await world.store.database.write(lambda c: c.execute(monitored))
+    await world.store.database.write(lambda c: c.execute(update(schema.device_group).values(reach="none")))
+    (totals,) = (await read(world)).load_balancers
+    assert (totals.members_online, totals.members) == (None, 1)
+    await world.store.database.write(lambda c: c.execute(update(schema.device_group).values(reach="reached")))
+    (totals,) = (await read(world)).load_balancers
+    assert (totals.members_online, totals.members) == (1, 1)
+    await world.expire("a1")
+    (totals,) = (await read(world)).load_balancers
+    assert (totals.members_online, totals.members) == (None, 1)
+
+
 async def test_number_of_statements_does_not_depend_on_size(world: World) -> None:
     await world.agent("a1", session_id="session-a1")
     counts = []

@@ -5,7 +5,8 @@ import { Action, Also, Facts, Failure, Status, Table, age, seconds, short } from
 
 const SHOWN = 50;
 const place = (agent) => `${agent.environment}/${agent.group_number}`;
-const inReach = (agent) => `${agent.devices.filter((device) => device.reachable).length} of ${agent.devices.length}`;
+/** Of a silent agent nobody knows what it reaches. */
+const inReach = (agent) => (agent.alive ? `${agent.devices.filter((device) => device.reachable).length} of ${agent.devices.length}` : "not known");
 
 export function Agents({ live }) {
   const { data, error, at, again } = useData(async () => (await get(`${OPERATORS}/agents`)).agents, live.newest);
@@ -93,7 +94,7 @@ export function Agent({ id, live }) {
         columns=${[
           ["Device", (device) => device.own_name || device.name],
           ["Address", (device) => device.name],
-          ["Reached", (device) => html`<${Status} value=${device.reachable ? "reached" : "out of reach"} />`],
+          ["Reached", (device) => html`<${Status} value=${device.reachable === null ? "not known" : device.reachable ? "reached" : "out of reach"} />`],
           ["Failover", (device) => device.failover_state],
           ["Config sync", (device) => device.sync_state],
           ["Version", (device) => device.version],

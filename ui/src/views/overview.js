@@ -46,6 +46,9 @@ const PLACES = {
   load_balancer: (id) => `#/loadbalancers/${id}`,
   load_balancers: (query) => `#/loadbalancers?${query}`,
   shards: () => "#/topology",
+  certificates: (query) => `#/certificates?${query}`,
+  controllers: () => "#/controllers",
+  devices: () => "#/devices",
 };
 
 function Problems({ problems }) {

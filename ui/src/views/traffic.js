@@ -15,11 +15,11 @@ const LINES = [...TRAFFIC, ["Members online", { members_online: "", members: "of
 
 export function Traffic({ id, turn }) {
   const path = `${OPERATORS}/loadbalancers/${id}/series`;
-  const { data, error } = useData(() => get(path), turn, [id]);
+  const { data, error, at } = useData(() => get(path), turn, [id]);
   if (error && error.status === 403) return html`<h2>Traffic</h2><${Refused} error=${error} />`;
   if (!data || !data.points || data.points.length < 2) return null;
   const begin = data.points[0].at.slice(11, 16);
   return html`<h2>Traffic since ${begin} UTC</h2>
-    <${Charts} lines=${LINES} points=${data.points} />
+    <${Charts} lines=${LINES} points=${data.points} seconds=${data.interval} to=${at} />
     <${Also} command="evenkeel loadbalancer series ${id}" path=${path} />`;
 }

@@ -15,7 +15,8 @@ class DeviceView(Value):
     """Address of the device, which identifies it in the device group."""
     own_name: str
     """The device's own name; empty: not known."""
-    reachable: bool
+    reachable: bool | None
+    """Whether the agent reaches the device; null: nobody knows, because the agent is not alive."""
     version: str
     failover_state: str
     sync_state: str
@@ -63,6 +64,7 @@ class AgentView(Value):
     configurations: dict[str, str]
     devices: list[DeviceView]
     reachable_devices: int | None
+    """Number of devices that the agent reaches; null: not known."""
     queue_depth: int
     capacity_score: float
     capacity: dict[str, CapacityView]
@@ -86,11 +88,12 @@ class AgentView(Value):
     created_at: str
 
 
-def _device(device: DeviceState) -> DeviceView:
+def _device(device: DeviceState, *, alive: bool) -> DeviceView:
+    # What a silent agent reached when it was last heard says nothing about now.
     return DeviceView(
         name=device.name,
         own_name=device.own_name,
-        reachable=device.reachable,
+        reachable=device.reachable if alive else None,
         version=device.version,
         failover_state=device.failover_state,
         sync_state=device.sync_state,
@@ -120,8 +123,8 @@ def agent_view(agent: Agent) -> AgentView:
         session_expires_at=timestamp_or_none(agent.session_expires_at),
         reported_at=timestamp_or_none(agent.reported_at),
         configurations=agent.configurations,
-        devices=[_device(device) for device in agent.devices],
-        reachable_devices=agent.reachable_devices,
+        devices=[_device(device, alive=agent.alive) for device in agent.devices],
+        reachable_devices=agent.reachable_devices if agent.alive else None,
         queue_depth=agent.queue_depth,
         capacity_score=agent.capacity_score,
         capacity={name: CapacityView(value=each.value, limit=each.limit) for name, each in agent.capacity.items()},

@@ -6,7 +6,7 @@ problem of its own: the operator mends the cause. Pure.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from msgspec import structs
 
@@ -25,6 +25,7 @@ from evenkeel.core.control.environments import Environment, GroupReach
 from evenkeel.core.control.lists import LoadBalancerSummary
 from evenkeel.core.control.shards import ShardCount
 from evenkeel.core.kit.values import Value
+from evenkeel.core.kit.words import counted
 from evenkeel.core.placement.reach import ReachKind
 from evenkeel.core.resources.statuses import PENDING
 
@@ -34,6 +35,22 @@ LONG_PENDING_SECONDS = 60.0
 
 Place = tuple[str, int]
 """Key of a device group: (environment, number)."""
+
+
+class _Consequence(NamedTuple):
+    """What a cause brings about, for one object and for several."""
+
+    one: str
+    several: str
+
+    def counted(self, count: int) -> str:
+        """The consequence with the number of its objects."""
+        return counted(count, self.one, self.several)
+
+
+_NOT_SERVED = _Consequence("shard is not served", "shards are not served")
+_FAILED = _Consequence("load balancer is in ERROR", "load balancers are in ERROR")
+_WAITING = _Consequence("load balancer is PENDING with a reason", "load balancers are PENDING with a reason")
 
 
 class SystemState(Value):
@@ -70,7 +87,7 @@ class _Cause:
         self.groups = groups
         self.unserved = unserved
         self._unplaced = unplaced
-        self.affected: Counter[str] = Counter()
+        self.affected: Counter[_Consequence] = Counter()
 
     def explains(self, environment: str, number: int | None) -> bool:
         """Whether the cause explains why load balancers of a device group do not change; ``number`` None: load
@@ -81,7 +98,7 @@ class _Cause:
     def to_problem(self) -> SystemProblem:
         """Return the problem with its consequences in the text."""
         problem = self._problem
-        more = "".join(f"; {count} {what}" for what, count in self.affected.items() if count)
+        more = "".join(f"; {what.counted(count)}" for what, count in self.affected.items() if count)
         return structs.replace(problem, text=problem.text + more)
 
 
@@ -92,23 +109,24 @@ def problems_of(found: SystemState) -> list[SystemProblem]:
     explained = {group for cause in causes for group in cause.groups}
     causes += list(_unreached_groups(found, explained))
     # each consequence counts for the first cause that explains it, and for the rest if none does
-    rest: Counter[str] = Counter()
+    rest: Counter[_Consequence] = Counter()
+    pending_seconds = 0
     for count in found.shards:
         due = (cause.affected for cause in causes if count.environment in cause.unserved)
-        next(due, rest)["shards are not served"] += count.unserved
+        next(due, rest)[_NOT_SERVED] += count.unserved
     examples = []
     for stuck in found.load_balancers.stuck:
         explaining = (cause.affected for cause in causes if cause.explains(stuck.environment, stuck.group_number))
         affected = next(explaining, rest)
-        affected["load balancers are in ERROR"] += stuck.failed
-        affected["load balancers are PENDING with a reason"] += stuck.waiting
+        affected[_FAILED] += stuck.failed
+        affected[_WAITING] += stuck.waiting
         if affected is rest:
-            rest["pending_seconds"] = max(rest["pending_seconds"], int(stuck.pending_seconds))
+            pending_seconds = max(pending_seconds, int(stuck.pending_seconds))
             examples += [stuck.example] if stuck.waiting else []
     return [
         *(cause.to_problem() for cause in causes),
         *_standby_devices(found),
-        *_unexplained_problems(rest, examples, outage=bool(found.outage)),
+        *_unexplained_problems(rest, examples, pending_seconds, outage=bool(found.outage)),
     ]
 
 
@@ -183,22 +201,24 @@ def _group_problem(kind: str, text: str, group: GroupReach, found: SystemState) 
     )
 
 
-def _unexplained_problems(rest: Counter[str], examples: Sequence[str], *, outage: bool) -> Iterator[SystemProblem]:
+def _unexplained_problems(
+    rest: Counter[_Consequence], examples: Sequence[str], pending_seconds: int, *, outage: bool
+) -> Iterator[SystemProblem]:
     """Yield consequences without a known cause. An outage explains all of them except load balancers in ERROR."""
-    if failed := rest["load balancers are in ERROR"]:
+    if failed := rest[_FAILED]:
         some = ProblemObject("load_balancers", "provisioning_status=ERROR", "load balancers in ERROR")
-        yield _unexplained("load_balancers_error", f"{failed} load balancers are in ERROR", _ERRORS, some)
+        yield _unexplained("load_balancers_error", _FAILED.counted(failed), _ERRORS, some)
     if outage:
         return
-    if unserved := rest["shards are not served"]:
+    if unserved := rest[_NOT_SERVED]:
         some = ProblemObject("shards", "", "shards")
-        yield _unexplained("shards_unserved", f"{unserved} shards are not served", _UNSERVED, some)
-    if waiting := rest["load balancers are PENDING with a reason"]:
-        text = f"{waiting} load balancers are PENDING with a reason"
+        yield _unexplained("shards_unserved", _NOT_SERVED.counted(unserved), _UNSERVED, some)
+    if waiting := rest[_WAITING]:
+        text = _WAITING.counted(waiting)
         example = ProblemObject("load_balancer", examples[0], examples[0])
         yield _unexplained("load_balancers_waiting", text, f"evenkeel explain {examples[0]}", example)
-    if rest["pending_seconds"] > LONG_PENDING_SECONDS:
-        text = f"the oldest change is PENDING for {rest['pending_seconds']} s"
+    if pending_seconds > LONG_PENDING_SECONDS:
+        text = f"the oldest change is PENDING for {pending_seconds} s"
         some = ProblemObject("load_balancers", _PENDING_QUERY, "PENDING load balancers")
         yield _unexplained("pending_long", text, _PENDING, some)
 
@@ -235,4 +255,5 @@ def _agent_objects(silent: Sequence[AgentLife]) -> tuple[ProblemObject, ...]:
 def _silent_hosts(silent: Sequence[AgentLife]) -> str:
     hosts = sorted(row.host for row in silent)
     more = " and more" if len(hosts) > NAMED_MAX else ""
-    return f"{len(hosts)} agents are silent: {', '.join(hosts[:NAMED_MAX])}{more}"
+    silent_agents = counted(len(hosts), "agent is silent", "agents are silent")
+    return f"{silent_agents}: {', '.join(hosts[:NAMED_MAX])}{more}"

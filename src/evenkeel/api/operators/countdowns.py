@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from evenkeel.core.control.orphans import OrphanSummary
 from evenkeel.core.kit.countdowns import Countdowns
+from evenkeel.core.kit.words import counted
 
 
 def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away: bool) -> Iterator[str]:
@@ -11,21 +12,23 @@ def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away:
     ``devices_away``: some devices are out of reach.
     """
     for count, seconds, what in (
-        (orphans.load_balancers, orphans.load_balancers_removed_in_seconds, "load balancers"),
-        (orphans.partitions, orphans.partitions_removed_in_seconds, "partitions"),
+        (orphans.load_balancers, orphans.load_balancers_removed_in_seconds, "load balancer"),
+        (orphans.partitions, orphans.partitions_removed_in_seconds, "partition"),
     ):
         if count:
             when = (
                 "none is removed automatically" if seconds is None else f"the first is removed in {duration(seconds)}"
             )
-            yield f"{count} {what} on devices are not in the database; {when}: evenkeel orphan list"
+            lacking = counted(count, f"{what} on devices is", f"{what}s on devices are")
+            yield f"{lacking} not in the database; {when}: evenkeel orphan list"
     yield from _ports(others)
     if others.events and others.events >= others.events_kept:
         age = duration(others.oldest_event_seconds)
         yield f"each new event removes the oldest of {others.events_kept}, which is {age} old: evenkeel events"
     if devices_away and others.forgotten and others.forgotten_in_seconds is not None:
+        deleted = counted(others.forgotten, "deleted load balancer is", "deleted load balancers are")
         yield (
-            f"{others.forgotten} deleted load balancers are forgotten within a day, the first in"
+            f"{deleted} forgotten within a day, the first in"
             f" {duration(others.forgotten_in_seconds)}: on a device that is away until then it is an orphan"
         )
 
@@ -39,7 +42,8 @@ def _ports(others: Countdowns) -> Iterator[str]:
             else f"the first is deleted in {duration(seconds)}"
         )
         command = f"openstack port list --device-id {others.port_device_id}"
-        yield f"{others.ports} ports at the network service are used by nothing; {when}: {command}"
+        ports = counted(others.ports, "port at the network service is", "ports at the network service are")
+        yield f"{ports} used by nothing; {when}: {command}"
 
 
 def duration(seconds: float) -> str:

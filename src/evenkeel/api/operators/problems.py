@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from evenkeel.core.kit.values import Value
+from evenkeel.core.kit.words import counted
 from evenkeel.core.tls.own_certificates import OwnCertificate
 
 CERTIFICATES_NAMED_MAX = 10
@@ -17,9 +18,19 @@ WRITABLE = "writable"
 class ProblemObject(Value):
     """An object that a problem is about."""
 
-    kind: Literal["agent", "environment", "device_group", "load_balancer", "load_balancers", "shards"]
+    kind: Literal[
+        "agent",
+        "certificates",
+        "controllers",
+        "devices",
+        "device_group",
+        "environment",
+        "load_balancer",
+        "load_balancers",
+        "shards",
+    ]
     id: str
-    """Id or name of the object; of several load balancers the query that finds them."""
+    """Id or name of the object; of several load balancers or certificates the query that finds them."""
     name: str
 
 
@@ -47,6 +58,10 @@ class SystemProblem(Value):
     """Commands of the remedy, each by itself; the first ones should be tried first."""
 
 
+_CONTROLLERS = ProblemObject("controllers", "", "controllers")
+_DEVICES = ProblemObject("devices", "", "devices")
+
+
 def outages(broker: str, database: str) -> Iterator[SystemProblem]:
     """Yield the outages. ``broker``: why it accepts no messages; ``database``: why it accepts no writes; empty: they
     do.
@@ -57,6 +72,7 @@ def outages(broker: str, database: str) -> Iterator[SystemProblem]:
             text=f"the message broker takes no messages: {broker}",
             remedy="mend the broker (on its host: rabbitmq-diagnostics alarms, rabbitmqctl status); devices go on, and"
             " accepted requests wait in the database",
+            objects=(_CONTROLLERS,),
             commands=(ProblemCommand("rabbitmq-diagnostics alarms", "the broker's host"),),
         )
     if database:
@@ -65,6 +81,7 @@ def outages(broker: str, database: str) -> Iterator[SystemProblem]:
             text=f"the database takes no writes: {database}",
             remedy="connect the controllers to the primary (database.connection), promote this server, or free disk"
             " space there; devices go on, and changes are refused meanwhile",
+            objects=(_CONTROLLERS,),
         )
 
 
@@ -76,12 +93,12 @@ def own_certificate_problems(certificates: Sequence[OwnCertificate], now_seconds
             kind="own_certificates",
             text=one.text(0 if days is None else days),
             remedy="renew it there; servers of this project take a new file within a minute, without a restart",
+            objects=(_DEVICES if one.is_of_device else _CONTROLLERS,),
         )
     left = len(certificates) - CERTIFICATES_NAMED_MAX
     if left > 0:
-        yield SystemProblem(
-            "own_certificates", f"{left} more certificates expire", "renew the named certificates first"
-        )
+        text = counted(left, "more certificate expires", "more certificates expire")
+        yield SystemProblem("own_certificates", text, "renew the named certificates first")
 
 
 def writable_view(problem: str) -> str:

@@ -1,19 +1,21 @@
 """References of listeners and pools to key managers: their state, and refresh on request."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from shlex import quote
 from typing import NamedTuple
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call, as_bool
+from evenkeel.api.operators.problems import ProblemCommand, ProblemObject, SystemProblem
 from evenkeel.api.operators.query import number_of, options_of
 from evenkeel.api.operators.requests import RefreshBody
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.timestamps import timestamp
 from evenkeel.core.kit.errors import NotFound
-from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
+from evenkeel.core.kit.words import counted
 from evenkeel.core.tls.certificates import ReferencedCertificate, ReferenceQuery
 
 REFERENCES_MAX = 1000
@@ -49,10 +51,11 @@ class RefreshView(Value):
 
 async def references(services: Services, call: Call) -> Answer:
     """Handle GET /references: list references by expiry."""
-    options = options_of(call, ("project_id", "expiring_days", "unreadable"))
+    options = options_of(call, ("project_id", "load_balancer_id", "expiring_days", "unreadable"))
     days = options.get("expiring_days")
     query = ReferenceQuery(
         project_id=ProjectId(options["project_id"]) if "project_id" in options else None,
+        load_balancer_id=LoadBalancerId(options["load_balancer_id"]) if "load_balancer_id" in options else None,
         expiring_days=None if days is None else number_of("expiring_days", days, 0, DAYS_MAX),
         unreadable=as_bool("unreadable", options.get("unreadable", "false")),
     )
@@ -88,7 +91,7 @@ def reference_view(row: ReferencedCertificate) -> ReferenceView:
 
 
 class CertificateTrouble(NamedTuple):
-    """A problem with certificates, and the command that helps; both are empty if there is none."""
+    """A problem with certificates of one load balancer, and what helps; both are empty if there is none."""
 
     text: str = ""
     remedy: str = ""
@@ -128,22 +131,46 @@ def _refresh(row: ReferencedCertificate) -> str:
 
 def reference_problems(
     expiring: Sequence[ReferencedCertificate], unreadable: Sequence[ReferencedCertificate], *, days: int
-) -> list[CertificateTrouble]:
-    """Return problems with references, for the system's status. ``expiring``: references that
+) -> Iterator[SystemProblem]:
+    """Yield problems with references, for the system's status. ``expiring``: references that
     expire within ``days``.
     """
-    found = []
     if expiring:
-        text = f"{_count_text(expiring)} expired or about to expire: {_reference_names(expiring)}"
-        found.append(CertificateTrouble(text, f"evenkeel certificate list --expiring {days}"))
+        yield _reference_problem(
+            expiring,
+            text="expired or about to expire",
+            command=f"evenkeel certificate list --expiring {days}",
+            condition="once it is renewed in the key manager",
+            about=ProblemObject("certificates", f"expiring_days={days}", "certificates that expire"),
+        )
     if unreadable:
-        text = f"{_count_text(unreadable)} not readable in the key manager: {_reference_names(unreadable)}"
-        found.append(CertificateTrouble(text, "evenkeel certificate list --unreadable"))
-    return found
+        yield _reference_problem(
+            unreadable,
+            text="not readable in the key manager",
+            command="evenkeel certificate list --unreadable",
+            condition="once the reason is mended",
+            about=ProblemObject("certificates", "unreadable=true", "certificates that cannot be read"),
+        )
+
+
+def _reference_problem(
+    rows: Sequence[ReferencedCertificate], *, text: str, command: str, condition: str, about: ProblemObject
+) -> SystemProblem:
+    """``command`` lists the references; ``condition``: when each may be read again."""
+    again = (ProblemCommand(_refresh(row), condition=condition) for row in rows[:NAMED_MAX])
+    return SystemProblem(
+        kind="certificates",
+        text=f"{_count_text(rows)} {text}: {_reference_names(rows)}",
+        remedy=command,
+        objects=(about,),
+        commands=(ProblemCommand(command), *again),
+    )
 
 
 def _count_text(rows: Sequence[ReferencedCertificate]) -> str:
-    return f"{len(rows)}{' or more' if len(rows) >= REFERENCES_MAX else ''} certificates in use are"
+    if len(rows) >= REFERENCES_MAX:
+        return f"{len(rows)} or more certificates in use are"
+    return counted(len(rows), "certificate in use is", "certificates in use are")
 
 
 def _reference_names(rows: Sequence[ReferencedCertificate]) -> str:

@@ -437,6 +437,7 @@ _REFERENCES = (
         "List references of listeners and pools to the key manager, the first to expire first",
         parameters=(
             _OF_PROJECT,
+            Parameter(name="load_balancer_id", description="Of this load balancer"),
             Parameter(name="expiring_days", description="Only certificates that expire within so many days", type=int),
             Parameter(name="unreadable", description="Only references that could not be read the last time", type=bool),
         ),

@@ -130,10 +130,7 @@ async def _summary(services: Services) -> StatusView:
                 )
             ),
             *own_certificate_problems(own, time.time()),
-            *(
-                SystemProblem("certificates", found.text, found.remedy)
-                for found in reference_problems(expiring, unreadable, days=ALARM_DAYS)
-            ),
+            *reference_problems(expiring, unreadable, days=ALARM_DAYS),
         ],
     )
 

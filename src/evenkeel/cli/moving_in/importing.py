@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.moving_in.foreign import ForeignLoadBalancer
+from evenkeel.core.kit.words import counted
 
 REFUSED = "refused"
 """Outcome of a load balancer that cannot be imported."""
@@ -78,8 +79,8 @@ def lines_of(one: ImportRow) -> Iterator[str]:
 
 def summary(outcomes: Mapping[str, int]) -> str:
     """One line that counts the outcomes."""
-    counted = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())) or "none"
-    return f"{sum(outcomes.values())} load balancers: {counted}"
+    outcome_counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())) or "none"
+    return f"{counted(sum(outcomes.values()), 'load balancer')}: {outcome_counts}"
 
 
 def as_json(one: ImportRow) -> dict[str, Any]:

@@ -29,8 +29,10 @@ class TrafficTotals(Value):
     load_balancer_id: LoadBalancerId
     group: GroupKey
     statistics: ListenerStatistics
-    members_online: int
-    """Number of members that take new connections: ONLINE, or without a health monitor."""
+    members_online: int | None
+    """Number of members that take new connections: ONLINE, or without a health monitor; None: nobody observes the
+    device group.
+    """
     members: int
 
 

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from evenkeel.core.kit.values import Value
 from evenkeel.core.tls.certificates import DAY_SECONDS, expiry_stages, expiry_text
 
+DEVICE = "device "
+"""Beginning of the names of devices' certificates."""
 LOOK_SECONDS = 3600.0
 """Interval of checks of a certificate."""
 
@@ -16,6 +18,11 @@ class OwnCertificate(Value):
     """Unique text that names the certificate: ``message broker mq-1:5671``, ``controller ctl-1 api.ssl_cert_file``."""
     ends_at: float
     """Expiry time, in seconds since the epoch."""
+
+    @property
+    def is_of_device(self) -> bool:
+        """Whether it is the certificate of a device's management address."""
+        return self.name.startswith(DEVICE)
 
     def days_left_stage(self, now_seconds: float) -> int | None:
         """Return the smallest of :data:`~evenkeel.core.tls.certificates.EXPIRY_DAYS` within which the certificate

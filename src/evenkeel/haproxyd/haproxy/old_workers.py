@@ -15,6 +15,7 @@ from pathlib import Path
 import structlog
 
 from evenkeel.core.kit.values import Value
+from evenkeel.core.kit.words import counted
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.processes import start_ticks
 from evenkeel.haproxyd.ports import OnEvent, PartitionEvent, WorkerCli
@@ -115,9 +116,10 @@ class OldWorkers:
         return ended
 
     def _report(self, one: OldWorker, reason: str) -> None:
-        number = "an unknown number of" if one.connections == _CONNECTIONS_UNKNOWN else str(one.connections)
-        text = f"an old worker with {number} connections was ended: {reason}"
-        log.warning("old worker ended", partition=self._partition, pid=one.pid, connections=number, reason=reason)
+        known = one.connections != _CONNECTIONS_UNKNOWN
+        connections = counted(one.connections, "connection") if known else "an unknown number of connections"
+        text = f"an old worker with {connections} was ended: {reason}"
+        log.warning("old worker ended", partition=self._partition, pid=one.pid, connections=connections, reason=reason)
         self._on_event(PartitionEvent(partition=self._partition, text=text))
 
     async def _with_connections(self, one: OldWorker) -> OldWorker:

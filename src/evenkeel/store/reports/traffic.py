@@ -27,7 +27,7 @@ from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.placement.reach import ReachKind
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.resources.statuses import OperatingStatus
-from evenkeel.core.status.traffic import GroupObservation, TrafficReading, TrafficTotals
+from evenkeel.core.status.traffic import GroupKey, GroupObservation, TrafficReading, TrafficTotals
 from evenkeel.store.engine.database import Database
 from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
@@ -56,9 +56,11 @@ def read_traffic(connection: Connection, limit: int) -> TrafficReading:
     newest = max(((row.created_at, row.id) for row in sums), default=(0.0, ""))
     rows = connection.execute(_members(), {"created_at": newest[0], "id": newest[1]}) if sums else ()
     members = {row[0]: (int(row[1]), int(row[2])) for row in rows}
+    groups = tuple(map(_observation, connection.execute(_groups())))
+    watched = frozenset(each.group for each in groups if each.watched)
     return TrafficReading(
-        groups=tuple(map(_observation, connection.execute(_groups()))),
-        load_balancers=tuple(_totals(row, members.get(row.id, (0, 0))) for row in sums),
+        groups=groups,
+        load_balancers=tuple(_totals(row, members.get(row.id, (0, 0)), watched) for row in sums),
         counted=len(sums),
     )
 
@@ -143,7 +145,7 @@ def _observation(row: Any) -> GroupObservation:
     )
 
 
-def _totals(row: Any, members: tuple[int, int]) -> TrafficTotals:
+def _totals(row: Any, members: tuple[int, int], watched: frozenset[GroupKey]) -> TrafficTotals:
     id_, _, environment, number, *sums = row
     # PostgreSQL and MariaDB sum big integers to decimals
     counters = {name: int(total) for name, total in zip(_COUNTERS, sums, strict=True)}
@@ -151,6 +153,7 @@ def _totals(row: Any, members: tuple[int, int]) -> TrafficTotals:
         load_balancer_id=LoadBalancerId(id_),
         group=(environment, number),
         statistics=ListenerStatistics(**counters),
-        members_online=members[0],
+        # statuses of members stay in the database when nobody sees the members any more
+        members_online=members[0] if (environment, number) in watched else None,
         members=members[1],
     )

@@ -66,12 +66,12 @@ def test_import_is_planned_first_then_done_and_may_be_repeated(run: Run, ours: S
         "flavors                 1             1       0",
         "certificates            2             2       0",
         "",
-        "1 load balancers: 1 new",
+        "1 load balancer: 1 new",
         "nothing is stored yet: --yes imports them",
     ]
     assert run("--yes").out.splitlines()[0] == f"imported {LB} w"
     again = run("--yes").out.splitlines()
-    assert again[0] == f"present  {LB} w" and again[-1] == "1 load balancers: 1 present"
+    assert again[0] == f"present  {LB} w" and again[-1] == "1 load balancer: 1 present"
     bodies = [body for _, body in puts(ours)]
     assert [(body["apply"], body["held"]) for body in bodies] == [(False, True), (True, True), (True, True)]
     assert (bodies[0]["loadbalancer"]["provider"], bodies[0]["loadbalancer"]["flavor_id"]) == ("gold", "o-1")

@@ -1,0 +1,19 @@
+"""Numbers with their nouns."""
+
+import pytest
+
+from evenkeel.core.kit.words import counted
+
+
+@pytest.mark.parametrize(
+    ("count", "one", "several", "expected"),
+    [
+        (0, "shard", "", "0 shards"),
+        (1, "shard", "", "1 shard"),
+        (2, "shard", "", "2 shards"),
+        (1, "agent is silent", "agents are silent", "1 agent is silent"),
+        (3, "agent is silent", "agents are silent", "3 agents are silent"),
+    ],
+)
+def test_a_noun_agrees_with_its_number(count: int, one: str, several: str, expected: str) -> None:
+    assert counted(count, one, several) == expected
