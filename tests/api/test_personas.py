@@ -40,7 +40,7 @@ WRITERS = {*OWN_WRITERS, *ADMINS}
 
 PUBLIC = re.compile(r"/|/v2|/v2.0|/neutron|/neutron/v2.0|/healthz(/ready)?|/openapi.json")
 WATCHED = re.compile(
-    r"/evenkeel/v1/(agents(/\{id\})?|environments(/\{name\})?|shards|status|database|controllers|topology|activity)|/neutron/v2.0/agents(/\{id\})?"
+    r"/evenkeel/v1/(agents(/\{id\})?|environments(/\{name\})?|shards|status|database|controllers|topology|activity|acts)|/neutron/v2.0/agents(/\{id\})?"
 )
 OPERATED = re.compile(
     r"/evenkeel/.*|/neutron/v2.0/(agents.*|lbaas/loadbalancers/\{id\}/loadbalancer-hosting-agent"

@@ -2,9 +2,10 @@
 
 import pytest
 
-from evenkeel.cli.help import GROUPS, HIDDEN, summary
+from evenkeel.cli.help import GROUPS, HIDDEN
 from evenkeel.cli.main import COMMANDS
 from evenkeel.cmd.configuration.commands import COMMANDS as LOCAL_COMMANDS
+from evenkeel.core.control.acts import first_clause
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub
 
@@ -37,7 +38,7 @@ def test_the_help_begins_with_five_commands_and_fits_80_columns(
     ],
 )
 def test_a_summary_is_the_first_clause(description: str, first: str) -> None:
-    assert summary(description) == first
+    assert first_clause(description) == first
 
 
 def test_a_mistyped_command_is_answered_with_those_like_it(stub: Stub, evenkeel: Run) -> None:

@@ -319,6 +319,7 @@ def _endpoint(
             request_id=scope["state"]["request_id"],
             scheme=scope["scheme"],
             prefix=scope["state"].get(STATE, ""),
+            permissions=gatekeeper.permissions(scope),
         )
         if reader is None:
             return await handle(services, call)

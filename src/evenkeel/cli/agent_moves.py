@@ -57,36 +57,42 @@ class Moves(ShowCommand):
 
 
 class Drain(Moves):
-    """Drain an agent for maintenance: hand its shards over to other agents, and assign it none.
+    """The command of the act ``agent_drain``."""
 
-    With --wait it ends when the agent serves no shard (exit code 0), or with the reason why shards cannot move (exit
-    code 4).
-    """
+    act = "agent_drain"
+    details = (
+        "With --wait it ends when the agent serves no shard (exit code 0), or with the reason why shards cannot move"
+        " (exit code 4)."
+    )
 
     action = "drain"
     progress = LEAVING
 
 
 class Undrain(Moves):
-    """Put a drained agent back into service. With --wait it ends when its shards are home."""
+    """The command of the act ``agent_undrain``."""
+
+    act = "agent_undrain"
+    details = "With --wait it ends when its shards are home."
 
     action = "undrain"
     progress = COMING_HOME
 
 
 class Failback(Moves):
-    """Hand shards back to their home agent, where the environment's failback is manual."""
+    """The command of the act ``agent_failback``."""
+
+    act = "agent_failback"
 
     action = "failback"
     progress = COMING_HOME
 
 
 class ForceDown(Moves):
-    """Mark an agent down because its host is dead, so that its shards move at once; with --undo, mark it up again.
+    """The command of the act ``agent_force_down``."""
 
-    Where load balancers are bound to their host (reschedule mode relocate) they are rebuilt on another host: two
-    hosts would answer for the same address if the first one is not really dead. Hence --yes.
-    """
+    act = "agent_force_down"
+    details = "With --yes the host is dead; with --undo it is not."
 
     action = "force-down"
     progress = LEAVING
@@ -110,11 +116,9 @@ class ForceDown(Moves):
 
 
 class Rebind(ShowCommand):
-    """Make another agent of the group the home of all shards of an agent, permanently; they move there one by one.
+    """The command of the act ``agent_rebind``."""
 
-    Where load balancers are bound to their host (modes relocate and never) they are rebuilt there once the agent
-    that serves them is gone.
-    """
+    act = "agent_rebind"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_agent_argument(parser)

@@ -100,10 +100,10 @@ class SetAgent(ShowCommand):
 
 
 class DeleteAgent(ApiCommand):
-    """Delete a stopped agent. Refused while it is alive, or home to load balancers (see --rebind-to).
+    """The command of the act ``agent_delete``."""
 
-    Where load balancers are bound to their host (modes relocate and never) they are rebuilt at their new home.
-    """
+    act = "agent_delete"
+    details = "--rebind-to names the new home."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_agent_argument(parser)

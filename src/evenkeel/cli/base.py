@@ -15,6 +15,7 @@ from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import format_values, object_title, values_of_columns
 from evenkeel.cli.filters import near
 from evenkeel.cli.watch import add_watch_argument, run_watched
+from evenkeel.core.control.acts import EFFECTS
 
 SOMETHING_WRONG = 1
 """Exit code if the output shows problems."""
@@ -42,6 +43,16 @@ class ApiCommand(Command):
     """A command that uses the operators' API."""
 
     app: CommandApp
+    act: ClassVar[str] = ""
+    """Name of the act that the command does, in :data:`EFFECTS`; empty: the docstring is its description."""
+    details: ClassVar[str] = ""
+    """What the command line does beyond the act itself."""
+
+    def get_description(self) -> str:
+        """Return what the command does: of an act the same words as in the API's document and the dashboard."""
+        if not self.act:
+            return str(super().get_description())
+        return f"{EFFECTS[self.act]} {self.details}".rstrip()
 
     @property
     def client(self) -> Client:

@@ -68,7 +68,9 @@ def _query_of_arguments(parsed_args: Namespace) -> dict[str, Any]:
 
 
 class RefreshCertificates(ShowCommand):
-    """Read references of listeners and pools again now, instead of after certificate_refresh seconds."""
+    """The command of the act ``reference_refresh``."""
+
+    act = "reference_refresh"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("reference", metavar="REFERENCE", nargs="?", help="As listeners name it; default: all.")
@@ -79,7 +81,9 @@ class RefreshCertificates(ShowCommand):
 
 
 class AddCertificate(ShowCommand):
-    """Add a certificate with its key, CA certificates or a revocation list to the key manager."""
+    """The command of the act ``certificate_create``."""
+
+    act = "certificate_create"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name, unique in the project.")
@@ -130,7 +134,9 @@ class ShowCertificate(ShowCommand):
 
 
 class DeleteCertificate(ApiCommand):
-    """Delete a certificate, even if it is referred to."""
+    """The command of the act ``certificate_delete``."""
+
+    act = "certificate_delete"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         _add_reference(parser)

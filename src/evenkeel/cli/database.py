@@ -16,16 +16,18 @@ class ShowDatabase(ShowCommand):
 
 
 class NewHistory(ShowCommand):
-    """State that the database was restored, or has lost changes: every agent checks everything it serves."""
+    """The command of the act ``database_new_history``."""
+
+    act = "database_new_history"
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         return _database_table(self.client.post(f"{API}/database/new-history", None)["database"])
 
 
 class AcceptHistory(ShowCommand):
-    """Accept a history that agents saw and this database never had: this is the right database, and objects that it
-    does not contain may be removed from devices again, after the grace time.
-    """
+    """The command of the act ``database_accept_history``."""
+
+    act = "database_accept_history"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("history", help="Id of the unknown history, as evenkeel status names it.")

@@ -81,7 +81,10 @@ class ListEnvironments(ListCommand):
 
 
 class CreateEnvironment(ShowCommand):
-    """Create an environment. Idempotent."""
+    """The command of the act ``environment_create``."""
+
+    act = "environment_create"
+    details = "Idempotent."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         _add_name(parser)
@@ -119,7 +122,9 @@ class ShowEnvironment(ShowsEnvironment):
 
 
 class SetEnvironment(ShowsEnvironment):
-    """Change an environment; options that are not given stay."""
+    """The command of the act ``environment_update``."""
+
+    act = "environment_update"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
@@ -136,7 +141,9 @@ class SetEnvironment(ShowsEnvironment):
 
 
 class ResumeEnvironment(ShowsEnvironment):
-    """Close the circuit breaker: agents silent until now count as lost, and their shards move. Repeatable."""
+    """The command of the act ``environment_resume``."""
+
+    act = "environment_resume"
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
         """Resume the environment and return it as the API reports it afterwards."""
@@ -145,7 +152,9 @@ class ResumeEnvironment(ShowsEnvironment):
 
 
 class DeleteEnvironment(ApiCommand):
-    """Delete an environment. Refused while it has agents or load balancers."""
+    """The command of the act ``environment_delete``."""
+
+    act = "environment_delete"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         _add_name(parser)

@@ -1,6 +1,5 @@
 """``evenkeel --help``: the commands in groups, first those one needs on the first day."""
 
-import re
 import shutil
 import textwrap
 from argparse import Namespace
@@ -11,6 +10,8 @@ import autopage.argparse
 from cliff.app import App
 from cliff.command import Command
 from cliff.help import HelpCommand
+
+from evenkeel.core.control.acts import first_clause
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "First": ("status", "top", "explain", "loadbalancer list", "events"),
@@ -80,7 +81,6 @@ HIDDEN = frozenset({"complete", "completion names"})
 NAME_CHARACTERS = 28
 MAX_WIDTH = 100
 MIN_WIDTH = 60
-_CLAUSE_END = re.compile(r"[.;:](?=\s|$)")
 
 
 class Help(HelpCommand):
@@ -107,7 +107,7 @@ def _write(out: TextIO, app: App, descriptions: Mapping[str, str]) -> None:
     for title, names in grouped(descriptions).items():
         out.write(f"\n{title}:\n")
         for name in names:
-            out.write(f"{_entry(name, summary(descriptions[name]), width)}\n")
+            out.write(f"{_entry(name, first_clause(descriptions[name]), width)}\n")
     out.write(f"\n'{app.NAME} COMMAND --help' shows the options of a command. Options of all:\n\n")
     formatter = app.parser._get_formatter()  # argparse has no public way to format the options alone
     formatter.add_arguments(app.parser._actions)
@@ -119,13 +119,6 @@ def grouped(names: Mapping[str, str]) -> dict[str, list[str]]:
     found = {title: [name for name in group if name in names] for title, group in GROUPS.items()}
     found["Others"] = sorted(set(names).difference(*found.values()))
     return {title: group for title, group in found.items() if group}
-
-
-def summary(description: str) -> str:
-    """The first clause of a description."""
-    text = " ".join(description.split())
-    end = _CLAUSE_END.search(text)
-    return text[: end.start()] if end else text
 
 
 def _entry(name: str, text: str, width: int) -> str:

@@ -21,9 +21,10 @@ class ShowIrules(ShowCommand):
 
 
 class SetIrules(ShowCommand):
-    """Attach exactly these iRules to a listener's virtual servers; without any, detach all. They must be on every
-    device of the group.
-    """
+    """The command of the act ``listener_set_irules``."""
+
+    act = "listener_set_irules"
+    details = "They must be on every device of the group."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("listener", metavar="LISTENER", help="Id of the listener.")

@@ -25,12 +25,13 @@ NARROW = {
 
 
 class MoveLoadBalancers(ApiCommand):
-    """Move a load balancer, or all of a project in an environment, to another device group.
+    """The command of the act ``move_create``."""
 
-    Shows what would be done. With --yes the new devices get everything and confirm it; then the old ones stop, the new
-    ones serve, and the old ones remove it. It waits until that is done, and shows for how long no devices were
-    confirmed to answer for each VIP.
-    """
+    act = "move_create"
+    details = (
+        "Shows what would be done; with --yes it begins, waits until that is done, and shows for how long no devices"
+        " were confirmed to answer for each VIP."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         what = parser.add_mutually_exclusive_group(required=True)

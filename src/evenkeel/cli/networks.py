@@ -34,9 +34,9 @@ class ShowNetwork(ShowCommand):
 
 
 class CreateNetwork(ShowCommand):
-    """Declare a network, so that devices can be attached to it. Subnets belong to it if created with its id as
-    --network-id.
-    """
+    """The command of the act ``network_create``."""
+
+    act = "network_create"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name, unique.")
@@ -51,7 +51,9 @@ class CreateNetwork(ShowCommand):
 
 
 class SetNetwork(ShowCommand):
-    """Change a declared network. Load balancers of devices that are attached to it follow."""
+    """The command of the act ``network_update``."""
+
+    act = "network_update"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         _add_network(parser)
@@ -64,7 +66,9 @@ class SetNetwork(ShowCommand):
 
 
 class DeleteNetwork(ApiCommand):
-    """Delete a declared network. Refused while devices are attached to it."""
+    """The command of the act ``network_delete``."""
+
+    act = "network_delete"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         _add_network(parser)

@@ -74,9 +74,10 @@ class ListOrphans(ListCommand):
 
 
 class RemoveOrphan(ApiCommand):
-    """Remove a load balancer that devices hold and the database does not contain, at once: its clients lose it. It
-    must have been found by the agent of its shard; the list shows when it is removed without this command.
-    """
+    """The command of the act ``orphan_delete``."""
+
+    act = "orphan_delete"
+    details = "'evenkeel orphan list' shows when it is removed without this command."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("load_balancer", metavar="ID", help="Whole id of the load balancer.")

@@ -42,11 +42,13 @@ class ShowPlan(ApiCommand):
 
 
 class Adopt(ApiCommand):
-    """Take over the partition that another program, such as F5's agent, made for a tenant on its devices.
+    """The command of the act ``shard_adopt``."""
 
-    Shows what would be changed. With --yes the partition is marked as ours, and objects that are named as ours would be
-    are changed in place by the next pass. With --back the partition becomes the other program's again.
-    """
+    act = "shard_adopt"
+    details = (
+        "Shows what would be changed; with --yes it does it, with --back the partition becomes the other program's"
+        " again."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Id of the tenant's project.")

@@ -54,11 +54,9 @@ class ListShards(ListCommand):
 
 
 class MoveShard(ShowCommand):
-    """Make another agent of its device group the home of a shard, permanently; it moves there as at a failback.
+    """The command of the act ``shard_rebind``."""
 
-    Where load balancers are bound to their host (modes relocate and never) it is rebuilt there once the agent that
-    serves it is gone.
-    """
+    act = "shard_rebind"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("shard", metavar="SHARD", help="Id of the shard, or its beginning.")

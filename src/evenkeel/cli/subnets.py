@@ -30,7 +30,9 @@ class ListSubnets(ListCommand):
 
 
 class CreateSubnet(ShowCommand):
-    """Create an address pool."""
+    """The command of the act ``subnet_create``."""
+
+    act = "subnet_create"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name, unique.")
@@ -56,7 +58,9 @@ class CreateSubnet(ShowCommand):
 
 
 class SetSubnet(ShowCommand):
-    """Set the addresses that devices may have in an address pool."""
+    """The command of the act ``subnet_update``."""
+
+    act = "subnet_update"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")
@@ -79,7 +83,9 @@ def _add_device_addresses(parser: ArgumentParser, *, required: bool) -> None:
 
 
 class DeleteSubnet(ApiCommand):
-    """Delete an address pool. Refused while a load balancer has an address of it."""
+    """The command of the act ``subnet_delete``."""
+
+    act = "subnet_delete"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")

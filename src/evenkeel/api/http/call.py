@@ -1,6 +1,7 @@
 """One API request: its caller, parameters and headers."""
 
 from collections.abc import Mapping
+from typing import Protocol
 from urllib.parse import parse_qsl
 
 from evenkeel.api.identity.caller import Headers
@@ -30,10 +31,33 @@ class Limits(Value):
     """Longest time that the answer to a write waits until devices have applied it; 0: none waits."""
 
 
+class Permissions(Protocol):
+    """What the policy says of the caller of a request, beyond the request itself."""
+
+    def permits(self, rule: str) -> bool:
+        """Whether the rule allows the caller for every project."""
+        ...
+
+    def roles_of(self, rule: str) -> tuple[str, ...]:
+        """Return the roles that the rule names."""
+        ...
+
+
 class Call:
     """One API request: its caller, parameters and headers."""
 
-    __slots__ = ("_query", "_query_string", "caller", "headers", "params", "path", "prefix", "request_id", "scheme")
+    __slots__ = (
+        "_query",
+        "_query_string",
+        "caller",
+        "headers",
+        "params",
+        "path",
+        "permissions",
+        "prefix",
+        "request_id",
+        "scheme",
+    )
 
     def __init__(
         self,
@@ -46,8 +70,10 @@ class Call:
         request_id: str,
         scheme: str,
         prefix: str = "",
+        permissions: Permissions | None = None,
     ) -> None:
         self.caller = caller
+        self.permissions = permissions
         self.headers = headers
         self.params = params
         self.path = path

@@ -8,10 +8,30 @@ from evenkeel.api.http.protocol import CONNECTION
 from evenkeel.api.http.rate_limit import RateLimit
 from evenkeel.api.http.request_log import CALLER
 from evenkeel.api.http.routing import RouteMap
-from evenkeel.api.identity.caller import Authenticator, Headers, peer_of
+from evenkeel.api.identity.caller import Authenticator, Caller, Headers, peer_of
 from evenkeel.api.policy.names import PUBLIC, UNHURRIED
 from evenkeel.api.policy.policy import Admitted, Policy
+from evenkeel.api.responses.errors import Forbidden
 from evenkeel.core.kit.request_context import note_caller
+
+
+class CallerPermissions:
+    """What the policy says of one caller."""
+
+    def __init__(self, policy: Policy, caller: Caller) -> None:
+        self._policy = policy
+        self._caller = caller
+
+    def permits(self, rule: str) -> bool:
+        """Whether the rule allows the caller for every project."""
+        try:
+            return self._policy.admit(rule, self._caller).scope is None
+        except Forbidden:
+            return False
+
+    def roles_of(self, rule: str) -> tuple[str, ...]:
+        """Return the roles that the rule names."""
+        return self._policy.roles_of(rule)
 
 
 class Gatekeeper:
@@ -45,3 +65,8 @@ class Gatekeeper:
             address=peer_of(scope).host,
         )
         return self._policy.admit(rule, caller)
+
+    def permissions(self, scope: HTTPScope) -> CallerPermissions | None:
+        """Return what the policy says of the caller of an admitted request; None: the route is public."""
+        caller = scope["state"].get(CALLER)
+        return None if caller is None else CallerPermissions(self._policy, caller)

@@ -49,6 +49,10 @@ class Operation(Value):
     """Function that builds the response to callers whom the rule does not allow; None: 403."""
     audited: bool = True
     """False: the audit trail leaves requests out, because they change no object, whatever their method."""
+    act: str = ""
+    """Name of the operators' act in :data:`evenkeel.core.control.acts.EFFECTS`; empty: it is none that a dashboard
+    offers.
+    """
     hidden: bool = False
     """True: the route is left out of the OpenAPI document."""
 

@@ -101,6 +101,7 @@ _TENANTS = (
         "failover",
         loadbalancers.failover,
         "Fail a load balancer over to another agent",
+        act="loadbalancer_failover",
         rule="put_failover",
         answer=None,
         status=202,

@@ -10,9 +10,11 @@ from evenkeel.api.common.object_routes import ObjectRoutes
 from evenkeel.api.http.lists import PAGE_PARAMETERS
 from evenkeel.api.http.routing import Handler, Operation, Parameter, RouteMap
 from evenkeel.api.http.style import OPERATORS
+from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
 from evenkeel.api.octavia.views import LoadBalancerView
 from evenkeel.api.operators import (
     activity,
+    acts,
     agents,
     certificates,
     database,
@@ -42,6 +44,7 @@ from evenkeel.api.operators.mirror.routes import TREE_BYTES_MAX
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.policy.names import own_rule, own_rules
 from evenkeel.api.usecases.mirror_requests import HeldPut, ImportPut
+from evenkeel.core.control.acts import summary_of
 
 
 def _objects(name: str, view: type[Any], key: str = "{id}") -> ObjectRoutes:
@@ -84,21 +87,24 @@ _AGENTS = (
     _AGENT.put(
         "drain",
         agents.set_admin_state(False),
-        "Drain an agent: hand its shards over to other agents, and assign it none",
+        summary_of("agent_drain"),
+        act="agent_drain",
     ),
-    _AGENT.put("undrain", agents.set_admin_state(True), "Put a drained agent back into service"),
-    _AGENT.put("failback", agents.failback, "Hand the shards whose home it is back to it", errors=(409,)),
+    _AGENT.put("undrain", agents.set_admin_state(True), summary_of("agent_undrain"), act="agent_undrain"),
+    _AGENT.put("failback", agents.failback, summary_of("agent_failback"), act="agent_failback", errors=(409,)),
     _AGENT.put(
         "force-down",
         agents.force_down,
-        "Declare its host dead, so that its shards move at once, or revoke that",
+        summary_of("agent_force_down"),
+        act="agent_force_down",
         rule="force_down",
         body=requests.ForceDownBody,
     ),
     _AGENT.put(
         "rebind",
         agents.rebind,
-        "Make another agent of its group the home of its shards",
+        summary_of("agent_rebind"),
+        act="agent_rebind",
         rule="rebind",
         body=requests.RebindBody,
         answer=single_object_type("rebound", views.ReboundView),
@@ -106,7 +112,8 @@ _AGENTS = (
     ),
     _AGENT.delete(
         agents.delete_agent,
-        "Delete a stopped agent",
+        summary_of("agent_delete"),
+        act="agent_delete",
         parameters=(
             Parameter(name="rebind_to", description="The agent of its group that becomes the home of its shards"),
         ),
@@ -131,15 +138,24 @@ _ENVIRONMENT = _objects("environment", views.EnvironmentView, key="{name}")
 _ENVIRONMENTS = (
     _ENVIRONMENT.list(environments.environments, "List environments"),
     _ENVIRONMENT.create(
-        environments.create_environment, requests.EnvironmentNewBody, "Create an environment", errors=(409,)
+        environments.create_environment,
+        requests.EnvironmentNewBody,
+        summary_of("environment_create"),
+        act="environment_create",
+        errors=(409,),
     ),
     _ENVIRONMENT.show(environments.environment, "Show an environment"),
-    _ENVIRONMENT.change(environments.change_environment, requests.EnvironmentChangeBody, "Change an environment"),
+    _ENVIRONMENT.change(
+        environments.change_environment,
+        requests.EnvironmentChangeBody,
+        summary_of("environment_update"),
+        act="environment_update",
+    ),
     _ENVIRONMENT.put(
-        "resume", environments.resume_environment, "Close its circuit breaker: the shards of silent agents move"
+        "resume", environments.resume_environment, summary_of("environment_resume"), act="environment_resume"
     ),
     _ENVIRONMENT.delete(
-        environments.delete_environment, "Delete an environment without agents and load balancers", errors=(409,)
+        environments.delete_environment, summary_of("environment_delete"), act="environment_delete", errors=(409,)
     ),
 )
 
@@ -167,7 +183,8 @@ _SYSTEM = (
         method="POST",
         path="/database/new-history",
         handle=database.new_history,
-        summary="State that the database was restored or has lost changes: all agents check everything they serve",
+        summary=summary_of("database_new_history"),
+        act="database_new_history",
         rule=own_rule("database", "new_history"),
         answer=_DATABASE,
     ),
@@ -175,9 +192,18 @@ _SYSTEM = (
         method="POST",
         path="/database/histories/{id}/accept",
         handle=database.accept_history,
-        summary="Accept a history that agents saw and the database never had, so that removals go on",
+        summary=summary_of("database_accept_history"),
+        act="database_accept_history",
         rule=own_rule("database", "accept_history"),
         answer=_DATABASE,
+    ),
+    Operation(
+        method="GET",
+        path="/acts",
+        handle=acts.listing(lambda: (*OCTAVIA_ROUTES, OPERATOR_ROUTES)),
+        summary="List what operators can do, in words, and whether the caller may",
+        rule=own_rule("act", "get"),
+        answer=list_type("acts", acts.ActView),
     ),
     _facts("status", status.StatusView, status.status, "Show a summary of the whole system"),
     _facts(
@@ -223,7 +249,8 @@ _SYSTEM = (
         method="DELETE",
         path="/orphans/{id}",
         handle=plans.remove_orphan,
-        summary="Remove a load balancer on devices that is missing from the database, without waiting for its time",
+        summary=summary_of("orphan_delete"),
+        act="orphan_delete",
         rule=own_rule("orphan", "delete"),
         status=204,
     ),
@@ -299,7 +326,8 @@ _LISTENERS = (
     _LISTENER.put(
         "irules",
         irules.put,
-        "Attach exactly these iRules of operators to a listener's virtual servers",
+        summary_of("listener_set_irules"),
+        act="listener_set_irules",
         rule="set_irules",
         body=requests.IrulesBody,
         errors=(409, 501),
@@ -319,7 +347,8 @@ _SHARDS = (
     _SHARD.put(
         "rebind",
         shards.rebind_shard,
-        "Make another agent of its device group the home of a shard",
+        summary_of("shard_rebind"),
+        act="shard_rebind",
         rule="rebind",
         body=requests.RebindBody,
         errors=(409,),
@@ -329,6 +358,7 @@ _SHARDS = (
         plans.adoption,
         "Plan the adoption of a partition that another program made for the tenant; with apply, adopt it;"
         " with give_back, the way back",
+        act="shard_adopt",
         rule="adopt",
         body=requests.AdoptionBody,
         answer=single_object_type("adoption", plans.PlanView),
@@ -364,6 +394,7 @@ _MOVES = (
         path="/moves",
         handle=moves.move,
         summary="Plan to move a load balancer, or those of a project, to another device group; with apply, begin it",
+        act="move_create",
         rule=own_rule("move", "create"),
         body=requests.MoveBody,
         answer=single_object_type("move", moves.MovePlanView),
@@ -372,24 +403,28 @@ _MOVES = (
     _MOVE.put(
         "finish",
         moves.finish,
-        "State that a load balancer's traffic goes to its new devices, so that the former ones may remove it",
+        summary_of("move_finish"),
+        act="move_finish",
         rule="update",
         errors=(409,),
     ),
-    _MOVE.put("back", moves.go_back, "Let a move go back", rule="update", errors=(409,)),
+    _MOVE.put("back", moves.go_back, summary_of("move_back"), act="move_back", rule="update", errors=(409,)),
 )
 
 _SUBNET = _objects("subnet", views.SubnetView)
 _SUBNETS = (
     _SUBNET.list(subnets.subnets, "List address pools"),
-    _SUBNET.create(subnets.create_subnet, requests.SubnetNewBody, "Create an address pool", errors=(409,)),
+    _SUBNET.create(
+        subnets.create_subnet, requests.SubnetNewBody, summary_of("subnet_create"), act="subnet_create", errors=(409,)
+    ),
     _SUBNET.change(
         subnets.change_subnet,
         requests.SubnetChangeBody,
-        "Set the addresses that devices may have in an address pool",
+        summary_of("subnet_update"),
+        act="subnet_update",
         errors=(409,),
     ),
-    _SUBNET.delete(subnets.delete_subnet, "Delete an address pool that no load balancer uses", errors=(409,)),
+    _SUBNET.delete(subnets.delete_subnet, summary_of("subnet_delete"), act="subnet_delete", errors=(409,)),
 )
 
 _NETWORK = _objects("network", views.NetworkView)
@@ -398,17 +433,19 @@ _NETWORKS = (
     _NETWORK.create(
         networks.create_network,
         requests.NetworkNewBody,
-        "Declare a network of the built-in network service, to which devices may be attached",
+        summary_of("network_create"),
+        act="network_create",
         errors=(409,),
     ),
     _NETWORK.show(networks.network, "Show a declared network"),
     _NETWORK.change(
         networks.change_network,
         requests.NetworkChangeBody,
-        "Change a declared network; load balancers of devices attached to it follow",
+        summary_of("network_update"),
+        act="network_update",
         errors=(409,),
     ),
-    _NETWORK.delete(networks.delete_network, "Delete a declared network to which no device is attached", errors=(409,)),
+    _NETWORK.delete(networks.delete_network, summary_of("network_delete"), act="network_delete", errors=(409,)),
 )
 
 _CERTIFICATE = _objects("certificate", certificates.CertificateView, key="{project_id}/{name}")
@@ -422,12 +459,13 @@ _CERTIFICATES = (
     _CERTIFICATE.create(
         certificates.add_certificate,
         requests.CertificateNewBody,
-        "Add a certificate with its key, CA certificates or a revocation list",
+        summary_of("certificate_create"),
+        act="certificate_create",
         errors=(409, 501),
     ),
     _CERTIFICATE.show(certificates.certificate, "Show a certificate; never its key", errors=(501,)),
     _CERTIFICATE.delete(
-        certificates.delete_certificate, "Delete a certificate, even if it is referred to", errors=(501,)
+        certificates.delete_certificate, summary_of("certificate_delete"), act="certificate_delete", errors=(501,)
     ),
 )
 
@@ -446,7 +484,8 @@ _REFERENCES = (
         method="POST",
         path="/references/refresh",
         handle=references.refresh,
-        summary="Read a reference, or all of them, again now",
+        summary=summary_of("reference_refresh"),
+        act="reference_refresh",
         rule=own_rule("reference", "refresh"),
         body=requests.RefreshBody,
         answer=single_object_type("refresh", references.RefreshView),
@@ -470,7 +509,8 @@ _IMPORTS = (
         method="PUT",
         path="/imports/loadbalancers/{id}/held",
         handle=imports.put_held,
-        summary="Release a held load balancer to its devices, or take it from them",
+        summary=summary_of("loadbalancer_import"),
+        act="loadbalancer_import",
         rule=own_rule("loadbalancer", "import"),
         body=HeldPut,
         answer=single_object_type("import", imports.HeldView),
@@ -487,7 +527,7 @@ _IMPORTS = (
     ),
 )
 
-OPERATOR_ROUTES = RouteMap(
+OPERATOR_ROUTES: RouteMap = RouteMap(
     tag="Operators",
     prefixes=("/evenkeel/v1",),
     operations=tuple(

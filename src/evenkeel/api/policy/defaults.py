@@ -99,6 +99,7 @@ _OCTAVIA = (
 _OWN = (
     ("lookup", "get", _READ, "Look up subnets, networks, ports and projects, as the OpenStack client does"),
     ("provider", "get_capabilities", _READ, "Show the capabilities of a provider"),
+    ("act", "get", _WATCHER, "List what operators can do, and whether the caller may"),
     ("agent", "get", _WATCHER, "List and show agents"),
     ("agent", "update", _OPERATOR, "Drain or undrain an agent, hand its shards back"),
     ("agent", "force_down", _OPERATOR, "Declare an agent's host dead"),

@@ -1,0 +1,51 @@
+"""What operators can do, and whether the caller may: what the dashboard offers."""
+
+from collections.abc import Callable, Iterable
+
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.http.routing import Handler, RouteMap
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.core.control.acts import EFFECTS
+from evenkeel.core.kit.values import Value
+
+
+class ActView(Value):
+    """A request by which operators change something."""
+
+    name: str
+    """Kind of the object and what is done to it, such as ``agent_drain``."""
+    method: str
+    path: str
+    """Path of the request, with ``{id}`` or other names for the object."""
+    effect: str
+    """What the act does, in words."""
+    allowed: bool
+    """Whether the policy allows it to the caller."""
+    roles: list[str]
+    """Roles that the policy names, any of which may allow it."""
+
+
+def listing(maps: Callable[[], Iterable[RouteMap]]) -> Handler:
+    """Return the handler of GET /acts for the acts among the routes of ``maps``."""
+
+    async def acts(services: Services, call: Call) -> Answer:
+        options_of(call, ())
+        permissions = call.permissions
+        found = [
+            ActView(
+                name=operation.act,
+                method=operation.method,
+                path=f"{each.prefixes[0]}{operation.path}",
+                effect=EFFECTS[operation.act],
+                allowed=permissions is not None and permissions.permits(operation.rule),
+                roles=[] if permissions is None else list(permissions.roles_of(operation.rule)),
+            )
+            for each in maps()
+            for operation in each.operations
+            if operation.act
+        ]
+        return json_answer({"acts": found})
+
+    return acts
