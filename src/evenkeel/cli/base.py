@@ -46,7 +46,7 @@ class ApiCommand(Command):
     act: ClassVar[str] = ""
     """Name of the act that the command does, in :data:`EFFECTS`; empty: the docstring is its description."""
     details: ClassVar[str] = ""
-    """What the command line does beyond the act itself."""
+    """Description of what the command line does beyond the act itself."""
 
     def get_description(self) -> str:
         """Return what the command does: of an act the same words as in the API's document and the dashboard."""

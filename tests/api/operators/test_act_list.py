@@ -48,7 +48,7 @@ async def test_an_operator_may_do_every_act(asked: Client) -> None:
     assert all(act["allowed"] for act in (await acts_of(asked, "admin")).values())
 
 
-async def test_who_may_only_watch_may_do_none_and_is_told_the_roles(asked: Client) -> None:
+async def test_a_watcher_may_do_none_and_is_told_the_roles(asked: Client) -> None:
     found = await acts_of(asked, "evenkeel_agent")
     assert not any(act["allowed"] for act in found.values())
     assert found["agent_drain"]["roles"] == ["evenkeel_operator", "admin", "load-balancer_admin"]

@@ -88,7 +88,7 @@ async def test_rebind_moves_home_and_says_how_many(api: Client, pair: dict[str, 
     assert (hosting["home"]["id"], hosting["acting"]["id"]) == ("a-2", "a-1")
 
 
-async def test_what_a_stopped_agent_reached_is_not_known(api: Client, store: Store, pair: dict[str, Any]) -> None:
+async def test_a_stopped_agents_devices_are_not_known(api: Client, store: Store, pair: dict[str, Any]) -> None:
     device = DeviceState(name="10.0.0.1", reachable=True, version="1")
     await store.ownership.record_state(
         ReportState(agent_id="a-1", session_id="session-of-a-1", devices=(device,), queue_depth=0, serving=())

@@ -32,7 +32,7 @@ class Limits(Value):
 
 
 class Permissions(Protocol):
-    """What the policy says of the caller of a request, beyond the request itself."""
+    """Statements of the policy about the caller of a request, beyond the request itself."""
 
     def permits(self, rule: str) -> bool:
         """Whether the rule allows the caller for every project."""

@@ -16,7 +16,7 @@ from evenkeel.core.kit.request_context import note_caller
 
 
 class CallerPermissions:
-    """What the policy says of one caller."""
+    """Statements of the policy about one caller."""
 
     def __init__(self, policy: Policy, caller: Caller) -> None:
         self._policy = policy

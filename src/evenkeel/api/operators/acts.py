@@ -1,4 +1,4 @@
-"""What operators can do, and whether the caller may: what the dashboard offers."""
+"""Acts of operators, and whether the caller may do them: the dashboard offers these."""
 
 from collections.abc import Callable, Iterable
 
@@ -20,7 +20,7 @@ class ActView(Value):
     path: str
     """Path of the request, with ``{id}`` or other names for the object."""
     effect: str
-    """What the act does, in words."""
+    """Effect of the act, in words."""
     allowed: bool
     """Whether the policy allows it to the caller."""
     roles: list[str]

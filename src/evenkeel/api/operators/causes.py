@@ -38,7 +38,7 @@ Place = tuple[str, int]
 
 
 class _Consequence(NamedTuple):
-    """What a cause brings about, for one object and for several."""
+    """A consequence of a cause in words, for one object and for several."""
 
     one: str
     several: str

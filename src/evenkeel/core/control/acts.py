@@ -1,4 +1,4 @@
-"""What operators' acts do, in words: the same in the API's document, in ``evenkeel … --help`` and in the dashboard.
+"""Effects of operators' acts, in words: the same in the API's document, in ``evenkeel … --help`` and in the dashboard.
 
 The first clause of each is its summary.
 """
@@ -57,7 +57,7 @@ EFFECTS: Mapping[str, str] = {
     "reference_refresh": "Read references of listeners and pools again now, instead of after certificate_refresh"
     " seconds; a changed certificate goes to the devices.",
 }
-"""What an act does, by its name: the kind of the object, and what is done to it."""
+"""Effect of an act, by its name: the kind of the object, and what is done to it."""
 
 
 def summary_of(act: str) -> str:
