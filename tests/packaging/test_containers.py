@@ -5,10 +5,10 @@ scripts/build-images where buildah is installed.
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,11 @@ from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER, HAPROXYD
 from evenkeel.haproxyd.api.credentials import add_agent
 from icontrol_emulator.__main__ import parser
+from tests.packaging.kustomized import kustomized
 from tests.waiting import eventually
 
 PACKAGING = Path(__file__).parent.parent.parent / "packaging"
-CONTAINERS, KUBERNETES = PACKAGING / "containers", PACKAGING / "kubernetes"
+CONTAINERS = PACKAGING / "containers"
 ROLES = ("controller", "agent", "haproxyd")
 
 
@@ -50,10 +51,32 @@ def test_an_image_runs_its_process_and_says_whether_it_lives(role: str) -> None:
     assert json.loads(stage["ENTRYPOINT"])[-1] == f"/etc/evenkeel/{role}.ini"
     assert f"/opt/evenkeel/bin/evenkeel-{role}" in json.loads(stage["ENTRYPOINT"])
     assert "is-alive" in stage["HEALTHCHECK"] and "/run/evenkeel/health" in stage["HEALTHCHECK"]
-    assert (stage.get("USER") == "evenkeel") is (role != "haproxyd")  # its workers have users of their own
+    assert (stage.get("USER") == "64700:64700") is (role != "haproxyd")  # its workers have users of their own
     built = " ".join(arguments for _, arguments in stages()[f"{role}-environment"])
-    assert f"--require-hashes -r /build/requirements/{role}.txt" in built
+    assert f"--require-hashes -r /build/requirements/images/{role}.txt" in built
     assert "--no-deps /build/evenkeel_lbaas-*.whl" in built
+
+
+EXTRAS = {
+    "controller": {"controller", "barbican", "keystone", "neutron", "vault", "tracing"},
+    "agent": {"agent", "neutron-agent", "tracing"},
+    "haproxyd": {"haproxyd", "tracing"},
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_an_image_has_the_extras_of_every_option_of_its_role(role: str) -> None:
+    project = tomllib.loads((PACKAGING.parent / "pyproject.toml").read_text())["project"]
+    wanted = {
+        re.split(r"[\[<>=;]", each)[0].replace(".", "-")
+        for extra in EXTRAS[role]
+        for each in project["optional-dependencies"][extra]
+    }
+    locked = (PACKAGING.parent / "requirements" / "images" / f"{role}.txt").read_text()
+    assert wanted - {"evenkeel-lbaas"} <= set(re.findall(r"(?m)^([a-z0-9.-]+)(?:\[\S*\])?==", locked))
+    tested = (PACKAGING.parent / "requirements" / "test.txt").read_text()
+    pins = re.findall(r"(?m)^(\S+==\S+)", locked)
+    assert [pin for pin in pins if f"{pin} " not in tested] == []
 
 
 def test_the_emulators_image_runs_it_with_its_own_libraries_only() -> None:
@@ -63,7 +86,7 @@ def test_the_emulators_image_runs_it_with_its_own_libraries_only() -> None:
     assert words[0] == "/opt/evenkeel/bin/icontrol-emulator"
     assert [(one.name, one.host, one.port) for one in options.device] == [("bigip-1", "0.0.0.0", 8443)]
     assert options.control == ("0.0.0.0", 8444) and ":8444/status" in stage["HEALTHCHECK"]
-    assert stage["EXPOSE"].split() == ["8443", "8444"] and stage["USER"] == "evenkeel"
+    assert stage["EXPOSE"].split() == ["8443", "8444"] and stage["USER"] == "64700:64700"
     built = " ".join(arguments for _, arguments in stages()["emulator-environment"])
     assert "--require-hashes -r /build/requirements/emulator.txt" in built
     assert "--no-deps /build/icontrol_emulator-*.whl" in built
@@ -114,12 +137,7 @@ def test_configurations_have_known_options_only(folder: str, groups: dict[str, A
 
 
 def test_kubernetes_manifests_fit_the_images() -> None:
-    if kubectl := shutil.which("kubectl"):
-        done = subprocess.run([kubectl, "kustomize", str(KUBERNETES)], capture_output=True, text=True, check=True)
-        objects = list(yaml.safe_load_all(done.stdout))
-    else:
-        objects = [each for file in KUBERNETES.glob("*.yaml") for each in yaml.safe_load_all(file.read_text())]
-    workloads = [each for each in objects if each["kind"] in ("Deployment", "StatefulSet")]
+    workloads = [each for each in kustomized() if each["kind"] in ("Deployment", "StatefulSet")]
     assert {each["metadata"]["name"] for each in workloads} == {"evenkeel-controller", "evenkeel-agent"}
     for workload in workloads:
         spec = workload["spec"]["template"]["spec"]

@@ -232,6 +232,16 @@ RELEASE = {
         "every alert, in a live Prometheus",
         ("tests/packaging/test_alerts_fire.py", "tests/services/prometheus.py", "packaging/prometheus"),
     ),
+    **{
+        f"packaging/test_images.py::{test}": ReleaseTests(
+            "images, built",
+            (
+                *("tests/packaging/test_images.py", "packaging/containers", "requirements/images"),
+                *("scripts/build-images", "scripts/build"),
+            ),
+        )
+        for test in ("test_images_are_built", "test_an_image_has")
+    },
     "packaging/test_install_on_debian.py::test_the_page_leads": ReleaseTests(
         "seven hosts, installed as documented",
         (
