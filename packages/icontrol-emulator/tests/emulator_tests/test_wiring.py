@@ -72,6 +72,36 @@ async def test_nothing_flows_where_the_objects_do_not_let_it(net: WiredSite) -> 
         assert await client.finds_nobody("10.0.0.100")
 
 
+async def test_a_member_that_is_a_virtual_address_of_the_same_device_gets_nothing(net: WiredSite) -> None:
+    client = net.host("client", "10.0.0.50/24", vlan=101)
+    await net.server("a", "10.0.0.200/24", vlan=101)
+    async with emulator(net, "bigip-1") as devices:
+        hands = Admin(devices, "bigip-1")
+        await in_vlan(hands)
+        members = [{"name": "10.0.0.100%7:80"}]
+        await hands.call("POST", "ltm/pool", {"name": "chain", "partition": "P", "members": members})
+        virtual = {
+            "name": "first",
+            "partition": "P",
+            "destination": "/P/10.0.0.101%7:80",
+            "ipProtocol": "tcp",
+            "sourceAddressTranslation": {"type": "automap"},
+            "profiles": ["/Common/http", "/Common/tcp"],
+        }
+        await hands.call("POST", "ltm/virtual", {**virtual, "pool": "/P/chain"})
+        assert await client.ask("10.0.0.100") == ["a"]
+        assert await client.finds_nobody("10.0.0.101")
+        # to the virtual server by name, and then to the member when its address is nobody's on the device
+        rule = "when CLIENT_ACCEPTED { virtual /P/v }"
+        await hands.call("POST", "ltm/rule", {"name": "onward", "partition": "P", "apiAnonymous": rule})
+        await hands.call("PATCH", "ltm/virtual/~P~first", {"rules": ["/P/onward"]})
+        assert await client.ask("10.0.0.101") == ["a"]
+        await hands.call("PATCH", "ltm/virtual/~P~first", {"rules": []})
+        members = [{"name": "10.0.0.200%7:8080"}]
+        await hands.call("PATCH", "ltm/pool/~P~chain", {"members": members})
+        assert await client.ask("10.0.0.101") == ["a"]
+
+
 async def test_the_active_device_has_the_moving_addresses(net: WiredSite) -> None:
     client = net.host("client", "10.0.0.50/24", vlan=101)
     server = await net.server("a", "10.0.0.200/24", vlan=101)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj, Target
-from icontrol_emulator.config.rules.virtual import ADDRESS, PROFILES, destination
+from icontrol_emulator.config.rules.virtual import ADDRESS, PROFILES, destination, is_virtual_address
 from icontrol_emulator.dataplane import streams
 from icontrol_emulator.dataplane.balance import Balancer, address_of, member_path
 from icontrol_emulator.dataplane.counters import CounterBook, Counters
@@ -267,7 +267,13 @@ class Session:
         return self.networks.of(self.virtual.partition, text)
 
     def network_of(self, member: Obj) -> Network:
-        """Where a member is. OSError if traffic of the virtual server may not go there."""
+        """Where a member is. OSError if traffic of the virtual server may not go there.
+
+        What is sent to a virtual address of the same device arrives nowhere (sapcc/octavia-f5-provider-driver, pull
+        request 112); the iRule command `virtual` reaches its virtual server.
+        """
+        if is_virtual_address(self.engine, member.partition, str(member.props["address"])):
+            raise OSError(f"{member.key.path}: the device itself answers for its address")
         found = self.networks.of(member.partition, str(member.props["address"]))
         self.networks.check_crossing(self.network(), found)
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from typing import Any
 
 from icontrol_emulator import errors
@@ -25,6 +26,7 @@ from icontrol_emulator.config.names import (
     worded,
 )
 from icontrol_emulator.config.references import qualify
+from icontrol_emulator.config.rules import domains
 from icontrol_emulator.config.rules.irules import check_rules
 from icontrol_emulator.config.rules.partition import effective
 from icontrol_emulator.config.rules.policy import check_attached
@@ -84,6 +86,20 @@ def _numbered(ctx: Context, partition: str, address: str) -> Obj | None:
 
 def _number(address: str) -> Target:
     return Target("#virtual-address", canonical(address))
+
+
+def is_virtual_address(ctx: Context, partition: str, address: str) -> bool:
+    """Whether the device answers itself for an address as an object in the partition has it. A loopback address, which
+    virtual servers and members may share here, is a host with servers of its own."""
+    host, domain = canonical(strip_domain(address)), domains.domain_of(ctx, partition, address)
+    if not is_address(host) or ip_address(host).is_loopback:
+        return False
+    keys = (key for text in (host, f"{host}%{domain}") for key in ctx.store.claimants(_number(text)))
+    found = (ctx.store.get(key) for key in keys)
+    return any(
+        each is not None and domains.domain_of(ctx, each.partition, str(each.props["address"])) == domain
+        for each in found
+    )
 
 
 def _host(ctx: Context, place: str) -> str:
