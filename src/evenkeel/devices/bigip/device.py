@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import chain
 from typing import TypeVar
 
 import structlog
@@ -27,7 +28,7 @@ from evenkeel.devices.bigip.icontrol.transaction import Command
 from evenkeel.devices.bigip.journal import SyncJournal, ensure_folder
 from evenkeel.devices.bigip.naming import LOCAL_FOLDER, BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, subnets_of
-from evenkeel.devices.bigip.objects import VIRTUAL, ConfigOperation, Key, Observed, RenderedObjects
+from evenkeel.devices.bigip.objects import VIRTUAL, Key, Observed, RenderedObjects
 from evenkeel.devices.bigip.observe import digest, observation, requirements
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
 from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
@@ -254,8 +255,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         complete = [with_files(one, observed, batch.certificates, self._names) for one in rendered]
         names, removes = self._names, batch.removes_orphans
         todo = plan(observed, complete, partition=folder, names=names, complete=removes, shared=shared, nodes=nodes)
-        moved = self._moves(batch.project_id, state_after(observed, todo.operations))
-        todo = replace(todo, operations=(*todo.operations, *moved))
+        moved = moves(state_after(observed, todo.operations), names, batch.project_id, self._options)
+        todo = replace(todo, operations=(*todo.operations, *chain(*moved)))
         beside = with_names_beside(complete if batch.complete else (), observed, names, folder)
         wanted = (item.key for one in beside for item in one.objects)
         renamed = under_their_names(complete, observed, names, folder)
@@ -264,12 +265,6 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             also = await self._replaced_in_common(observed, guards, todo, folder)
             shown = replace(shown, operations=(*shown.operations, *map(removal_in_common, also)))
         return replace(shown, refusal=adoption_obstacle(renamed, observed, folder))
-
-    def _moves(self, project_id: ProjectId, observed: Observed) -> list[ConfigOperation]:
-        """Operations that move members to nodes in /Common."""
-        if project_id == COMMON_PROJECT or not self._options.move_nodes:
-            return []
-        return [step for part in moves(observed, self._names) for step in part]
 
     async def _replaced_in_common(
         self, observed: Observed, guards: Guards, todo: Plan, partition: str

@@ -17,6 +17,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, endpoint, in_common, place_of
 from evenkeel.devices.bigip.objects import (
@@ -30,6 +31,7 @@ from evenkeel.devices.bigip.objects import (
     Verb,
     WantedObject,
 )
+from evenkeel.devices.bigip.options import BigIpOptions
 
 _START = f"/{COMMON}/"
 _canonical = canonical.canonical_form_of("address")
@@ -133,12 +135,17 @@ def _as_made_by_device(node: ObservedObject | None) -> bool:
 # -- moves
 
 
-def moves(observed: Observed, names: BigIpNames) -> list[tuple[ConfigOperation, ...]]:
-    """For each node of the common route domain in the partition: operations that move its members to /Common.
+def moves(
+    observed: Observed, names: BigIpNames, project_id: ProjectId, options: BigIpOptions
+) -> list[tuple[ConfigOperation, ...]]:
+    """For each node of the common route domain in the project's partition: operations that move its members to
+    /Common, where the options say so. Networks that projects share have no members.
 
     They must be one transaction: two nodes of one address cannot exist. Nodes with members or attributes that are not
     ours stay.
     """
+    if project_id == COMMON_PROJECT or not options.move_nodes:
+        return []
     at: dict[str, list[ObservedObject]] = defaultdict(list)
     for seen in observed.values():
         for name, member in seen.members.items():

@@ -376,9 +376,7 @@ class PartitionPass:
 
     async def _move_nodes(self) -> None:
         """Move members from nodes in the partition to nodes that projects share."""
-        if self._is_common or not self._options.move_nodes:
-            return
-        parts = moves(self._view.observed or {}, self._names)
+        parts = moves(self._view.observed or {}, self._names, self._batch.project_id, self._options)
         try:
             while parts:
                 steps = parts.pop(0)
