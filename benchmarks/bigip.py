@@ -207,11 +207,40 @@ async def beside_f5(latency: str, repeats: int) -> None:
             with tempfile.TemporaryDirectory() as folder:
                 async with EmulatorProcess(Path(folder), latency) as emulator:
                     await theirs.measure(emulator, emulator.send(Replay(F5_TENANT, F5_UNIT, steps[-1:]).requests()))
-        print(
-            f"| {what} | {ours.requests:.0f} | {theirs.requests:.0f} | {ours.requests / theirs.requests:.2f}"
-            f" | {ours.seconds:.2f} | {theirs.seconds:.2f} | {ours.seconds / theirs.seconds:.2f} |",
-            flush=True,
-        )
+        _print_pair(what, ours, theirs)
+    what = "the last load balancer deleted, until the partition is gone"
+    ours, theirs = Row(what), Row(what)
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as folder:
+            async with EmulatorProcess(Path(folder), latency) as emulator:
+                driver = emulator.driver()
+                await driver.check()
+                await _all_steps(driver, small[-1:])
+                await ours.measure(emulator, _until_gone(driver))
+                await driver.close()
+        with tempfile.TemporaryDirectory() as folder:
+            async with EmulatorProcess(Path(folder), latency) as emulator:
+                replay = Replay(F5_TENANT, F5_UNIT, small[-1:])
+                await emulator.send(replay.requests())
+                await theirs.measure(emulator, emulator.send(replay.deletions()))
+    _print_pair(what, ours, theirs)
+
+
+def _print_pair(what: str, ours: "Row", theirs: "Row") -> None:
+    print(
+        f"| {what} | {ours.requests:.0f} | {theirs.requests:.0f} | {ours.requests / theirs.requests:.2f}"
+        f" | {ours.seconds:.2f} | {theirs.seconds:.2f} | {ours.seconds / theirs.seconds:.2f} |",
+        flush=True,
+    )
+
+
+async def _until_gone(driver: Owner) -> None:
+    """The pass of an agent that removes a tenant's last load balancer, and with it the partition."""
+    await driver.apply(batch(gone(1, revision=99)))
+    await driver.apply(batch(complete=True))
+    left = await driver.retire(PROJECT, 1, session_of(1))
+    assert not left.left, left
+
 
 
 async def _all_steps(driver: Owner, steps: Sequence[ServiceDefinition]) -> None:

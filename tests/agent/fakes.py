@@ -85,6 +85,8 @@ class FakeControllers:
         self.failures: list[Exception] = []
         self.stale = False
         self.deleted: set[str] = set()
+        self.forgets_removed = False
+        """Load balancers whose removal was reported are gone, as in a database."""
         self.reached_count: int | None = None
         self.page = 100
         self.references: dict[str, tuple[ServiceCertificate, ...]] = {}
@@ -152,6 +154,10 @@ class FakeControllers:
             self.repaired.extend(call.repaired)
             self.traffic.add(call.carries_traffic)
         unknown = sorted({each.load_balancer_id for each in call.outcomes} - self.revisions.keys())
+        if self.forgets_removed and not self.stale:
+            for outcome in call.outcomes:
+                if outcome.load_balancer_id in self.deleted and not outcome.error:
+                    self.revisions.pop(outcome.load_balancer_id, None)
         return m.ReportReceipt(stale=self.stale, unknown=tuple(unknown))
 
     async def report_status(self, call: m.ReportStatus) -> m.ReportReceipt:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.retries import Retries
@@ -291,6 +292,77 @@ async def test_a_load_balancer_that_is_gone_is_not_asked_for_again(bench: Bench)
     await eventually(lambda: not bench.controllers.failures)
     del bench.controllers.revisions["lb-1"]
     await eventually(lambda: bench.worker._work.retries.next_due() is None)
+
+
+@pytest.fixture
+def patient(bench: Bench) -> Bench:
+    """A bench whose worker does not come back to an empty partition by itself, and whose devices remove such ones."""
+    bench.worker._reconciler._settings = replace(bench.worker._reconciler._settings, retire_seconds=3600.0)
+    bench.device.retirement = Retirement()
+    bench.controllers.forgets_removed = True
+    return bench
+
+
+def delete(bench: Bench, *names: str) -> None:
+    bench.controllers.deleted |= set(names)
+    for name in names:
+        bench.controllers.revisions[name] += 1
+    bench.worker.hint(names)
+
+
+async def test_the_pass_that_removes_the_last_load_balancer_removes_the_partition(patient: Bench) -> None:
+    await all_applied(patient)
+    delete(patient, "lb-1")
+    await eventually(lambda: "lb-1" not in patient.controllers.revisions)
+    delete(patient, "lb-2")
+    await eventually(lambda: bool(patient.device.retirements))
+    # settled: a partition is retired after a comparison that found nothing
+    assert patient.device.batches[-1].complete and not patient.device.batches[-1].services
+    assert [batch.complete for batch in patient.device.batches] == [True, False, False, True]  # settled: no other pass
+
+
+async def test_a_partition_for_which_a_load_balancer_came_meanwhile_stays(patient: Bench) -> None:
+    await all_applied(patient)
+    report = patient.controllers.report_applied
+
+    async def create(call: ReportApplied) -> ReportReceipt:
+        patient.controllers.report_applied = report  # type: ignore[method-assign]
+        answer = await report(call)
+        patient.controllers.revisions["lb-3"] = 1
+        return answer
+
+    patient.controllers.report_applied = create  # type: ignore[method-assign]
+    delete(patient, "lb-1", "lb-2")
+    await eventually(lambda: "lb-3" in patient.controllers.revisions)
+    patient.worker.hint(("lb-3",))
+    await eventually(lambda: patient.controllers.applied("lb-3") == 1)
+    assert not patient.device.retirements and patient.device.takeovers == [3]  # settled: they come before that pass
+
+
+async def test_a_load_balancer_asked_for_after_the_partition_is_gone_does_not_make_it_again(patient: Bench) -> None:
+    await all_applied(patient)
+    delete(patient, "lb-1", "lb-2")
+    await eventually(lambda: bool(patient.device.retirements))
+    requests = len(patient.controllers.requested)
+    patient.worker.add_work(("lb-2",))  # as assignments say that were read before its removal was reported
+    await eventually(lambda: len(patient.controllers.requested) > requests)
+    patient.worker.request_full_resync()
+    await eventually(lambda: len(patient.device.retirements) == 2)
+    assert patient.device.takeovers == [3]  # settled: the second pass would have come before the third
+
+
+async def test_the_removal_of_a_partition_is_repeated_if_its_answer_is_lost(patient: Bench) -> None:
+    await all_applied(patient)
+    retire = patient.device.retire
+
+    async def lose_answer(project_id: str, epoch: int, session_id: str) -> Retirement:
+        patient.device.retire = retire  # type: ignore[method-assign]
+        await retire(project_id, epoch, session_id)
+        raise DeviceUnavailable("device", "no answer")
+
+    patient.device.retire = lose_answer  # type: ignore[method-assign]
+    delete(patient, "lb-1", "lb-2")
+    await eventually(lambda: len(patient.device.retirements) == 2)
 
 
 async def test_the_partition_is_removed_after_the_last_load_balancer_and_made_again_for_the_next(bench: Bench) -> None:

@@ -66,7 +66,6 @@ async def world(tmp_path: Path) -> AsyncIterator[PairWorld]:
     async with emulated(*DEVICES) as emulator:
         made = PairWorld(tmp_path)
         made.rig, made.emulator = BigIpRig(emulator, "pair"), emulator
-        made.retire_seconds = 0.1
         yield made
         await made.close()
         await made.rig.close()

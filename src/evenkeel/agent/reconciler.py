@@ -140,11 +140,12 @@ class Reconciler:
         """Return the definitions to write now; the guard is held, and the lease was valid when this returned."""
         while True:
             services = self.trying = await self._fetch_under_lease(None if taken.complete else taken.load_balancer_ids)
-            if not self._guarded:
+            # Without definitions a takeover would only make a partition that was removed again.
+            if not self._guarded and (services or taken.complete):
                 # A takeover counts as writing, too: a worker that is asked to end finishes it instead of leaving it
                 # half-way.
                 with self._writing():
-                    # An empty partition is removed without a takeover, which would only create it again.
+                    # An empty partition is removed without a takeover.
                     if taken.complete and not services and await self._retire():
                         self._work.partition_removed()
                         return ()
@@ -195,10 +196,9 @@ class Reconciler:
 
     async def _write(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> MissingCertificates:
         outcome = await self._apply(services, complete=complete)
-        # also if the answer to the report is lost
-        if self._work.pass_written(services, complete=complete):
-            # The last load balancer is gone: a complete pass after retire_seconds removes the partition, unless another
-            # one was created meanwhile.
+        last_is_gone = self._work.pass_written(services, complete=complete)
+        if last_is_gone:
+            # A complete pass removes the partition where this pass cannot: the answer to the report may be lost.
             self._work.resync_by(self._clock.monotonic() + self._settings.retire_seconds)
         # Before the outcomes are reported, because errors of load balancers name the orphans that may occupy their
         # address.
@@ -213,7 +213,22 @@ class Reconciler:
         # back.
         if not services and not outcome.lagging and self._session.may_write():
             await self._retire()
+        if last_is_gone and not outcome.lagging and not self.stopping:
+            await self._remove_unused_partition()
         return missing
+
+    async def _remove_unused_partition(self) -> None:
+        """Remove the partition in the pass that removed its last load balancer, unless the database has one by now."""
+        if await self._fetch_under_lease(None):
+            return
+        now = self._clock.monotonic()
+        self._work.complete_begun(now)
+        try:
+            await self._write((), complete=True)
+        except Exception:
+            # The load balancers of this pass are settled; this is what has to be repeated.
+            self._work.complete_failed(now)
+            raise
 
     async def _apply(
         self,

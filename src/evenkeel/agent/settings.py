@@ -24,7 +24,8 @@ class AgentSettings(Value):
     resync_interval_seconds: float = 300.0
     """Interval between complete passes over an unchanged shard."""
     retire_seconds: float = 30.0
-    """Time from the removal of a tenant's last load balancer to the removal of its empty partition."""
+    """Time from the removal of a tenant's last load balancer to the removal of its empty partition, where the same pass
+    could not remove it: the answer to its report was lost, or the database still had the load balancer."""
     write_budget_seconds: float = 1.0
     """A batch of device writes is started only if at least this much of the lease is left."""
     retry: Backoff = CHANGE_RETRY

@@ -155,7 +155,7 @@ class WorkList:
         # A retried complete pass replaces the periodic one.
         if now >= self._next_resync or COMPLETE in due:
             self._complete = True
-            self._next_resync = now + self._resync_interval()
+            self.complete_begun(now)
         self._queued.update((LoadBalancerId(key) for key in due if key != COMPLETE), now)
 
     @property
@@ -256,6 +256,10 @@ class WorkList:
     def complete_failed(self, now: float) -> None:
         """Queue a complete pass for a retry: a device was left out, or something unexpected was left on it."""
         self.retries.record_failure(COMPLETE, now)
+
+    def complete_begun(self, now: float) -> None:
+        """Record that a complete pass begins, which replaces the periodic one."""
+        self._next_resync = now + self._resync_interval()
 
     def complete_succeeded(self) -> None:
         """Forget failures of complete passes."""
