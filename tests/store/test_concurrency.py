@@ -6,9 +6,23 @@ from typing import Any
 
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.kit.errors import Conflict, NotFound
-from evenkeel.core.resources.model import L7Policy, Listener, LoadBalancer, Pool
+from evenkeel.core.kit.ids import ProjectId
+from evenkeel.core.networking.chaining import ChainQuery, PlacedAddress
+from evenkeel.core.resources.model import L7Policy, Listener, LoadBalancer, LoadBalancerTree, Pool
 from evenkeel.store.sql_store import SqlStore
-from tests.store.builders import bare, create, l7policy, listener, member, placed, pool, tree, vip
+from tests.store.builders import (
+    PROJECT,
+    bare,
+    create,
+    l7policy,
+    listener,
+    load_balancer,
+    member,
+    placed,
+    pool,
+    tree,
+    vip,
+)
 from tests.store.conftest import WITH_GALERA, databases
 
 MANY = 50
@@ -66,6 +80,33 @@ async def test_automatic_addresses_are_all_different_down_to_the_last(store: Sql
 
     assert not [answer for answer in answers if isinstance(answer, BaseException)]
     assert len({answer.tree.load_balancer.vip.address for answer in answers}) == MANY
+
+
+async def test_of_a_vip_and_a_member_of_another_project_at_its_address_one_is_taken(
+    store: SqlStore, other_store: SqlStore
+) -> None:
+    pool_id = pool().id
+    await create(store, LoadBalancerTree(load_balancer=load_balancer(), pools=(pool(id=pool_id),)))
+
+    async def member_at(address: str) -> Any:
+        placed_at = PlacedAddress(address=address, subnet_id="subnet-1")
+        query = ChainQuery(environment="prod", project_id=PROJECT, members=(placed_at,))
+        row = member(pool_id=pool_id, address=address, subnet_id="subnet-1")
+        return await store.tenants.add_members((row,), project_id=None, unchained=query)
+
+    async def vip_at(address: str) -> Any:
+        placed_at = PlacedAddress(address=address, subnet_id="subnet-1")
+        query = ChainQuery(environment="prod", project_id=ProjectId("project-2"), vips=(placed_at,))
+        root = LoadBalancerTree(load_balancer=load_balancer(project_id="project-2"))
+        return await other_store.tenants.create_load_balancer(root, vip(address=address), unchained=query)
+
+    wanted = [f"10.0.1.{number}" for number in range(1, MANY + 1)]
+    # The members wait for each other, as they are one load balancer's; the VIPs wait for nobody.
+    asked = (ask(address) for address in wanted for ask in (member_at, vip_at))
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+
+    for address, pair in zip(wanted, zip(answers[::2], answers[1::2], strict=True), strict=True):
+        assert sorted(type(answer).__name__ for answer in pair) == ["Change", "Unsupported"], address
 
 
 async def test_l7_policies_that_come_and_go_at_once_each_have_a_place_of_their_own(

@@ -39,9 +39,9 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     await check_sriov(services, pool.load_balancer_id, body.members)
     await check_subnets(services, call.caller.scope, rows)
     there = {member.address for member in before}
-    await check_new_members(services, served, [row for row in rows if row.address not in there])
+    unchained = await check_new_members(services, served, [row for row in rows if row.address not in there])
     accepted = await services.tenants.replace_members(
-        pool.id, rows, additive_only=additive_only, project_id=call.caller.scope
+        pool.id, rows, additive_only=additive_only, project_id=call.caller.scope, unchained=unchained
     )
     await services.accepted(accepted)
     return Answer(202)

@@ -1,21 +1,20 @@
 """Refuse load balancers whose members would be VIPs of the same devices, where these cannot send to themselves."""
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 from evenkeel.api.common.provider_lookup import ServedObject
 from evenkeel.api.common.services import Services
 from evenkeel.core.devices.capabilities import Capabilities, refuse
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.networking.chaining import ChainQuery, PlacedAddress, can_chain
+from evenkeel.core.networking.chaining import ChainQuery, PlacedAddress, can_chain, member_problem
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancerTree, Member, Vip
 
 
-async def check_new_members(services: Services, served: ServedObject, members: Sequence[Member]) -> None:
+async def check_new_members(services: Services, served: ServedObject, members: Sequence[Member]) -> ChainQuery | None:
     """Check new members of a load balancer as :func:`check_chaining` does."""
     by = served.by
-    await check_chaining(
+    return await check_chaining(
         services,
         served.table,
         environment=by.provider,
@@ -34,10 +33,11 @@ async def check_chaining(
     load_balancer_id: LoadBalancerId = LoadBalancerId(""),
     members: Sequence[Member] = (),
     vips: Iterable[Vip | VipPlan] = (),
-) -> None:
+) -> ChainQuery | None:
     """Check what a load balancer is to get. ``load_balancer_id`` empty: it is new.
 
-    Raises :class:`Unsupported` naming the address. A request at the same time is found by the devices' driver.
+    Raises :class:`Unsupported` naming the address. Returns what the transaction of the write has to check again, as
+    another request may come in between; None: nothing.
     """
     placed = tuple(
         PlacedAddress(address=each.address, subnet_id=each.subnet_id)
@@ -46,33 +46,21 @@ async def check_chaining(
     )
     members = [row for row in members if can_chain(row.address)]
     if table.chaining or not (members or placed):
-        return
+        return None
     own = {each.address for each in placed}
-    refuse(environment, (_member_problem(row.address) for row in members if row.address in own))
-    found = await services.tenants.chained(
-        ChainQuery(
-            environment=environment,
-            project_id=project_id,
-            load_balancer_id=load_balancer_id,
-            members=tuple(PlacedAddress(address=row.address, subnet_id=row.subnet_id or "") for row in members),
-            vips=placed,
-        )
+    refuse(environment, (member_problem(row.address) for row in members if row.address in own))
+    query = ChainQuery(
+        environment=environment,
+        project_id=project_id,
+        load_balancer_id=load_balancer_id,
+        members=tuple(PlacedAddress(address=row.address, subnet_id=row.subnet_id or "") for row in members),
+        vips=placed,
     )
-    refuse(environment, chain(map(_member_problem, found.members), map(_vip_problem, found.vips)))
+    refuse(environment, (await services.tenants.chained(query)).problems())
+    return query
 
 
 def new_members(tree: LoadBalancerTree, before: LoadBalancerTree | None) -> list[Member]:
     """Return the members with addresses that the load balancer did not send to before."""
     there = () if before is None else {member.address for member in before.members if not member.deleted}
     return [member for member in tree.members if member.address not in there]
-
-
-def _member_problem(address: str) -> str:
-    return f"address {address} of a member is a VIP of the same devices. Allowed: addresses that are no VIPs of theirs."
-
-
-def _vip_problem(address: str) -> str:
-    return (
-        f"vip_address {address} is the address of a member behind the same devices. Allowed: addresses that are no"
-        " members' there."
-    )

@@ -83,7 +83,7 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     tree = replace(tree, load_balancer=replace(tree.load_balancer, held=body.held))
     refuse(wanted.provider, tree_problems(table, tree))
     offered.check_tree(tree)
-    await check_chaining(
+    unchained = await check_chaining(
         services,
         table,
         environment=wanted.provider,
@@ -95,7 +95,7 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     if not body.apply:
         await services.imports.check(tree, plan)
         return ImportResult("new")
-    change = await services.imports.create(tree, plan, certificates)
+    change = await services.imports.create(tree, plan, certificates, unchained=unchained)
     await services.operators.record_act(
         kind="loadbalancer_imported",
         done=f"load balancer {load_balancer_id} of project {project_id} was imported{', and is held' * body.held}",

@@ -32,11 +32,16 @@ async def make_l7policy(
     place = Place(listener.load_balancer_id, listener.project_id, services.addresses, services.tls, offered.names)
     rows, new_pool = new_policy(wanted, place, listener_id=listener.id, new_id=services.new_id, settle=settle)
     await check_policy_possible(services, served, rows, listener.protocol, new_pool)
-    await check_new_members(services, served, () if new_pool is None else new_pool.members)
+    unchained = await check_new_members(services, served, () if new_pool is None else new_pool.members)
     users = [] if new_pool is None else [ChangedUser(new_pool.pool)]
     certificates = await services.references.read(users, served.by.project_id, served.table)
     accepted = await services.tenants.add_l7policy(
-        rows.policy, rows.rules, new_pool=new_pool, certificates=certificates, project_id=scope
+        rows.policy,
+        rows.rules,
+        new_pool=new_pool,
+        certificates=certificates,
+        project_id=scope,
+        unchained=unchained,
     )
     await services.accepted(accepted)
     made: L7Policy = await state_after_write(services, call, L7Policy, accepted, rows.policy.id)

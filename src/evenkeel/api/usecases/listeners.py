@@ -63,7 +63,7 @@ async def make_listener(
     offered.check_tags(row.tags)
     offered.log_bare_tags(row.id, row.tags)
     policies = await _policies(services, served, wanted, row.id, place, new_pools)
-    await check_new_members(services, served, [member for new in new_pools for member in new.members])
+    unchained = await check_new_members(services, served, [member for new in new_pools for member in new.members])
     # last of all checks: a request that is refused anyway must not load the key manager
     users = [ChangedUser(row), *(ChangedUser(new.pool) for new in new_pools)]
     certificates = await services.references.read(users, served.by.project_id, served.table)
@@ -74,6 +74,7 @@ async def make_listener(
         new_pools=new_pools,
         certificates=certificates,
         project_id=scope,
+        unchained=unchained,
     )
     await services.accepted(accepted)
     made: Listener = await state_after_write(services, call, Listener, accepted, row.id)

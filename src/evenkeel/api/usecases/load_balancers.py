@@ -63,11 +63,11 @@ async def make_load_balancer(
         offered.check_tree(tree)
         await check_subnets(services, call.caller.scope, tree.members)
         vips = (vip, *vip.additional)
-        await check_chaining(
+        unchained = await check_chaining(
             services, table, environment=provider, project_id=project_id, members=tree.members, vips=vips
         )
         certificates = await services.references.read(new_users(tree), project_id, table)
-        change = await services.tenants.create_load_balancer(tree, vip, certificates)
+        change = await services.tenants.create_load_balancer(tree, vip, certificates, unchained=unchained)
     except Exception:
         # the plan may have created a port, which no load balancer will use
         await services.network.abandon_vip(vip)

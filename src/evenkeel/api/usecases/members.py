@@ -44,8 +44,8 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     served.refuse(member_problems(served.table, asdict(row)))
     await check_sriov(services, pool.load_balancer_id, [wanted])
     await check_subnets(services, call.caller.scope, [row])
-    await check_new_members(services, served, [row])
-    accepted = await services.tenants.add_members((row,), project_id=call.caller.scope)
+    unchained = await check_new_members(services, served, [row])
+    accepted = await services.tenants.add_members((row,), project_id=call.caller.scope, unchained=unchained)
     await services.accepted(accepted)
     made: Member = await state_after_write(services, call, Member, accepted, row.id, pool.id)
     return made

@@ -50,7 +50,7 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
         refuse(wanted.provider, tree_problems(table, tree))
         _check_services(offered, tree, was)
         root = tree.load_balancer
-        await check_chaining(
+        unchained = await check_chaining(
             services,
             table,
             environment=wanted.provider,
@@ -60,7 +60,8 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
             vips=() if was is not None or root.vip is None else (root.vip, *root.additional_vips),
         )
         certificates = await services.references.read(_users(tree, was), project_id, table)
-        change = await services.mirrors.put(tree, _plan(services, tree.load_balancer), mark, certificates)
+        plan = _plan(services, tree.load_balancer)
+        change = await services.mirrors.put(tree, plan, mark, certificates, unchained=unchained)
     if change is not None:
         await services.accepted(change, waits=False)
         return _put_result(change)

@@ -43,7 +43,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
     )
     check_new_pool(served, rows, None if listener is None else listener.protocol)
     await check_subnets(services, call.caller.scope, rows.members)
-    await check_new_members(services, served, rows.members)
+    unchained = await check_new_members(services, served, rows.members)
     certificates = await services.references.read([ChangedUser(rows.pool)], served.by.project_id, served.table)
     accepted = await services.tenants.add_pool(
         rows.pool,
@@ -52,6 +52,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
         listener_id=wanted.listener_id,
         certificates=certificates,
         project_id=call.caller.scope,
+        unchained=unchained,
     )
     await services.accepted(accepted)
     made: Pool = await state_after_write(services, call, Pool, accepted, rows.pool.id)

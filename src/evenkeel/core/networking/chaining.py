@@ -1,5 +1,6 @@
 """Load balancers whose members are VIPs of other load balancers."""
 
+from collections.abc import Iterator
 from ipaddress import ip_address
 
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
@@ -34,6 +35,20 @@ class Chained(Value):
     """Addresses of members that are VIPs."""
     vips: tuple[str, ...] = ()
     """VIPs that are addresses of members."""
+
+    def problems(self) -> Iterator[str]:
+        """Yield a text for each of the addresses."""
+        yield from map(member_problem, self.members)
+        for address in self.vips:
+            yield (
+                f"vip_address {address} is the address of a member behind the same devices. Allowed: addresses that are"
+                " no members' there."
+            )
+
+
+def member_problem(address: str) -> str:
+    """The text for a member whose address is a VIP of the same devices."""
+    return f"address {address} of a member is a VIP of the same devices. Allowed: addresses that are no VIPs of theirs."
 
 
 def can_chain(address: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Protocol
 from evenkeel.core.control.imports import StoredLoadBalancer
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.chaining import ChainQuery
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.tls.certificates import CheckedCertificate
@@ -28,9 +29,14 @@ class ImportStore(Protocol):
         ...
 
     async def create(
-        self, tree: LoadBalancerTree, plan: VipPlan, certificates: Sequence[CheckedCertificate] = ()
+        self,
+        tree: LoadBalancerTree,
+        plan: VipPlan,
+        certificates: Sequence[CheckedCertificate] = (),
+        *,
+        unchained: ChainQuery | None = None,
     ) -> Change:
-        """Store the load balancer with its children.
+        """Store the load balancer with its children. ``unchained``: see :class:`TenantStore`.
 
         Raises :class:`Conflict` for an id of another object, or a VIP address in use; :class:`LimitMet`.
         """

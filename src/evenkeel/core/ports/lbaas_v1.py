@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import AgentId, ProjectId
+from evenkeel.core.networking.chaining import ChainQuery
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Listener, ListenerStatistics, SessionPersistence
 from evenkeel.core.resources.pool_rooted import SharedMonitor
@@ -19,11 +20,17 @@ class LbaasV1Store(Protocol):
     """
 
     async def add_vip(
-        self, row: Listener, vip: VipPlan, persistence: SessionPersistence | None, *, project_id: ProjectId | None
+        self,
+        row: Listener,
+        vip: VipPlan,
+        persistence: SessionPersistence | None,
+        *,
+        project_id: ProjectId | None,
+        unchained: ChainQuery | None = None,
     ) -> Change:
         """Add a listener with a default pool, and the VIP of that pool's load balancer. The pool gets the persistence.
         :class:`Conflict` if the load balancer has a VIP, even one that its device has not released yet; or if the
-        address is in use.
+        address is in use. ``unchained``: see :class:`TenantStore`.
         """
         ...
 

@@ -14,6 +14,7 @@ from evenkeel.core.control.mirrors import (
 )
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.chaining import ChainQuery
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.tls.certificates import CheckedCertificate
@@ -34,9 +35,11 @@ class MirrorStore(Protocol):
         plan: VipPlan,
         mark: MirrorMark,
         certificates: Sequence[CheckedCertificate] = (),
+        *,
+        unchained: ChainQuery | None = None,
     ) -> Change | None:
         """Store the tree: create the load balancer by the plan of its VIP, or write the differences as one revision.
-        None if there are none; the mark is stored all the same.
+        None if there are none; the mark is stored all the same. ``unchained``: see :class:`TenantStore`.
 
         Raises :class:`MirrorConflict` and stores nothing if the stored snapshot is newer, the load balancer is being
         deleted, or an id is another object's; :class:`Conflict` for a VIP address in use; :class:`LimitMet`;

@@ -34,11 +34,17 @@ class TenantStore(Protocol):
     :class:`Conflict`. ``project_id`` None means "any project"; else an object of another project is :class:`NotFound`.
     ``certificates``: contents read for references that are new to the listeners and pools; they are stored, and used by
     them from then on. More than a load balancer may have: :class:`LimitMet`. Constant number of queries whatever the
-    size of the tree.
+    size of the tree. ``unchained``: addresses that raise :class:`Unsupported` if they would chain load balancers;
+    writes with one address wait for each other, so that of two at the same time the later one finds the earlier.
     """
 
     async def create_load_balancer(
-        self, tree: LoadBalancerTree, vip: VipPlan | None, certificates: Sequence[CheckedCertificate] = ()
+        self,
+        tree: LoadBalancerTree,
+        vip: VipPlan | None,
+        certificates: Sequence[CheckedCertificate] = (),
+        *,
+        unchained: ChainQuery | None = None,
     ) -> Change:
         """Store a whole tree; without a VIP if it is made for a pool of LBaaS v1. A health monitor that names a shared
         one copies its attributes. Raises :class:`Conflict` for a VIP address in use or an id that exists,
@@ -95,6 +101,7 @@ class TenantStore(Protocol):
         new_pools: Sequence[NewPool] = (),
         certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
+        unchained: ChainQuery | None = None,
     ) -> Change:
         """Add a listener; ``row.load_balancer_id`` and the policies' positions are set. ``new_pools``: pools created
         together with the listener, to which it and its policies may refer. Same port on the load balancer:
@@ -110,6 +117,7 @@ class TenantStore(Protocol):
         new_pool: NewPool | None = None,
         certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
+        unchained: ChainQuery | None = None,
     ) -> Change:
         """Add an L7 policy to the listener ``row.listener_id``, at ``row.position`` or after the last one if that is
         less; later policies move up. ``new_pool``: its redirect pool, if created with it. :class:`NotFound` for a pool
@@ -130,13 +138,16 @@ class TenantStore(Protocol):
         listener_id: str | None,
         certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
+        unchained: ChainQuery | None = None,
     ) -> Change:
         """Add a pool with members and monitor. ``row.load_balancer_id`` may be empty if ``listener_id`` is given: then
         the pool becomes the default pool of that listener; :class:`Conflict` if the listener has one.
         """
         ...
 
-    async def add_members(self, rows: Sequence[Member], *, project_id: ProjectId | None) -> Change:
+    async def add_members(
+        self, rows: Sequence[Member], *, project_id: ProjectId | None, unchained: ChainQuery | None = None
+    ) -> Change:
         """Add one or more members of one pool, all or none. ``pool_id`` of each is set, ``load_balancer_id`` is filled
         in. Same address and port as an existing member: :class:`Conflict`.
         """
@@ -147,7 +158,13 @@ class TenantStore(Protocol):
         ...
 
     async def replace_members(
-        self, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: ProjectId | None
+        self,
+        pool_id: str,
+        members: Sequence[Member],
+        *,
+        additive_only: bool,
+        project_id: ProjectId | None,
+        unchained: ChainQuery | None = None,
     ) -> Change:
         """Make the pool's members exactly ``members``, matched by (address, port); only add and change if
         ``additive_only``."""

@@ -11,6 +11,7 @@ from evenkeel.core.control.mirrors import ADDRESS_TAKEN
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, RequestError
 from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.chaining import ChainQuery
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.limits import check_limits
 from evenkeel.core.resources.model import LoadBalancerTree
@@ -21,6 +22,7 @@ from evenkeel.store.imports.held import discard, set_held, update
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
+from evenkeel.store.tenants.chaining import refusing
 from evenkeel.store.tenants.create import create_load_balancer
 from evenkeel.store.vips.addresses import HELD_OF_SOME
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
@@ -49,10 +51,15 @@ class SqlImports:
         await self._db.read(lambda connection: _check_free(connection, tree, normal_plan(plan)))
 
     async def create(
-        self, tree: LoadBalancerTree, plan: VipPlan, certificates: Sequence[CheckedCertificate] = ()
+        self,
+        tree: LoadBalancerTree,
+        plan: VipPlan,
+        certificates: Sequence[CheckedCertificate] = (),
+        *,
+        unchained: ChainQuery | None = None,
     ) -> Change:
         normal = normal_plan(plan)
-        op = _create(self._options, tree, normal, self._random, certificates)
+        op = refusing(unchained, _create(self._options, tree, normal, self._random, certificates))
         return await write_with_vip(self._db, op, normal, _refusal)
 
     async def update(self, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate] = ()) -> Change | None:

@@ -9,6 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import AgentId, ProjectId
+from evenkeel.core.networking.chaining import ChainQuery
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Listener, SessionPersistence
 from evenkeel.core.resources.pool_rooted import SharedMonitor
@@ -16,6 +17,7 @@ from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.operations import querying, read_operation, write_operation
 from evenkeel.store.lbaas_v1 import reads, shared_monitors, vips
 from evenkeel.store.options import StoreOptions
+from evenkeel.store.tenants.chaining import refusing
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
 from evenkeel.store.writing.conflicts import child_conflict, duplicate_listener, duplicate_monitor
 from evenkeel.store.writing.tenant_writes import TenantWrites
@@ -32,12 +34,19 @@ class SqlLbaasV1:
     # -- vips and pools
 
     async def add_vip(
-        self, row: Listener, vip: VipPlan, persistence: SessionPersistence | None, *, project_id: ProjectId | None
+        self,
+        row: Listener,
+        vip: VipPlan,
+        persistence: SessionPersistence | None,
+        *,
+        project_id: ProjectId | None,
+        unchained: ChainQuery | None = None,
     ) -> Change:
         plan = normal_plan(vip)
+        op = vips.add_vip(self._writes, row, plan, persistence, self._random, project_id=project_id)
         return await write_with_vip(
             self._db,
-            vips.add_vip(self._writes, row, plan, persistence, self._random, project_id=project_id),
+            refusing(unchained, op),
             plan,
             lambda error: child_conflict(error, duplicate_listener(row.protocol, row.protocol_port)),
         )

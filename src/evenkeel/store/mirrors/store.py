@@ -9,6 +9,7 @@ from evenkeel.core.control.mirrors import ADDRESS_TAKEN, BEING_DELETED, MirrorCo
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, RequestError
 from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.networking.chaining import ChainQuery
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.tls.certificates import CheckedCertificate
@@ -20,6 +21,7 @@ from evenkeel.store.mirrors.lease import take_lease
 from evenkeel.store.mirrors.reading import LEAVING, find, read_list, read_statistics, read_statuses
 from evenkeel.store.mirrors.vip_ports import keep_port, unused_ports
 from evenkeel.store.options import StoreOptions
+from evenkeel.store.tenants.chaining import refusing
 from evenkeel.store.vips.selection import normal_plan, write_with_vip
 from evenkeel.store.writing.taken_ids import id_taken
 
@@ -47,9 +49,11 @@ class SqlMirrors:
         plan: VipPlan,
         mark: MirrorMark,
         certificates: Sequence[CheckedCertificate] = (),
+        *,
+        unchained: ChainQuery | None = None,
     ) -> Change | None:
         normal = normal_plan(plan)
-        op = putting.put(self._options, tree, normal, mark, self._random, certificates)
+        op = refusing(unchained, putting.put(self._options, tree, normal, mark, self._random, certificates))
         try:
             return await write_with_vip(self._db, op, normal, _refusal)
         except Conflict as error:

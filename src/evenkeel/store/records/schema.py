@@ -455,6 +455,13 @@ vip_address = Table(  # all addresses of load balancers, so that they are unique
     Index("ix_vip_address_address", "address"),
 )
 
+address_turn = Table(  # by which writes of one address wait for each other: see tenants/chaining.py
+    "address_turn",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("turn", ID, nullable=False),  # another value with each write
+)
+
 vip_port_change = Table(  # pending changes of VIPs' ports at the network service: see vips/port_changes.py
     "vip_port_change",
     metadata,

@@ -2,12 +2,20 @@
 
 from collections.abc import Iterable
 from typing import Any
+from uuid import uuid4
+from zlib import crc32
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, and_, exists, false, or_, select
 
+from evenkeel.core.devices.capabilities import refuse
 from evenkeel.core.networking.chaining import Chained, ChainQuery, PlacedAddress
+from evenkeel.store.engine.base import Op, T
 from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import upsert
 from evenkeel.store.records import schema
+
+TURNS = 4096
+"""Rows by which transactions wait for each other."""
 
 _root, _vip, _member, _shard = schema.load_balancer, schema.vip_address, schema.member, schema.shard
 
@@ -18,6 +26,33 @@ def read_chained(connection: Connection, query: ChainQuery) -> Chained:
         members=_found(connection, _vips_at(query), query.members),
         vips=_found(connection, _members_at(query), query.vips),
     )
+
+
+def refusing(query: ChainQuery | None, op: Op[T]) -> Op[T]:
+    """``op`` after a check of the addresses in its transaction; None: without.
+
+    Transactions with one address come one after the other, so that the later one finds what the earlier one stored.
+    """
+    if query is None:
+        return op
+
+    def checked(connection: Connection) -> T:
+        _take_turns(connection, query)
+        refuse(query.environment, read_chained(connection, query).problems())
+        return op(connection)
+
+    return checked
+
+
+def _take_turns(connection: Connection, query: ChainQuery) -> None:
+    """Lock a row for each address, by its number. On SQLite there is only one writing transaction at a time."""
+    if connection.dialect.name == "sqlite":
+        return
+    addresses = (each.address for each in (*query.members, *query.vips))
+    numbers = sorted({crc32(address.encode()) % TURNS for address in addresses})
+    # Always another value: Galera finds two transactions of different servers by the rows that they change.
+    turn = uuid4().hex
+    upsert(connection, schema.address_turn, ("turn",), [{"number": number, "turn": turn} for number in numbers])
 
 
 def _found(connection: Connection, statement: Select[Any], wanted: tuple[PlacedAddress, ...]) -> tuple[str, ...]:

@@ -59,12 +59,18 @@ class SqlTenants:
     # -- load balancers
 
     async def create_load_balancer(
-        self, tree: LoadBalancerTree, vip: VipPlan | None, certificates: Sequence[CheckedCertificate] = ()
+        self,
+        tree: LoadBalancerTree,
+        vip: VipPlan | None,
+        certificates: Sequence[CheckedCertificate] = (),
+        *,
+        unchained: ChainQuery | None = None,
     ) -> Change:
         async def write(plan: VipPlan | None) -> Change:
+            op = create.create_load_balancer(self._writes.options, tree, plan, self._random, certificates)
             return await write_with_vip(
                 self._db,
-                create.create_load_balancer(self._writes.options, tree, plan, self._random, certificates),
+                chaining.refusing(unchained, op),
                 plan,
                 lambda error: (
                     gone_reference(
@@ -139,6 +145,7 @@ class SqlTenants:
         new_pools: Sequence[NewPool] = (),
         certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
+        unchained: ChainQuery | None = None,
     ) -> Change:
         op = children.add_listener(
             self._writes,
@@ -149,7 +156,7 @@ class SqlTenants:
             certificates=certificates,
             project_id=project_id,
         )
-        return await self._add(op, duplicate_listener(row.protocol, row.protocol_port))
+        return await self._add(chaining.refusing(unchained, op), duplicate_listener(row.protocol, row.protocol_port))
 
     async def add_l7policy(
         self,
@@ -159,12 +166,12 @@ class SqlTenants:
         new_pool: NewPool | None = None,
         certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
+        unchained: ChainQuery | None = None,
     ) -> Change:
-        return await self._add(
-            l7.add_l7policy(
-                self._writes, row, rules, new_pool=new_pool, certificates=certificates, project_id=project_id
-            )
+        op = l7.add_l7policy(
+            self._writes, row, rules, new_pool=new_pool, certificates=certificates, project_id=project_id
         )
+        return await self._add(chaining.refusing(unchained, op))
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
         return await self._add(l7.add_l7rule(self._writes, row, project_id=project_id))
@@ -178,21 +185,24 @@ class SqlTenants:
         listener_id: str | None,
         certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
+        unchained: ChainQuery | None = None,
     ) -> Change:
-        return await self._add(
-            children.add_pool(
-                self._writes,
-                row,
-                members,
-                monitor,
-                listener_id=listener_id,
-                certificates=certificates,
-                project_id=project_id,
-            )
+        op = children.add_pool(
+            self._writes,
+            row,
+            members,
+            monitor,
+            listener_id=listener_id,
+            certificates=certificates,
+            project_id=project_id,
         )
+        return await self._add(chaining.refusing(unchained, op))
 
-    async def add_members(self, rows: Sequence[Member], *, project_id: ProjectId | None) -> Change:
-        return await self._add(children.add_members(self._writes, rows, project_id=project_id), members_taken(rows))
+    async def add_members(
+        self, rows: Sequence[Member], *, project_id: ProjectId | None, unchained: ChainQuery | None = None
+    ) -> Change:
+        op = children.add_members(self._writes, rows, project_id=project_id)
+        return await self._add(chaining.refusing(unchained, op), members_taken(rows))
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:
         return await self._add(
@@ -207,13 +217,18 @@ class SqlTenants:
             raise child_conflict(error, duplicate) from error
 
     async def replace_members(
-        self, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: ProjectId | None
+        self,
+        pool_id: str,
+        members: Sequence[Member],
+        *,
+        additive_only: bool,
+        project_id: ProjectId | None,
+        unchained: ChainQuery | None = None,
     ) -> Change:
-        return await self._add(
-            member_sets.replace_members(
-                self._writes, pool_id, members, additive_only=additive_only, project_id=project_id
-            )
+        op = member_sets.replace_members(
+            self._writes, pool_id, members, additive_only=additive_only, project_id=project_id
         )
+        return await self._add(chaining.refusing(unchained, op))
 
     async def update_child(
         self,

@@ -96,7 +96,7 @@ async def _store_vip(
     permitted = await services.providers.vip_networks_of(served.by.provider)
     plan = await _vip_plan(services, call, wanted, row, permitted)
     try:
-        await check_chaining(
+        unchained = await check_chaining(
             services,
             served.table,
             environment=served.by.provider,
@@ -104,7 +104,9 @@ async def _store_vip(
             load_balancer_id=served.by.load_balancer_id,
             vips=(plan,),
         )
-        return await services.lbaas_v1.add_vip(row, plan, persistence, project_id=call.caller.scope)
+        return await services.lbaas_v1.add_vip(
+            row, plan, persistence, project_id=call.caller.scope, unchained=unchained
+        )
     except Exception:
         await services.network.abandon_vip(plan)
         raise

@@ -50,8 +50,8 @@ async def _create_members(services: Services, call: Call, wanted: Sequence[reque
     served = await services.providers.provider_of(LoadBalancer, pool.load_balancer_id, scope)
     for row in rows:
         served.refuse(member_problems(served.table, asdict(row)))
-    await check_new_members(services, served, rows)
-    accepted = await services.tenants.add_members(rows, project_id=scope)
+    unchained = await check_new_members(services, served, rows)
+    accepted = await services.tenants.add_members(rows, project_id=scope, unchained=unchained)
     await services.accepted(accepted)
     return [row for row in accepted.resources if isinstance(row, Member)]
 

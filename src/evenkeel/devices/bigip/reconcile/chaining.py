@@ -1,9 +1,8 @@
 """Load balancers that a BIG-IP cannot chain: members whose address is one that the device itself answers for. Pure.
 
 What a virtual server sends to such an address does not arrive (sapcc/octavia-f5-provider-driver, issue 97 and pull
-request 112). The API refuses these members and VIPs; two requests at the same time, and an address that was allocated,
-come as far as here. What is new to the device is refused, so that of the two the one that comes later is in error; what
-it holds already stays as it is.
+request 112). The API refuses these members and VIPs; an address that was allocated comes as far as here. What is new to
+the device is refused, so that of the two the one that comes later is in error; what it holds already stays as it is.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
