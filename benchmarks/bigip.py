@@ -242,7 +242,6 @@ async def _until_gone(driver: Owner) -> None:
     assert not left.left, left
 
 
-
 async def _all_steps(driver: Owner, steps: Sequence[ServiceDefinition]) -> None:
     await driver.take_over(PROJECT, 1, session_of(1))
     for step in steps:
