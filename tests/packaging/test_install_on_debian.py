@@ -89,6 +89,8 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Host]]
 
 def follow(hosts: dict[str, Host]) -> str:
     """Runs the page; the output of its last block."""
+    for host in hosts.values():
+        host.run("cp /wheels/evenkeel_lbaas-*.whl /root/")
     told = ""
     for names, block in steps():
         installs = "apt-get" in block or "pip install" in block
