@@ -312,6 +312,7 @@ async def test_a_database_restored_from_a_backup_goes_on_above_the_guards_of_the
     await stop()
     shutil.copy(file, backup)  # the last process has put its log of writes into the file
     await start()
+    await member_change(tenant, 3)  # a session of which the agent does not know yet it could not end
     for number in range(3):  # each life of the agent is an epoch more
         await asyncio.to_thread(cluster.stop, agent_name(HOST))
         await cluster.start_again(agent_name(HOST))

@@ -10,7 +10,15 @@ import pytest
 from tests.services import mariadb as maria
 from tests.services import postgres
 from tests.services import rabbitmq as rabbit
+from tests.services.forking import forked_starts
 from tests.services.sharing import directory_of_run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_starts() -> Iterator[None]:
+    """Processes of clusters are forked from one that has imported their program."""
+    with forked_starts():
+        yield
 
 
 @pytest.fixture(scope="session")
