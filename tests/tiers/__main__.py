@@ -45,7 +45,7 @@ def options_of(arguments: Sequence[str]) -> Options:
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--quick", action="store_const", dest="mode", const="quick", default="full")
     mode.add_argument("--release", action="store_const", dest="mode", const="release")
-    parser.add_argument("--record", action="store_true", help="write tests/durations.json if everything passes")
+    parser.add_argument("--record", action="store_true", help="write tests/durations.json if all tests have run")
     parser.add_argument("-m", dest="marks", default="", metavar="MARKS", help="only tests with these marks")
     known, rest = parser.parse_known_args(arguments)
     return Options(known.mode, known.record or known.mode == "release", known.marks, rest)
@@ -76,7 +76,7 @@ def main() -> int:
     )
     passed = bool(tests) and not findings.is_failure
     final = {**tests, **{name: msgspec.structs.replace(tests[name], outcome="passed") for name in again.flaky}}
-    lines = [*_durations(options, tests, record=passed), *finding_lines(findings, seed)]
+    lines = [*_durations(options, tests, complete=not findings.incomplete), *finding_lines(findings, seed)]
     if passed and options.mode == "release" and options.is_whole:
         lines += _record_release()
     lines.append(closing_line(outcomes.counted(final.values()), time.monotonic() - began))
@@ -94,11 +94,11 @@ def _check(environment: Mapping[str, str]) -> list[str]:
     return [check.name for check in done if check.exit_code]
 
 
-def _durations(options: Options, tests: Mapping[str, Outcome], *, record: bool) -> list[str]:
-    """Lines about what has grown; the durations are recorded if asked for."""
-    now = durations.of_run(tests)
+def _durations(options: Options, tests: Mapping[str, Outcome], *, complete: bool) -> list[str]:
+    """Lines about what has grown; the durations are recorded if asked for, if all tests have run."""
     before = durations.read(DURATIONS)
-    if record and options.record and options.is_whole and options.mode != "quick":
+    now = durations.of_run(tests, before)
+    if tests and complete and options.record and options.is_whole and options.mode != "quick":
         durations.write(DURATIONS, now)
     return duration_lines(durations.growth(before, now) if before else [], durations.beyond_limit(now))
 

@@ -1,7 +1,7 @@
 """``tests/durations.json``: what the tests of the last recorded full run took, and what has grown since."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -32,20 +32,24 @@ class Durations(msgspec.Struct, frozen=True):
     tests: dict[str, Duration]
 
 
-def of_run(tests: Mapping[str, Outcome]) -> Durations:
-    """Durations of files and tests, without those that are short."""
-    by_file: defaultdict[str, list[Outcome]] = defaultdict(list)
+def of_run(tests: Mapping[str, Outcome], before: Durations | None = None) -> Durations:
+    """Durations of files and tests, without those that are short. A test that failed, and so may have ended early or
+    waited for long, has the duration from before if there is one."""
+    known = before.tests if before else {}
+    by_file: defaultdict[str, list[Duration]] = defaultdict(list)
+    by_test: dict[str, Duration] = {}
     for name, test in tests.items():
-        by_file[name.partition("::")[0]].append(test)
+        own = Duration(test.cpu_seconds, test.wall_seconds)
+        by_test[name] = known.get(name, own) if test.outcome == "failed" else own
+        by_file[name.partition("::")[0]].append(by_test[name])
     return Durations(
         files=_kept({name: _sum(each) for name, each in by_file.items()}),
-        tests=_kept({name: _sum([test]) for name, test in tests.items()}),
+        tests=_kept({name: _sum([each]) for name, each in by_test.items()}),
     )
 
 
-def _sum(tests: Iterable[Outcome]) -> Duration:
-    each = list(tests)
-    cpu, wall = sum(test.cpu_seconds for test in each), sum(test.wall_seconds for test in each)
+def _sum(each: Sequence[Duration]) -> Duration:
+    cpu, wall = sum(one.cpu_seconds for one in each), sum(one.wall_seconds for one in each)
     return Duration(round(cpu, 1), round(wall, 1))
 
 

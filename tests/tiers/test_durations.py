@@ -27,6 +27,13 @@ def test_short_files_and_tests_are_not_recorded(tmp_path: Path) -> None:
     assert durations.read(tmp_path / "durations.json") == recorded
 
 
+def test_failed_test_has_the_duration_from_before() -> None:
+    before = Durations(files={}, tests={"tests/test_b.py::test_waits": Duration(2.0, 3.0)})
+    recorded = durations.of_run(RUN, before)
+    assert recorded.files["tests/test_b.py"] == recorded.tests["tests/test_b.py::test_waits"] == Duration(2.0, 3.0)
+    assert recorded.tests["tests/test_a.py::test_long"] == Duration(21.0, 25.0)
+
+
 def test_absent_record_is_none(tmp_path: Path) -> None:
     assert durations.read(tmp_path / "durations.json") is None
 
