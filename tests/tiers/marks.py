@@ -38,6 +38,7 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@cache
 def place_of(path: Path) -> str:
     """The name of a file in :mod:`tests.tiers.places`: below ``tests``, or else below the repository's root."""
     return path.relative_to(TESTS if path.is_relative_to(TESTS) else ROOT).as_posix()

@@ -1,6 +1,7 @@
 """Folders and files of tests that are slow, start servers, or belong to the release tier: below ``tests``, or below
 ``packages`` in the repository's root."""
 
+from functools import cache
 from typing import NamedTuple
 
 SLOW = {
@@ -311,8 +312,13 @@ def may_be_acceptance(path: str) -> bool:
 
 def release_place(node_id: str) -> str | None:
     """The key of :data:`RELEASE` that a node id (below ``tests``) belongs to; None if every full run has the test."""
-    path = node_id.partition("::")[0]
-    for place in RELEASE:
-        if node_id.startswith(place) if "::" in place else is_in(path, place):
+    for place in _release_places(node_id.partition("::")[0]):
+        if "::" not in place or node_id.startswith(place):
             return place
     return None
+
+
+@cache
+def _release_places(path: str) -> tuple[str, ...]:
+    """The keys of :data:`RELEASE` that hold a file, or tests of it."""
+    return tuple(place for place in RELEASE if is_in(path, place.partition("::")[0]))
