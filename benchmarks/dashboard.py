@@ -156,8 +156,10 @@ def _load_balancer(number: int) -> LoadBalancer:
     )
 
 
-async def start_controller(directory: Path, url: str) -> tuple[Workspace, str, int]:
-    """A controller that asks nobody for a login; its URL and process id."""
+async def start_controller(
+    directory: Path, url: str, more: dict[str, dict[str, object]] | None = None
+) -> tuple[Workspace, str, int]:
+    """A controller that asks nobody for a login, but for ``more`` sections; its URL and process id."""
     workshop = Workspace(directory, start_seconds=120.0)
     file = workshop.announcement("controller.url")
     sections: dict[str, dict[str, object]] = {
@@ -168,6 +170,7 @@ async def start_controller(directory: Path, url: str) -> tuple[Workspace, str, i
         },
         "database": {"connection": url},
         "api": {"bind_port": 0, "endpoint_file": file},
+        **(more or {}),
     }
     process = workshop.create_process("controller", "evenkeel.cmd.controller", sections)
     await workshop.run(process, file_is_written(file), "its URL")

@@ -1,7 +1,7 @@
 // Bundles src/ into ../src/evenkeel/api/pages/static. The same input makes the same bytes.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
-import { copyFile, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 
 const target = "../src/evenkeel/api/pages/static";
 await mkdir(target, { recursive: true });
@@ -14,8 +14,12 @@ await build({
   target: "es2020",
   legalComments: "inline",
   charset: "utf8",
+  loader: { ".svg": "dataurl" },
 });
-await copyFile("src/index.html", `${target}/index.html`);
+// the page's policy allows pictures that are in the page, no others
+const logo = `data:image/svg+xml,${encodeURIComponent((await readFile("src/logo.svg", "utf8")).trim())}`;
+const page = (await readFile("src/index.html", "utf8")).replace("LOGO", logo);
+await writeFile(`${target}/index.html`, page);
 
 // what the bundle was made of, so that a test notices sources that were changed without it
 const sources = (await readdir("src", { recursive: true, withFileTypes: true }))

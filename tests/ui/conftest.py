@@ -7,11 +7,17 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from sqlalchemy import update
 
+from benchmarks.dashboard import fill, start_controller
+from evenkeel.store.records import schema
+from evenkeel.store.sql_store import open_store
 from tests.demo.patience import be_patient
 from tests.ui.looking import Window
-from tests.ui.world import World
+from tests.ui.world import World, finished
 
+LOAD_BALANCERS = 10_000
+AGENTS = 8
 CHROMIUM = "chromium"
 ARGUMENTS = (
     "--no-sandbox",
@@ -57,6 +63,45 @@ def running(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
             world.close()
 
 
+@pytest.fixture(scope="package")
+def filled_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A controller without authentication, with 10,000 load balancers of 1,000 tenants in two device groups, none of
+    which is served."""
+    directory = tmp_path_factory.mktemp("filled")
+    database = f"sqlite:///{directory / 'filled.db'}"
+    finished(fill(database, LOAD_BALANCERS, AGENTS))
+    finished(_nobody_is_served(database))
+    workspace, url, _ = finished(start_controller(directory, database))
+    yield url
+    for process in workspace.processes.values():
+        process.stop()
+
+
+async def _nobody_is_served(database: str) -> None:
+    store = open_store(database)
+    root = schema.load_balancer
+    values = {"operating_status": "OFFLINE", "provisioning_status": "ACTIVE"}
+    await store.database.write(lambda connection: connection.execute(update(root).values(values)))
+    held = root.c.name == "lb-00042"
+    await store.database.write(lambda connection: connection.execute(update(root).where(held).values(held=True)))
+    await store.close()
+
+
+@pytest.fixture
+def window(filled_url: str, browser: Browser, tmp_path: Path) -> Iterator[Window]:
+    """On the controller with many load balancers."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    opened = Window(context.new_page(), filled_url, _images(tmp_path))
+    yield opened
+    context.close()
+    assert opened.errors == []
+    assert opened.foreign == []
+
+
+def _images(else_: Path) -> Path:
+    return Path(os.environ["EVENKEEL_IMAGES"]) if "EVENKEEL_IMAGES" in os.environ else else_
+
+
 @pytest.fixture
 def world(running: World) -> World:
     """The system, with everybody up."""
@@ -76,8 +121,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
             reduced_motion="reduce",
         )
         page: Page = context.new_page()
-        images = Path(os.environ["EVENKEEL_IMAGES"]) if "EVENKEEL_IMAGES" in os.environ else tmp_path
-        windows.append(Window(page, url or world.cluster.url(1), images))
+        windows.append(Window(page, url or world.cluster.url(1), _images(tmp_path)))
         return windows[-1]
 
     yield opened

@@ -41,7 +41,7 @@ def test_freezing_an_agent_cutting_the_device_and_healing(world: World, proxy: D
     page.goto(f"{proxy.url}#/topology")
     window.log_in()
     window.loaded()
-    line = page.locator("text.shard")
+    line = page.locator("text.shard.tenant")
     expect(line).to_have_attribute("data-agent", host)
     page.get_by_label("Agent").select_option(host)
     page.get_by_role("button", name="Freeze it").click()

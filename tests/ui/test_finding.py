@@ -1,55 +1,11 @@
 """One of ten thousand load balancers is found, and what was asked stays in the URL."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from playwright.sync_api import Browser, expect
-from sqlalchemy import update
+from playwright.sync_api import expect
 
-from benchmarks.dashboard import fill, start_controller
-from evenkeel.store.records import schema
-from evenkeel.store.sql_store import open_store
 from tests.ui.looking import Window
-from tests.ui.world import finished
-
-LOAD_BALANCERS = 10_000
-AGENTS = 8
 
 pytestmark = pytest.mark.timeout(600)
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A controller without authentication."""
-    directory = tmp_path_factory.mktemp("finding")
-    database = f"sqlite:///{directory / 'filled.db'}"
-    finished(fill(database, LOAD_BALANCERS, AGENTS))
-    finished(_nobody_is_served(database))
-    workspace, url, _ = finished(start_controller(directory, database))
-    yield url
-    for process in workspace.processes.values():
-        process.stop()
-
-
-async def _nobody_is_served(database: str) -> None:
-    store = open_store(database)
-    root = schema.load_balancer
-    values = {"operating_status": "OFFLINE", "provisioning_status": "ACTIVE"}
-    await store.database.write(lambda connection: connection.execute(update(root).values(values)))
-    held = root.c.name == "lb-00042"
-    await store.database.write(lambda connection: connection.execute(update(root).where(held).values(held=True)))
-    await store.close()
-
-
-@pytest.fixture
-def window(url: str, browser: Browser, tmp_path: Path) -> Iterator[Window]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-    opened = Window(context.new_page(), url, tmp_path)
-    yield opened
-    context.close()
-    assert opened.errors == []
-    assert opened.foreign == []
 
 
 def test_a_load_balancer_is_found_by_part_of_its_name(window: Window) -> None:
@@ -118,9 +74,45 @@ def test_the_overview_is_not_good_when_nobody_is_served(window: Window) -> None:
     expect(page.get_by_label("Operating")).to_have_value("OFFLINE")
 
 
-def test_a_phone_shows_load_balancers_one_below_the_other(window: Window) -> None:
-    window.page.set_viewport_size({"width": 390, "height": 844})
-    window.go("loadbalancers?q=lb-0973")
-    expect(window.page.get_by_text("10 load balancers")).to_be_visible()
+def test_a_phone_shows_load_balancers_as_cards(window: Window) -> None:
+    page = window.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    window.go("loadbalancers")
+    page.get_by_label("Search").fill("lb-0973")
+    expect(page.get_by_text("10 load balancers")).to_be_visible()
     window.does_not_overflow()
     window.check_accessibility()
+    cards = page.locator("tbody tr")
+    first, second = cards.nth(0).bounding_box(), cards.nth(1).bounding_box()
+    assert first and second and first["y"] + first["height"] < second["y"]  # with space between them
+    expect(page.locator("thead")).to_be_hidden()
+    window.shot("dashboard-phone-load-balancers")
+    page.get_by_role("link", name="lb-09731").click()
+    expect(page.get_by_role("heading", level=1, name="lb-09731")).to_be_visible()
+    window.does_not_overflow()
+
+
+def test_the_keyboard_alone_finds_a_load_balancer_and_comes_back(window: Window) -> None:
+    page = window.page
+    window.go()
+    press = page.keyboard.press
+    press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.get_by_role("navigation", name="Views").get_by_role("link", name="Load balancers").focus()
+    press("Enter")
+    expect(page.get_by_role("heading", name="Load balancers")).to_be_visible()
+    expect(page.get_by_role("main")).to_be_focused()
+    press("Tab")
+    expect(page.get_by_label("Search")).to_be_focused()
+    page.keyboard.type("09731")
+    found = page.get_by_role("link", name="lb-09731")
+    expect(found).to_be_visible()
+    expect(page.get_by_text("1 load balancer", exact=True)).to_be_visible()
+    for _ in range(30):
+        press("Tab")
+        if found.evaluate("element => element === document.activeElement"):
+            break
+    press("Enter")
+    expect(page.get_by_role("heading", level=1, name="lb-09731")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_label("Search")).to_have_value("09731")

@@ -10,7 +10,18 @@ from playwright.sync_api import expect
 
 from evenkeel.demo.cluster import agent_name, controller_name
 from tests.ui.conftest import Open
-from tests.ui.world import HOSTS, LBAAS, OPERATORS, READER, READER_PASSWORD, TENANT, TENANT_PASSWORD, USER, World
+from tests.ui.world import (
+    HOSTS,
+    LBAAS,
+    OPERATORS,
+    PROJECT,
+    READER,
+    READER_PASSWORD,
+    TENANT,
+    TENANT_PASSWORD,
+    USER,
+    World,
+)
 
 VIEWS = ("", "topology", "loadbalancers", "agents", "devices", "controllers", "environments", "certificates", "events")
 
@@ -20,8 +31,10 @@ pytestmark = pytest.mark.timeout(600)
 def test_a_wrong_password_is_told_and_the_right_one_lets_in(world: World, open_page: Open) -> None:
     window = open_page(world)
     window.page.goto(f"{window.url}/ui/")
+    expect(window.page.get_by_label("Password")).to_be_visible()
+    expect(window.page.get_by_label("Keystone token")).to_have_count(0)
     window.log_in(password="wrong")
-    expect(window.page.get_by_role("alert")).to_be_visible()
+    expect(window.page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
     window.check_accessibility()
     window.shot("dashboard-login")
     window.log_in()
@@ -191,8 +204,10 @@ def test_a_takeover_is_seen_as_the_line_moves_and_the_epoch_grows(world: World, 
     host = world.acting_host()
     window = open_page(world, height=440)
     window.go("topology")
-    line = window.page.locator("text.shard")
+    line = window.page.locator("text.shard.tenant")
     expect(line).to_have_attribute("data-agent", host)
+    expect(line).to_contain_text(PROJECT)
+    expect(window.page.locator("text.shard.common")).to_have_count(1)
     before = _epoch(line.text_content())
     window.shot("takeover-1-before")
     world.cluster.kill(agent_name(host))
@@ -341,7 +356,7 @@ def test_a_phone_shows_every_view_without_scrolling_sideways(world: World, open_
         window.page.goto(f"{window.url}/ui/#/{view}")
         window.loaded()
         window.does_not_overflow()
-    window.check_accessibility()
+        window.check_accessibility()
     window.shot("dashboard-phone-load-balancer")
 
 

@@ -23,10 +23,12 @@ from tests.waiting import eventually
 USER, PASSWORD = "olga", "correct horse battery"
 READER, READER_PASSWORD = "rita", "staple of the reader"
 TENANT, TENANT_PASSWORD = "tom", "battery of the tenant"
+STRANGER, STRANGER_PASSWORD = "sam", "horse of the stranger"
 LOGINS = (
     (USER, PASSWORD, "admin"),
     (READER, READER_PASSWORD, "evenkeel_agent"),
     (TENANT, TENANT_PASSWORD, "load-balancer_member"),
+    (STRANGER, STRANGER_PASSWORD, "load-balancer_quota_admin"),
 )
 PROJECT = "5f0c7b1e2a3d4c5b8e9f0a1b2c3d4e5f"
 HOSTS = ("host-1", "host-2", "host-3")

@@ -33,6 +33,19 @@ export function isLoggedIn() {
   return Object.keys(authorization).length > 0;
 }
 
+/** How this tab is logged in: with a password or a token; empty: not at all. */
+export const loggedInWith = () => (authorization.Authorization ? "password" : isLoggedIn() ? "token" : "");
+
+/** The scheme, in small letters, of the login that the controller asks for; empty: it asks for none. */
+export async function challenge() {
+  try {
+    const answer = await fetch(`${OPERATORS}/status`, { headers: { Accept: "application/json" }, credentials: "omit", cache: "no-store", signal: AbortSignal.timeout(15000) });
+    return (answer.headers.get("WWW-Authenticate") || "").split(/[ ,]/, 1)[0].toLowerCase();
+  } catch {
+    return "";
+  }
+}
+
 export function withPassword(name, password) {
   const bytes = new TextEncoder().encode(`${name}:${password}`);
   return { Authorization: `Basic ${btoa(String.fromCharCode(...bytes))}` };

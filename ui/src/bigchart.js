@@ -1,7 +1,8 @@
 // Figures over time with axes; where nothing is known there is a gap, which is marked.
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { amount } from "./parts.js";
+import { useWidth } from "./width.js";
 
 const HEIGHT = 220;
 const [LEFT, RIGHT, TOP, BOTTOM] = [52, 12, 10, 24];
@@ -19,17 +20,6 @@ const isKnown = (value) => value !== null && value !== undefined;
 function roundUp(value) {
   const size = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 4, 5, 10].find((step) => step * size >= value * 0.9999) * size;
-}
-
-function useWidth() {
-  const place = useRef(null);
-  const [width, setWidth] = useState(600);
-  useEffect(() => {
-    const watch = new ResizeObserver(([entry]) => setWidth(Math.round(entry.contentRect.width)));
-    watch.observe(place.current);
-    return () => watch.disconnect();
-  }, []);
-  return [place, width];
 }
 
 /** Points of a line in pieces without a gap; a piece of one point is a dot. */

@@ -126,6 +126,7 @@ def create_app(
     key_manager: KeyManager | None = None,
     tls: TlsRules = ANY_TLS,
     bare_esd_tags: bool = False,
+    documentation_url: str = "",
     new_id: Callable[[], str] | None = None,
     broker_problem: Callable[[], str] = lambda: "",
     traffic: TrafficSource | None = None,
@@ -141,6 +142,7 @@ def create_app(
     tenants may use. ``certificates``: the key manager that operators add to; None: none. ``key_manager``: reads
     references of listeners and pools; None: references are not read. ``tls``: the allowed versions and ciphers.
     ``bare_esd_tags``: whether listeners' tags without prefix choose enhanced services; else they are logged.
+    ``documentation_url``: the documentation that callers are told of; empty: none.
     ``broker_problem``: why this process cannot send messages now; empty if it can; any thread may call it. ``traffic``:
     load balancers' traffic over time; None: no series are kept. ``activity``: this process's activity over time; None:
     nothing is counted.
@@ -159,6 +161,7 @@ def create_app(
         key_manager=key_manager,
         tls=tls,
         bare_esd_tags=bare_esd_tags,
+        documentation_url=documentation_url,
         new_id=new_id,
         broker_problem=broker_problem,
         traffic=traffic or NoTraffic(),

@@ -21,10 +21,12 @@ async def test_topology_shows_agents_devices_and_shards(api: Client, store: Stor
         )
         await store.ownership.record_state(state)
     (group,) = (await api.get(f"{BASE}/topology"))["topology"]["groups"]
-    shard = next(row for row in (await api.get(f"{BASE}/shards"))["shards"] if row["project_id"])
+    shards = (await api.get(f"{BASE}/shards"))["shards"]
+    common, shard = sorted(shards, key=lambda row: str(row["project_id"]))
+    assert (common["project_id"], shard["project_id"]) == ("", "p1")
     assert [row["host"] for row in group["agents"]] == ["host-of-a-1", "host-of-a-2"]
     assert group["lines"] == [{"agent_id": "a-1", "shards": 1, "newest_epoch": shard["epoch"]}]
-    assert group["shards"] == [shard]
+    assert group["shards"] == [common, shard]
     (device,) = group["devices"]
     assert (device["reachable"], device["reached_by"], device["missed_by"]) == (
         True,

@@ -4,7 +4,7 @@ import pytest
 
 from evenkeel.core.control.overview import SeenController
 from evenkeel.core.kit.errors import NotFound
-from evenkeel.core.kit.ids import LoadBalancerId
+from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.kit.request_context import begin_request, note_caller
 from evenkeel.core.protocol.messages import ReportApplied
 from evenkeel.core.status.outcomes import Applied
@@ -113,15 +113,19 @@ async def test_controllers_come_stay_and_go(store: SqlStore) -> None:
 
 async def test_few_shards_are_shown_one_by_one_and_many_by_their_number(store: SqlStore) -> None:
     await add_agent(store)
+    common = new_id()
+    await add_shard(store, common, project_id=COMMON_PROJECT, acting_agent_id=AGENT, epoch=99)
     for number in range(SHARDS_SHOWN):
         await add_shard(store, new_id(), project_id=f"p-{number}", acting_agent_id=AGENT, epoch=number)
     few = await store.operators.ownership()
     assert [(line.agent_id, line.count, line.newest_epoch) for line in few.lines] == [
         (AGENT, SHARDS_SHOWN, SHARDS_SHOWN - 1)
     ]
-    assert len(few.shards) == SHARDS_SHOWN
+    assert [shard.project_id for shard in few.shards][:2] == [COMMON_PROJECT, "p-0"]
+    assert len(few.shards) == SHARDS_SHOWN + 1
     await add_shard(store, new_id(), project_id="one-more", acting_agent_id=AGENT)
     many = await store.operators.ownership()
-    assert (many.lines[0].count, many.shards) == (SHARDS_SHOWN + 1, ())
+    assert many.lines[0].count == SHARDS_SHOWN + 1
+    assert [shard.id for shard in many.shards] == [common]
     assert (await store.operators.ownership(environment="another")).lines == ()
     assert [agent.id for agent in many.agents] == [AGENT]

@@ -4,58 +4,90 @@ import { OPERATORS, get } from "../api.js";
 import { useData } from "../live.js";
 import { Also, Failure, short } from "../parts.js";
 import { linkTo } from "../route.js";
+import { fitted, layoutOf } from "../topology_layout.js";
+import { useWidth } from "../width.js";
 
-const ROW = 34;
-const X = { controller: 0, bus: 180, agent: 310, shard: 540, trunk: 715, device: 740 };
 const TOLD_MS = 8000;
-const WIDE = { controller: 150, bus: 100, agent: 170, device: 260 };
-const WIDTH = X.device + WIDE.device + 2;
+const LINES_MAX = 400; // of an opened group
+const NOBODY = "no agent";
 
 const read = async () => (await get(`${OPERATORS}/topology`)).topology;
 
-export function Topology({ live }) {
+export function Topology({ live, query }) {
   const { data, error } = useData(read, live.newest);
   return html`<h1>Topology</h1>
     <p>A line is a shard, one tenant on a device group: it goes from the agent that may write to the devices, with its epoch. At a takeover the line moves and the epoch grows.</p>
     <ul class="key">
-      <li><span class="owner"></span> may write</li>
-      <li><span class="reach"></span> connected</li>
+      <li><span class="owner"></span> may write, for a tenant</li>
+      <li><span class="owner common"></span> may write what tenants share</li>
+      <li><span></span> connected</li>
       <li><span class="cut"></span> away</li>
     </ul>
     <${Failure} error=${error} loading=${!data} />
     ${data && !data.groups.length && html`<p class="empty">No agent has registered yet.</p>`}
-    ${data && data.groups.map((group) => html`<${Group} key="${group.environment}/${group.group_number}" group=${group} topology=${data} />`)}
+    ${data && data.groups.map((group) => html`<${Group} key=${nameOf(group)} group=${group} topology=${data} opened=${opened(query)} turn=${live.newest} />`)}
     <${Also} command="evenkeel shard list" path="${OPERATORS}/topology" />`;
 }
 
-/** In the order of their agents, so that lines do not cross. */
-export function linesOf(group) {
-  const place = new Map(group.agents.map((agent, index) => [agent.id, index]));
-  const at = (line) => place.get(line.agent) ?? place.size;
-  return allLinesOf(group).sort((one, other) => at(one) - at(other) || one.key.localeCompare(other.key));
+const nameOf = (group) => `${group.environment}/${group.group_number}`;
+
+/** Device groups with many tenants whose lines are shown one by one. */
+const opened = (query) => (query.open || "").split(",").filter(Boolean);
+
+const isCommon = (shard) => !shard.project_id;
+
+/** Whether the group has more tenants than are shown unasked. */
+const isLarge = (group) => group.lines.length > 0 && group.shards.every(isCommon);
+
+/** All shards of a large group: those that its agents act for or are home to. */
+async function shardsOf(group) {
+  const found = await Promise.all(group.agents.map((agent) => get(`${OPERATORS}/shards?agent_id=${agent.id}`)));
+  const shards = found.flatMap((each) => each.shards);
+  return [...new Map(shards.map((shard) => [shard.id, shard])).values()];
 }
 
-/** Lines from agents to devices: one for each shard, or for each agent where there are too many. */
-function allLinesOf(group) {
-  const { environment, group_number } = group;
-  if (group.shards.length)
-    return group.shards.map((shard) => ({
+/** Lines of single shards. `texts`: the longest first, of which one is shown that fits. */
+function linesOfShards(shards, { environment, group_number }) {
+  return shards.map((shard) => {
+    const tenant = shard.project_id || "common";
+    const epoch = `epoch ${shard.epoch}`;
+    return {
       key: shard.id,
       agent: shard.acting_agent_id,
-      name: shard.project_id ? short(shard.project_id) : "common",
+      name: isCommon(shard) ? "the common shard" : short(tenant),
+      common: isCommon(shard),
       epoch: shard.epoch,
-      title: shard.project_id ? `project ${shard.project_id}` : "the common shard: what tenants of the group share",
-      link: shard.project_id && linkTo("loadbalancers", { environment, group_number: String(group_number), project_id: shard.project_id }),
-      text: `${shard.project_id ? short(shard.project_id) : "common"} · epoch ${shard.epoch}`,
+      texts: [`${tenant} · ${epoch}`, `${short(tenant)} · ${epoch}`],
+      told: `${isCommon(shard) ? "What tenants share" : `Project ${tenant}`}: ${epoch}`,
+      link: isCommon(shard)
+        ? shard.acting_agent_id && `#/agents/${shard.acting_agent_id}`
+        : linkTo("loadbalancers", { environment, group_number: String(group_number), project_id: shard.project_id }),
       served: shard.served,
-    }));
+    };
+  });
+}
+
+/** A line for all tenants of each agent. */
+function linesOfAgents(group) {
   const alive = new Set(group.agents.filter((agent) => agent.alive).map((agent) => agent.id));
-  return group.lines.map((line) => ({
-    key: line.agent_id || "none",
-    agent: line.agent_id,
-    text: `${line.shards} shards · epochs to ${line.newest_epoch}`,
-    served: alive.has(line.agent_id),
-  }));
+  return group.lines.map((line) => {
+    const count = `${line.shards.toLocaleString("en")} ${line.shards === 1 ? "tenant" : "tenants"}`;
+    return {
+      key: line.agent_id || "none",
+      agent: line.agent_id,
+      texts: [`${count} · epochs to ${line.newest_epoch}`, count],
+      told: `${count}, epochs to ${line.newest_epoch}`,
+      link: line.agent_id && `#/agents/${line.agent_id}`,
+      served: alive.has(line.agent_id),
+    };
+  });
+}
+
+/** In the order of their agents; of each agent the common shard first. */
+function ordered(lines, agents) {
+  const place = new Map(agents.map((agent, index) => [agent.id, index]));
+  const at = (line) => place.get(line.agent) ?? place.size;
+  return lines.sort((one, other) => at(one) - at(other) || Number(Boolean(other.common)) - Number(Boolean(one.common)) || one.key.localeCompare(other.key));
 }
 
 /** Moves of lines in the last seconds, in words. */
@@ -79,68 +111,76 @@ function useMoves(group, lines) {
   return moves;
 }
 
-function Group({ group, topology }) {
-  const lines = linesOf(group);
-  const moves = useMoves(group, lines);
+function Group({ group, topology, opened: open, turn }) {
+  const name = nameOf(group);
+  const isOpen = isLarge(group) && open.includes(name);
+  const { data: shards, error } = useData(async () => (isOpen ? shardsOf(group) : null), turn, [isOpen]);
+  const single = isOpen && shards ? shards : group.shards;
+  const all = ordered([...linesOfShards(single, group), ...(isLarge(group) && single === group.shards ? linesOfAgents(group) : [])], group.agents);
+  const lines = all.slice(0, LINES_MAX);
+  const moves = useMoves(group, all);
+  const [place, width] = useWidth();
+  const [pointed, setPointed] = useState(null);
   const { agents, devices } = group;
   const { controllers } = topology;
-  const rows = Math.max(agents.length, lines.length, devices.length, controllers.length, 1);
-  const height = rows * ROW + 10;
-  const y = (index, count) => ((index + 0.5) * height) / count;
-  const agentY = new Map(agents.map((agent, index) => [agent.id, y(index, agents.length)]));
-  const middle = height / 2;
-  const broker = topology.message_broker === "connected";
-  const name = `${group.environment}/${group.group_number}`;
-  const summary = lines.map((line) => `${hostOf(agents, line.agent)}: ${line.text}`).join("; ");
-  return html`<figure class="topology">
-    <figcaption><h2>${name}</h2>${group.halted && html`<p class="failure">Halted: ${group.halted}. No shard moves.</p>`}<p class="moves" role="status">${moves.join("; ")}</p></figcaption>
-    <div class="scroll" tabindex="0" role="region" aria-label="Topology of ${name}">
-    <svg viewBox="0 0 ${WIDTH} ${height}" role="group" aria-label="Who may write to the devices of ${name}: ${summary || "no shards"}">
-      ${controllers.map((one, index) => {
-        const at = y(index, controllers.length);
-        return html`<line class=${one.alive ? "link" : "link cut"} x1=${X.controller + WIDE.controller} y1=${at} x2=${X.bus} y2=${middle} />
-          <${Box} x=${X.controller} at=${at} width=${WIDE.controller} state=${one.alive ? "up" : "silent"} text="controller :${one.url.split(":").pop()}" />`;
+  const layout = layoutOf({ controllers, agents, devices, lines }, width);
+  const tenants = group.lines.reduce((sum, line) => sum + line.shards, 0);
+  const summary = lines.map((line) => `${hostOf(agents, line.agent)}: ${line.texts[0]}`).join("; ");
+  /** Of what is pointed at: an agent's lines, or the one line. */
+  const isLit = (line) => pointed !== null && (pointed.key === line.key || pointed.agent === line.agent);
+  const pointing = (what) => ({ onPointerEnter: () => setPointed(what), onPointerLeave: () => setPointed(null), onFocus: () => setPointed(what), onBlur: () => setPointed(null) });
+  const look = (line) => (pointed === null ? "" : isLit(line) ? "lit" : "faded");
+  return html`<figure class="topology" ref=${place}>
+    <figcaption>
+      <h2>${name}</h2>
+      ${isLarge(group) && html`<a class="fold" aria-expanded=${String(isOpen)} role="button" href=${linkTo("topology", { open: (isOpen ? open.filter((each) => each !== name) : [...open, name]).join(",") })}>${isOpen ? "Fold" : `Show all ${tenants.toLocaleString("en")} tenants`}</a>`}
+      <p class="read">${pointed ? pointed.told : ""}</p>
+      ${group.halted && html`<p class="failure">Halted: ${group.halted}. No shard moves.</p>`}
+      <p class="moves" role="status">${moves.join("; ")}</p>
+    </figcaption>
+    <${Failure} error=${error} />
+    <svg viewBox="0 0 ${width} ${layout.height}" width=${width} height=${layout.height} role="group" aria-label="Who may write to the devices of ${name}: ${summary || "no shards"}">
+      <rect class="frame" rx="8" ...${layout.frame} />
+      ${layout.links.map((link) => html`<path class=${link.cut ? "link cut" : "link"} d=${link.d} />`)}
+      ${layout.lines.map(({ line, d }) => html`<path key=${line.key} class="owner ${line.common ? "common" : ""} ${line.served ? "" : "cut"} ${look(line)}" d=${d} />`)}
+      ${layout.lines.map(({ line, x, y, text }) => {
+        const host = hostOf(agents, line.agent);
+        const told = `${line.told}, ${host} ${line.served ? "may write" : "is away"}`;
+        return html`<${Shard} key=${line.key} line=${line} x=${x} y=${y} text=${host === NOBODY ? `${text} · ${NOBODY}` : text} host=${host} look=${look(line)} pointing=${pointing({ key: line.key, told })} />`;
       })}
-      ${agents.map(
-        (agent) => html`<line class=${agent.alive ? "link" : "link cut"} x1=${X.bus + WIDE.bus} y1=${middle} x2=${X.agent} y2=${agentY.get(agent.id)} />
-          <a href="#/agents/${agent.id}"><${Box} x=${X.agent} at=${agentY.get(agent.id)} width=${WIDE.agent} state=${agent.state} text="${agent.host} · ${agent.state}" /></a>`,
-      )}
-      <${Box} x=${X.bus} at=${middle} width=${WIDE.bus} state=${broker ? "up" : "silent"} text="message bus" />
-      ${lines.map((line, index) => {
-        const at = y(index, lines.length);
-        const from = agentY.get(line.agent);
-        const left = X.agent + WIDE.agent;
-        return html`${from !== undefined &&
-          html`<path class="owner ${line.served ? "" : "cut"}" d="M${left} ${from} C ${left + 40} ${from} ${X.shard - 40} ${at} ${X.shard} ${at}" />`}
-          <${Shard} line=${line} at=${at} host=${hostOf(agents, line.agent)} />
-          <path class="reach" d="M${X.shard + 155} ${at} H ${X.trunk}" />`;
-      })}
-      ${lines.length > 0 && devices.length > 0 && html`<path class="reach" d="M${X.trunk} ${Math.min(y(0, lines.length), y(0, devices.length))} V ${Math.max(y(lines.length - 1, lines.length), y(devices.length - 1, devices.length))}" />`}
-      ${devices.map((device, index) => html`<path class=${device.reachable ? "reach" : "reach cut"} d="M${X.trunk} ${y(index, devices.length)} H ${X.device}" />`)}
-      ${devices.map(
-        (device, index) =>
-          html`<${Box} x=${X.device} at=${y(index, devices.length)} width=${WIDE.device} state=${device.reachable ? "up" : "silent"} text="${device.own_name || device.name} · ${device.reachable ? device.failover_state || "reached" : "out of reach"}" />`,
-      )}
+      ${layout.boxes.map((box) => html`<${Part} box=${box} topology=${topology} pointing=${box.kind === "agent" ? pointing({ agent: box.object.id, told: `${box.object.host}: ${box.object.acting_shards} shards` }) : {}} />`)}
     </svg>
-    </div>
+    ${all.length > LINES_MAX && html`<p>${all.length - LINES_MAX} more: <code>evenkeel shard list --environment ${group.environment}</code></p>`}
   </figure>`;
 }
 
-function Shard({ line, at, host }) {
-  const text = html`<text class="shard" data-agent=${host} x=${X.shard + 6} y=${at + 4}><title>${line.title || ""}</title>${line.text}${host === NOBODY ? ` · ${NOBODY}` : ""}</text>`;
-  return line.link ? html`<a href=${line.link}>${text}</a>` : text;
+function Shard({ line, x, y, text, host, look, pointing }) {
+  // with a transform, so that it moves with its line
+  const words = html`<text class="shard ${line.common ? "common" : "tenant"} ${look}" data-agent=${host} style=${{ transform: `translate(${x}px, ${y}px)` }}><title>${line.told}</title>${text}</text>`;
+  return line.link ? html`<a href=${line.link} ...${pointing}>${words}</a>` : html`<g ...${pointing}>${words}</g>`;
 }
 
-const NOBODY = "no agent";
-const LETTER = 6.6; // width of a letter, about
+const VIEWS = { controller: () => "#/controllers", agent: (agent) => `#/agents/${agent.id}`, device: () => "#/devices" };
 
-function Box({ x, at, width, state, text }) {
-  const most = Math.floor((width - 16) / LETTER);
-  return html`<g class="box ${state}" transform="translate(${x} ${at - 13})">
+/** A controller, the message bus, an agent or a device. */
+function Part({ box, topology, pointing }) {
+  const [state, text] = stateOf(box, topology);
+  const view = VIEWS[box.kind];
+  const drawn = html`<g class="box ${state}" transform="translate(${box.x} ${box.y})">
     <title>${text}</title>
-    <rect width=${width} height="26" rx="5" />
-    <text x="8" y="17">${text.length > most ? `${text.slice(0, most - 1)}…` : text}</text>
+    <rect width=${box.width} height=${box.height} rx="6" />
+    ${box.upright
+      ? html`<text text-anchor="middle" transform="translate(${box.width / 2 + 4} ${box.height / 2}) rotate(-90)">${text}</text>`
+      : html`<text x="10" y=${box.height / 2 + 4}>${fitted(text, box.width - 18)}</text>`}
   </g>`;
+  return view ? html`<a href=${view(box.object)} ...${pointing}>${drawn}</a>` : drawn;
+}
+
+function stateOf({ kind, object }, topology) {
+  if (kind === "bus") return [topology.message_broker === "connected" ? "up" : "silent", "message bus"];
+  if (kind === "controller") return [object.alive ? "up" : "silent", `controller :${object.url.split(":").pop()}`];
+  if (kind === "agent") return [object.state, `${object.host} · ${object.state}`];
+  return [object.reachable ? "up" : "silent", `${object.own_name || object.name} · ${object.reachable ? object.failover_state || "reached" : "out of reach"}`];
 }
 
 function hostOf(agents, id) {

@@ -56,6 +56,7 @@ class Services:
         key_manager: KeyManager | None = None,
         tls: TlsRules = ANY_TLS,
         bare_esd_tags: bool = False,
+        documentation_url: str = "",
         new_id: Callable[[], str] | None = None,
         broker_problem: Callable[[], str] = lambda: "",
         traffic: TrafficSource,
@@ -78,6 +79,7 @@ class Services:
         self.certificates = certificates
         self.tls = tls
         self.bare_esd_tags = bare_esd_tags
+        self.documentation_url = documentation_url
         self.references = ReferenceReader(key_manager)
         self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
         self.broker_problem = broker_problem

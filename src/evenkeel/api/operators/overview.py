@@ -103,7 +103,8 @@ class TopologyGroup(Value):
     devices: list[TopologyDevice]
     lines: list[TopologyLine]
     shards: list[ShardView]
-    """The group's shards; empty if there are more than 24: ``/shards?agent_id=`` lists the shards of an agent."""
+    """The group's shards, the common one (``project_id`` empty) first. With more than 40 tenants it is the only one:
+    ``/shards?agent_id=`` lists the shards of an agent."""
 
 
 class TopologyView(Value):

@@ -16,6 +16,7 @@ from evenkeel.api.operators import (
     activity,
     acts,
     agents,
+    caller,
     certificates,
     database,
     enhanced_services,
@@ -205,6 +206,7 @@ _SYSTEM = (
         rule=own_rule("act", "get"),
         answer=list_type("acts", acts.ActView),
     ),
+    _facts("caller", caller.CallerView, caller.caller, "Show who the caller is, and the version of the controller"),
     _facts("status", status.StatusView, status.status, "Show a summary of the whole system"),
     _facts(
         "activity",

@@ -18,6 +18,9 @@ _ROLE = re.compile(r"role:([\w-]+)")
 _ADMINISTRATORS = "role:admin or role:load-balancer_admin"
 _OPERATOR, _WATCHER = own_rule("roles", "operator"), own_rule("roles", "watcher")
 
+_EVERYBODY = "@"
+"""The check that every authenticated caller passes."""
+
 _ROLES = (
     ("context_is_admin", _ADMINISTRATORS, "The administrator"),
     ("load-balancer:owner", "project_id:%(project_id)s", "Login for the project that owns the object"),
@@ -153,6 +156,7 @@ _OWN = (
         "Have the partition adopted that another program made for a shard's tenant, or plan it",
     ),
     ("shard", "rebind", _OPERATOR, "Make another agent the home of a shard"),
+    ("caller", "get", None, "Show who the caller is"),
     ("event", "get", _OPERATOR, "List events"),
     ("id", "get", _OPERATOR, "List ids that begin with a prefix"),
     ("activity", "get", _WATCHER, "Show requests, times to ACTIVE and traffic over time, as sums"),
@@ -189,7 +193,10 @@ def defaults() -> tuple[RuleDefault, ...]:
         *(rule for row in _CATALOGUE_KINDS.items() for rule in _catalogue_rules(*row, _READ)),
         *(rule for row in _PROFILE_KINDS.items() for rule in _catalogue_rules(*row, _ADMIN)),
         *(_rule(octavia_rule(kind, action), f"rule:{check}", meaning) for kind, action, check, meaning in _OCTAVIA),
-        *(_rule(own_rule(kind, action), f"rule:{check}", meaning) for kind, action, check, meaning in _OWN),
+        *(
+            _rule(own_rule(kind, action), f"rule:{check}" if check else _EVERYBODY, meaning)
+            for kind, action, check, meaning in _OWN
+        ),
     )
 
 

@@ -49,6 +49,9 @@ class Admitted(Value):
     """Project of created objects, unless the body names one."""
     scope: ProjectId | None
     """Project that the caller may see and change; None: every project."""
+    user: str = ""
+    """Name of the caller, or its id if it has no name; empty: authentication is disabled, or the route is public."""
+    roles: tuple[str, ...] = ()
 
 
 class Policy:
@@ -107,15 +110,16 @@ class Policy:
             raise ValueError(f"routes without a policy rule: {', '.join(map(repr, unknown))}")
 
     def _judge(self, rule: str, caller: Caller) -> Admitted | None:
+        user = caller.user_name or caller.user_id
         everybodys = rule + GLOBAL_SUFFIX
         if everybodys not in self._enforcer.registered_rules:
             everybodys = rule
         # first: a caller who is allowed for a foreign project sees all projects
         if self._is_allowed(everybodys, caller, ProjectId(ANOTHER_PROJECT)):
-            return Admitted(project_id=caller.project_id, scope=None)
+            return Admitted(project_id=caller.project_id, scope=None, user=user, roles=caller.roles)
         # a login without a project has no project of its own
         if caller.project_id and self._is_allowed(rule, caller, caller.project_id):
-            return Admitted(project_id=caller.project_id, scope=caller.project_id)
+            return Admitted(project_id=caller.project_id, scope=caller.project_id, user=user, roles=caller.roles)
         return None
 
     def _is_allowed(self, rule: str, caller: Caller, project_id: ProjectId) -> bool:

@@ -98,6 +98,7 @@ class ApiServer:
             key_manager=key_manager,
             tls=parts.tls,
             bare_esd_tags=conf.bare_esd_tags,
+            documentation_url=conf.documentation_url or "",
             broker_problem=parts.bus.problem,
             traffic=self._controller.traffic,
             activity=self._controller.activity,

@@ -52,6 +52,12 @@ CONTROLLER = [
         help="A listener's tag that is the name of an enhanced service chooses it, as with SAP's provider driver; else "
         "only esd:NAME does, and such a tag is logged. The same on all controllers; agents must be of this version.",
     ),
+    cfg.URIOpt(
+        "documentation_url",
+        schemes=["http", "https"],
+        max_length=2048,
+        help="Where this documentation can be read (scripts/docs build makes a site); the dashboard links to it.",
+    ),
     cfg.FloatOpt("session_ttl", default=5.0, min=1.0, help="TTL of an agent's session without a keepalive, seconds."),
     cfg.FloatOpt(
         "settle_time",

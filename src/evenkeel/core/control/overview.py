@@ -63,7 +63,8 @@ class AgentShards(Value):
 
 
 class Owners(Value):
-    """Agents that may write to devices. ``shards``: single shards, of device groups that have few of them."""
+    """Agents that may write to devices. ``shards``: common shards, and tenants' ones of device groups that
+    have few of them."""
 
     agents: tuple[Agent, ...]
     lines: tuple[AgentShards, ...]

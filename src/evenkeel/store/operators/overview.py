@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, and_, func, or_, select
 
 from evenkeel.core.control.overview import AgentShards, Owners, Revision, SeenController
 from evenkeel.core.kit.errors import NotFound
@@ -13,8 +13,9 @@ from evenkeel.store.operators.agents import read_agents
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import LOAD_BALANCER, SHARD_COLUMNS, shard_of
 
-SHARDS_SHOWN = 24
-"""Maximum number of a device group's shards that are shown one by one; above it only each agent's number is shown."""
+SHARDS_SHOWN = 40
+"""Maximum number of tenants' shards of a device group that are shown one by one; above it only each agent's number and
+the group's common shard are shown."""
 
 _controller, _shard = schema.controller, schema.shard
 _root, _revision = schema.load_balancer, schema.load_balancer_revision
@@ -31,10 +32,9 @@ def read_controllers(connection: Connection) -> tuple[SeenController, ...]:
 
 
 def read_ownership(connection: Connection, bound: Mapping[str, int], environment: str | None) -> Owners:
-    """Agents, and the tenants' shards that they act for. Four queries. ``bound``: load balancers by home agent."""
-    of_tenants = [_shard.c.project_id != COMMON_PROJECT]
-    if environment is not None:
-        of_tenants.append(_shard.c.environment == environment)
+    """Agents, and the shards that they act for. Four queries. ``bound``: load balancers by home agent."""
+    asked = [] if environment is None else [_shard.c.environment == environment]
+    of_tenants = [_shard.c.project_id != COMMON_PROJECT, *asked]
     place = (_shard.c.environment, _shard.c.group_number)
     lines = connection.execute(
         select(*place, _shard.c.acting_agent_id, func.count().label("count"), func.max(_shard.c.epoch).label("epoch"))
@@ -45,8 +45,10 @@ def read_ownership(connection: Connection, bound: Mapping[str, int], environment
     small = select(*place).where(*of_tenants).group_by(*place).having(func.count() <= SHARDS_SHOWN).subquery()
     shards = connection.execute(
         select(*SHARD_COLUMNS)
-        .join(small, and_(small.c.environment == _shard.c.environment, small.c.group_number == _shard.c.group_number))
-        .where(*of_tenants)
+        .outerjoin(
+            small, and_(small.c.environment == _shard.c.environment, small.c.group_number == _shard.c.group_number)
+        )
+        .where(or_(small.c.environment.is_not(None), _shard.c.project_id == COMMON_PROJECT), *asked)
         .order_by(*place, _shard.c.project_id)
     )
     return Owners(

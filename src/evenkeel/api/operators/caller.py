@@ -1,0 +1,35 @@
+"""Who the caller is, for programs that show it."""
+
+import evenkeel
+from evenkeel.api.common.services import Services
+from evenkeel.api.http.call import Call
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.responses.answers import Answer, json_answer
+from evenkeel.core.kit.values import Value
+
+
+class CallerView(Value):
+    """The authenticated caller, and what the controller says of itself."""
+
+    user: str
+    """Name of the user, or its id if it has no name; empty: authentication is disabled."""
+    project_id: str
+    roles: tuple[str, ...]
+    version: str
+    """Version of the controller."""
+    documentation_url: str
+    """URL of the documentation, by the controller's configuration; empty: none is configured."""
+
+
+async def caller(services: Services, call: Call) -> Answer:
+    """Handle GET /caller: show who the caller is."""
+    options_of(call, ())
+    known = call.caller
+    view = CallerView(
+        user=known.user,
+        project_id=known.project_id,
+        roles=known.roles,
+        version=evenkeel.__version__,
+        documentation_url=services.documentation_url,
+    )
+    return json_answer({"caller": view})
