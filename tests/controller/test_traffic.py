@@ -8,7 +8,7 @@ from evenkeel.controller.settings import TrafficSettings
 from evenkeel.controller.traffic import BUSIEST_MAX, GAP, SETTLE_SECONDS, TrafficRecorder
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import ListenerStatistics
-from evenkeel.core.status.traffic import GroupObservation, TrafficPoint, TrafficReading, TrafficTotals
+from evenkeel.core.status.traffic import GroupObservation, ListenerTraffic, TrafficPoint, TrafficReading, TrafficTotals
 from tests.clock import HandClock
 
 LB = LoadBalancerId("lb")
@@ -25,6 +25,8 @@ class World:
         self.reached_count = 0
         self.counted = 1
         self.totals: dict[str, dict[str, int]] = {LB: {}}
+        self.listeners: dict[str, int] = {}
+        """Connections of each listener of the load balancers."""
         usual: dict[str, Any] = {"interval_seconds": INTERVAL, "points": 4}
         self.recorder = TrafficRecorder(
             self,  # type: ignore[arg-type]
@@ -51,6 +53,10 @@ class World:
                     statistics=ListenerStatistics(**totals),
                     members_online=1,
                     members=2,
+                    listeners=tuple(
+                        ListenerTraffic(listener_id=each, statistics=ListenerStatistics(total_connections=total))
+                        for each, total in self.listeners.items()
+                    ),
                 )
                 for id_, totals in self.totals.items()
             ),
@@ -89,6 +95,29 @@ async def test_rates_are_differences_by_the_time_between() -> None:
         members=2,
     )
     assert world.recorder.series(LB).reason == ""
+
+
+async def test_several_listeners_have_series_of_their_own() -> None:
+    world = World()
+    world.listeners = {"http": 60, "https": 600}
+    await world.look(total_connections=660)
+    world.listeners = {"http": 120, "https": 600}
+    await world.look(total_connections=720)
+    found = {
+        each.listener_id: [point.connections for point in each.points] for each in world.recorder.series(LB).listeners
+    }
+    assert found == {"http": [1.0], "https": [0.0]}
+    world.listeners = {}
+    await world.look(total_connections=720)
+    assert world.recorder.series(LB).listeners == ()
+
+
+async def test_listeners_beyond_the_most_have_no_series_of_their_own() -> None:
+    world = World(load_balancers_max=1)
+    world.listeners = {"http": 60, "https": 600}
+    for _ in range(2):
+        await world.look(total_connections=660)
+    assert world.recorder.series(LB).listeners == () and world.points() != ()
 
 
 async def test_only_the_newest_are_kept() -> None:

@@ -8,11 +8,11 @@ like current traffic.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from heapq import heappush, heappushpop
 from typing import Any
 
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from evenkeel.controller.settings import TrafficSettings
 from evenkeel.controller.traffic_rings import TrafficRings
@@ -24,6 +24,7 @@ from evenkeel.core.status.traffic import (
     BusyLoadBalancer,
     GroupKey,
     GroupObservation,
+    ListenerSeries,
     TrafficSample,
     TrafficSeries,
     TrafficTotals,
@@ -121,8 +122,11 @@ class TrafficRecorder:
         self._on_look = on_look
         self._rings = TrafficRings(max(1, settings.points))
         self._groups: dict[GroupKey, _Group] = {}
-        self._before: dict[LoadBalancerId, ListenerStatistics] = {}
-        """Totals at the last poll of the listeners that were observed then."""
+        self._before: dict[str, ListenerStatistics] = {}
+        """Totals at the last poll of the load balancers, and of listeners, that were observed then."""
+        self._listener_rings = TrafficRings(max(1, settings.points))
+        self._listeners: dict[LoadBalancerId, tuple[str, ...]] = {}
+        """Listeners with a series of their own, of load balancers with several."""
         self._looked_at = float("-inf")
         self._left_out = 0
         self._busiest: tuple[BusyLoadBalancer, ...] = ()
@@ -141,7 +145,11 @@ class TrafficRecorder:
             )
         points = self._rings.points(load_balancer_id)
         reason = "" if points else self._reason(load_balancer_id)
-        return TrafficSeries(interval_seconds=interval, points=points, reason=reason)
+        listeners = tuple(
+            ListenerSeries(listener_id=id_, points=self._listener_rings.points(id_))
+            for id_ in self._listeners.get(load_balancer_id, ())
+        )
+        return TrafficSeries(interval_seconds=interval, points=points, reason=reason, listeners=listeners)
 
     def busiest(self) -> tuple[BusyLoadBalancer, ...]:
         """The load balancers with the most new connections in the last interval, busiest first. Thread-safe."""
@@ -167,6 +175,7 @@ class TrafficRecorder:
         self._note_groups(reading.groups, now)
         written = await self._write(reading.load_balancers, seconds)
         self._rings.publish(at)
+        self._listener_rings.publish(at)
         self._busiest = written.busiest()
         self._on_look(at, seconds, written.value())
 
@@ -183,6 +192,8 @@ class TrafficRecorder:
         written = _Sum()
         before, self._before = self._before, {}
         self._rings.begin(frozenset(totals.load_balancer_id for totals in found))
+        self._listeners = _chosen_listeners(found, self._settings.load_balancers_max)
+        self._listener_rings.begin(frozenset(id_ for ids in self._listeners.values() for id_ in ids))
         for number, totals in enumerate(found):
             if number % AT_ONCE == 0:
                 # Thousands of load balancers are computed without any I/O; keepalives must be answered meanwhile.
@@ -193,11 +204,37 @@ class TrafficRecorder:
             if group is None or not group.observed:
                 continue
             self._before[id_] = totals.statistics
+            self._write_listeners(totals, before, seconds)
             traffic = None if (last := before.get(id_)) is None else _traffic(totals, last, seconds)
             if traffic is not None:
                 self._rings.write(id_, traffic)
                 written.add(id_, traffic)
         return written
+
+    def _write_listeners(self, totals: TrafficTotals, before: Mapping[str, ListenerStatistics], seconds: float) -> None:
+        """Write samples for the listeners of one load balancer that have a series of their own."""
+        chosen = self._listeners.get(totals.load_balancer_id)
+        for one in totals.listeners if chosen else ():
+            self._before[one.listener_id] = one.statistics
+            self._listener_rings.add(one.listener_id)
+            if (last := before.get(one.listener_id)) is None:
+                continue
+            of_one = replace(totals, statistics=one.statistics, members_online=0, members=0)
+            if (traffic := _traffic(of_one, last, seconds)) is not None:
+                self._listener_rings.write(one.listener_id, traffic)
+
+
+def _chosen_listeners(found: Iterable[TrafficTotals], listeners_max: int) -> dict[LoadBalancerId, tuple[str, ...]]:
+    """Return the listeners with a series of their own: those of load balancers with several, at most
+    ``listeners_max`` listeners.
+    """
+    chosen: dict[LoadBalancerId, tuple[str, ...]] = {}
+    left = listeners_max
+    for totals in found:
+        if totals.listeners and len(totals.listeners) <= left:
+            chosen[totals.load_balancer_id] = tuple(one.listener_id for one in totals.listeners)
+            left -= len(totals.listeners)
+    return chosen
 
 
 def _traffic(totals: TrafficTotals, before: ListenerStatistics, seconds: float) -> TrafficSample | None:

@@ -1,4 +1,4 @@
-"""Series of many load balancers in little memory: a ring of bytes for each, with common slots.
+"""Series of many load balancers or listeners in little memory: a ring of bytes for each, with common slots.
 
 A slot takes :data:`BYTES_PER_POINT` bytes. A ring has one slot more than points are kept: the one that is being
 written. So another thread may read a ring at any time: it copies the ring, and then drops slots that may have been
@@ -8,7 +8,6 @@ overwritten meanwhile.
 import struct
 from typing import NamedTuple
 
-from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.status.traffic import TrafficPoint, TrafficSample
 
 _SLOT = struct.Struct("<fffffHH")
@@ -31,24 +30,24 @@ class Published(NamedTuple):
 
 
 class TrafficRings:
-    """Time series of traffic: the last ``points`` samples of each load balancer. One thread writes a slot: it calls
-    :meth:`begin`, then :meth:`write` for each load balancer with a sample, then :meth:`publish`.
+    """Time series of traffic: the last ``points`` samples of each load balancer or listener, by id. One thread writes
+    a slot: it calls :meth:`begin`, then :meth:`write` for each id with a sample, then :meth:`publish`.
     """
 
     def __init__(self, points: int) -> None:
         """``points``: at least 1."""
         self._slots = points + 1
         self._points = points
-        self._rings: dict[LoadBalancerId, bytearray] = {}
+        self._rings: dict[str, bytearray] = {}
         self._published = Published(0, ())
 
     def __len__(self) -> int:
         return len(self._rings)
 
-    def __contains__(self, load_balancer_id: object) -> bool:
-        return load_balancer_id in self._rings
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._rings
 
-    def begin(self, kept: frozenset[LoadBalancerId]) -> None:
+    def begin(self, kept: frozenset[str]) -> None:
         """Begin the next slot; load balancers other than ``kept`` are dropped."""
         for gone in self._rings.keys() - kept:
             del self._rings[gone]
@@ -57,15 +56,15 @@ class TrafficRings:
             # The slot still holds its sample of one turn ago; a load balancer without a new one must show a gap.
             ring[offset : offset + BYTES_PER_POINT] = _EMPTY
 
-    def add(self, load_balancer_id: LoadBalancerId) -> None:
+    def add(self, id_: str) -> None:
         """Add a ring for the load balancer."""
-        if load_balancer_id not in self._rings:
-            self._rings[load_balancer_id] = bytearray(_EMPTY * self._slots)
+        if id_ not in self._rings:
+            self._rings[id_] = bytearray(_EMPTY * self._slots)
 
-    def write(self, load_balancer_id: LoadBalancerId, traffic: TrafficSample) -> None:
+    def write(self, id_: str, traffic: TrafficSample) -> None:
         """Store this load balancer's sample in the current slot; slots without a sample are gaps."""
         _SLOT.pack_into(
-            self._rings[load_balancer_id],
+            self._rings[id_],
             self._offset(self._published.end),
             traffic.connections,
             traffic.active_connections,
@@ -84,10 +83,10 @@ class TrafficRings:
         # One assignment of an immutable value: readers in other threads see the old state or the new one.
         self._published = Published(oldest + surplus, times[surplus:])
 
-    def points(self, load_balancer_id: LoadBalancerId) -> tuple[TrafficPoint, ...]:
+    def points(self, id_: str) -> tuple[TrafficPoint, ...]:
         """Points of the load balancer, oldest first; slots without a sample are left out. Thread-safe."""
         published = self._published
-        ring = self._rings.get(load_balancer_id)
+        ring = self._rings.get(id_)
         if ring is None:
             return ()
         copied = bytes(ring)

@@ -5,7 +5,7 @@ from typing import Any
 from evenkeel.api.app import create_app
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Store
-from evenkeel.core.status.traffic import TrafficPoint, TrafficSeries
+from evenkeel.core.status.traffic import ListenerSeries, TrafficPoint, TrafficSeries
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import SqlStore
 from tests.api.client import Client
@@ -32,7 +32,8 @@ class Kept:
             members_online=1,
             members=2,
         )
-        return TrafficSeries(interval_seconds=60.0, points=(point,))
+        listener = ListenerSeries(listener_id="listener", points=(point,))
+        return TrafficSeries(interval_seconds=60.0, points=(point,), listeners=(listener,))
 
 
 async def test_points_are_shown_with_their_times(store: Store, sink: Any) -> None:
@@ -45,16 +46,16 @@ async def test_points_are_shown_with_their_times(store: Store, sink: Any) -> Non
     assert kept.asked == [id_]
     (point,) = shown["points"]
     assert (shown["interval"], shown["reason"]) == (60.0, "")
-    assert point == {
+    of_listener = {
         "at": "1970-01-02T00:00:00",
         "connections": 0.333,
         "active_connections": 4,
         "bytes_in": 10.0,
         "bytes_out": 0.0,
         "request_errors": 0.05,
-        "members_online": 1,
-        "members": 2,
     }
+    assert point == of_listener | {"members_online": 1, "members": 2}
+    assert shown["listeners"] == [{"listener_id": "listener", "points": [of_listener]}]
 
 
 async def test_a_process_without_series_says_so(api: Client) -> None:

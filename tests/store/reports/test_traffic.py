@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from sqlalchemy import update
+from sqlalchemy import insert, update
 
 from evenkeel.core.protocol.messages import ReportStatus
-from evenkeel.core.resources.model import ListenerStatistics, LoadBalancer
+from evenkeel.core.resources.model import Listener, ListenerStatistics, LoadBalancer
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.outcomes import ObservedStatistics, ObservedStatus
 from evenkeel.core.status.traffic import TrafficReading
@@ -56,6 +56,22 @@ async def test_totals_and_members_of_those_that_were_observed(world: World) -> N
     assert (totals.members_online, totals.members) == (1, 1)
     (group,) = reading.groups
     assert (group.group, group.report, group.watched) == (("east", 1), ("session-a1", 7), True)
+
+
+async def test_several_listeners_have_totals_of_their_own(world: World) -> None:
+    await world.agent("a1", session_id="session-a1")
+    balancer = await world.placed()
+    await observed(world, balancer)
+    (first,) = (await read(world)).load_balancers
+    assert first.listeners == ()
+    project = {"load_balancer_id": balancer.id, "project_id": balancer.project_id}
+    await world.add(Listener(id="listener-2", protocol="HTTP", protocol_port=8080, **project))
+    totals = {"listener_id": "listener-2", "load_balancer_id": balancer.id}
+    totals |= {"total_connections": 9, "bytes_in": 2**40, "bytes_out": 0, "active_connections": 0, "request_errors": 0}
+    await world.store.database.write(lambda c: c.execute(insert(schema.listener_statistics).values(**totals)))
+    (both,) = (await read(world)).load_balancers
+    assert sorted(each.statistics.total_connections for each in both.listeners) == [7, 9]
+    assert both.statistics == ListenerStatistics(total_connections=16, bytes_in=2**41)
 
 
 async def test_deleted_members_do_not_count_and_others_are_not_online(world: World) -> None:

@@ -14,6 +14,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.status.traffic import TrafficPoint, TrafficSample
 
 DECIMALS = 3
+LISTENER_FIGURES = ("connections", "active_connections", "bytes_in", "bytes_out", "request_errors")
 
 
 class TrafficView(Value):
@@ -35,6 +36,25 @@ class PointView(TrafficView):
     at: str
 
 
+class ListenerPointView(Value):
+    """The traffic of one listener in the interval that ended then. Rates are averages per second."""
+
+    at: str
+    connections: float
+    """New connections per second."""
+    active_connections: int
+    bytes_in: float
+    bytes_out: float
+    request_errors: float
+
+
+class ListenerSeriesView(Value):
+    """The time series of one listener; unknown points are missing."""
+
+    listener_id: str
+    points: list[ListenerPointView]
+
+
 class SeriesView(Value):
     """A time series; unknown points are missing."""
 
@@ -43,6 +63,8 @@ class SeriesView(Value):
     points: list[PointView]
     reason: str
     """Reason why there are no points; else empty."""
+    listeners: list[ListenerSeriesView]
+    """Series of each listener if there are several; the only listener has that of the load balancer."""
 
 
 async def traffic(services: Services, call: Call) -> Answer:
@@ -54,11 +76,22 @@ async def traffic(services: Services, call: Call) -> Answer:
         raise NotFound("Load Balancer", id_)
     series = services.traffic.series(id_)
     points = [_view(point) for point in series.points]
-    return json_answer(SeriesView(interval=series.interval_seconds, points=points, reason=series.reason))
+    listeners = [
+        ListenerSeriesView(listener_id=one.listener_id, points=[_listener_view(point) for point in one.points])
+        for one in series.listeners
+    ]
+    return json_answer(
+        SeriesView(interval=series.interval_seconds, points=points, reason=series.reason, listeners=listeners)
+    )
 
 
 def _view(point: TrafficPoint) -> PointView:
     return PointView(at=timestamp(point.at), **traffic_figures(point))
+
+
+def _listener_view(point: TrafficPoint) -> ListenerPointView:
+    figures = traffic_figures(point)
+    return ListenerPointView(at=timestamp(point.at), **{name: figures[name] for name in LISTENER_FIGURES})
 
 
 def traffic_figures(sample: TrafficSample) -> dict[str, Any]:

@@ -23,6 +23,13 @@ class GroupObservation(Value):
     """Number of times that devices of the group became reachable again: totals are sums over the reachable devices."""
 
 
+class ListenerTraffic(Value):
+    """Reported totals of one listener."""
+
+    listener_id: str
+    statistics: ListenerStatistics
+
+
 class TrafficTotals(Value):
     """Reported totals of one load balancer, summed over its listeners."""
 
@@ -34,6 +41,8 @@ class TrafficTotals(Value):
     device group.
     """
     members: int
+    listeners: tuple[ListenerTraffic, ...] = ()
+    """Totals of each listener if there are several; empty: the only listener has the totals of the load balancer."""
 
 
 class TrafficReading(Value):
@@ -75,6 +84,13 @@ class TrafficPoint(TrafficSample):
     """End of the interval, in seconds since the epoch."""
 
 
+class ListenerSeries(Value):
+    """The points of one listener that this process holds, oldest first; members are counted in none."""
+
+    listener_id: str
+    points: tuple[TrafficPoint, ...] = ()
+
+
 class TrafficSeries(Value):
     """The points of one load balancer that this process holds, oldest first."""
 
@@ -82,3 +98,5 @@ class TrafficSeries(Value):
     points: tuple[TrafficPoint, ...] = ()
     reason: str = ""
     """Reason why there are no points (human-readable)."""
+    listeners: tuple[ListenerSeries, ...] = ()
+    """Points of each listener if there are several, as far as this process holds them."""

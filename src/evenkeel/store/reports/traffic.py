@@ -4,7 +4,8 @@ All of them are read, not only the rows changed since the last time: that would 
 rewrite for each of its rows, while this takes three statements a minute.
 """
 
-from functools import cache
+from collections.abc import Iterable, Sequence
+from functools import cache, reduce
 from typing import Any
 
 from sqlalchemy import (
@@ -27,7 +28,7 @@ from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.placement.reach import ReachKind
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.resources.statuses import OperatingStatus
-from evenkeel.core.status.traffic import GroupKey, GroupObservation, TrafficReading, TrafficTotals
+from evenkeel.core.status.traffic import GroupKey, GroupObservation, ListenerTraffic, TrafficReading, TrafficTotals
 from evenkeel.store.engine.database import Database
 from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
@@ -52,16 +53,16 @@ def read_traffic(connection: Connection, limit: int) -> TrafficReading:
 
     The load balancers left out are not counted.
     """
-    sums = connection.execute(_sums(), {"limit": limit}).all()
-    newest = max(((row.created_at, row.id) for row in sums), default=(0.0, ""))
-    rows = connection.execute(_members(), {"created_at": newest[0], "id": newest[1]}) if sums else ()
+    found = _by_load_balancer(connection.execute(_statistics_of_chosen(), {"limit": limit}))
+    newest = max(((rows[0].created_at, rows[0].id) for rows in found), default=(0.0, ""))
+    rows = connection.execute(_members(), {"created_at": newest[0], "id": newest[1]}) if found else ()
     members = {row[0]: (int(row[1]), int(row[2])) for row in rows}
     groups = tuple(map(_observation, connection.execute(_groups())))
     watched = frozenset(each.group for each in groups if each.watched)
     return TrafficReading(
         groups=groups,
-        load_balancers=tuple(_totals(row, members.get(row.id, (0, 0)), watched) for row in sums),
-        counted=len(sums),
+        load_balancers=tuple(_totals(rows, members.get(rows[0].id, (0, 0)), watched) for rows in found),
+        counted=len(found),
     )
 
 
@@ -92,15 +93,23 @@ def _oldest_totals() -> Subquery:
 
 
 @cache
-def _sums() -> Select[Any]:
+def _statistics_of_chosen() -> Select[Any]:
+    """Query of the statistics of all listeners of the chosen load balancers."""
     chosen = _oldest_totals()
-    names = (chosen.c.id, chosen.c.created_at, _shard.c.environment, _shard.c.group_number)
+    names = (chosen.c.id, chosen.c.created_at, _shard.c.environment, _shard.c.group_number, _statistics.c.listener_id)
     return (
-        select(*names, *(func.sum(_statistics.c[name]) for name in _COUNTERS))
+        select(*names, *(_statistics.c[name] for name in _COUNTERS))
         .join(_statistics, _statistics.c.load_balancer_id == chosen.c.id)
         .join(_shard, _shard.c.id == chosen.c.shard_id)
-        .group_by(*names)
     )
+
+
+def _by_load_balancer(rows: Iterable[Any]) -> list[list[Any]]:
+    """Return the rows of each load balancer, which are not empty."""
+    found: dict[str, list[Any]] = {}
+    for row in rows:
+        found.setdefault(row.id, []).append(row)
+    return list(found.values())
 
 
 @cache
@@ -145,14 +154,20 @@ def _observation(row: Any) -> GroupObservation:
     )
 
 
-def _totals(row: Any, members: tuple[int, int], watched: frozenset[GroupKey]) -> TrafficTotals:
-    id_, _, environment, number, *sums = row
-    # PostgreSQL and MariaDB sum big integers to decimals
-    counters = {name: int(total) for name, total in zip(_COUNTERS, sums, strict=True)}
+def _totals(rows: Sequence[Any], members: tuple[int, int], watched: frozenset[GroupKey]) -> TrafficTotals:
+    id_, _, environment, number, *_ = rows[0]
+    each = tuple(
+        ListenerTraffic(
+            listener_id=row.listener_id,
+            statistics=ListenerStatistics(**{name: int(getattr(row, name)) for name in _COUNTERS}),
+        )
+        for row in sorted(rows, key=lambda row: str(row.listener_id))
+    )
     return TrafficTotals(
         load_balancer_id=LoadBalancerId(id_),
         group=(environment, number),
-        statistics=ListenerStatistics(**counters),
+        statistics=reduce(ListenerStatistics.plus, (one.statistics for one in each)),
+        listeners=each if len(each) > 1 else (),
         # statuses of members stay in the database when nobody sees the members any more
         members_online=members[0] if (environment, number) in watched else None,
         members=members[1],
