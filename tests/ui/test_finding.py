@@ -1,5 +1,7 @@
 """One of ten thousand load balancers is found, and what was asked stays in the URL."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -48,6 +50,21 @@ def test_pages_filters_and_order_are_in_the_url(window: Window) -> None:
     page.get_by_role("link", name="Clear").click()
     expect(page.get_by_text("10,000 load balancers")).to_be_visible()
     window.check_accessibility()
+
+
+def test_a_move_is_planned_before_it_is_confirmed(window: Window) -> None:
+    page = window.page
+    window.go("loadbalancers?q=lb-09731")
+    page.get_by_role("link", name="lb-09731").click()
+    page.get_by_role("button", name="Move lb-09731").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("the new devices get everything and confirm it")
+    expect(dialog.get_by_text("Asking for the plan")).to_have_count(0)
+    expect(dialog.locator(".plan")).to_contain_text("lb-09731")
+    expect(dialog).to_contain_text(re.compile("evenkeel move .* --to-group"))
+    window.check_accessibility()
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_have_count(0)
 
 
 def test_held_load_balancers_are_found(window: Window) -> None:

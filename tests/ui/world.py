@@ -3,6 +3,7 @@ a load balancer with one of each kind below it.
 """
 
 import asyncio
+import base64
 import random
 import subprocess
 import sys
@@ -55,12 +56,20 @@ class World:
             command = [sys.executable, "-m", "evenkeel.cmd.users", "--file", str(users), "add", name]
             command += ["--password-stdin", "--project", PROJECT, "--roles", role]
             subprocess.run(command, input=password + "\n", text=True, check=True, capture_output=True)
+        key_file = directory / "certificates.key"
+        key_file.touch(mode=0o600)
+        key_file.write_bytes(base64.b64encode(bytes(32)))
         self.cluster = GuardedCluster(
             directory / "cluster",
             environment="prod",
             controller_options={
                 "DEFAULT": {"session_ttl": SESSION_SECONDS, "settle_time": 2},
                 "series": {"interval": 5},
+                "certificates": {
+                    "key_manager": "directory",
+                    "directory": directory / "certificates",
+                    "directory_key_file": key_file,
+                },
                 "identity": {"kind": "password_file", "password_file": users},
             },
             agent_options={"DEFAULT": {"report_interval": 1, "status_interval": 3}},
@@ -127,6 +136,21 @@ class World:
                 }
             },
         )["loadbalancer"]
+        self.until(lambda: self.status(made["id"]) == "ACTIVE")
+        return str(made["id"])
+
+    def secure(self, reference: str) -> str:
+        """The id of a load balancer with two listeners, of which one shows this certificate."""
+        listener = {
+            "name": "https",
+            "protocol": "TERMINATED_HTTPS",
+            "protocol_port": 443,
+            "default_tls_container_ref": reference,
+        }
+        plain = {"name": "plain", "protocol": "HTTP", "protocol_port": 8080}
+        subnet = self.ask("GET", f"{OPERATORS}/subnets")["subnets"][0]
+        new = {"name": "secure", "vip_subnet_id": subnet["id"], "listeners": [listener, plain]}
+        made = self.ask("POST", f"{LBAAS}/loadbalancers", {"loadbalancer": new})["loadbalancer"]
         self.until(lambda: self.status(made["id"]) == "ACTIVE")
         return str(made["id"])
 

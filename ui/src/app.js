@@ -12,6 +12,10 @@ import { Environments } from "./views/environments.js";
 import { Events } from "./views/events.js";
 import { LoadBalancer } from "./views/loadbalancer.js";
 import { ChildObject } from "./views/objects.js";
+import { ActsOffered } from "./acts.js";
+import { UnderWay } from "./underway.js";
+import { Maintenance } from "./views/maintenance.js";
+import { Networks } from "./views/networks.js";
 import { LBAAS, LoadBalancers } from "./views/loadbalancers.js";
 import { Login, whatWasWrong } from "./views/login.js";
 import { Overview } from "./views/overview.js";
@@ -26,6 +30,8 @@ const VIEWS = {
   controllers: ["Controllers", Controllers],
   environments: ["Environments", Environments],
   certificates: ["Certificates", Certificates],
+  networks: ["Networks", Networks],
+  maintenance: ["Maintenance", Maintenance],
   events: ["Events", Events],
 };
 
@@ -110,8 +116,9 @@ function Inside({ caller, leave }) {
     <${Demo} />
     ${live.error && live.error.status !== 401 && live.error.status !== 403 && html`<p class="failure banner" role="alert">${live.error.message}: trying again</p>`}
     <main id="main" tabindex="-1" ref=${main}>
-      ${shown()}
-    </main>`;
+      <${ActsOffered}>${shown()}<//>
+    </main>
+    <${UnderWay} />`;
 }
 
 render(html`<${App} />`, document.getElementById("app"));

@@ -1,6 +1,7 @@
 // A small picture of figures over time; where nothing is known it has a hatched gap.
 import { html } from "htm/preact";
 import { moment, pieces, unknownSpans } from "./bigchart.js";
+import { useId } from "preact/hooks";
 import { amount } from "./parts.js";
 
 const WIDTH = 240;
@@ -29,7 +30,7 @@ export function Chart({ title, figures, points, seconds, to }) {
   const last = timed[timed.length - 1];
   const isKnown = last && to - last.time <= gapMs;
   const now = isKnown ? names.map((name) => `${figures[name] && `${figures[name]} `}${amount(last[name])}`).join(" ") : "not known";
-  const pattern = `unknown-${title.replace(/\W/g, "")}`;
+  const pattern = useId();
   return html`<figure class="chart">
     <figcaption>${title} <strong>${now}</strong></figcaption>
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}, now ${now}, at most ${amount(most)}" preserveAspectRatio="none">

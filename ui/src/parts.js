@@ -1,7 +1,7 @@
 // What several views use.
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { now, put } from "./api.js";
+import { useState } from "preact/hooks";
+import { now } from "./api.js";
 
 const GOOD = new Set(["ACTIVE", "ONLINE", "up", "connected", "reached", "served", "closed"]);
 const UNSURE = new Set(["DEGRADED", "DRAINING"]);
@@ -116,33 +116,4 @@ async function copyText(text) {
   field.select();
   document.execCommand("copy");
   field.remove();
-}
-
-/** A button that changes something: asks first, says what was refused. */
-export function Action({ label, about, question, path, body, command, done, send = put }) {
-  const [asked, setAsked] = useState(false);
-  const [error, setError] = useState(null);
-  const dialog = useRef(null);
-  useEffect(() => {
-    if (asked) dialog.current.showModal();
-  }, [asked]);
-  async function confirm() {
-    try {
-      await send(path, body);
-      setError(null);
-      setAsked(false);
-      done();
-    } catch (refused) {
-      setError(refused);
-    }
-  }
-  return html`<button type="button" onClick=${() => setAsked(true)} aria-label=${about ? `${label} ${about}` : null}>${label}</button>
-    ${asked &&
-    html`<dialog ref=${dialog} onClose=${() => setAsked(false)} aria-label=${about ? `${label} ${about}` : label}>
-      <p>${question}</p>
-      ${command && html`<p class="also">The same: <code>${command}</code></p>`}
-      <${Failure} error=${error} />
-      <button type="button" class="confirm" onClick=${confirm}>${label}</button>
-      <button type="button" onClick=${() => setAsked(false)}>Cancel</button>
-    </dialog>`}`;
 }

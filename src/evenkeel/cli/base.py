@@ -16,14 +16,11 @@ from evenkeel.cli.columns import format_values, object_title, values_of_columns
 from evenkeel.cli.filters import near
 from evenkeel.cli.watch import add_watch_argument, run_watched
 from evenkeel.core.control.acts import EFFECTS
+from evenkeel.core.control.explanation import CONNECTED, WRITABLE
 
 SOMETHING_WRONG = 1
 """Exit code if the output shows problems."""
 PENDING_STATUSES = ("PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE")
-WRITABLE = "writable"
-"""State of a database without problems."""
-CONNECTED = "connected"
-"""State of a message broker without problems."""
 SHORT_ID = re.compile(r"[0-9a-f][0-9a-f-]{3,35}")
 PAGE_ITEMS = 1000
 MAX_PAGES = 1000

@@ -3,9 +3,10 @@
 from argparse import Namespace
 from typing import Any
 
-from evenkeel.cli.base import CONNECTED, ListCommand, print_problems
+from evenkeel.cli.base import ListCommand, print_problems
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import list_table
+from evenkeel.core.control.explanation import CONNECTED
 
 LIST_COLUMNS = ("host", "url", "id", "version", "alive", "started_at", "seen_at", "message_broker")
 NARROW = {"host": "host", "url": "url", "id": "id", "version": "version", "alive": "alive"}

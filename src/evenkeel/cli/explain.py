@@ -1,22 +1,13 @@
 """The command ``evenkeel explain``: the reason why a load balancer waits, and remedies for operators."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-from evenkeel.cli.base import CONNECTED, WRITABLE, ShowCommand, print_problems, warn_of_halted
+from evenkeel.cli.base import ShowCommand, print_problems, warn_of_halted
 from evenkeel.cli.columns import Columns, object_table, object_title
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
-from evenkeel.core.kit.words import counted
-
-NOTHING = "nothing"
-
-
-class Explanation(NamedTuple):
-    """Explanation of a load balancer's state. ``state``: in words; ``action``: what an operator can do."""
-
-    state: str
-    action: str
+from evenkeel.core.control.explanation import NOTHING, explanation
 
 
 class Explain(ShowCommand):
@@ -75,124 +66,3 @@ def _next_try(hosting: Mapping[str, Any]) -> str:
     if not hosting["status_reason"] or hosting.get("held") or not acting or not acting["alive"]:
         return ""
     return f"by itself, within {hosting['retry_seconds_max']} s"
-
-
-def explanation(hosting: Mapping[str, Any]) -> Explanation:
-    """Explanation by the first matching rule, for an answer of ``/loadbalancers/{id}/agent``."""
-    return next(found for rule in RULES if (found := rule(hosting)) is not None)
-
-
-Rule = Callable[[Mapping[str, Any]], Explanation | None]
-
-
-def _broker_gone(hosting: Mapping[str, Any]) -> Explanation | None:
-    broker = hosting.get("message_broker", CONNECTED)
-    if broker == CONNECTED:
-        return None
-    return Explanation(
-        f"no agent is heard: the message broker takes no messages: {broker}",
-        "mend the message broker; devices go on, and accepted requests wait in the database",
-    )
-
-
-def _database_refuses(hosting: Mapping[str, Any]) -> Explanation | None:
-    database = hosting.get("database", WRITABLE)
-    if database == WRITABLE:
-        return None
-    return Explanation(
-        f"no session can be renewed: the database takes no writes: {database}",
-        "mend the database; devices go on, and changes are refused meanwhile",
-    )
-
-
-def _explain_halt(hosting: Mapping[str, Any]) -> Explanation | None:
-    acting = hosting["acting"]
-    if not hosting["halted"] or (acting and acting["alive"]):
-        return None
-    name = hosting["environment"]
-    return Explanation(
-        f"its agent is silent, and environment {name} is halted: {hosting['halted']}",
-        f"bring the agents back; if they are lost: evenkeel environment resume {name}",
-    )
-
-
-def _explain_unplaced(hosting: Mapping[str, Any]) -> Explanation | None:
-    if hosting["shard"]:
-        return None
-    return Explanation(
-        f"not placed yet: {hosting['status_reason'] or 'the scheduler has not looked at it'}",
-        f"evenkeel agent list --environment {hosting['environment']}: one must be up, with capacity",
-    )
-
-
-def _explain_unserved(hosting: Mapping[str, Any]) -> Explanation | None:
-    acting, home = hosting["acting"], hosting["home"]
-    if acting and acting["alive"]:
-        return None
-    host = (acting or home or {}).get("host", "")
-    return Explanation(
-        f"no live agent serves it; {host} did" if host else "no live agent serves it",
-        "another agent of its group takes over within seconds; if none is up, start one: evenkeel agent list"
-        f" --environment {hosting['environment']}",
-    )
-
-
-def _error(hosting: Mapping[str, Any]) -> Explanation | None:
-    if hosting.get("provisioning_status") != "ERROR":
-        return None
-    return Explanation(
-        f"not applied: {hosting['status_reason'] or 'no reason was reported'}",
-        f"{_remedy(hosting)}; it is tried again by itself, within {hosting['retry_seconds_max']} s",
-    )
-
-
-def _explain_held(hosting: Mapping[str, Any]) -> Explanation | None:
-    if not hosting.get("held") or hosting.get("provisioning_status") != "ACTIVE":
-        return None
-    return Explanation(hosting["status_reason"], f"evenkeel switch-over {hosting['load_balancer_id']}")
-
-
-def _waiting(hosting: Mapping[str, Any]) -> Explanation | None:
-    behind = hosting["revision"] - hosting["applied_revision"]
-    pending = str(hosting.get("provisioning_status", "")).startswith("PENDING")
-    if not behind and not pending:
-        return None
-    reason = hosting["status_reason"]
-    if reason:
-        return Explanation(f"waits for its agent: {reason}", f"{_remedy(hosting)}; it is tried again by itself")
-    # There is an acting agent: `_unserved`, an earlier rule, matches without one.
-    return Explanation(
-        f"waits for its agent, {hosting['acting']['host']}, behind {counted(hosting['ahead'], 'other')}", NOTHING
-    )
-
-
-def _remedy(hosting: Mapping[str, Any]) -> str:
-    return hosting.get("remedy") or "mend the reason"
-
-
-def _explain_degradation(hosting: Mapping[str, Any]) -> Explanation | None:
-    if not hosting["operating_reason"]:
-        return None
-    remedy = hosting.get("remedy") or f"evenkeel device list --environment {hosting['environment']}; mend the device"
-    return Explanation(f"applied, but {hosting['operating_reason']}", remedy)
-
-
-def _explain_applied(hosting: Mapping[str, Any]) -> Explanation:
-    away = hosting["home"] and hosting["acting"]["id"] != hosting["home"]["id"]
-    home = f"; away from its home {hosting['home']['host']}, to which it returns" if away else ""
-    return Explanation(f"applied, operating status {hosting['operating_status']}{home}", NOTHING)
-
-
-# The order matters: an outage explains everything that the rules after it would find.
-RULES: tuple[Rule, ...] = (
-    _broker_gone,
-    _database_refuses,
-    _explain_unplaced,
-    _explain_halt,
-    _explain_unserved,
-    _error,
-    _explain_held,
-    _waiting,
-    _explain_degradation,
-    _explain_applied,
-)

@@ -1,7 +1,9 @@
 import { html } from "htm/preact";
 import { OPERATORS, get, orRefused } from "../api.js";
+import { Actions, useMay } from "../acts.js";
 import { useData } from "../live.js";
-import { Action, Also, Facts, Failure, Status, Table, age, seconds, short } from "../parts.js";
+import { Also, Facts, Failure, Status, Table, age, seconds, short } from "../parts.js";
+import { AgentActs, Drain, ShardActs, agentsOf } from "../agentacts.js";
 
 const SHOWN = 50;
 const place = (agent) => `${agent.environment}/${agent.group_number}`;
@@ -10,6 +12,7 @@ const inReach = (agent) => (agent.alive ? `${agent.devices.filter((device) => de
 
 export function Agents({ live }) {
   const { data, error, at, again } = useData(async () => (await get(`${OPERATORS}/agents`)).agents, live.newest);
+  const may = useMay("agent_drain");
   const columns = [
     ["Host", (agent) => html`<a href="#/agents/${agent.id}">${agent.host}</a>`],
     ["Device group", place],
@@ -21,11 +24,12 @@ export function Agents({ live }) {
     ["Queue", (agent) => agent.queue_depth],
     ["Devices in reach", inReach],
     ["Why not", (agent) => agent.waiting_reason || agent.away_reason],
-    ["Action", (agent) => html`<${Drain} agent=${agent} done=${again} />`],
+    ...(may ? [["Action", (agent) => html`<${Drain} agent=${agent} done=${again} />`]] : []),
   ];
   return html`<h1>Agents</h1>
     <${Failure} error=${error} loading=${!data} />
     <${Table} caption="Agents" columns=${columns} rows=${data} empty="No agent has registered yet. evenkeel-agent on a host that reaches the devices does." />
+    <${Actions} names=${["agent_drain"]} />
     <${Also} command="evenkeel agent list" path="${OPERATORS}/agents" />`;
 }
 
@@ -35,20 +39,6 @@ function lease(agent, at) {
   return agent.silent_since ? `silent for ${age(agent.silent_since)}` : "none";
 }
 
-function Drain({ agent, done }) {
-  const drain = agent.admin_state_up;
-  return html`<${Action}
-    label=${drain ? "Drain" : "Undrain"}
-    about=${agent.host}
-    question=${drain
-      ? `Drain ${agent.host}? Its ${agent.acting_shards} shards are handed over to other agents, and it gets no new ones.`
-      : `Put ${agent.host} back into service? Its shards come home.`}
-    path="${OPERATORS}/agents/${agent.id}/${drain ? "drain" : "undrain"}"
-    command="evenkeel agent ${drain ? "drain" : "undrain"} ${agent.host}"
-    done=${done}
-  />`;
-}
-
 export function Agent({ id, live }) {
   async function read() {
     const [agent, shards, balancers] = await Promise.all([
@@ -56,9 +46,11 @@ export function Agent({ id, live }) {
       get(`${OPERATORS}/shards?agent_id=${id}`),
       orRefused(get(`${OPERATORS}/agents/${id}/loadbalancers?limit=${SHOWN}`)),
     ]);
-    return { agent: agent.agent, shards: shards.shards.filter((shard) => shard.project_id), balancers };
+    const { environment, group_number } = agent.agent;
+    return { agent: agent.agent, group: await agentsOf(environment, group_number), shards: shards.shards.filter((shard) => shard.project_id), balancers };
   }
   const { data, error, at, again } = useData(read, live.newest, [id]);
+  const mayMove = useMay("shard_rebind", "shard_adopt");
   const agent = data && data.agent;
   return html`<p><a href="#/agents">All agents</a></p>
     <h1>${agent ? agent.host : short(id)}</h1>
@@ -78,16 +70,7 @@ export function Agent({ id, live }) {
           ["Device driver", agent.device_driver],
         ]}
       />
-      <p class="actions"><${Drain} agent=${agent} done=${again} />
-      ${agent.away_shards > 0 &&
-      html`<${Action}
-        label="Fail back"
-        about=${agent.host}
-        question="Hand the ${agent.away_shards} shards whose home is ${agent.host} back to it?"
-        path="${OPERATORS}/agents/${id}/failback"
-        command="evenkeel agent failback ${agent.host}"
-        done=${again}
-      />`}</p>
+      <${AgentActs} agent=${agent} others=${data.group.filter((other) => other.id !== id)} done=${again} />
       <h2>Devices as it sees them</h2>
       <${Table}
         caption="Devices"
@@ -111,6 +94,7 @@ export function Agent({ id, live }) {
           ["Epoch", (shard) => shard.epoch],
           ["It is", (shard) => roles(shard, id)],
           ["Served", (shard) => html`<${Status} value=${shard.served ? "served" : "unserved"} />`],
+          ...(mayMove ? [["Action", (shard) => html`<${ShardActs} shard=${shard} agents=${data.group} driver=${agent.device_driver} done=${again} />`]] : []),
         ]}
         rows=${data.shards.slice(0, SHOWN)}
         empty="It has no tenant."

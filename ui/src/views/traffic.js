@@ -1,4 +1,4 @@
-// Small pictures of a load balancer's traffic, where the controller offers its series.
+// Small pictures of a load balancer's traffic, and of each listener's, where the controller offers its series.
 import { html } from "htm/preact";
 import { OPERATORS, get } from "../api.js";
 import { Charts } from "../chart.js";
@@ -13,13 +13,22 @@ export const TRAFFIC = [
 ];
 const LINES = [...TRAFFIC, ["Members online", { members_online: "", members: "of" }]];
 
-export function Traffic({ id, turn }) {
+/** `listeners`: with id, protocol, port and name. */
+export function Traffic({ id, turn, listeners }) {
   const path = `${OPERATORS}/loadbalancers/${id}/series`;
   const { data, error, at } = useData(() => get(path), turn, [id]);
   if (error && error.status === 403) return html`<h2>Traffic</h2><${Refused} error=${error} />`;
   if (!data || !data.points || data.points.length < 2) return null;
   const begin = data.points[0].at.slice(11, 16);
-  return html`<h2>Traffic since ${begin} UTC</h2>
+  const [only] = listeners.length === 1 ? listeners : [];
+  const known = new Map((data.listeners || []).map((each) => [each.listener_id, each.points]));
+  return html`<h2>Traffic since ${begin} UTC${only && `, all of listener ${listenerName(only)}`}</h2>
     <${Charts} lines=${LINES} points=${data.points} seconds=${data.interval} to=${at} />
+    ${listeners
+      .filter((listener) => known.has(listener.id))
+      .map((listener) => html`<h3>Listener ${listenerName(listener)}</h3><${Charts} key=${listener.id} lines=${TRAFFIC} points=${known.get(listener.id)} seconds=${data.interval} to=${at} />`)}
     <${Also} command="evenkeel loadbalancer series ${id}" path=${path} />`;
 }
+
+/** Protocol and port, and the name if it has one. */
+export const listenerName = (listener) => `${listener.protocol} ${listener.protocol_port}${listener.name && ` (${listener.name})`}`;

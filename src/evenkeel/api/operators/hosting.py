@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from evenkeel.api.common.resources import object_id
@@ -13,6 +14,7 @@ from evenkeel.api.operators.remedies import device_remedy
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.environments import GroupReach
+from evenkeel.core.control.explanation import explanation
 from evenkeel.core.control.shards import Shard
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import LoadBalancer
@@ -38,7 +40,9 @@ async def hosting(services: Services, call: Call) -> Answer:
     if root.status_reason and (problem := await services.operators.port_problem(root.id)):
         shown = replace(shown, operating_reason=problem)
     shown = replace(shown, moving=await _moving(services, root.id))
-    return json_answer({"hosting": await _with_remedy(services, root, shard, shown)})
+    shown = await _with_remedy(services, root, shard, shown)
+    state, action = explanation(to_builtins(shown))
+    return json_answer({"hosting": replace(shown, explanation=views.ExplanationView(state=state, action=action))})
 
 
 async def _moving(services: Services, load_balancer_id: LoadBalancerId) -> str:

@@ -85,6 +85,14 @@ class ShardView(Value):
     """Reason why the circuit breaker of the shard's environment is open; empty: it is closed."""
 
 
+class ExplanationView(Value):
+    """Explanation of a load balancer's state, as ``evenkeel explain`` gives it."""
+
+    state: str
+    action: str
+    """Action that operators can take; ``nothing`` if none is needed."""
+
+
 class HostingView(Value):
     """The agents and the state of a load balancer."""
 
@@ -117,6 +125,8 @@ class HostingView(Value):
     """Seconds within which a change that was refused, or could not be attempted, is attempted again."""
     moving: str = ""
     """Step of its move to another device group; empty: it does not move."""
+    explanation: ExplanationView | None = None
+    """Explanation by the first rule that matches this answer."""
 
 
 class UpDown(Value):
