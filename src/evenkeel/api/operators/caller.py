@@ -1,4 +1,4 @@
-"""Who the caller is, for programs that show it."""
+"""Identity of the caller, for programs that show it."""
 
 import evenkeel
 from evenkeel.api.common.services import Services
