@@ -162,6 +162,12 @@ _OCTAVIA = ("tests/compat/octavia", "tests/compat/compare.py", "tests/compat/tab
 _CLOUD = ("tests/cloud", "tests/services/installation.py", "tests/services/keystone.py", "tests/services/openstack.py")
 
 _AT_LENGTH = ReleaseTests("the full length of a test that every run has in short, in release runs only", ())
+_DEBIAN = (
+    "tests/packaging/test_debian_packages.py",
+    "packaging/debian",
+    "scripts/build-deb",
+    "requirements/debian.txt",
+)
 
 RELEASE = {
     **dict.fromkeys(
@@ -242,6 +248,10 @@ RELEASE = {
             ),
         )
         for test in ("test_images_are_built", "test_an_image_has")
+    },
+    **{
+        f"packaging/test_debian_packages.py::{test}": ReleaseTests("minutes of building", _DEBIAN)
+        for test in ("test_built", "test_lintian", "test_packages_are", "test_two_builds")
     },
     "packaging/test_install_on_debian.py::test_the_page_leads": ReleaseTests(
         "seven hosts, installed as documented",
