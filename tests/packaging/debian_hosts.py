@@ -57,10 +57,11 @@ class Host:
         return done.stdout
 
 
-def make_base(folder: Path) -> Path:
-    """A Debian 12 whose root reaches its copies by ssh."""
+def make_base(folder: Path, *packages: str) -> Path:
+    """A Debian 12 whose root reaches its copies by ssh; ``packages``: more than it needs for that."""
     base = folder / "base"
-    run("debootstrap", "--variant=minbase", f"--include={BASE_PACKAGES}", "bookworm", str(base))
+    included = ",".join((BASE_PACKAGES, *packages))
+    run("debootstrap", "--variant=minbase", f"--include={included}", "bookworm", str(base))
     ssh = base / "root" / ".ssh"
     ssh.mkdir(mode=0o700, exist_ok=True)
     run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(ssh / "id_ed25519"))
@@ -148,7 +149,16 @@ def booted(name: str, namespace: str, base: Path, folder: Path, read_only: Mappi
         run("mount", "-t", "overlay", "overlay", "-o", layers, str(root))
         opened.callback(run, "umount", "--lazy", str(root))
         bound = [f"--bind-ro={source}:{target}" for source, target in read_only.items()]
-        machine = [f"--directory={root}", f"--machine={name}", f"--hostname={name}", "--register=no", "--keep-unit"]
+        # its services may set routes, which systemd-nspawn allows only in networks that it makes itself
+        may = "--capability=CAP_NET_ADMIN"
+        machine = [
+            may,
+            f"--directory={root}",
+            f"--machine={name}",
+            f"--hostname={name}",
+            "--register=no",
+            "--keep-unit",
+        ]
         network = [f"--network-namespace-path=/run/netns/{namespace}", "--resolv-conf=copy-host"]
         with log.open("wb") as output:
             process = subprocess.Popen(

@@ -239,6 +239,13 @@ RELEASE = {
         "every alert, in a live Prometheus",
         ("tests/packaging/test_alerts_fire.py", "tests/services/prometheus.py", "packaging/prometheus"),
     ),
+    "packaging/test_ansible.py::test_the_playbook_leads": ReleaseTests(
+        "seven hosts, installed and upgraded by Ansible",
+        (
+            *("tests/packaging/test_ansible.py", "tests/packaging/debian_hosts.py", "tests/packaging/apt_proxy.py"),
+            *("packaging/ansible", "packaging/systemd"),
+        ),
+    ),
     **{
         f"packaging/test_images.py::{test}": ReleaseTests(
             "images, built",
