@@ -102,6 +102,11 @@ async def named(scene: AdoptionScene, kind: str) -> dict[str, Any]:
     return await scene.rig.hands.items(kind)
 
 
+async def members_of_pools(scene: AdoptionScene) -> dict[str, set[str]]:
+    pools = await named(scene, "ltm/pool")
+    return {name: {each["fullPath"] for each in pool["membersReference"]["items"]} for name, pool in pools.items()}
+
+
 async def test_foreign_partition_is_refused_before_and_changed_in_place_after_its_adoption(
     scene: AdoptionScene,
 ) -> None:
@@ -216,13 +221,16 @@ F5_VIRTUAL = {
 async def test_partition_that_is_given_back_serves_on_and_is_adopted_again_under_traffic(scene: AdoptionScene) -> None:
     await scene.rig.hands.call("DELETE", f"ltm/rule/~{PARTITION}~app_cookie_dev_gone")
     agent, complete = scene.owner(), batch(scene.wanted, complete=True)
+    theirs = await members_of_pools(scene)
     await agent.adopt(PROJECT)
     await agent.apply(complete)
     clients = [asyncio.create_task(scene.browse()) for _ in range(4)]
     await eventually(lambda: scene.answered >= 20)
-    held = {kind: await named(scene, kind) for kind in ("ltm/virtual", "ltm/pool", "ltm/virtual-address")}
+    held = {kind: await named(scene, kind) for kind in ("ltm/virtual", "ltm/virtual-address")}
+    ours = await members_of_pools(scene)
     (plan,) = await agent.give_back(complete, apply=False)
-    assert [(step.verb, step.type) for step in plan.operations] == [
+    assert {step.type for step in plan.operations[:-3]} == {"ltm/pool/members", "ltm/node"}
+    assert [(step.verb, step.type) for step in plan.operations[-3:]] == [
         ("modify", "auth/partition"),
         ("delete", "ltm/data-group/internal"),
         ("delete", "ltm/data-group/internal"),
@@ -231,6 +239,7 @@ async def test_partition_that_is_given_back_serves_on_and_is_adopted_again_under
     assert await agent.give_back(complete, apply=True) == (plan,)
     assert not (await agent.give_back(complete, apply=True))[0].operations
     assert {kind: await named(scene, kind) for kind in held} == held
+    assert await members_of_pools(scene) == theirs
     assert not await named(scene, "ltm/data-group/internal")
     assert "description" not in await scene.rig.hands.call("GET", f"auth/partition/{PARTITION}")
     assert PROJECT not in await agent.tenants()
@@ -252,6 +261,7 @@ async def test_partition_that_is_given_back_serves_on_and_is_adopted_again_under
     await asyncio.gather(*clients, return_exceptions=True)
     assert not outcome.outcomes[0].error and scene.failed == 0
     assert await named(scene, "ltm/virtual") == held["ltm/virtual"]
+    assert await members_of_pools(scene) == ours
     assert (await agent.apply(complete)).writes == 0
 
 

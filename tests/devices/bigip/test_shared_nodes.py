@@ -211,6 +211,55 @@ async def test_a_node_that_an_operator_changed_in_the_partition_stays(rig: BigIp
     assert await members(rig.hands, PROJECT, 1) == expected
 
 
+# -- the way back of an adoption
+
+
+IN_PARTITION = {f"/{PARTITION}/{address}:8080" for address in THREE}
+
+
+async def test_a_partition_that_is_given_back_has_its_own_nodes_again(rig: BigIpRig) -> None:
+    owner, wanted = rig.owner(), of(PROJECT, service(), complete=True)
+    await apply(owner, wanted)
+    before = (await rig.hands.items("ltm/pool"))["dev_pool-1"]["membersReference"]["items"]
+    (plan,) = await owner.give_back(wanted, apply=False)
+    assert {one.name for one in plan.operations if one.type == "ltm/node"} == {f"/Common/{name}" for name in OURS}
+    assert await members(rig.hands, PROJECT, 1) == at(8080, *THREE)
+    assert await owner.give_back(wanted, apply=True) == (plan,)
+    assert await members(rig.hands, PROJECT, 1) == IN_PARTITION
+    assert await nodes(rig.hands, PARTITION) == set(THREE) and not await nodes(rig.hands)
+    after = (await rig.hands.items("ltm/pool"))["dev_pool-1"]["membersReference"]["items"]
+    changed = ("name", "partition", "fullPath")
+    assert [without(each, changed) for each in after] == [without(each, changed) for each in before]
+
+
+async def test_a_partition_that_is_given_back_leaves_nodes_that_others_use(rig: BigIpRig) -> None:
+    owner, other, wanted = rig.owner(), rig.owner(), of(PROJECT, service(), complete=True)
+    await apply(owner, wanted)
+    few = replace(second().pools[0], members=second().pools[0].members[:1])
+    await apply(other, of(OTHER, replace(second(), pools=(few,))))
+    await owner.give_back(wanted, apply=True)
+    left = f"/{PARTITION}/{ADDRESS}:8080"
+    assert await members(rig.hands, PROJECT, 1) == {*IN_PARTITION - {left}, *at(8080, ADDRESS)}
+    assert await members(rig.hands, OTHER, 2) == at(8081, ADDRESS)
+
+
+@pytest.mark.parametrize("kind", ["drop_before", "drop_after"])
+async def test_a_partition_is_given_back_whole_whatever_write_a_crash_cuts(rig: BigIpRig, kind: str) -> None:
+    epoch, number, cut = 1, 0, True
+    while cut:
+        wanted = of(PROJECT, service(), epoch=epoch, complete=True)
+        await apply(rig.owner(), wanted)
+        mark = (await rig.hands.call("GET", f"auth/partition/{PARTITION}"))["description"]
+        cut = await is_cut(rig, kind, number, rig.owner(retry_time="0").give_back(wanted, apply=True))
+        assert await members(rig.hands, PROJECT, 1) <= IN_PARTITION | at(8080, *THREE)
+        await rig.owner().give_back(wanted, apply=True)
+        assert await members(rig.hands, PROJECT, 1) == IN_PARTITION
+        assert not await nodes(rig.hands)
+        await rig.hands.call("PATCH", f"auth/partition/{PARTITION}", {"description": mark})
+        epoch, number = epoch + 1, number + 1
+    assert number > 5
+
+
 # -- crashes and races
 
 

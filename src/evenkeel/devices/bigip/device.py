@@ -24,11 +24,11 @@ from evenkeel.devices.bigip.esd.verify import Common, objects_on
 from evenkeel.devices.bigip.f5_common import keys_in, users_in
 from evenkeel.devices.bigip.icontrol.answers import RefusedByDevice
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.icontrol.transaction import Command
+from evenkeel.devices.bigip.icontrol.transaction import Command, command_of, commit, drop_pending
 from evenkeel.devices.bigip.journal import SyncJournal, ensure_folder
 from evenkeel.devices.bigip.naming import LOCAL_FOLDER, BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, subnets_of
-from evenkeel.devices.bigip.objects import VIRTUAL, Key, Observed, RenderedObjects
+from evenkeel.devices.bigip.objects import POOL, VIRTUAL, ConfigOperation, Key, Observed, RenderedObjects
 from evenkeel.devices.bigip.observe import digest, observation, requirements
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
 from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
@@ -38,18 +38,19 @@ from evenkeel.devices.bigip.observe.partition_reads import (
     read_light,
     read_nodes,
     read_partition,
+    subcollection,
 )
 from evenkeel.devices.bigip.observe.tunnels import read_vtep
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import adoption, claim, guard
-from evenkeel.devices.bigip.ownership.giving_back import plan_of, read_signs, remove_mark
+from evenkeel.devices.bigip.ownership.giving_back import Signs, plan_of, read_signs, remove_mark
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from evenkeel.devices.bigip.ownership.replaced import find_removable, find_used, removal_of_record
 from evenkeel.devices.bigip.reconcile.beside import with_names_beside
 from evenkeel.devices.bigip.reconcile.description import describe, removal_in_common
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.meanings import others_irules
-from evenkeel.devices.bigip.reconcile.nodes import moves
+from evenkeel.devices.bigip.reconcile.nodes import moves, moves_back, node_of
 from evenkeel.devices.bigip.reconcile.partition_pass import (
     Change,
     FirstGuardRefused,
@@ -290,7 +291,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             await guard.adopt_partition(self.icontrol, partition, self._names, adjacent=adjacent)
 
     async def give_back(self, batch: PartitionBatch, *, apply: bool) -> DevicePlan:
-        """Remove what shows that the partition is ours, or only report it.
+        """Move members back to nodes in the partition and remove what shows that it is ours, or only report it.
 
         Raises :class:`DeviceRejected` if it is another owner's, or gets another one meanwhile;
         :class:`DeviceUnavailable`.
@@ -298,6 +299,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         mine = guard_of(batch.epoch, batch.session_id)
         async with self._locked_partition(batch.project_id) as partition:
             signs = await read_signs(self.icontrol, partition, self._names)
+            observed, parts = await self._nodes_to_give_back(batch.project_id, partition, signs)
             if apply and (signs.marked or signs.guarded):
                 try:
                     # Before the mark goes: only the owner gives a partition back.
@@ -307,11 +309,41 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                         await self._move_guard(batch.project_id, partition, mine)
                 except StaleOwner as error:
                     raise DeviceRejected(self.host, f"{error}: repeat it") from error
+                for part in parts:
+                    await self._give_nodes_back(partition, mine, part)
                 await remove_mark(self.icontrol, partition)
                 record = bool(signs.guards.replaced)
                 if not await self._remove_guard(partition, mine, record=record):
                     raise DeviceRejected(self.host, f"the guard of {partition} was not removed: repeat it")
-            return plan_of(self.host, partition, self._names, signs)
+            moved = describe(self.host, Plan(operations=tuple(chain(*parts))), observed, partition)
+            return plan_of(moved, partition, self._names, signs)
+
+    async def _nodes_to_give_back(
+        self, project_id: ProjectId, partition: str, signs: Signs
+    ) -> tuple[Observed, list[tuple[ConfigOperation, ...]]]:
+        """The partition, and operations by transaction that move its members from our nodes in /Common."""
+        if not (signs.marked or signs.guarded):
+            return {}, []
+        await drop_pending(self.icontrol, self._pending_of(partition))  # it would undo what follows from this read
+        observed, _, _ = await read_partition(self.icontrol, self._names, project_id, adjacent=False)
+        pools = await self.icontrol.collection(POOL, expand=True)
+        others = (
+            member for pool in pools if pool.get("partition") != partition for member in subcollection(pool, "members")
+        )
+        elsewhere = {node_of(str(member.get("fullPath"))) for member in others}
+        return observed, moves_back(observed, self._names, partition, elsewhere)
+
+    async def _give_nodes_back(self, partition: str, mine: Guard, steps: tuple[ConfigOperation, ...]) -> None:
+        """Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`; a repetition completes what was not done."""
+        self._views.pop(partition, None)
+        commands = [command_of(step, partition) for step in steps]
+        await commit(
+            self.icontrol,
+            [guard.touch_command(partition, mine, self._options.agent_host), *commands, *self.journal.commands()],
+            pending=self._pending_of(partition),
+            timeout_seconds=self._options.commit_timeout_seconds,
+        )
+        self._saver.record_change()
 
     async def found_networks(
         self, project_id: ProjectId, layout: NetworkLayout, services: Sequence[ServiceDefinition]

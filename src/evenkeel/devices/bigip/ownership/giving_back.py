@@ -1,9 +1,13 @@
 """The way back of an adoption: a partition becomes the other program's again, with everything in it.
 
-What shows that the partition is ours is removed: the mark in its description, the guard with its sentinel, and the
-record of an adoption. The mark goes first: with the guard alone the partition is still ours, so a repetition completes
-what was interrupted. From then on takeovers are refused as before the adoption.
+Members at our nodes in /Common move to nodes in the partition, under the guard, where no other partition's members use
+these: F5's agent is refused an address that is a node elsewhere. Then what shows that the partition is ours is removed:
+the mark in its description, the guard with its sentinel, and the record of an adoption. The mark goes first: with the
+guard alone the partition is still ours, so a repetition completes what was interrupted. From then on takeovers are
+refused as before the adoption.
 """
+
+from msgspec.structs import replace
 
 from evenkeel.core.devices.plans import AttributeChange, DevicePlan, PlannedOperation
 from evenkeel.core.kit.values import Value
@@ -43,9 +47,9 @@ async def remove_mark(device: IControl, partition: str) -> None:
     await device.write("PATCH", f"{guard.PARTITIONS}/{partition}", {"description": "none"})
 
 
-def plan_of(host: str, partition: str, names: BigIpNames, signs: Signs) -> DevicePlan:
-    """The removal of the signs, as operators see it."""
-    operations = []
+def plan_of(moved: DevicePlan, partition: str, names: BigIpNames, signs: Signs) -> DevicePlan:
+    """The moves of members, and then the removal of the signs, as operators see it."""
+    operations = list(moved.operations)
     if signs.marked:
         change = AttributeChange(name="description", present=names.marked_description("partition"))
         operations.append(PlannedOperation(verb="modify", type="auth/partition", name=partition, attributes=(change,)))
@@ -53,4 +57,4 @@ def plan_of(host: str, partition: str, names: BigIpNames, signs: Signs) -> Devic
     groups += [GUARD] if signs.guards.sentinel else []
     groups += [REPLACED] if signs.guards.replaced else []
     operations += [PlannedOperation(verb="delete", type=DATA_GROUP, name=f"/{partition}/{name}") for name in groups]
-    return DevicePlan(device=host, operations=tuple(operations))
+    return replace(moved, operations=tuple(operations))

@@ -8,7 +8,8 @@ transactions leaves a member without its node.
 
 Ours are known by their names alone (:meth:`BigIpNames.node`), with no attribute that we set. A node that is there
 already is used under its name: one of an operator in /Common, or one in the partition, where the device made it for a
-member of F5's agent or of an earlier version. Members of the latter move to /Common (:func:`moves`).
+member of F5's agent or of an earlier version. Members of the latter move to /Common (:func:`moves`),
+and back with the partition (:func:`moves_back`).
 """
 
 from collections import defaultdict
@@ -151,7 +152,7 @@ def moves(
         for name, member in seen.members.items():
             at[node_of(name)].append(member)
     return [
-        tuple(_move(key, at[key.name], names))
+        tuple(_move(key, at[key.name], f"{_START}{names.node(str(_canonical(key.name)))}"))
         for key, seen in sorted(observed.items(), key=lambda item: item[0].name)
         if key.type == NODE and "%" not in str(seen.attributes.get("address")) and _is_untouched(seen)
         if at[key.name] and all(names.is_own_mark(member.mark) for member in at[key.name])
@@ -169,20 +170,43 @@ def _is_untouched(node: ObservedObject) -> bool:
     )
 
 
-def _move(node: Key, members: Sequence[ObservedObject], names: BigIpNames) -> Iterator[ConfigOperation]:
+def moves_back(
+    observed: Observed, names: BigIpNames, partition: str, used_elsewhere: Container[str]
+) -> list[tuple[ConfigOperation, ...]]:
+    """For each of our nodes in /Common that members of the partition name: operations that move these to a node in the
+    partition, as F5's agent makes it. One transaction each, like :func:`moves`.
+
+    ``used_elsewhere``: paths of nodes that other partitions' members name; these stay.
+    """
+    at: dict[str, list[ObservedObject]] = defaultdict(list)
+    for seen in observed.values():
+        for name, member in seen.members.items():
+            if in_common(name):
+                at[node_of(name)].append(member)
+    found = ((path, str(_canonical(here[0].attributes.get("address"))), here) for path, here in sorted(at.items()))
+    return [
+        tuple(_move(Key(type=NODE, name=path), here, address, partition))
+        for path, address, here in found
+        if path == f"{_START}{names.node(address)}" and path not in used_elsewhere
+        if all(names.is_own_mark(member.mark) for member in here)
+    ]
+
+
+def _move(node: Key, members: Sequence[ObservedObject], to: str, partition: str = "") -> Iterator[ConfigOperation]:
+    """Operations that move a node's members to the node ``to``, which the device makes, in the partition or by path."""
     for member in members:
         yield ConfigOperation(verb=Verb.DELETE, key=member.key, owner="")
     yield ConfigOperation(verb=Verb.DELETE, key=node, owner="")
     for member in members:
-        name = member_at(f"{_START}{names.node(str(_canonical(node.name)))}", member.key.name)
-        key = replace(member.key, name=name)
-        yield ConfigOperation(verb=Verb.CREATE, key=key, owner="", body=_moved(key, member.attributes))
+        key = replace(member.key, name=member_at(to, member.key.name))
+        body = _moved(key, member.attributes, partition)
+        yield ConfigOperation(verb=Verb.CREATE, key=key, owner="", body=body)
 
 
-def _moved(key: Key, attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _moved(key: Key, attributes: Mapping[str, Any], partition: str) -> dict[str, Any]:
     session, state = (canonical.canonical_form_of(name)(attributes.get(name)) for name in ("session", "state"))
     return {
-        **place_of(key.name, ""),
+        **place_of(key.name, partition),
         **{name: attributes[name] for name in _MOVED if name in attributes},
         "monitor": canonical.scalar(attributes.get("monitor")) or "default",
         "description": attributes["description"],
