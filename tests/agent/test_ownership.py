@@ -314,7 +314,7 @@ async def test_hints_reach_the_worker_of_their_shard_and_nobody_else(bench: Benc
 
 async def test_all_shards_of_tenants_look_again_when_told_so(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"), COMMON)
-    assert bench.ownership.hint(m.ResyncAllHint())
+    bench.ownership.request_full_resync()
     assert [worker.doubts for worker in MADE] == [[((), True)], [((), True)], []]
     await bench.ownership.end(graceful=False)
 

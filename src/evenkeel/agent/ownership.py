@@ -245,11 +245,8 @@ class Ownership:
             self._releasing.discard(assignment.shard_id)
             self._request_assignments()
 
-    def hint(self, hint: m.WorkHint) -> bool:
+    def hint(self, hint: m.ShardHint) -> bool:
         """Pass work to the shard's worker. False: the agent does not serve the shard."""
-        if isinstance(hint, m.ResyncAllHint):
-            self.request_full_resync()
-            return True
         entry = self._workers.get(hint.shard_id)
         if entry is None:
             return False

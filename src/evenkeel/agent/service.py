@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 
 import structlog
 
-from evenkeel.agent.assignment_round import AssignmentRound
+from evenkeel.agent.assignment_reader import AssignmentReader, AssignmentRequests
 from evenkeel.agent.capacity import CapacityGauge
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
@@ -19,9 +19,8 @@ from evenkeel.agent.enhanced_services import EnhancedServiceWatch
 from evenkeel.agent.ownership import Ownership
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings, interval_problem
-from evenkeel.agent.state_reports import FULL_EVERY, StateReports
+from evenkeel.agent.state_reports import StateReports
 from evenkeel.core.devices.device import DeviceState
-from evenkeel.core.kit.backoff import with_jitter
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
 from evenkeel.core.kit.ids import SessionId
 from evenkeel.core.ports import Bus, Clock, Device, Subscription, Will
@@ -81,7 +80,7 @@ class AgentService:
         self._database_history = DatabaseHistory(clock)
         self._key_pair = KeyPair()
         self._stop = asyncio.Event()
-        self._sync_requested = asyncio.Event()
+        self._assignment_requests = AssignmentRequests()
         self._report_requested = asyncio.Event()
         self._ownership: Ownership | None = None
         self._session: Session | None = None
@@ -195,18 +194,32 @@ class AgentService:
             settings=self._settings,
             database_history=self._database_history,
             rng=self._rng,
-            request_assignments=self._sync_requested.set,
+            request_assignments=self._assignment_requests.request_all,
             on_device_trouble=self._devices.check_now,
             incarnations=self._devices.incarnations,
         )
-        self._sync_requested.set()
+        self._assignment_requests.request_all()
+        assignments = AssignmentReader(
+            session,
+            ownership,
+            self._assignment_requests,
+            controllers=self._controllers,
+            database_history=self._database_history,
+            clock=self._clock,
+            settings=self._settings,
+            rng=self._rng,
+            follow_history=lambda: self._follow_history(ownership),
+            is_stopping=self._stop.is_set,
+            on_complete=self._on_ready,
+        )
         try:
             # One lost session ends all of these tasks at once; the loop in run() then opens another one.
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._end_on_stop(session, ownership))
                 group.create_task(self._be_present(session))
                 group.create_task(self._keep_alive(session, ownership, group))
-                group.create_task(self._sync(session, ownership))
+                group.create_task(assignments.read_all_when_requested())
+                group.create_task(assignments.read_named_when_hinted())
                 group.create_task(self._report(session, ownership))
                 group.create_task(self._enhanced.run(ownership.force_reapply))
         except* SessionLost as lost:
@@ -277,7 +290,7 @@ class AgentService:
         if unknown_in is not None:
             ownership.look_at(unknown_in)
         if session.assignments_revision > ownership.revision:
-            self._sync_requested.set()
+            self._assignment_requests.request_all()
 
     def networks_moved(self, network_ids: Collection[str]) -> None:
         """Report that Neutron moved ports of these networks, so that controllers read them again."""
@@ -312,81 +325,8 @@ class AgentService:
     def _follow_history(self, ownership: Ownership) -> None:
         if ownership.follow_history():
             self._state_reports.forget()
-            self._sync_requested.set()
+            self._assignment_requests.request_all()
             self._report_requested.set()
-
-    async def _sync(self, session: Session, ownership: Ownership) -> None:
-        """Request the assignments: after a hint, and now and then in case a hint was lost."""
-        ready = False
-        while True:
-            try:
-                async with asyncio.timeout(self._poll_seconds(session)):
-                    await self._sync_requested.wait()
-            except TimeoutError:  # polled, because a hint may have been lost
-                pass
-            self._sync_requested.clear()
-            # The event was cleared before reading, so a hint that arrives meanwhile leads to another round.
-            if not await self._read_assignments(session, ownership):
-                self._sync_requested.set()
-            elif not ready and not self._stop.is_set():
-                self._on_ready()
-                ready = True
-            # Bounds the rate when a storm of hints, or a round that has to be repeated, sets the event all the time.
-            await self._clock.sleep(self._settings.sync_spacing_seconds)
-
-    async def _read_assignments(self, session: Session, ownership: Ownership) -> bool:
-        """Read all pages, and make the workers match. False: it must be repeated."""
-        pages, served = AssignmentRound(), self._database_history.lost_shards()
-        named = True
-        while not pages.complete:
-            asked_at, page = await self._page(session, pages.after_id, served)
-            is_current = self._database_history.record_history(page.history, asked_at=asked_at)
-            named = named and not page.served_ignored
-            # A controller that could not process the lost shards says so; they are named again in the next round.
-            if served and not page.served_ignored:
-                self._database_history.forget_recovered(served)
-            served = ()  # sent with the first page only
-            self._follow_history(ownership)
-            # No worker may start while the agent is ending the others.
-            if self._stop.is_set():
-                return True
-            # Starting again is safe: shards already applied keep their workers, and none is ended before a round is
-            # complete.
-            if not is_current or not pages.add_page(page):
-                log.info("assignments changed while they were read; reading them again", after=pages.after_id)
-                return False
-            # Page by page, because thousands of shards may be taken over; only the end of workers needs all pages.
-            ownership.apply(page.shards)
-        ownership.end_unassigned(pages)
-        return not (named and self._database_history.lost_shards())
-
-    async def _page(
-        self, session: Session, after_id: str, served: tuple[m.FormerShard, ...]
-    ) -> tuple[float, m.Assignments]:
-        """Request a page of the assignments; returns it with the monotonic time of the request.
-
-        The request is repeated until it is answered, because pages that were read before stay valid. Raises
-        :class:`SessionLost`.
-        """
-        while True:
-            call = m.GetAssignments(
-                agent_id=self._settings.agent_id,
-                session_id=session.id,
-                takes_parts=True,
-                served=served,
-                after_id=after_id,
-                limit=self._settings.assignments_per_call,
-            )
-            asked_at = self._clock.monotonic()
-            try:
-                return asked_at, await self._controllers.assignments(call)
-            except (BusUnavailable, CallRefused) as error:
-                log.warning("assignments not fetched", error=str(error))
-                await self._clock.sleep(self._settings.retry.initial_seconds)
-
-    def _poll_seconds(self, session: Session) -> float:
-        """Interval, in seconds, at which assignments are requested without a hint."""
-        return with_jitter(self._settings.report_interval_seconds * FULL_EVERY, self._rng.uniform)
 
     async def _report(self, session: Session, ownership: Ownership) -> None:
         while True:
@@ -446,9 +386,13 @@ class AgentService:
             return
         if isinstance(message, m.PlanHint | m.AdoptionHint):
             ownership.answer_inquiry(message)
+        elif isinstance(message, m.ResyncAllHint):
+            ownership.request_full_resync()
+        elif not isinstance(message, m.ShardHint):
+            self._assignment_requests.request_all()
         # A hint for a shard that is not served here shows that the assignments have changed.
-        elif not isinstance(message, m.WorkHint) or not ownership.hint(message):
-            self._sync_requested.set()
+        elif not ownership.hint(message):
+            self._assignment_requests.request(message.shard_id)
 
 
 class _Stopped(Exception):

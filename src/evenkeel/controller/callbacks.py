@@ -110,6 +110,7 @@ class Callbacks:
                     served=message.served,
                     after_id=message.after_id,
                     limit=min(message.limit, self._settings.assignments_per_answer) if message.limit > 0 else None,
+                    shard_ids=message.shard_ids,
                 )
             case m.JudgeOrphans():
                 return await self._reports.judge_orphans(

@@ -68,6 +68,18 @@ async def test_assignments_of_an_ended_session_are_refused(world: World) -> None
         await world.store.ownership.assignments("nobody", "session", work_limit=10)
 
 
+async def test_named_assignments_are_those_of_the_agent_among_the_named_shards(world: World) -> None:
+    await world.agent("a1")
+    mine = [(await world.placed(project_id=f"p{number}")).id for number in range(3)]
+    shards = [await world.shard_of(f"p{number}") for number in range(3)]
+    await world.agent("a2")
+    named = [shards[0].id, shards[2].id, "nobody's"]
+    answer = await world.store.ownership.assignments("a1", "session-of-a1", work_limit=100, limit=1000, shard_ids=named)
+    assert {each.shard_id: each.work for each in answer.shards} == {shards[0].id: (mine[0],), shards[2].id: (mine[2],)}
+    others = await world.store.ownership.assignments("a2", "session-of-a2", work_limit=100, shard_ids=named)
+    assert others.shards == ()
+
+
 async def test_pages_of_assignments_are_those_of_the_whole_with_the_work_of_their_own_shards(world: World) -> None:
     await world.agent("a1")
     for number in range(5):

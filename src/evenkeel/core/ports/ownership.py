@@ -90,10 +90,11 @@ class OwnershipStore(Protocol):
         served: Sequence[FormerShard] = (),
         after_id: str = "",
         limit: int | None = None,
+        shard_ids: Sequence[ShardId] = (),
     ) -> Assignments:
         """Return the session's shards and their unconfirmed load balancers: at most ``limit`` shards after
-        ``after_id``. ``served``: see :class:`GetAssignments`; accepted for a while after a new history has begun.
-        Raises :class:`SessionLost`.
+        ``after_id``, of ``shard_ids`` only if there are any. ``served``: see :class:`GetAssignments`; accepted for a
+        while after a new history has begun. Raises :class:`SessionLost`.
         """
         ...
 

@@ -189,6 +189,13 @@ class GetAssignments(Message, tag="get_assignments"):
     """Largest size of the page; controllers may answer with fewer shards. 0: all shards, for agents without support for
     pages.
     """
+    shard_ids: tuple[ShardId, ...] = ()
+    """Only these shards, at most :data:`NAMED_ASSIGNMENTS_MAX`; those that are not this session's are missing in the
+    answer. Empty: all shards. Controllers of version 0.1 answer as if it were empty.
+    """
+
+
+NAMED_ASSIGNMENTS_MAX = 100
 
 
 class GetServices(Message, tag="get_services"):
@@ -657,7 +664,9 @@ Call = (
 )
 
 
-WorkHint = ApplyHint | RecheckHint | ResyncHint | ResyncAllHint | ReportAgainHint
+ShardHint = ApplyHint | RecheckHint | ResyncHint | ReportAgainHint
+
+WorkHint = ShardHint | ResyncAllHint
 """Hints about work, which the agent passes to the workers of its shards."""
 Hint = WorkHint | AssignmentsHint | PlanHint | AdoptionHint
 

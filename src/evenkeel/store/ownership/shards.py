@@ -42,10 +42,13 @@ UNCONFIRMED = tuple(sorted(status.value for status in {*PENDING, ProvisioningSta
 
 
 class ShardPage(Value):
-    """A page of shards in the order of their ids: after ``after_id``, at most ``limit``; None for all."""
+    """A page of shards in the order of their ids: after ``after_id``, at most ``limit``; None for all. Only those of
+    ``ids``, if there are any.
+    """
 
     after_id: str = ""
     limit: int | None = None
+    ids: tuple[ShardId, ...] = ()
 
 
 def read_assignments(
@@ -60,6 +63,9 @@ def read_assignments(
     ).first()
     if agent is None:
         raise session_lost(agent_id)
+    mine = _shard.c.acting_agent_id == agent_id
+    if page.ids:
+        mine = and_(mine, in_list(_shard.c.id, page.ids))
     found = connection.execute(
         select(
             _shard.c.id,
@@ -68,13 +74,12 @@ def read_assignments(
             _shard.c.handover_to,
             has_silent(_shard.c.id).label("has_silent"),
         )
-        .where(_shard.c.acting_agent_id == agent_id, _shard.c.id > page.after_id)
+        .where(mine, _shard.c.id > page.after_id)
         .order_by(_shard.c.id)
         # One more than requested shows whether another page follows.
         .limit(None if page.limit is None else page.limit + 1)
     ).all()
     shards, more = found[: page.limit], page.limit is not None and len(found) > page.limit
-    mine = _shard.c.acting_agent_id == agent_id
     if shards and (page.after_id or more):
         # The work of this page's shards only: otherwise shards of other pages would use up the limit.
         mine = and_(mine, _shard.c.id > page.after_id, _shard.c.id <= shards[-1].id)

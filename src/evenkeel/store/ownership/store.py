@@ -119,9 +119,10 @@ class SqlOwnership:
         served: Sequence[FormerShard] = (),
         after_id: str = "",
         limit: int | None = None,
+        shard_ids: Sequence[ShardId] = (),
     ) -> Assignments:
         looked_at = not served or await self._restore_lost(agent_id, session_id, served)
-        page = shards.ShardPage(after_id=after_id, limit=limit)
+        page = shards.ShardPage(after_id=after_id, limit=limit, ids=tuple(shard_ids))
         # After the restoring transaction, so that the page contains the restored shards.
         found = await self._db.read(
             lambda connection: shards.read_assignments(connection, agent_id, session_id, work_limit, page)
