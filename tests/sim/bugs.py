@@ -723,7 +723,7 @@ BUGS: dict[str, Bug] = {
     "report waits for device": Bug("a report waits for a device that is silent", _report_waits_for_device, 1, SILENT),
     "change ids ignored": Bug("an outcome counts by its revision alone", _change_ids_ignored, 23, LOSSES),
     "memory by revision": Bug("an agent knows what it wrote by the revision alone", _memory_by_revision, 44, LOSSES),
-    "sessions not compared": Bug("a guard takes any session of its epoch", _sessions_not_compared, 286, LOSSES),
+    "sessions not compared": Bug("a guard takes any session of its epoch", _sessions_not_compared, 114, LOSSES),
     "no history": Bug("nobody is told that commits were lost", _no_history, 41),
     "equal epoch not raised": Bug("an owner whose epoch was given twice waits", _equal_epoch_not_raised, 38, LOSSES),
     "lost shards forgotten": Bug("a tenant's shard that was lost stays so", _lost_shards_forgotten, 113),
@@ -738,7 +738,7 @@ BUGS: dict[str, Bug] = {
         "a former owner of the common shard changes shared networks", _common_guard_not_checked, 33, NETWORKS
     ),
     "shared networks kept": Bug("shared networks stay after their last user", _shared_networks_kept, 6, NETWORKS),
-    "late definition applied": Bug("an older definition of a late hint is applied", _late_definition_applied, 17),
+    "late definition applied": Bug("an older definition of a late hint is applied", _late_definition_applied, 13),
 }
 
 
