@@ -113,7 +113,9 @@ async def test_a_named_shard_is_read_alone_within_the_minimum_interval_of_rounds
         bench.controllers.epochs["b"] = 1
         bench.requests.request("b")  # type: ignore[arg-type]
         await eventually(lambda: bench.ownership.served == {"a": 1, "b": 1})
+        # settled: a request comes before its answer, and the answer decides the rest
         assert bench.controllers.named() == [("b",)] and not bench.requests.all.is_set()
+        # settled: a request comes before its answer, and the answer decides the rest
         assert bench.completed == 1
 
 
@@ -127,6 +129,7 @@ async def test_shards_named_during_a_request_are_read_together_by_the_next() -> 
         bench.requests.request("c")  # type: ignore[arg-type]
         bench.controllers.held.set()
         await eventually(lambda: len(bench.ownership.served) == 4)
+        # settled: a request comes before its answer, and the answer decides the rest
         assert bench.controllers.named() == [("b",), ("c", "d")]
 
 
@@ -134,6 +137,7 @@ async def test_a_named_shard_that_is_not_in_the_answer_leads_to_a_round() -> Non
     async with reading() as bench:
         bench.requests.request("lost")  # type: ignore[arg-type]
         await eventually(bench.requests.all.is_set)
+        # settled: a request comes before its answer, and the answer decides the rest
         assert bench.ownership.served == {"a": 1}
 
 
@@ -143,6 +147,7 @@ async def test_a_controller_that_ignores_names_answers_with_all_shards() -> None
         bench.controllers.epochs["b"] = 7
         bench.requests.request("b")  # type: ignore[arg-type]
         await eventually(lambda: bench.ownership.served == {"a": 1, "b": 7})
+        # settled: a request comes before its answer, and the answer decides the rest
         assert not bench.requests.all.is_set()
 
 
@@ -152,6 +157,7 @@ async def test_an_answer_of_a_database_that_went_back_is_not_applied_and_leads_t
         bench.controllers.revision = 0
         bench.requests.request("b")  # type: ignore[arg-type]
         await eventually(bench.requests.all.is_set)
+        # settled: a request comes before its answer, and the answer decides the rest
         assert bench.ownership.served == {"a": 1}
 
 
@@ -160,6 +166,7 @@ async def test_nothing_is_read_alone_before_the_first_round_or_while_lost_shards
         bench.ownership.revision = -1
         bench.requests.request("b")  # type: ignore[arg-type]
         await eventually(bench.requests.all.is_set)
+        # settled: a request comes before its answer, and the answer decides the rest
         assert not bench.controllers.named()
 
 
