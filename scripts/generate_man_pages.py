@@ -18,11 +18,12 @@ from unittest.mock import patch
 from cliff.command import Command
 
 from evenkeel import __version__
-from evenkeel.cli.help import HIDDEN, grouped, summary
+from evenkeel.cli.help import HIDDEN, grouped
 from evenkeel.cli.main import EvenKeelApp
 from evenkeel.cmd.configuration.checked_import import CheckedImport
 from evenkeel.cmd.configuration.commands import COMMANDS as LOCAL_COMMANDS
 from evenkeel.cmd.options.extras import DISTRIBUTION
+from evenkeel.core.control.acts import first_clause
 
 OPERATORS = "evenkeel"
 NAMES_OF_PAGES = (
@@ -70,7 +71,7 @@ def pages() -> Iterator[Page]:
         text = " ".join((parser.description or "").split())
         body = [*synopsis(parser), *section("DESCRIPTION", wrapped(text)), *options(parser), *subcommands(parser)]
         also = see_also([(OPERATORS, USERS_SECTION)])
-        yield Page(command, ADMINISTRATORS_SECTION, lowered(summary(text)), [*body, *also])
+        yield Page(command, ADMINISTRATORS_SECTION, lowered(first_clause(text)), [*body, *also])
 
 
 def command_names() -> set[str]:
@@ -108,12 +109,12 @@ def operators_pages() -> Iterator[Page]:
         *section("COMMANDS", command_list(texts)),
         *options(app.parser),
     ]
-    yield Page(OPERATORS, USERS_SECTION, lowered(summary(description)), body)
+    yield Page(OPERATORS, USERS_SECTION, lowered(first_clause(description)), body)
     for name, command in commands.items():
         parser = command.get_parser(f"{OPERATORS} {name}")
         body = [*synopsis(parser), *section("DESCRIPTION", wrapped(texts[name])), *options(parser)]
         page = page_name(name)
-        yield Page(page, USERS_SECTION, lowered(summary(texts[name])), [*body, *see_also([(OPERATORS, "1")])])
+        yield Page(page, USERS_SECTION, lowered(first_clause(texts[name])), [*body, *see_also([(OPERATORS, "1")])])
 
 
 def page_name(command: str) -> str:
@@ -125,7 +126,7 @@ def command_list(texts: Mapping[str, str]) -> Iterator[str]:
     for title, names in grouped(dict(texts)).items():
         yield f".SS {escaped(title)}"
         for name in names:
-            yield from entry(bold(name), sentence(summary(texts[name])))
+            yield from entry(bold(name), sentence(first_clause(texts[name])))
 
 
 def synopsis(parser: argparse.ArgumentParser) -> list[str]:

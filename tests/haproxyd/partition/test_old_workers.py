@@ -133,7 +133,7 @@ async def test_beyond_the_number_of_old_workers_the_emptiest_then_the_oldest_is_
         generations = await opened_by_generation(site, tcp, [2, 1, 1, 3])
         assert await working(generations) == [True, False, False, True]
         texts = [event.text for event in site.news]
-        assert texts == ["an old worker with 1 connections was ended: the limit is 1 of a project"] * 2
+        assert texts == ["an old worker with 1 connection was ended: the limit is 1 of a project"] * 2
 
 
 async def test_beyond_their_memory_the_emptiest_old_worker_of_the_largest_partition_is_ended() -> None:
@@ -143,7 +143,7 @@ async def test_beyond_their_memory_the_emptiest_old_worker_of_the_largest_partit
         one = old.memory_bytes() // 3
         await limit_memory([old], 2 * one + one // 2)
         assert await working(generations) == [True, False, True]
-        assert "an old worker with 1 connections was ended: old workers need" in site.news[0].text
+        assert "an old worker with 1 connection was ended: old workers need" in site.news[0].text
 
 
 async def test_an_old_worker_that_is_ended_takes_nothing_of_the_current_one() -> None:
