@@ -153,8 +153,8 @@ def test_a_broken_load_balancer_is_found_with_its_reason(world: World, open_page
         window.page.get_by_label("Provisioning").select_option("ERROR")
         expect(window.row("website")).to_contain_text("ERROR")
         window.page.get_by_role("link", name="website").click()
-        history = window.page.get_by_role("region", name="Revisions")
-        expect(history.get_by_role("row").nth(1)).to_contain_text("failed")
+        history = window.page.get_by_role("list", name="Revisions")
+        expect(history.get_by_role("listitem").first).to_contain_text("Failed")
     finally:
         control("DELETE", "/faults")
     facts = window.page.locator("dl.facts")
@@ -186,7 +186,7 @@ def test_drilling_down_to_an_l7_rule(world: World, open_page: Open) -> None:
     ):
         window.page.locator(".tree").first.get_by_role("link", name=link).first.click()
         expect(window.page.get_by_role("heading", level=1)).to_contain_text(heading)
-        expect(window.page.locator(".also")).to_contain_text("openstack loadbalancer")
+        expect(window.page.locator(".also").filter(has_text="openstack loadbalancer")).to_have_count(1)
         window.page.get_by_role("link", name="The load balancer").click()
         window.loaded()
 
