@@ -151,6 +151,9 @@ esac
         for process in self._processes:
             process.kill()
             process.wait()
+        # The kernel removes a deleted namespace's links some time later, and the next segment has the same names.
+        for link in self._links.values():
+            subprocess.run(["ip", "link", "del", link], check=False, capture_output=True)
         for namespace in self._namespaces.values():
             subprocess.run(["ip", "netns", "del", namespace], check=False, capture_output=True)
         subprocess.run(["ip", "link", "del", self.bridge], check=False, capture_output=True)
