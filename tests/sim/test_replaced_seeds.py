@@ -9,7 +9,7 @@ from tests.sim.run import REPLACED, clean_runs
 
 pytestmark = pytest.mark.timeout(1200)  # much work, and never one wait: it takes what a busy machine gives
 
-BUDGET = 6
+BUDGET = 8
 SEEDS = 30
 CHUNK = 12
 
