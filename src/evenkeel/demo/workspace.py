@@ -29,9 +29,12 @@ class Workspace:
     def secret(self, file: str, text: str) -> Path:
         """Write a file that only its owner can read."""
         path = self.directory / "etc" / file
+        # Replaced as a whole: a process that reads it meanwhile must not find half of it.
+        new = path.with_name(f".{file}.new")
         # Created before it is written: write_text() would create a file that others may read.
-        path.touch(mode=0o600)
-        path.write_text(text)
+        new.touch(mode=0o600)
+        new.write_text(text)
+        new.replace(path)
         return path
 
     def process(self, name: str, module: str, arguments: Sequence[str]) -> Process:
