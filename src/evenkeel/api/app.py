@@ -263,7 +263,7 @@ class _Path:
             return (
                 Answer(204, headers=self._allow)
                 if scope["method"] == "OPTIONS"
-                else self.style.not_allowed(self._allow)
+                else self.style.method_not_allowed(self._allow)
             )
         with _request_span(scope, self._route) as span:
             request_log = RequestLog(scope, self._route, audited=scope["method"] not in self._unaudited)

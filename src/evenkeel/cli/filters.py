@@ -2,10 +2,10 @@
 
 from argparse import ArgumentParser, _MutuallyExclusiveGroup
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from enum import StrEnum
 
 from evenkeel.cli.client import API, ApiRefused, Client
+from evenkeel.core.kit.similar import similar
 
 Options = ArgumentParser | _MutuallyExclusiveGroup
 
@@ -45,8 +45,7 @@ def check_environment(client: Client, found: Sequence[object], name: str | None)
 
 def near(name: str, known: Iterable[str]) -> str:
     """The names of ``known`` that look like ``name``, as the end of a sentence; empty if there are none."""
-    # Case is what is mistyped most, and costs too much of the similarity.
-    by_text = {text.lower(): text for text in known if text}
-    found = get_close_matches(name.lower(), by_text, n=NEAR_MAX)
-    found += [text for text in by_text if name.lower() in text and text not in found]
-    return f"; did you mean {', '.join(by_text[text] for text in found[:NEAR_MAX])}?" if found else ""
+    texts = [text for text in known if text]
+    found = similar(name, texts, most=NEAR_MAX)
+    found += [text for text in texts if name.lower() in text.lower() and text not in found]
+    return f"; did you mean {', '.join(found[:NEAR_MAX])}?" if found else ""

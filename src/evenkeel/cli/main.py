@@ -7,7 +7,6 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from itertools import takewhile
 from typing import Any
 
@@ -54,6 +53,7 @@ from evenkeel.cli.moving_in.switching.command import SwitchOver
 from evenkeel.cli.progress import WAIT_OPTION
 from evenkeel.cli.terminal import EscapedStream
 from evenkeel.cli.top.command import ShowTop
+from evenkeel.core.kit.similar import similar
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:9876"
 
@@ -188,7 +188,7 @@ class EvenKeelApp(CommandApp):
     def get_fuzzy_matches(self, cmd: str) -> list[str]:
         """Return the commands like the words that were typed, of which cliff knows the first."""
         names = sorted(name for name, _ in self.command_manager)
-        return get_close_matches(self._typed, names, cutoff=0.7) or [name for name in names if name.startswith(cmd)]
+        return similar(self._typed, names, most=3) or [name for name in names if name.startswith(cmd)]
 
     def run_subcommand(self, argv: list[str]) -> int:
         """Run the command; keeps its words for a hint if there is no such command."""

@@ -14,7 +14,6 @@ from evenkeel.demo.waiting import until
 
 SERVER_NAME = "www.example.org"
 CERTIFICATE_NAME = "website"
-ENOUGH_HANDSHAKES = 20
 
 
 class HttpsWebsite:

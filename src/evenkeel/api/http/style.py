@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from evenkeel.api.http.bodies import BodyReader
 from evenkeel.api.responses.answers import Answer, Fault, Problem
-from evenkeel.api.responses.errors import answer_to, not_allowed
+from evenkeel.api.responses.errors import answer_to, method_not_allowed
 
 T = TypeVar("T")
 Body = TypeVar("Body", covariant=True)
@@ -55,7 +55,7 @@ class ApiStyle(Protocol):
         """Build the response to any error."""
         ...
 
-    def not_allowed(self, allow: Headers) -> Answer:
+    def method_not_allowed(self, allow: Headers) -> Answer:
         """Build the response to a method that the path does not support; ``allow``: the Allow header."""
         ...
 
@@ -81,9 +81,9 @@ class OctaviaStyle:
         """Build the response to an error: status and body follow from its class."""
         return answer_to(error, request_id)
 
-    def not_allowed(self, allow: Headers) -> Answer:
+    def method_not_allowed(self, allow: Headers) -> Answer:
         """Build the response 405. ``allow``: header with the allowed methods."""
-        return not_allowed(allow)
+        return method_not_allowed(allow)
 
 
 OCTAVIA = OctaviaStyle(lax=True)

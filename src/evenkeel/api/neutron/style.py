@@ -40,6 +40,6 @@ class NeutronStyle:
         """Build the response to an error: status and body follow from its class."""
         return answer_to(error, self._names, request_id)
 
-    def not_allowed(self, allow: Headers) -> Answer:
+    def method_not_allowed(self, allow: Headers) -> Answer:
         """Build the response 405. ``allow``: header with the allowed methods."""
         return untyped_error(405, headers=allow)

@@ -11,7 +11,7 @@ from evenkeel.api.http.lists import Filters, links, page_of, parse_list, select_
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.octavia.catalogue_bodies import ProjectQuotaView, QuotaSet, QuotaSetBody, QuotaView
 from evenkeel.api.responses.answers import Answer, json_answer
-from evenkeel.api.responses.errors import Forbidden, unknown_input
+from evenkeel.api.responses.errors import Forbidden, invalid_input
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.quota import TITLES, ProjectQuotas, Quotas
 
@@ -82,7 +82,7 @@ def limits_of(body: QuotaSet) -> dict[str, int | None]:
         given = {each: value for each, value in values.items() if value is not UNSET}
         if len(set(given.values())) > 1:
             other = SPELLINGS[name]
-            raise unknown_input(other, given[other], f"It should be the same as {name}, which is {given[name]}.")
+            raise invalid_input(other, given[other], f"It should be the same as {name}, which is {given[name]}.")
         for value in given.values():
             limits[name] = value
     return limits

@@ -9,7 +9,7 @@ from evenkeel.api.http.lists import links, page_of, parse_list
 from evenkeel.api.octavia.resources import LOAD_BALANCERS
 from evenkeel.api.operators import views
 from evenkeel.api.operators.agent_views import agent_view
-from evenkeel.api.operators.query import check_environment, check_statuses, not_allowed, number_of, options_of
+from evenkeel.api.operators.query import check_environment, check_statuses, none_of, number_of, options_of
 from evenkeel.api.operators.requests import AgentChangeBody, ForceDownBody, RebindBody
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.core.control.agent_state import AgentState
@@ -40,7 +40,7 @@ def _state(given: str) -> AgentState:
     try:
         return AgentState(given)
     except ValueError as error:
-        raise not_allowed("state", given, list(AgentState)) from error
+        raise none_of("state", given, list(AgentState)) from error
 
 
 def _agent_answer(row: Agent) -> Answer:

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import UNSET, structs
 
 from evenkeel.api.operators.requests import NetworkChange, NetworkNew
-from evenkeel.api.responses.errors import unknown_input
+from evenkeel.api.responses.errors import invalid_input
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.networking.addresses import parsed_address
 from evenkeel.core.networking.networks import SEGMENTS_MAX, TUNNELS, DeclaredNetwork, NetworkType
@@ -45,18 +45,18 @@ def validate_network(network: DeclaredNetwork) -> DeclaredNetwork:
     """Check the network, and return it with addresses in canonical form. Raises :class:`Invalid`."""
     type_ = network.network_type
     if type_ in TUNNELS and network.physical_network is not None:
-        raise unknown_input("physical_network", network.physical_network, f"A {type_} network has none.")
+        raise invalid_input("physical_network", network.physical_network, f"A {type_} network has none.")
     if type_ not in TUNNELS and network.physical_network is None:
-        raise unknown_input("physical_network", "null", f"A {type_} network needs one.")
+        raise invalid_input("physical_network", "null", f"A {type_} network needs one.")
     if type_ not in TUNNELS and network.vteps:
-        raise unknown_input("vteps", ", ".join(network.vteps), f"A {type_} network has none.")
+        raise invalid_input("vteps", ", ".join(network.vteps), f"A {type_} network has none.")
     highest = SEGMENTS_MAX.get(type_)
     segment = network.segmentation_id
     if highest is None and segment is not None:
-        raise unknown_input("segmentation_id", segment, f"A {type_} network has none.")
+        raise invalid_input("segmentation_id", segment, f"A {type_} network has none.")
     if highest is not None and (segment is None or not 1 <= segment <= highest):
         shown = "null" if segment is None else segment
-        raise unknown_input("segmentation_id", shown, f"Value should be between 1 and {highest} for {type_}.")
+        raise invalid_input("segmentation_id", shown, f"Value should be between 1 and {highest} for {type_}.")
     return structs.replace(network, vteps=tuple(_address(text) for text in network.vteps))
 
 
@@ -64,4 +64,4 @@ def _address(text: str) -> str:
     try:
         return str(parsed_address(text))
     except ValueError as error:
-        raise unknown_input("vteps", text, "Value should be an IPv4 or IPv6 address.") from error
+        raise invalid_input("vteps", text, "Value should be an IPv4 or IPv6 address.") from error

@@ -45,17 +45,19 @@ def options_of(call: Call, allowed: tuple[str, ...]) -> Mapping[str, str]:
 def number_of(name: str, given: str, low: int, high: int) -> int:
     if given.isdecimal() and len(given) <= 19 and low <= int(given) <= high:
         return int(given)
-    raise BadList(
-        f"Invalid input for query parameter {name}. Value: '{given[:64]}'. Value should be an integer from "
-        f"{low} to {high}."
-    )
+    raise invalid_parameter(name, given, f"Value should be an integer from {low} to {high}.")
 
 
-def not_allowed(name: str, given: str, allowed: Sequence[str]) -> BadList:
-    """Return the error for a value of a query parameter that is none of ``allowed``."""
-    more = f", … ({len(allowed)})" if len(allowed) > NAMED_MAX else ""
+def invalid_parameter(name: str, given: str, rule: str) -> BadList:
+    """Return the error for the value of a query parameter; ``rule``: a sentence about allowed values."""
+    return BadList(f"Invalid input for query parameter {name}. Value: '{given[:64]}'. {rule}")
+
+
+def none_of(name: str, given: str, allowed: Sequence[str], more: str = "") -> BadList:
+    """Return the error for a value of a query parameter that is none of ``allowed``; ``more``: what may follow one."""
+    cut = f", … ({len(allowed)})" if len(allowed) > NAMED_MAX else ""
     named = ", ".join(allowed[:NAMED_MAX]) or "none exists yet"
-    return BadList(f"Invalid input for query parameter {name}. Value: '{given[:64]}'. Allowed: {named}{more}.")
+    return invalid_parameter(name, given, f"Allowed: {named}{cut}{more}.")
 
 
 async def check_environment(services: Services, found: Iterable[object], given: str | None) -> None:
@@ -64,7 +66,7 @@ async def check_environment(services: Services, found: Iterable[object], given: 
         return
     names = [row.name for row in await services.operators.environments()]
     if given not in names:
-        raise not_allowed("environment", given, names)
+        raise none_of("environment", given, names)
 
 
 def check_statuses(query: ListQuery) -> None:
@@ -72,4 +74,4 @@ def check_statuses(query: ListQuery) -> None:
     for name, statuses in STATUSES.items():
         for given in query.filters.get(name, ()):
             if given not in statuses:
-                raise not_allowed(name, str(given), statuses)
+                raise none_of(name, str(given), statuses)

@@ -1,6 +1,6 @@
 """Handler of the operators' API that searches the load balancers of all projects."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenkeel.api.common.services import Services
@@ -8,9 +8,9 @@ from evenkeel.api.http.call import Call, as_bool
 from evenkeel.api.http.fields import INT32_MAX
 from evenkeel.api.http.lists import PAGE_PARAMETERS, links
 from evenkeel.api.http.routing import Parameter
-from evenkeel.api.operators.query import STATUSES, number_of, options_of
+from evenkeel.api.operators.query import STATUSES, invalid_parameter, none_of, number_of, options_of
 from evenkeel.api.responses.answers import Answer, json_answer
-from evenkeel.api.responses.errors import BadList, unknown_input
+from evenkeel.api.responses.errors import BadList
 from evenkeel.api.responses.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.control.lists import FoundLoadBalancer, ListQuery
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
@@ -62,7 +62,7 @@ async def find_load_balancers(services: Services, call: Call) -> Answer:
     options = options_of(call, _NAMES)
     text = options.get("q", "").strip()
     if len(text) > TEXT_MAX or not text.isprintable():
-        raise unknown_input("q", text, f"It may have {TEXT_MAX} printable characters.")
+        raise invalid_parameter("q", text, f"It may have {TEXT_MAX} printable characters.")
     query = _query(options, services.limits.page_items)
     group_number = await _group_number(services, options)
     found = await services.operators.find_load_balancers(query, text=text, group_number=group_number)
@@ -96,11 +96,11 @@ def _query(options: Mapping[str, str], page_items: int) -> ListQuery:
     )
 
 
-def _statuses(name: str, given: str, allowed: Iterable[str]) -> tuple[str, ...]:
+def _statuses(name: str, given: str, allowed: Sequence[str]) -> tuple[str, ...]:
     wanted = tuple(given.split(","))
     for value in wanted:
         if value not in allowed:
-            raise unknown_input(name, value, f"Allowed: {', '.join(allowed)}.")
+            raise none_of(name, value, allowed)
     return wanted
 
 
@@ -109,7 +109,7 @@ def _sort(given: str) -> tuple[tuple[str, bool], ...]:
         return ()
     name, _, direction = given.partition(":")
     if name not in SORT_KEYS or direction not in ("", "asc", "desc"):
-        raise unknown_input("sort", given, f"Allowed: {', '.join(SORT_KEYS)}, with :asc or :desc.")
+        raise none_of("sort", given, SORT_KEYS, ", with :asc or :desc")
     # Rows with the same value in the same direction, so that one index has the whole order.
     return ((name, direction == "desc"), *((key, direction == "desc") for key in ("created_at", "id") if key != name))
 
@@ -123,14 +123,14 @@ async def _group_number(services: Services, options: Mapping[str, str]) -> int |
         return None
     names = [row.name for row in await services.operators.environments()]
     if environment not in names:
-        raise unknown_input("environment", environment, f"Allowed: {', '.join(names) or 'none: there is none yet'}.")
+        raise none_of("environment", environment, names)
     if not number:
         return None
     wanted = number_of("group_number", number, 0, INT32_MAX)
     known = await services.operators.device_group_numbers(environment)
     if wanted not in known:
         groups = ", ".join(map(str, known)) or "none: no agent has registered"
-        raise unknown_input("group_number", wanted, f"Device groups of {environment}: {groups}.")
+        raise invalid_parameter("group_number", number, f"Device groups of {environment}: {groups}.")
     return wanted
 
 

@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_net
 from msgspec.structs import replace
 
 from evenkeel.api.operators.requests import SubnetNew
-from evenkeel.api.responses.errors import unknown_input
+from evenkeel.api.responses.errors import invalid_input
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.networking.addresses import parsed_address, parsed_range
 from evenkeel.core.resources.model import Subnet
@@ -24,12 +24,12 @@ def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
     start = _address_within("allocation_start", body.allocation_start, network) or start
     end = _address_within("allocation_end", body.allocation_end, network) or end
     if int(start) > int(end):
-        raise unknown_input("allocation_end", end, f"Value should not be below allocation_start, which is {start}.")
+        raise invalid_input("allocation_end", end, f"Value should not be below allocation_start, which is {start}.")
     for field, address in (("allocation_start", start), ("allocation_end", end)):
         if not int(first) <= int(address) <= int(last):
-            raise unknown_input(field, address, f"The range should be inside {first} to {last}.")
+            raise invalid_input(field, address, f"The range should be inside {first} to {last}.")
     if gateway is not None and int(start) <= int(gateway) <= int(end):
-        raise unknown_input("gateway_ip", gateway, f"Value should be outside the allocation range {start} to {end}.")
+        raise invalid_input("gateway_ip", gateway, f"Value should be outside the allocation range {start} to {end}.")
     subnet_id = body.id or new_id()
     return Subnet(
         id=subnet_id,
@@ -61,7 +61,7 @@ def _network(cidr: str) -> Net:
     try:
         return ip_network(cidr)
     except ValueError as error:
-        raise unknown_input("cidr", cidr, "Value should be a network like 10.0.0.0/24, host bits zero.") from error
+        raise invalid_input("cidr", cidr, "Value should be a network like 10.0.0.0/24, host bits zero.") from error
 
 
 def _address_within(field: str, value: str | None, network: Net) -> Address | None:
@@ -70,9 +70,9 @@ def _address_within(field: str, value: str | None, network: Net) -> Address | No
     try:
         address = parsed_address(value)
     except ValueError as error:
-        raise unknown_input(field, value, "Value should be an IPv4 or IPv6 address.") from error
+        raise invalid_input(field, value, "Value should be an IPv4 or IPv6 address.") from error
     if address not in network:
-        raise unknown_input(field, value, f"Value should be an address of {network}.")
+        raise invalid_input(field, value, f"Value should be an address of {network}.")
     return address
 
 
@@ -82,9 +82,9 @@ def _parse_reserved(field: str, text: str, network: Net) -> str:
         found = parsed_range(text)
     except ValueError as error:
         allowed = "Value should be an IPv4 or IPv6 address, or two with a dash between them, the later one last."
-        raise unknown_input(field, text, allowed) from error
+        raise invalid_input(field, text, allowed) from error
     if found.first not in network or found.last not in network:
-        raise unknown_input(field, text, f"Value should be inside {network}.")
+        raise invalid_input(field, text, f"Value should be inside {network}.")
     return str(found)
 
 
@@ -106,4 +106,4 @@ def _range_beside(gateway: Address | None, first: Address, last: Address) -> tup
         return gateway + 1, last
     if below:
         return first, gateway - 1
-    raise unknown_input("gateway_ip", gateway, "There should be another address in the network.")
+    raise invalid_input("gateway_ip", gateway, "There should be another address in the network.")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect
 
-from evenkeel.api.responses.errors import shorten, unknown_input
+from evenkeel.api.responses.errors import invalid_input, shorten
 from evenkeel.core.kit.errors import Invalid, RequestError
 
 _AT = re.compile(r" - at (?:`key` in )?`(?P<path>\$[^`]*)`$")
@@ -67,7 +67,7 @@ def explain_decode_error(
     if missing := _MISSING.match(text):
         if not path:
             return Invalid(f'Missing argument: "{missing["name"]}"')
-        return unknown_input(missing["name"], None, "Mandatory field missing.")
+        return invalid_input(missing["name"], None, "Mandatory field missing.")
     at = decode_failure(text, msgspec.json.decode(raw), kind)
     # Octavia has a text of its own for null (its exception InvalidOption).
     if octavia and at.value is None and path != [argument_root(kind)]:
@@ -161,7 +161,7 @@ def _inner_types(node: inspect.Type) -> list[inspect.Type]:
 
 
 def _bad_value(at: DecodeFailure) -> RequestError:
-    return unknown_input(at.field, HIDDEN if at.secret else text_of_value(at.value), at.rule)
+    return invalid_input(at.field, HIDDEN if at.secret else text_of_value(at.value), at.rule)
 
 
 def text_of_value(value: Any) -> str:

@@ -47,7 +47,7 @@ class Forbidden(Refusal):
         super().__init__(403, "Policy does not allow this request to be performed.", headers=headers)
 
 
-def unknown_input(field: str, value: object, allowed: str) -> Invalid:
+def invalid_input(field: str, value: object, allowed: str) -> Invalid:
     """Build the error for a ``value`` of ``field`` that is not allowed; ``allowed``: a sentence
     about allowed values.
     """
@@ -91,12 +91,12 @@ def _answer_of_refusal(error: Refusal) -> Answer:
 
 def _routing(error: HTTPException) -> Answer:
     if isinstance(error, MethodNotAllowedException):
-        return not_allowed()
+        return method_not_allowed()
     if error.status_code == 404:
         return problem(404, "The resource could not be found.")
     return problem(error.status_code, reason_phrase(error.status_code))
 
 
-def not_allowed(allow: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
+def method_not_allowed(allow: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
     """Build the response to a method that the path does not support."""
     return problem(405, "The method is not allowed for the requested URL.", headers=allow)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evenkeel.api.responses.errors import unknown_input
+from evenkeel.api.responses.errors import invalid_input
 from evenkeel.api.usecases import requests
 from evenkeel.api.usecases.attribute_values import create_values
 from evenkeel.api.usecases.l7_build import PolicyRows, in_order, policy_rows
@@ -316,7 +316,7 @@ def _default_pool(
     # Any attribute besides the name shows that a whole pool was meant, of which a mandatory attribute is missing.
     if body.name is None or any(getattr(body, name) is not None for name in _REFERENCE_FIELDS):
         missing = "protocol" if body.protocol is None else "lb_algorithm"
-        raise unknown_input(missing, None, "Mandatory field missing.")
+        raise invalid_input(missing, None, "Mandatory field missing.")
     matches = [rows.pool for rows in named if rows.pool.name == body.name]
     if len(matches) != 1:
         several, none = (

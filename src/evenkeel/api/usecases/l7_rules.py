@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from evenkeel.api.responses.errors import shorten, unknown_input
+from evenkeel.api.responses.errors import invalid_input, shorten
 from evenkeel.api.usecases.rules import listener_takes_no_children
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS, L7_TARGETS, L7Policy, L7Rule
@@ -90,7 +90,7 @@ def _check_url(field: str, url: str) -> None:
     except ValueError:
         good = False
     if not good:
-        raise unknown_input(field, url, "Value must be a valid URL string: http or https.")
+        raise invalid_input(field, url, "Value must be a valid URL string: http or https.")
 
 
 def check_rule(rule: L7Rule) -> None:

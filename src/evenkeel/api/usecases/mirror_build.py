@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from evenkeel.api.responses.errors import unknown_input
+from evenkeel.api.responses.errors import invalid_input
 from evenkeel.api.usecases.attribute_values import create_values
 from evenkeel.api.usecases.build import listener_row, member_row, monitor_row, pool_row
 from evenkeel.api.usecases.enhanced_services import flavor_names
@@ -191,14 +191,14 @@ def _check_target(field: str, pool_id: str | None, protocol: ListenerProtocol, p
     if pool_id is None or pools is None:
         return
     if pool_id not in pools:
-        raise unknown_input(field, pool_id, "It should be the id of one of pools.")
+        raise invalid_input(field, pool_id, "It should be the id of one of pools.")
     check_pair(protocol, pools[pool_id].protocol)
 
 
 def _check_ids(body: MirroredParts, load_balancer_id: str) -> None:
     """Check that all ids of the request differ, and that the load balancer's is that of the path."""
     if body.id not in (None, load_balancer_id):
-        raise unknown_input("id", body.id, f"It should be the path's, which is {load_balancer_id}.")
+        raise invalid_input("id", body.id, f"It should be the path's, which is {load_balancer_id}.")
     repeated = [id_ for id_, count in Counter([load_balancer_id, *_ids(body)]).items() if count > 1]
     if repeated:
         raise Invalid(f"Validation failure: id {repeated[0]} is that of several objects.")

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import UnsetType
 
-from evenkeel.api.responses.errors import unknown_input
+from evenkeel.api.responses.errors import invalid_input
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.core.resources.model import VnicType
@@ -42,14 +42,14 @@ def project_of(body: HasProject, default: str) -> str:
     """Return the project that a body names, by either of its two names. Raises :class:`Invalid` if they differ."""
     project_id, tenant_id = body.project_id or default, body.tenant_id or body.project_id or default
     if body.project_id and project_id != tenant_id:
-        raise unknown_input("tenant_id", tenant_id, f"It should be the same as project_id, which is {project_id}.")
+        raise invalid_input("tenant_id", tenant_id, f"It should be the same as project_id, which is {project_id}.")
     return str(tenant_id)
 
 
 def check_project(body: HasProject, place: Place) -> None:
     """Check that a child's project is that of its load balancer. Raises :class:`Invalid`."""
     if (given := project_of(body, place.project_id)) != place.project_id:
-        raise unknown_input("project_id", given, f"It should be the load balancer's, which is {place.project_id}.")
+        raise invalid_input("project_id", given, f"It should be the load balancer's, which is {place.project_id}.")
 
 
 def each_once(values: Iterable[T] | None) -> tuple[T, ...]:

@@ -9,7 +9,7 @@ from evenkeel.api.common.provider_lookup import ServedObject
 from evenkeel.api.common.references import ChangedUser
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.responses.errors import unknown_input
+from evenkeel.api.responses.errors import invalid_input
 from evenkeel.api.usecases import change_requests, requests
 from evenkeel.api.usecases.build import monitor_row, pool_rows
 from evenkeel.api.usecases.chaining import check_new_members
@@ -65,7 +65,7 @@ async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) ->
     if wanted.listener_id is not None:
         listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
         if wanted.loadbalancer_id not in (None, listener.load_balancer_id):
-            raise unknown_input(
+            raise invalid_input(
                 "listener_id",
                 wanted.listener_id,
                 f"The listener should be one of load balancer {wanted.loadbalancer_id}.",

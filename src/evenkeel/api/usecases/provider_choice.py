@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from evenkeel.api.common.services import Services
-from evenkeel.api.responses.errors import unknown_input
+from evenkeel.api.responses.errors import invalid_input
 from evenkeel.api.usecases.enhanced_services import flavor_names
 from evenkeel.api.usecases.mirror_requests import ImportedLoadBalancer
 from evenkeel.api.usecases.requests import LoadBalancerNew
@@ -58,7 +58,7 @@ async def _flavor_choice(services: Services, wanted: LoadBalancerNew | ImportedL
         return await choose_flavor(services, wanted.flavor_id, wanted.provider)
     provider = wanted.provider or services.default_provider
     if not provider:
-        raise unknown_input("provider", None, "Mandatory field missing: there is no default provider.")
+        raise invalid_input("provider", None, "Mandatory field missing: there is no default provider.")
     return ProviderChoice(provider=provider)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from ipaddress import ip_address, ip_network
 from typing import Any
 
-from evenkeel.api.responses.errors import unknown_input
+from evenkeel.api.responses.errors import invalid_input
 from evenkeel.api.usecases.tls_rules import NOTHING_IDLE, Idle, check_listener_tls, check_pool_tls
 from evenkeel.core.devices.capabilities import TLS_INSERT_HEADERS
 from evenkeel.core.kit.errors import Conflict, Invalid
@@ -34,7 +34,7 @@ def checked_address(field: str, value: str) -> str:
     """Return the address in its canonical form. Raises :class:`Invalid`."""
     normal = canonical_address(value)
     if normal is None:
-        raise unknown_input(field, value, "Value should be IPv4 or IPv6 format.")
+        raise invalid_input(field, value, "Value should be IPv4 or IPv6 format.")
     return normal
 
 
@@ -64,7 +64,7 @@ def wanted_vip(field: str, value: str, addresses: AddressRules) -> str:
 
 
 def _not_allowed(field: str, value: str, problem: str) -> Invalid:
-    return unknown_input(field, value, f"Value should be {ALLOWED_WORDS}; {problem}.")
+    return invalid_input(field, value, f"Value should be {ALLOWED_WORDS}; {problem}.")
 
 
 _CIDR_RULE = "Value should be IPv4 or IPv6 CIDR format."
@@ -79,10 +79,10 @@ def checked_cidrs(cidrs: Iterable[str], vip_address: str | None) -> tuple[str, .
         try:
             network = ip_network(value, strict=False)
         except ValueError as error:
-            raise unknown_input("allowed_cidrs", value, _CIDR_RULE) from error
+            raise invalid_input("allowed_cidrs", value, _CIDR_RULE) from error
         # ip_network() accepts an IPv6 zone, which has no meaning on a device.
         if "%" in value:
-            raise unknown_input("allowed_cidrs", value, _CIDR_RULE)
+            raise invalid_input("allowed_cidrs", value, _CIDR_RULE)
         if vip_address is not None and network.version != ip_address(vip_address).version:
             raise Invalid(
                 f"Validation failure: CIDR {value} IP version incompatible with all VIPs ['{vip_address}'] IP version. "
@@ -139,7 +139,7 @@ def _check_datagram_persistence(protocol: str, persistence: SessionPersistence) 
                 f"pools. {name} is given, and the protocol is {protocol}."
             )
     if persistence.persistence_granularity is not None and not _is_netmask(persistence.persistence_granularity):
-        raise unknown_input(
+        raise invalid_input(
             "persistence_granularity",
             persistence.persistence_granularity,
             "Value should be a netmask such as 255.255.255.0.",
@@ -233,7 +233,7 @@ def check_monitor(monitor: HealthMonitor) -> None:
                 raise Invalid(f"{name} is not a valid option for health monitors of type {monitor.type}.")
     # As in Octavia, monitors of all types have these two; types that speak no HTTP do not use the version.
     if monitor.http_version not in (None, 1.0, 1.1):
-        raise unknown_input("http_version", monitor.http_version, "Value should be one of: 1.0, 1.1.")
+        raise invalid_input("http_version", monitor.http_version, "Value should be one of: 1.0, 1.1.")
     if monitor.domain_name is not None and monitor.http_version is None:
         raise Invalid("Validation failure: 'http_version' must be specified when 'domain_name' is provided.")
     if monitor.domain_name is not None and monitor.http_version == 1.0:
@@ -245,7 +245,7 @@ def _check_codes(codes: str) -> None:
     low, dash, high = codes.partition("-")
     # Every code has three digits, so the texts have the order of the numbers.
     if dash and low > high:
-        raise unknown_input("expected_codes", codes, "A range should go from the lower code to the higher.")
+        raise invalid_input("expected_codes", codes, "A range should go from the lower code to the higher.")
 
 
 def check_listener_ports(listeners: Sequence[Listener]) -> None:

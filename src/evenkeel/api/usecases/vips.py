@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenkeel.api.common.services import Services
-from evenkeel.api.responses.errors import unknown_input
+from evenkeel.api.responses.errors import invalid_input
 from evenkeel.api.usecases.parents import Place, each_once
 from evenkeel.api.usecases.requests import AdditionalVip, LoadBalancerNew
 from evenkeel.api.usecases.rules import wanted_vip
@@ -85,7 +85,7 @@ def _wanted_vip(each: AdditionalVip, vip_port_id: str | None, addresses: Address
     port.
     """
     if each.port_id is not None and each.port_id != vip_port_id:
-        raise unknown_input("additional_vips.port_id", each.port_id, "Value should be vip_port_id, or absent.")
+        raise invalid_input("additional_vips.port_id", each.port_id, "Value should be vip_port_id, or absent.")
     address = each.ip_address
     return WantedVip(
         subnet_id=each.subnet_id,

@@ -1,13 +1,13 @@
 """Known names that are similar to an unknown one."""
 
-import difflib
 from collections.abc import Iterable
+
+from evenkeel.core.kit.similar import similar
 
 
 def most_similar(name: str, names: Iterable[str]) -> str:
     """The most similar name, the first alphabetically if there are several; empty if none is similar."""
-    found = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.7)
-    return found[0] if found else ""
+    return next(iter(similar(name, names, most=1)), "")
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:

@@ -81,9 +81,14 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def in_brackets(host: str) -> str:
+    """Return the host name or IPv4 address as it is, an IPv6 address in brackets, so that a port can follow."""
+    return f"[{host}]" if ":" in host else host
+
+
 def host_and_port(host: str, port: int) -> str:
     """Join host and port like in URLs: an IPv6 address in brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f"{in_brackets(host)}:{port}"
 
 
 class AddressRange(NamedTuple):

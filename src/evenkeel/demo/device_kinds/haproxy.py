@@ -51,7 +51,6 @@ class HaproxySide:
         self._sockets: Path | None = None
         self._guard: ProcessGuard | None = None
         self._daemon: DaemonProbe | None = None
-        self._counted_from = 0
 
     @property
     def daemon(self) -> DaemonProbe:

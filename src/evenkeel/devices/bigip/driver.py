@@ -24,6 +24,7 @@ from evenkeel.core.devices.device import (
 from evenkeel.core.devices.plans import DevicePlan
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
+from evenkeel.core.networking.addresses import in_brackets
 from evenkeel.core.resources.operator_irules import irules_problem
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.absence import Absence
@@ -266,8 +267,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             )
             return
         self._undiscovered = ""
-        host = f"[{address}]" if ":" in address else address
-        found = self._device(f"{host}:{named.host.rpartition(':')[2]}")
+        found = self._device(f"{in_brackets(address)}:{named.host.rpartition(':')[2]}")
         log.info("second device of the pair found", device=found.host, trusted_by=named.host)
         self._set_devices((named, found))
         # The address found is a management address too, which tenants' load balancers must not reach.

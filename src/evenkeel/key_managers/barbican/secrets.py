@@ -15,11 +15,11 @@ from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import REVOCATION_LIST_BYTES_MAX
 from evenkeel.key_managers.barbican.references import BarbicanReference, parsed_reference
+from evenkeel.key_managers.responses import read_at_most
 
 SECRET_BYTES_MAX = REVOCATION_LIST_BYTES_MAX + 1
 """The largest secret that is read; one byte over the limit, so that a larger one is reported as too large."""
 PARTS_MAX = 20
-_CHUNK_BYTES = 64 * 1024
 _NOT_READABLE = frozenset({403, 404, 406, 410})
 """Absent, or not readable for this project. 406: the secret has no payload of its declared content type."""
 
@@ -76,7 +76,7 @@ class SecretReader:
             )
             with answer:
                 _check_status(answer.status_code, shown)
-                return _read_limited(answer)
+                return read_at_most(answer, SECRET_BYTES_MAX)
         except (auth_errors.ClientException, requests.RequestException) as error:
             _check_status(getattr(error, "http_status", None) or 0, shown)
             name = type(error).__name__
@@ -98,13 +98,3 @@ def _place(reference: str, kind: str, shown: str) -> BarbicanReference:
     if place is None or place.kind != kind:
         raise CertificateNotFound(shown)
     return place
-
-
-def _read_limited(answer: requests.Response) -> bytes:
-    content = bytearray()
-    for chunk in answer.iter_content(_CHUNK_BYTES):
-        content += chunk
-        # a response without a length must not fill the memory
-        if len(content) >= SECRET_BYTES_MAX:
-            break
-    return bytes(content[:SECRET_BYTES_MAX])

@@ -4,16 +4,15 @@ from typing import Any
 
 import hvac
 import msgspec
-import requests
 from hvac import exceptions
 from hvac.adapters import RawAdapter
 
 from evenkeel.core.kit.values import Value
 from evenkeel.core.tls.certificates import REVOCATION_LIST_BYTES_MAX
+from evenkeel.key_managers.responses import read_at_most
 
 ANSWER_BYTES_MAX = 3 * REVOCATION_LIST_BYTES_MAX
 """The largest content in hexadecimal, as castellan stores it, with the JSON around it."""
-_CHUNK_BYTES = 64 * 1024
 
 
 class VaultAddress(Value):
@@ -47,7 +46,9 @@ class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
         # hvac would put the texts of the response into its exceptions, and read a body of any size.
         answer = super().request(method, url, headers, raise_exception=False, stream=True, **kwargs)
         with answer:
-            status, content = answer.status_code, _read_limited(answer)
+            status, content = answer.status_code, read_at_most(answer, ANSWER_BYTES_MAX + 1)
+        if len(content) > ANSWER_BYTES_MAX:
+            raise exceptions.UnexpectedError(f"an answer of more than {ANSWER_BYTES_MAX} bytes")
         if status == 404 and _is_explained(content):
             raise exceptions.UnexpectedError("there is no such secrets engine")
         if status >= 300:
@@ -77,12 +78,3 @@ def _is_explained(content: bytes) -> bool:
         return bool(msgspec.json.decode(content, type=dict[str, Any]).get("errors"))
     except msgspec.DecodeError:
         return True
-
-
-def _read_limited(answer: requests.Response) -> bytes:
-    content = bytearray()
-    for chunk in answer.iter_content(_CHUNK_BYTES):
-        content += chunk
-        if len(content) > ANSWER_BYTES_MAX:
-            raise exceptions.UnexpectedError(f"an answer of more than {ANSWER_BYTES_MAX} bytes")
-    return bytes(content)

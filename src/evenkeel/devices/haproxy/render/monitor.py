@@ -18,6 +18,7 @@ import re
 
 from evenkeel.core.devices.service import ServiceMonitor
 from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.addresses import in_brackets
 from evenkeel.core.resources.model import HTTP_CHECK_DEFAULTS
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.quoting import log_format_literal, percent_encode_path, quote_line
@@ -133,7 +134,7 @@ def _host(monitor: ServiceMonitor, vip_address: str) -> str:
     """
     if monitor.domain_name:
         return _domain(monitor)
-    return f"[{vip_address}]" if ":" in vip_address else vip_address
+    return in_brackets(vip_address)
 
 
 def _domain(monitor: ServiceMonitor) -> str:

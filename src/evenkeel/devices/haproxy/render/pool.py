@@ -16,6 +16,7 @@ import ipaddress
 from collections.abc import Collection
 
 from evenkeel.core.devices.service import ServiceListener, ServiceMember, ServicePool
+from evenkeel.core.networking.addresses import in_brackets
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import object_name
@@ -138,7 +139,8 @@ def _checked_at(member: ServiceMember) -> tuple[str, ...]:
     """Address and port of health checks, where they differ from the traffic's."""
     address, port = member.monitor_address, member.monitor_port
     return (
-        *(("addr", _in_brackets(_address(member, "monitor_address", address))) if address is not None else ()),
+        # without brackets HAProxy would take an IPv6 address's last group for a port
+        *(("addr", in_brackets(_address(member, "monitor_address", address))) if address is not None else ()),
         *(("port", str(_port(member, "monitor_port", port))) if port is not None else ()),
     )
 
@@ -155,11 +157,6 @@ def _address(member: ServiceMember, field: str, text: str) -> str:
         return str(ipaddress.ip_address(text))
     except ValueError as error:
         raise Unrenderable(f"member {member.id}: {field} {text!r} is no IP address") from error
-
-
-def _in_brackets(address: str) -> str:
-    """An IPv6 address in brackets; without them HAProxy takes its last group for a port."""
-    return f"[{address}]" if ":" in address else address
 
 
 def _port(member: ServiceMember, field: str, port: int) -> int:

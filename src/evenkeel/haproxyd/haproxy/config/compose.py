@@ -29,12 +29,12 @@ Reasons for what is not obvious; all of it was tested:
 """
 
 import functools
-import ipaddress
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.addresses import host_and_port
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import WITHOUT_NAME
 from evenkeel.haproxyd.haproxy.config.check_timeouts import with_kept_check_timeout
@@ -190,13 +190,13 @@ def _with_peers(
     identity, trusted = layout.files_dir / PEER_KEY, layout.files_dir / TRUSTED_PEERS
     tls = f"ssl crt {identity} ca-file {trusted} verify required ssl-min-ver TLSv1.3"
     # connections that send no request must not use up those that tenants' clients need
-    yield f"bind {_in_brackets(local.address)}:{local.port} maxconn {PEER_CONNECTIONS_MAX} {tls}"
+    yield f"bind {host_and_port(local.address, local.port)} maxconn {PEER_CONNECTIONS_MAX} {tls}"
     yield f"default-server {tls}"
     yield f"server {settings.name}"
     for peer in sorted(peers, key=lambda peer: peer.name):
         # A peer without a certificate cannot be verified.
         if peer.name != settings.name and peer.certificate:
-            yield f"server {peer.name} {_in_brackets(peer.address)}:{peer.port}"
+            yield f"server {peer.name} {host_and_port(peer.address, peer.port)}"
 
 
 def _socket_access_lines(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> Iterable[str]:
@@ -260,7 +260,7 @@ def fragment(one: wire.LoadBalancerConfig, traffic_log: str = "") -> str:
 
 def _frontend(frontend: wire.Frontend, traffic_log: str) -> str:
     arguments = " ".join(("transparent", *frontend.bind_arguments))
-    lines = [f"bind {_in_brackets(bind.address)}:{bind.port} {arguments}" for bind in frontend.binds]
+    lines = [f"bind {host_and_port(bind.address, bind.port)} {arguments}" for bind in frontend.binds]
     if frontend.maxconn is not None:
         lines.append(f"maxconn {frontend.maxconn}")
     if "mode tcp" not in frontend.lines:
@@ -303,7 +303,7 @@ def _connections_are_personal(backend: wire.Backend) -> bool:
 
 
 def _server(server: wire.BackendServer, number: int) -> str:
-    words = ["server", server.name, f"{_in_brackets(server.address)}:{server.port}", *server_words(server, number)]
+    words = ["server", server.name, host_and_port(server.address, server.port), *server_words(server, number)]
     if not server.admin_up:
         words.append("disabled")
     return " ".join(words)
@@ -331,11 +331,6 @@ def server_ids(names: tuple[str, ...]) -> dict[str, int]:
     return ids
 
 
-@functools.lru_cache(maxsize=8192)
-def _in_brackets(address: str) -> str:
-    return f"[{address}]" if ipaddress.ip_address(address).version == 6 else address
-
-
 def address_of(server: wire.BackendServer) -> str:
     """Address and port in the syntax of the runtime API."""
-    return f"{_in_brackets(server.address)}:{server.port}"
+    return host_and_port(server.address, server.port)
