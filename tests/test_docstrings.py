@@ -42,7 +42,7 @@ def test_docstrings_and_attribute_comments_name_their_subject() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line} {text.splitlines()[0]}"
         for path in sorted(
-            path for folder in (SOURCES / "evenkeel", AS3, PROVIDER, PLUGIN) for path in folder.rglob("*.py")
+            path for folder in (SOURCES / "evenkeel", EMULATOR, AS3, PROVIDER, PLUGIN) for path in folder.rglob("*.py")
         )
         if "migrations" not in path.parts
         for line, text in _texts(ast.parse(path.read_text()))

@@ -49,7 +49,7 @@ class Cluster:
         self._sync_of[newcomer] = self._sync_of[name]
 
     def part(self, name: str, other: str) -> None:
-        """A device trusts another one no longer, which is alone from then on, and is not told."""
+        """Let a device end its trust in another one, which is alone from then on and gets no notice."""
         domain = self._sync_of[name]
         if domain is self._sync_of[other]:
             domain.expel(other)
@@ -80,7 +80,7 @@ class Cluster:
     # -- roles
 
     def traffic_groups(self, name: str) -> list[Obj]:
-        """The floating traffic groups that a device knows."""
+        """The floating traffic groups that a device has."""
         engine = self.devices[name].engine
         found = engine.store.top(TRAFFIC_GROUP)
         return [group for group in found if engine.props(group).get("isFloating") == "true"]
@@ -97,7 +97,9 @@ class Cluster:
         return next((heir for heir in heirs if self.role(heir, group.key.path) == STANDBY), "none")
 
     def stand_by(self, name: str, state: str = STANDBY, traffic_group: str = "") -> None:
-        """Give up one traffic group, or all. A standby device keeps what nobody else can take; an offline one not."""
+        """Give up one traffic group, or all. A standby device keeps those that no other can take; an offline one does
+        not.
+        """
         device = self.devices[name]
         groups = [group for group in self.traffic_groups(name) if traffic_group in ("", group.key.path)]
         if not groups:

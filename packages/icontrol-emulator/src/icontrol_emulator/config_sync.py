@@ -64,7 +64,7 @@ class ConfigSync:
         self._pushed: dict[str, CommitId] = {}
         """By device group: the commit id that was pushed last."""
         self.lost: set[str] = set()
-        """Devices that removed the others from their trust, which were not told."""
+        """Devices that removed the others from their trust without their notice."""
 
     def __len__(self) -> int:
         """The number of devices of the trust domain."""
@@ -87,7 +87,7 @@ class ConfigSync:
         return [group for group in found if group.key.path != TRUST_GROUP and name in self.members(name, group)]
 
     def members(self, name: str, group: Obj) -> list[str]:
-        """Names of a group's devices, as the device `name` knows them."""
+        """Names of a group's devices in the configuration of the device `name`."""
         children = self._devices[name].engine.store.children(f"{GROUP}/devices", group.key.as_parent)
         return [child.name for child in children if child.name in self._devices]
 

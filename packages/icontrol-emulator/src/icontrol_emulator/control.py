@@ -15,7 +15,7 @@ Handler = Callable[[web.Request], Awaitable[Any]]
 
 
 class Steering(Protocol):
-    """What the control API requires of the emulator."""
+    """The part of the emulator that the control API requires."""
 
     faults: FaultBook
     write_log: WriteLog

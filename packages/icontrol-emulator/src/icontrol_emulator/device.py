@@ -64,7 +64,7 @@ class Device:
         self.forced_offline = False
         """Whether an operator took it offline; it is not so while it is powered off."""
         self.active_for: frozenset[str] = frozenset()
-        """Traffic groups."""
+        """Traffic groups by name."""
         self.commits: dict[str, CommitId] = {}
         """By device group."""
         self.saved_commits: dict[str, CommitId] = {}

@@ -58,7 +58,7 @@ class RestError(IControlError):
 
 
 class HtmlError(IControlError):
-    """The web server refused the request with an HTML page."""
+    """The error is an HTML page of the web server, which refused the request before the REST framework saw it."""
 
 
 def mcpd(status: int, number: str, text: str) -> IControlError:
@@ -108,7 +108,7 @@ def file_in_use(path: str) -> IControlError:
 
 
 def unknown_format(path: str) -> IControlError:
-    """As F5Networks/terraform-provider-bigip issue 980 quotes it."""
+    """Text as quoted in F5Networks/terraform-provider-bigip issue 980."""
     return mcpd(400, "01070712", f"Certificate/Key has unknown format or security type ({path}).")
 
 
@@ -121,7 +121,7 @@ def no_such_file(word: str, path: str) -> IControlError:
 
 
 def chain_and_profile(path: str) -> IControlError:
-    """As F5Networks/terraform-provider-bigip issue 449 quotes it."""
+    """Text as quoted in F5Networks/terraform-provider-bigip issue 449."""
     text = (
         f"Client SSL profile ({path}):cert-key-chain and profile cert/key/chain/passphrase options cannot be "
         "specified together."
@@ -136,7 +136,7 @@ def unreadable_key(key: str, profile: str) -> IControlError:
 
 
 def no_pair(profile: str) -> IControlError:
-    """As F5Networks/f5-ansible issue 1217 quotes it."""
+    """Text as quoted in F5Networks/f5-ansible issue 1217."""
     return mcpd(400, "01070317", f"profile {profile}'s key and certificate do not match")
 
 
@@ -164,13 +164,13 @@ def no_sni_default(virtual: str) -> IControlError:
 
 
 def same_server_name(virtual: str) -> IControlError:
-    """As F5Networks/k8s-bigip-ctlr issue 1042 quotes it."""
+    """Text as quoted in F5Networks/k8s-bigip-ctlr issue 1042."""
     text = "has more than one clientssl/serverssl profile with same server name."
     return mcpd(400, "0107149e", f"Virtual server {virtual} {text}")
 
 
 def http2_and_client_ssl(virtual: str, profile: str, reason: str) -> IControlError:
-    """As bug 516327 of F5's tracker quotes it, spelling included."""
+    """Text as quoted in bug 516327 of F5's tracker, spelling included."""
     return configuration_error(
         f"In Virtual Server ({virtual}) an http2 profile with enforce-tls-requirements enabled is incompatible with "
         f"clientssl profile '{profile}'; {reason}"
@@ -190,8 +190,8 @@ def missing_property(name: str) -> IControlError:
 
 
 def not_in_modify(name: str, commands: str) -> IControlError:
-    """As Ansible modules on GitHub quote it for a route's `network` and a data group's `type`; F5Networks/
-    f5-openstack-agent issue 584 has the same for a member's `address`.
+    """Text as quoted in Ansible modules on GitHub for a route's `network` and a data group's `type`;
+    F5Networks/f5-openstack-agent issue 584 has the same for a member's `address`.
     """
     text = f'"{name}" may not be specified in the context of the "modify" command. "{name}" may be specified using the '
     return IControlError(400, f"{text}following commands: {commands}", INVALID_VALUE_ERROR)
@@ -245,7 +245,7 @@ def mcpd_lost() -> IControlError:
 
 
 def version_not_supported(version: Iterable[int]) -> IControlError:
-    """As F5Networks/k8s-bigip-ctlr issue 1488 quotes TMOS 16.0 for 11.5.0."""
+    """Text as quoted in F5Networks/k8s-bigip-ctlr issue 1488 for TMOS 16.0 and 11.5.0."""
     return RestError(400, f"Version {'.'.join(map(str, version))} is not supported.")
 
 

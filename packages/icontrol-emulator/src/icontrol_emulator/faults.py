@@ -20,7 +20,7 @@ FAULTS_MAX = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What fails, for which requests, how often. `method` and `path` are regular expressions."""
+    """A fault: its kind, the requests that it affects, and how often. `method` and `path` are regular expressions."""
 
     kind: str
     device: str | None = None

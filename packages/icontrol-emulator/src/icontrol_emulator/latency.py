@@ -20,7 +20,7 @@ class NoLatency:
 
 
 class ConstantLatency:
-    """The same delay for every request."""
+    """A constant delay for every request."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -174,7 +174,7 @@ class DeviceServer:
         return outcome
 
     def _failure(self, kind: str, arrived: InFlight, path: str) -> IControlError | None:
-        """What a request is answered with; None if the fault is about other requests."""
+        """The response to a request that a fault affects; None if the fault is about other requests."""
         if kind == "unregistered":
             return errors.restarting(path)
         if kind == "restarting":

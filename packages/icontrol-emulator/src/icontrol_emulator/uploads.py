@@ -24,7 +24,7 @@ PARTS_MAX = 200
 
 @dataclass(slots=True)
 class Part:
-    """An incomplete file."""
+    """A file whose upload is incomplete."""
 
     total: int
     chunks: dict[int, bytes] = field(default_factory=dict)

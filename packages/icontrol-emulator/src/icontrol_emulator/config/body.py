@@ -1,6 +1,6 @@
 """Normalises request bodies: names in camelCase, values of their field's type, subcollections separated.
 
-The result contains only fields that the type has, with `UNSET` where the client asked for the default. Existence of
+The result contains only fields that the type has, with `UNSET` where the client requested the default. Existence of
 referenced objects is not checked here.
 """
 

@@ -50,7 +50,7 @@ ROWS: list[Row] = [
 
 
 def software_rows(release: Release) -> list[Row]:
-    """What is installed: the release, and the image that it came from."""
+    """Installed software: the release, and the image that it came from."""
     facts = {"build": release.build, "version": release.version}
     volume = {"active": True, "basebuild": release.build, "media": _MEDIA, **facts}
     return [

@@ -34,14 +34,14 @@ LOCAL_ONLY = "/Common/traffic-group-local-only"
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """What a device is. ``number``: its place among all of the emulator; ``guests``: of a vCMP host."""
+    """Facts of a device. ``number``: its place among all devices of the emulator; ``guests``: guests of a vCMP host."""
 
     number: int = 0
     platform_id: str = "Z100"
     marketing_name: str = "BIG-IP Virtual Edition"
     guests: tuple[str, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
-    """Of all devices of the emulator, by name."""
+    """Management addresses of all devices of the emulator, by name."""
 
     def address(self, name: str, addresses: Mapping[str, str]) -> str:
         """The management address of a device."""

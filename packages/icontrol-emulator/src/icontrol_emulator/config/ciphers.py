@@ -20,7 +20,7 @@ LENGTH_MAX = 4096
 
 
 class BadWord(Exception):
-    """A word that BIG-IP does not know."""
+    """The word is not one that a BIG-IP has."""
 
 
 @dataclass(frozen=True, slots=True)

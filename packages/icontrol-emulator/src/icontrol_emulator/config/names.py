@@ -103,7 +103,7 @@ def numeric(address: str) -> str:
 
 
 def worded(address: str) -> str:
-    """The same as a device shows it: the wildcard addresses as words."""
+    """The address as a device shows it: wildcard addresses as words."""
     host, percent, domain = canonical(address).partition("%")
     word = next((word for word, number in WILDCARDS.items() if number == host), "")
     return f"{word}{percent}{domain}" if word else address

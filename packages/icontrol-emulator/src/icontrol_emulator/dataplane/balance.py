@@ -145,7 +145,7 @@ class Balancer:
         return chosen
 
     def _measured(self, member: Obj, mode: str) -> Obj:
-        """What a method looks at: the member or its node."""
+        """The object that a method measures: the member or its node."""
         node = member_node(self._engine, member) if mode.endswith("node") else None
         return member if node is None else node
 

@@ -26,7 +26,7 @@ _V4_MAX = 2**32 - 1
 
 
 class NamedMember(NamedTuple):
-    """What a cookie names: an address, its route domain, a port."""
+    """The member that a cookie names: an address, its route domain, a port."""
 
     address: str
     domain: int

@@ -173,7 +173,7 @@ class DatagramListener:
             flow.send(data)
 
     def _open(self, data: bytes, peer: Peer) -> DatagramFlow | None:
-        """A new flow for a client; None if nobody serves it."""
+        """Open a flow for a client; None if no member serves it."""
         key = self._choose(peer[0])
         session = self._carrier.session(key, Addresses(peer[0], self.address.host)) if key is not None else None
         if session is None or not self._carrier.admits(session):

@@ -114,7 +114,7 @@ class HttpProxy:
         return not head.closes and request_framing(head).is_empty
 
     async def _collected(self, exchange: Exchange, head: Head) -> bool:
-        """Collect the body if a rule asked for it; returns whether the request goes on to a server."""
+        """Collect the body if a rule requested it; returns whether the request goes on to a server."""
 
         async def read(most: int) -> bytes:
             data = b""

@@ -1,4 +1,4 @@
-"""Closes idle connections."""
+"""Closes connections that were idle for longer than their profile allows."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ class Carrier:
 
 
 async def _hear_again(stream: Stream, idle_seconds: float | None) -> None:
-    """Until the client of a dropped connection sends something more, it is told nothing."""
+    """Wait for a dropped connection's client to send something more; until then it gets nothing."""
     with contextlib.suppress(OSError, TimeoutError, asyncio.CancelledError):
         async with asyncio.timeout(idle_seconds or DROPPED_SECONDS_MAX):
             await stream.reader.read(1)
@@ -240,7 +240,7 @@ async def _splice(client: Stream, upstream: Upstream, counters: ClientSide) -> N
 
 
 def rated_name(virtual: Obj, addresses: Addresses) -> str:
-    """What the rate limit of a virtual server counts by: its `rateLimitMode` may name client and destination."""
+    """The key by which a virtual server's rate limit counts: its `rateLimitMode` may name client and destination."""
     mode = str(virtual.props.get("rateLimitMode", "object"))
     parts = [virtual.key.path] if "object" in mode else []
     for word, host, mask in (("source", addresses.client, "Src"), ("destination", addresses.destination, "Dst")):

@@ -1,4 +1,4 @@
-"""Where the data plane opens its sockets: on this host, or in networks that a device's objects describe."""
+"""Networks in which the data plane opens its sockets: this host's, or those that a device's objects describe."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Networks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HostNetwork:
-    """That of this host, whatever the route domain."""
+    """This host's network, whatever the route domain."""
 
     def make_socket(self, family: int, kind: int, number: int = 0) -> socket.socket:
         return socket.socket(family, kind, number)
@@ -51,13 +51,13 @@ HOST = HostNetwork()
 
 @dataclass(frozen=True, slots=True)
 class OneNetwork:
-    """The same for all addresses: that of this host."""
+    """One network for all addresses: this host's."""
 
     def of(self, partition: str, address: str) -> Network:
         return HOST
 
     def check_crossing(self, near: Network, far: Network) -> None:
-        """Always possible."""
+        """Allow every crossing: one network has no border."""
 
 
 ONE_NETWORK = OneNetwork()

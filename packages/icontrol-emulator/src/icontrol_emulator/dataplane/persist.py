@@ -38,17 +38,19 @@ BY_PROFILE: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PersistKey:
-    """What a client is recognised by. `mode` is a profile's type (`source-addr`, `universal`), `none` or `carp`."""
+    """The trait by which a client is recognised. `mode` is a profile's type (`source-addr`, `universal`), `none` or
+    `carp`.
+    """
 
     mode: str
     value: str = ""
     timeout_seconds: float = DEFAULT_SECONDS
     across: frozenset[str] = frozenset()
-    """Of `pools`, `services` and `virtuals`: what else may use the record."""
+    """Scope of the record, of `pools`, `services` and `virtuals`: other objects that may use it."""
     over_limit: bool = False
     """Whether the client may exceed its member's connection limit."""
     cookie: Mapping[str, Any] = field(default_factory=dict)
-    """Of the mode `cookie`: a profile's properties, as the rule changes them."""
+    """For the mode `cookie`: a profile's properties, as the rule changes them."""
 
 
 @dataclass(slots=True)
@@ -63,7 +65,7 @@ class Record:
 
 
 class CookieToSet(NamedTuple):
-    """A `Set-Cookie` value."""
+    """The value of the header `Set-Cookie`."""
 
     value: str
     rewrites: bool
@@ -139,7 +141,7 @@ class Persistence:
     # -- for rules
 
     def key(self, mode: str, value: str = "", timeout_seconds: float | None = None) -> PersistKey:
-        """The key of a `persist` command; what it does not say comes from the profile of that kind, if there is one."""
+        """The key of a `persist` command; parts that it omits come from the profile of that kind, if there is one."""
         kind = BY_PROFILE.get(mode, mode)
         props = next((props for each, props in self.profiles if each == kind), {})
         if not value and kind in ("source-addr", "dest-addr"):
@@ -222,7 +224,7 @@ class Persistence:
         return CookieToSet(value, rewrites)
 
     def _key_of(self, kind: str, props: Mapping[str, Any], pool: str, cookie: str) -> PersistKey | None:
-        """The key under which a profile of this kind knows the client; None if it knows it by something else."""
+        """The key under which a profile of this kind keeps the client; None if it recognises it by something else."""
         if kind in ("source-addr", "dest-addr"):
             host = self.addresses.client if kind == "source-addr" else self.addresses.destination
             return _key(kind, masked(host, str(props.get("mask", "none"))), props, None)
@@ -256,7 +258,7 @@ class Persistence:
         return Found(same[0], key.over_limit) if same else None
 
     def _place(self, key: PersistKey, pool: str) -> tuple[str, str, str]:
-        """Where the table has the record: shared as widely as the profile's `matchAcross` settings say."""
+        """The record's key in the table: shared as widely as the profile's `matchAcross` settings require."""
         path = self.virtual.key.path
         if "virtuals" in key.across:
             path = ""

@@ -240,7 +240,7 @@ class DataPlane:
         return max(fitting)[2] if fitting else None
 
     def _wanted(self, key: Key) -> tuple[Address, ...]:
-        """Where a virtual server should receive now, its main protocol first."""
+        """Addresses at which a virtual server should receive now, its main protocol first."""
         virtual = self._device.engine.store.get(key) if self._active else None
         if virtual is None or virtual.props.get("disabled") or virtual.props.get("mask") not in HOST_MASKS:
             return ()

@@ -25,7 +25,7 @@ class Result:
     last_success: float | None = None
     good_since: float | None = None
     held: bool = False
-    """Down until somebody resumes it (`manualResume`)."""
+    """Down until an operator resumes it (`manualResume`)."""
     reason: str = ""
     task: asyncio.Task[None] | None = None
 

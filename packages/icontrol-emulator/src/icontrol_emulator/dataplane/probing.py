@@ -16,7 +16,7 @@ from icontrol_emulator.dataplane.tls.plan import TlsPlan
 UP, DOWN, DISABLED = "up", "down", "disabled"
 ATTEMPT_SECONDS_MAX = 10.0
 SILENCE_SECONDS_MAX = 1.0
-"""How long a UDP probe without expected answer waits for an ICMP message that nobody listens."""
+"""How long a UDP probe without expected answer waits for ICMP's "port unreachable"."""
 ANSWER_BYTES_MAX = 5120
 ECHO_PORT = 7
 ECHO = b"icontrol echo\r\n"
@@ -50,7 +50,7 @@ class Probe:
 
 
 class Finding(NamedTuple):
-    """What a probe found: UP, DISABLED or DOWN, and why it is down, if it is known."""
+    """The outcome of a probe: UP, DISABLED or DOWN, and why it is down, if that is known."""
 
     state: str
     reason: str = ""
@@ -61,7 +61,7 @@ def is_probed(probe: Probe) -> bool:
 
 
 async def attempt(probe: Probe) -> Finding:
-    """Run one probe."""
+    """Run one probe of a monitor."""
     try:
         async with asyncio.timeout(max(0.05, min(probe.timeout, ATTEMPT_SECONDS_MAX))):
             said = await _PROBES[probe.kind](probe)
@@ -71,7 +71,7 @@ async def attempt(probe: Probe) -> Finding:
 
 
 def _meaning(probe: Probe, said: str | None) -> Finding:
-    """`said` is the target's answer, None if the probe does not look at answers."""
+    """The outcome that an answer means. `said`: the target's answer, None if the probe ignores answers."""
     if said is None or not probe.recv:
         return Finding(UP)
     if _matches(probe.recv, said):
@@ -118,7 +118,7 @@ async def _echo(probe: Probe) -> str | None:
 
 
 async def _tell(probe: Probe) -> str | None:
-    """Over UDP. Without an expected answer, only the message that nobody listens at the port is a failure."""
+    """Probe over UDP. Without an expected answer, only ICMP's "port unreachable" is a failure."""
     loop = asyncio.get_running_loop()
     family = socket.AF_INET6 if ":" in probe.host else socket.AF_INET
     with probe.network.make_socket(family, socket.SOCK_DGRAM) as sock:

@@ -46,7 +46,7 @@ class RuleFailed(BadMessage):
 
 @dataclass(frozen=True, slots=True)
 class Scripts:
-    """What the rules of all connections of a device share."""
+    """The state that the rules of all connections of a device share."""
 
     engine: Engine
     balancer: Balancer
@@ -180,7 +180,7 @@ class Rules:
         return self._commands.stream.wanted > len(self._commands.stream.data)
 
     def collected(self, data: bytes) -> None:
-        """Take bytes of the client; runs CLIENT_DATA once there are as many as were asked for."""
+        """Take bytes of the client; runs CLIENT_DATA once there are as many as a rule requested."""
         stream = self._commands.stream
         stream.data += data.decode("latin-1")
         if len(stream.data) > PAYLOAD_BYTES_MAX:
@@ -197,7 +197,7 @@ class Rules:
         return data.encode("latin-1", "replace")
 
     def said(self, *, to_server: bool) -> bytes:
-        """What `TCP::respond` said since the last call."""
+        """The output of `TCP::respond` since the last call."""
         found = b"".join(data for towards, data in self._commands.said if towards is to_server)
         self._commands.said = [each for each in self._commands.said if each[0] is not to_server]
         return found
@@ -256,7 +256,7 @@ class Rules:
 
     @property
     def decision(self) -> Decision:
-        """What was decided for the connection."""
+        """The decision for the connection."""
         return self._qualified(self._commands.decision.on_the_connection())
 
     def _qualified(self, decision: Decision) -> Decision:
@@ -304,7 +304,7 @@ class Rules:
         return decided
 
     async def body_collected(self, head: Head, exchange: Exchange, read: Callable[[int], Awaitable[bytes]]) -> None:
-        """Run HTTP_REQUEST_DATA with the request's body, if a rule asked for it; changes the header's length."""
+        """Run HTTP_REQUEST_DATA with the request's body, if a rule requested it; changes the header's length."""
         wanted = self._commands.body.wanted
         if not wanted:
             return
@@ -345,7 +345,7 @@ class Rules:
 
     @property
     def reselects(self) -> bool:
-        """Whether LB_FAILED asked for another try."""
+        """Whether LB_FAILED requested another try."""
         return self._commands.reselected
 
     def _run(self, event: str) -> None:

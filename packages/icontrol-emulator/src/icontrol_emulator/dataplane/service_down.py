@@ -1,4 +1,4 @@
-"""What happens to the connections of a member that its monitors find down (`serviceDownAction` of its pool)."""
+"""Ends or keeps the connections of a member that its monitors find down (`serviceDownAction` of its pool)."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Upstream:
     counters: tuple[Counters, ...]
     open: bool = True
     siblings: MemberConnections | None = None
-    """Where it is registered while it is open."""
+    """The registry that has it while it is open."""
     ends_client: Callable[[str], None] = lambda action: None
     """Ends the client's connection in the way of an action on service down."""
     by: PersistKey | None = None
@@ -169,7 +169,9 @@ class Session:
     greeting: Callable[[ServerSide], bytes] = lambda side: b""
     """Called for each connection to a member (the event SERVER_CONNECTED): what is sent first, before any handshake."""
     name_for_member: Callable[[], str] = str
-    """Called before each handshake with a member: a server name that overrides the profile's; empty: no override."""
+    """Called before each handshake with a member. Returns a server name that overrides the profile's, empty for no
+    override.
+    """
 
     def __post_init__(self) -> None:
         self.persistence = Persistence(self.engine, self.table, self.virtual, self.addresses)
@@ -191,7 +193,7 @@ class Session:
         return self.persistence.set_cookie(upstream.member, cookies, upstream.by, secure=secure)
 
     def candidates(self, pool: str, cookies: str = "", by: PersistKey | None = None) -> Iterator[Obj]:
-        """Members for the client in the order to try them; the next is chosen when it is asked for."""
+        """Members for the client in the order to try them; the next one is chosen only when it is needed."""
         tried: set[Key] = set()
         found, hashed = self.persistence.found(pool, cookies, by), self.persistence.hashed(by)
         while (member := self.balancer.choose(pool, tried, found, hashed)) is not None:
@@ -249,7 +251,7 @@ class Session:
         return socket.IPPROTO_SCTP if self.virtual.props.get("ipProtocol") == "sctp" else socket.IPPROTO_TCP
 
     def target_of(self, member: Obj) -> tuple[str, int]:
-        """Where to connect: the member's port, unless it has none (any) or ports are not translated."""
+        """The address to connect to: with the member's port, unless it has none (any) or ports are not translated."""
         host, port = address_of(member)
         place = destination(self.virtual)
         if place is not None and (not port or self.virtual.props.get("translatePort") == "disabled"):
@@ -260,14 +262,14 @@ class Session:
         return self.sources.choose(self.virtual, member, self.client)
 
     def network(self) -> Network:
-        """Where the virtual server is. OSError if its route domain is gone."""
+        """The network of the virtual server. Raises OSError if its route domain is gone."""
         place = destination(self.virtual)
         address = self.engine.store.get(Key(ADDRESS, "", place.host)) if place is not None else None
         text = str(address.props.get("address", address.name)) if address is not None else ""
         return self.networks.of(self.virtual.partition, text)
 
     def network_of(self, member: Obj) -> Network:
-        """Where a member is. OSError if traffic of the virtual server may not go there.
+        """The network of a member. Raises OSError if traffic of the virtual server may not go there.
 
         What is sent to a virtual address of the same device arrives nowhere (sapcc/octavia-f5-provider-driver, pull
         request 112); the iRule command `virtual` reaches its virtual server.

@@ -44,7 +44,7 @@ async def dial(
 ) -> socket.socket:  # fmt: skip
     """A connected socket in the network, from the source address.
 
-    ``leaving`` is told the near address and port before anybody can accept the connection on this event loop.
+    ``leaving`` gets the near address and port before the connection can be accepted on this event loop.
     """
     sock = network.make_socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, protocol)
     try:
@@ -95,7 +95,7 @@ def _reader(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.StreamReader, asyn
 
 
 def abort(stream: Stream) -> None:
-    """Close with RST."""
+    """Close the connection with a TCP reset (RST)."""
     sock = stream.writer.get_extra_info("socket")
     if sock is not None:
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Which events and commands rules may use, and which commands in which events.
+"""Events and commands that rules may use, and which commands in which events.
 
 Commands by event are those that were measured on devices (bitwisecook/tcl-lsp's document about BIG-IP's parser) for the
 commands that it lists, extended to their neighbours of the same kind. Commands that a device has and this emulator has

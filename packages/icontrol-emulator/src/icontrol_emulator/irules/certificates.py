@@ -132,7 +132,7 @@ def _subject(tcl: Interpreter, words: list[str]) -> str:
 
 
 def _date(moment: datetime) -> str:
-    """As OpenSSL prints it: `Jan  1 00:00:00 2026 GMT`."""
+    """The date as OpenSSL prints it: `Jan 1 00:00:00 2026 GMT`."""
     return f"{moment:%b} {moment.day:2d} {moment:%H:%M:%S %Y} GMT"
 
 

@@ -1,4 +1,5 @@
-"""What a device checks when it loads a rule: syntax, events, commands and the events they are valid in, and names.
+"""Checks that a device makes when it loads a rule: syntax, events, commands and the events they are valid in, and
+names.
 
 Texts are those of devices where known (bitwisecook/tcl-lsp's document; the form of 01070151 as F5's editors parse it).
 Words with substitutions are known only when the rule runs, and are not checked.
@@ -48,7 +49,7 @@ class Reference(NamedTuple):
 
 @dataclass(slots=True)
 class Examined:
-    """What a rule consists of."""
+    """The parts of a rule."""
 
     events: list[str] = field(default_factory=list)
     references: list[Reference] = field(default_factory=list)

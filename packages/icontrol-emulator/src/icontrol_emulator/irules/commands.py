@@ -34,9 +34,9 @@ class DeviceCommands:
         self.decision = Decision()
         self.body = Payload()
         self.stream = Payload()
-        """What `TCP::collect` holds of the client's bytes."""
+        """The client's bytes that `TCP::collect` holds."""
         self.said: list[tuple[bool, bytes]] = []
-        """What `TCP::respond` sends: whether to the server, and the bytes."""
+        """The output of `TCP::respond`: whether to the server, and the bytes."""
         self.requests = 0
         self.member: tuple[str, int] | None = None
         """The address and port of the member selected last."""

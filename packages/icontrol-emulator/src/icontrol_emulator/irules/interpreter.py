@@ -293,7 +293,7 @@ def joined(values: list[str]) -> str:
 
 
 def _listed(value: str) -> str:
-    """As an element of a list: in braces, or with backslashes where braces would not be balanced."""
+    """The text as an element of a list: in braces, or with backslashes where braces would not be balanced."""
     if value and not _SPECIAL.search(value):
         return value
     depth = 0

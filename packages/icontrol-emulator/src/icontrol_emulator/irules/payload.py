@@ -11,7 +11,7 @@ PAYLOAD_BYTES_MAX = 1_048_576
 
 @dataclass(slots=True)
 class Payload:
-    """Data as text with one character per byte; `wanted` is the number of bytes still asked for, 0 for none."""
+    """Data as text with one character per byte; `wanted` is the number of bytes that are still missing, 0 for none."""
 
     data: str = ""
     wanted: int = 0

@@ -15,7 +15,7 @@ MODES = frozenset({"carp", "dest_addr", "hash", "simple", "source_addr", "sticky
 
 
 class PersistRequest(NamedTuple):
-    """What a rule asked for: a mode of `persist`, a key, and a time-out, None for that of the profile.
+    """A rule's request for persistence: a mode of `persist`, a key, and a time-out, None for that of the profile.
 
     For the mode `cookie` the key is the cookie's name, empty for that of the profile.
     """
@@ -24,9 +24,9 @@ class PersistRequest(NamedTuple):
     value: str = ""
     timeout_seconds: float | None = None
     method: str = ""
-    """Of `cookie`: one of `COOKIE_METHODS`."""
+    """Method of the mode `cookie`: one of `COOKIE_METHODS`."""
     expiration: str = ""
-    """Of `cookie`: as a profile has it; empty for that of the profile."""
+    """Expiration of the mode `cookie`, as a profile has it; empty for that of the profile."""
 
 
 class Member(NamedTuple):

@@ -1,4 +1,4 @@
-"""What commands of rules work on: messages, the connection's unchanging facts, and what was decided."""
+"""State on which commands of rules work: messages, the connection's unchanging facts, and decisions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Decision:
-    """What policies and rules decided for a request, or for the connection."""
+    """The decision of policies and rules for a request, or for the connection."""
 
     pool: str = ""
     node: tuple[str, int] | None = None
@@ -78,7 +78,7 @@ class Decision:
 
     @property
     def place(self) -> object:
-        """What was chosen, to compare."""
+        """The pool, node or member that was chosen, for comparisons."""
         return self.pool, self.node, self.virtual, self.server_tls, self.persist
 
     def on_the_connection(self) -> Decision:
@@ -97,7 +97,7 @@ class DataGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """What stays the same for a client connection."""
+    """Facts of a client's connection that never change."""
 
     client: tuple[str, int]
     local: tuple[str, int]

@@ -18,7 +18,7 @@ CLOSING = {"{": "}", "[": "]"}
 
 
 class SyntaxFault(Exception):
-    """The script cannot be parsed; the text says what is missing or superfluous."""
+    """The script cannot be parsed; the text names what is missing or superfluous."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def _command(text: str, at: int) -> tuple[list[Word], list[int], int]:
 
 
 def _continued(text: str, at: int, *, is_if: bool) -> int:
-    """Where the next line continues the command, else the line's end."""
+    """The position at which the next line continues the command, else the line's end."""
     following = _skip(text, at + 1, " \t\r")
     if text[following : following + 1] == "{":
         return following

@@ -33,7 +33,7 @@ class TlsCommands:
         return certificates.as_text(chain[at]) if 0 <= at < len(chain) else ""
 
     def _extensions(self, tcl: Interpreter, words: list[str]) -> str:
-        """Of all extensions, only the server name (type 0) is supported, as in the ClientHello."""
+        """Read the server name (type 0) of a ClientHello's extensions; no other is supported."""
         known = server_name_extension(self._flow.server_name) if self._flow.server_name else b""
         what = words[0]
         if what == "insert":

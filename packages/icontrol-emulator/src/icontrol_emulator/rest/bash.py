@@ -14,7 +14,7 @@ from icontrol_emulator import errors
 
 
 class CommandHost(Protocol):
-    """What commands see of the device."""
+    """The part of the device that commands see."""
 
     def tmsh(self, words: list[str]) -> str:
         """The output of a command of tmsh."""
@@ -91,7 +91,7 @@ def _read(host: CommandHost, program: str, path: str) -> str:
 
 
 def _tail(words: list[str], stdin: str, host: CommandHost) -> str:
-    """`tail [-n COUNT | -COUNT] [FILE]`: the last lines, 10 unless told."""
+    """`tail [-n COUNT | -COUNT] [FILE]`: the last lines, 10 by default."""
     numbers = [word.lstrip("-n") for word in words if word.lstrip("-n").isdigit()]
     paths = [word for word in words if not word.startswith("-") and not word.isdigit()]
     text = _read(host, "tail", paths[0]) if paths else stdin

@@ -118,8 +118,9 @@ DATA_GROUP = "ltm/data-group/internal"
 
 
 def _with_options(device: Device, route: Route, call: Call) -> Mapping[str, Any]:
-    """What is behind `?options=` is tmsh's: `records add { k { data v } }` edits single records of a data group,
-    `create-draft` copies a published policy, as clouddocs.f5.com's page of `ltm policy` says."""
+    """The value of `?options=` is tmsh's: `records add { k { data v } }` edits single records of a data group,
+    `create-draft` copies a published policy, as clouddocs.f5.com's page of `ltm policy` says.
+    """
     text = call.query.options.strip()
     if not text or route.key is None:
         return call.body

@@ -98,8 +98,9 @@ def _listed(device: Device, route: Route, query: Query) -> list[Obj]:
 
 
 def _count(device: Device, shown: dict[str, Any], uri: str, query: Query, total: int, here: int) -> None:
-    """A page says which one it is. Unlike a whole collection, one without objects has `items`: `bigip_device_info` of
-    F5's `f5_modules` 1.32 reads pages until it gets an empty list."""
+    """A page contains its number. Unlike a whole collection, one without objects has `items`: `bigip_device_info` of
+    F5's `f5_modules` 1.32 reads pages until it gets an empty list.
+    """
     top = query.top or 1
     shown.setdefault("items", [])
     shown |= {

@@ -26,8 +26,9 @@ UNPROVISIONED = {"vcmp": "vcmp", "gtm": "gtm", "security": "afm", "asm": "asm", 
 MEASURED = frozenset({"sys/traffic", "sys/tmm-traffic", "ltm/persistence/persist-records"})
 """Paths without configuration: what is there is measured."""
 _TAG = re.compile(r"</?(?!null>)[A-Za-z][A-Za-z0-9]*(\s[^<>]*)?/?>")
-"""What a device takes for HTML in a request. Its own rule is not recorded, only that it refuses such text, and that its
-factory settings, with `Customer Name <admin@customer.com>`, can be written back (F5's own functional tests do so).
+"""Text that a device takes for HTML in a request. Its own rule is not recorded, only that it refuses such text, and
+that its factory settings, with `Customer Name <admin@customer.com>`, can be written back (F5's own functional tests
+do so).
 """
 PROVIDERS = ["cm", "system", "authn", "providers", "tmos"]
 """Path of the providers of logins."""

@@ -30,7 +30,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One request."""
+    """One HTTP request to the device."""
 
     method: str
     path: str  # raw, without query

@@ -1,4 +1,4 @@
-"""What the device consumes: memory, processors, traffic managers; and its open connections.
+"""The device's resources: memory, processors, traffic managers; and its open connections.
 
 Shapes as recorded from 14.1.2.1 in CiscoTestAutomation/genieparser. Figures are those of a small idle device.
 """

@@ -15,7 +15,7 @@ SUFFIXES = frozenset({"stats", "example", "available"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """What a URI refers to: an item (`key`), or a collection (`key` None) of `spec` below `parent`."""
+    """The object of a URI: an item (`key`), or a collection (`key` None) of `spec` below `parent`."""
 
     spec: TypeSpec
     parent: Key | None = None

@@ -130,7 +130,7 @@ def _tmsh(device: Device, words: list[str]) -> str:
 
 
 def _version(device: Device) -> str:
-    """What `show sys version` prints; its layout is from memory."""
+    """The output of `show sys version`; its layout is from memory."""
     release = device.renderer.release
     facts = {
         "Product": "BIG-IP", "Version": release.version, "Build": release.build, "Edition": release.edition,
@@ -160,7 +160,7 @@ def _set_variables(device: Device, words: list[str]) -> str:
 
 
 def _dig(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
-    """A question to a name server that does not answer: the emulator asks none."""
+    """A query to a name server that does not answer: the emulator sends none."""
     result = "\n;; connection timed out; no servers could be reached\n"
     return {"kind": "tm:util:dig:runstate", **body, "commandResult": result}
 

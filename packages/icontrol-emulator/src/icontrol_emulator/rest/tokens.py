@@ -44,7 +44,7 @@ class TokenBook:
         self.frees_expired = True
         self._tokens: dict[str, Token] = {}
         self._expired: dict[str, str] = {}
-        """Users by token."""
+        """Users by their tokens."""
 
     def __len__(self) -> int:
         self._sweep()

@@ -1,1 +1,1 @@
-"""Statistics documents."""
+"""Statistics documents of iControl REST."""

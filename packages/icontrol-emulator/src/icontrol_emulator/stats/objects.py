@@ -24,7 +24,7 @@ def _zeros(names: str, prefix: str = "") -> dict[str, object]:
 
 
 def profile_entries(view: View, profile: Obj) -> Entries:
-    """What every profile has: its name, its kind, and which virtual server it is about."""
+    """Entries that every profile has: its name, its kind, and its virtual server."""
     kind = profile.key.type.replace("/", " ")
     values: dict[str, object] = {"tmName": profile.key.path, "typeId": kind, "vsName": "N/A"}
     if profile.key.type == "ltm/profile/http":

@@ -40,7 +40,7 @@ def traffic_entries(counters: CounterBook) -> dict[str, Any]:
 
 
 def tmm_entries(counters: CounterBook, tmms: int) -> dict[str, Any]:
-    """The same by traffic manager, of which the first one has all of the traffic."""
+    """System entries by traffic manager, of which the first one has all of the traffic."""
     (total,) = traffic_entries(counters).values()
     names = {name: value for name, value in total["nestedStats"]["entries"].items() if not name.startswith(_NOT_BY_TMM)}
     every = {**names, "cmpConnRedirected": {"value": 0}}

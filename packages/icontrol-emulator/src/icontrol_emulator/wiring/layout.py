@@ -1,4 +1,4 @@
-"""What the objects of a device say about its networks: links, addresses, routes, by route domain. Pure."""
+"""The layout of a device's networks by its objects: links, addresses, routes, by route domain. Pure."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Neighbour(NamedTuple):
 
 
 class Service(NamedTuple):
-    """What members send from here belongs to connections of the device, which has their clients' addresses."""
+    """A service of members whose packets belong to connections of the device, which has their clients' addresses."""
 
     link: str
     host: str
@@ -231,7 +231,7 @@ class _Reader:
                         self._found.domains[numbers[path]].forwards.add(path)
 
     def _services(self) -> None:
-        """Of the pools whose virtual servers do not translate the clients' addresses."""
+        """Services of the pools whose virtual servers do not translate the clients' addresses."""
         for _, props in self._top("ltm/virtual"):
             translation = props.get("sourceAddressTranslation")
             kind = translation.get("type", "none") if isinstance(translation, Mapping) else "none"

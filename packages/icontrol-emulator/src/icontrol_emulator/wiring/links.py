@@ -35,7 +35,7 @@ class Tap:
             os.write(self._fd, frame)
 
     def announce(self, frame: bytes) -> None:
-        """Send a frame that the namespace knows nothing of."""
+        """Send a frame that the namespace's own stack does not see."""
         self._sent(frame)
 
     def close(self) -> None:

@@ -83,7 +83,7 @@ class Namespace:
         return found
 
     def ip(self, commands: Sequence[str], *, program: str = "ip") -> list[str]:
-        """Run commands of `ip` (or `bridge`), each whatever becomes of the others. Returns what they say of errors."""
+        """Run commands of `ip` (or `bridge`), each whether or not others fail. Returns their error output."""
         if not commands:
             return []
         with self._inside():

@@ -1,4 +1,4 @@
-"""Keeps the namespaces, links and addresses of one device equal to what its objects say."""
+"""Keeps the namespaces, links and addresses of one device equal to the layout of its objects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _numbers = itertools.count(1)
 
 
 class _Command(NamedTuple):
-    """Of `ip`, with the one that undoes it, and the interface without which nothing is to be undone."""
+    """A command of `ip` with the one that undoes it, and the interface without which there is nothing to undo."""
 
     do: str
     undo: str
@@ -53,7 +53,7 @@ class RouteDomain:
         return self.namespace.make_socket(family, kind, number)
 
     def bind(self, sock: socket.socket, source: str | None) -> None:
-        """Clients' own addresses are possible, too: packets to them come back where `Service` says."""
+        """Clients' own addresses are possible, too: packets to them come back at the `Service`."""
         if source is None:
             return
         six = sock.family == socket.AF_INET6
@@ -198,7 +198,7 @@ def _new_domain() -> RouteDomain:
 
 
 def _commands(domain: DomainLayout, names: Mapping[str, str]) -> Iterator[_Command]:
-    """In their order."""
+    """The commands that are to run, in order."""
     for place in domain.places:
         interface = names.get(place.link, "lo")
         rest = f"{place.host}/{place.bits} dev {interface}"

@@ -1,4 +1,5 @@
-"""What a device refuses in a policy. Numbers and texts are those that users of F5's clients quoted in public issues.
+"""Checks of a policy that a device makes. Numbers and texts are those that users of F5's clients quoted in public
+issues.
 
 0107186c and 01071706: F5Networks/terraform-provider-bigip issues 112 (its old repository) and 119; 010716ff: 648;
 010716e2: F5Networks/f5-ansible issue 1877; 010716d9: F5Networks/f5-openstack-lbaasv2-driver issue 550. Texts without
@@ -101,7 +102,7 @@ def _needs_of_event(props: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def described(ctx: Context, policy: Obj) -> tuple[list[str], list[str]]:
-    """What the rules `control` and `require`, which a device adds to what it was given."""
+    """The rules' `control` and `require`, which a device adds to the request's."""
     controls: set[str] = set(policy.props.get("controls") or ())
     requires: set[str] = set(policy.props.get("requires") or ())
     for rule in rules_of(ctx, policy):

@@ -1,7 +1,7 @@
 """The words of local traffic policies, as properties of iControl REST: events, operands, targets.
 
-The tables follow the grammar of TMOS as F5's AS3 ships it (`ltmPolicySpec.json`). What a device knows but this emulator
-cannot carry out is listed in `NOT_EMULATED`, so that it is refused instead of ignored in traffic.
+The tables follow the grammar of TMOS as F5's AS3 ships it (`ltmPolicySpec.json`). Words of a device that this emulator
+cannot carry out are is listed in `NOT_EMULATED`, so that it is refused instead of ignored in traffic.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _kinds(text: str, kind: Kind = Kind.TEXT) -> dict[str, Kind]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
-    """What a condition looks at. The first event and the first selector are the defaults."""
+    """The subject of a condition. The first event and the first selector are the defaults."""
 
     events: tuple[str, ...]
     selectors: Mapping[str, Kind]
@@ -52,7 +52,7 @@ class Operand:
     needs: tuple[str, ...] = ("http",)
     """Kinds of profiles of which a virtual server needs one."""
     word: str = "http"
-    """What a policy with this operand `requires`."""
+    """The `requires` of a policy with this operand."""
 
 
 _EVERY = ("request", "response", "clientAccepted", "sslClientHello")
@@ -98,7 +98,7 @@ OPERANDS: Mapping[str, Operand] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionTarget:
-    """What an action changes. The first event and the first verb are the defaults."""
+    """The object of an action. The first event and the first verb are the defaults."""
 
     events: tuple[str, ...]
     verbs: Mapping[str, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)

@@ -52,7 +52,7 @@ class RuleRules(BuiltInRules):
         check_users(ctx, RULE, obj)
 
     def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
-        """As F5Networks/k8s-bigip-ctlr issue 2799 quotes it."""
+        """Error text as quoted in F5Networks/k8s-bigip-ctlr issue 2799."""
         return errors.in_use("rule", obj.key.path, "virtual server", user.key.top.path)
 
 

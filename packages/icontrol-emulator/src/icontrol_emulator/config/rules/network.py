@@ -33,7 +33,7 @@ def interface_of(address: str) -> _Interface | None:
 
 
 def _add_forwarding(kind: str, ctx: Context, obj: Obj) -> None:
-    """What follows from a VLAN or tunnel: its forwarding table."""
+    """Add the forwarding table of a VLAN or tunnel."""
     key = Key(f"net/fdb/{kind}", "", obj.key.path)
     if ctx.store.get(key) is None:
         ctx.create(key.type, None, {"name": obj.key.path})

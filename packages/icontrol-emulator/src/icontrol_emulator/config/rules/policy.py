@@ -36,7 +36,7 @@ def _draft_path(published: Obj) -> str:
 
 
 def _not_directly(policy: Obj) -> IControlError:
-    """As F5Networks/f5-common-python issue 668 quotes it."""
+    """Error text as quoted in F5Networks/f5-common-python issue 668."""
     text = f"Cannot create/modify published policy '{policy.key.path}' directly, try specifying a draft folder like "
     return errors.mcpd(400, "01071abb", f"{text}'{_draft_path(policy)}'.")
 
@@ -88,7 +88,7 @@ class PolicyRules(TypeRules):
                 ctx.spec(user.key.type).rules.check(ctx, user)
 
     def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
-        """As F5Networks/f5-openstack-lbaasv2-driver issue 415 quotes it."""
+        """Error text as quoted in F5Networks/f5-openstack-lbaasv2-driver issue 415."""
         return errors.mcpd(400, "01070635", f"The policy ({obj.key.path}) is referenced by one or more virtuals.")
 
     def after_remove(self, ctx: Context, obj: Obj) -> None:

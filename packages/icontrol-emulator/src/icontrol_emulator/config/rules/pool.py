@@ -164,8 +164,8 @@ class NodeRules(MonitoredRules):
         return [Target("#node-address", f"{domain} {canonical(strip_domain(address))}")]
 
     def clash(self, ctx: Context, obj: Obj, other: Obj, unique: Target) -> IControlError:
-        """As F5Networks/f5-ansible issue 823 and f5-openstack-lbaasv2-driver issue 235 quote it. That it is the same
-        for a node without a member is a guess.
+        """Error text as quoted in F5Networks/f5-ansible issue 823 and f5-openstack-lbaasv2-driver issue 235. That it is
+        the same for a node without a member is a guess.
         """
         text = (
             f"Pool member node ({obj.key.path}) and existing node ({other.key.path}) cannot use the same IP Address"

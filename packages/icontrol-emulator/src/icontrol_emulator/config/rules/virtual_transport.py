@@ -1,4 +1,4 @@
-"""Which transport profiles a virtual server may have together, and with which protocol.
+"""Transport profiles that a virtual server may have together, and with which protocol.
 
 The numbers and texts of the refusals are from memory, the rules from F5's reference of profile types.
 """

@@ -1,4 +1,4 @@
-"""Where a device sends its logs and samples, and scripts that it runs on events. Defaults from memory."""
+"""Destinations of a device's logs and samples, and scripts that it runs on events. Defaults from memory."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from icontrol_emulator.config.rules.network import (
 from icontrol_emulator.config.schema import Ref, Scope, TypeSpec, names
 
 BRIDGING = "transparent-ethernet-bridging"
-"""Of tunnels by GRE: with it they carry frames."""
+"""Key of tunnels by GRE: with it they carry frames."""
 VLAN_REF = Ref(name="vlan", family="vlan")
 
 VLAN = TypeSpec(

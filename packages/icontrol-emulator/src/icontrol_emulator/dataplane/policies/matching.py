@@ -18,7 +18,7 @@ from icontrol_emulator.irules.state import Flow, Message, cookies
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What conditions look at."""
+    """The values that conditions compare."""
 
     flow: Flow
     request: Message | None = None

@@ -33,7 +33,7 @@ _SINGLE = frozenset({"forward", "httpReply"})
 
 
 class Counted(Protocol):
-    """Counts for statistics."""
+    """Counts of matches and actions, for statistics."""
 
     def rule_ran(self, policy: str, *, matched: bool) -> None: ...
 
@@ -53,7 +53,7 @@ class Pending:
 
 @dataclass(slots=True)
 class Effects:
-    """What actions change: the message at hand and the decision."""
+    """The objects that actions change: the message at hand and the decision."""
 
     decision: Decision
     message: Message | None = None
