@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 
 class AssignmentRequests:
-    """Which assignments have to be read, across all sessions of the process."""
+    """Assignments that have to be read, across all sessions of the process."""
 
     def __init__(self) -> None:
         self.all = asyncio.Event()
@@ -127,7 +127,9 @@ class AssignmentReader:
                     self._requests.request_all()
 
     async def _read_named(self, shard_ids: tuple[ShardId, ...]) -> bool:
-        """Read the assignments of shards and have them served. False: only a complete round can tell."""
+        """Read the assignments of shards and have them served. False: the answer is not enough, a complete round is
+        needed.
+        """
         # Lost shards are named to controllers in complete rounds only, and have to be first.
         if self._database_history.lost_shards() or self._ownership.revision < 0:
             return False

@@ -186,8 +186,8 @@ def print_problems(command: "ApiCommand", problems: Iterable[str]) -> None:
 
 
 def devices_in_reach(agent: Mapping[str, Any]) -> str:
-    """Reachable devices of all the agent's devices, such as ``1/2``; ``?/2``: nobody knows, because the agent is not
-    alive; empty if the agent has not reported.
+    """Reachable devices of all the agent's devices, such as ``1/2``; ``?/2``: unknown, because the agent is not alive;
+    empty if the agent has not reported.
     """
     devices = agent.get("devices") or ()
     if not devices:

@@ -14,7 +14,7 @@ from evenkeel.cli.client import API, Client
 NAMES_MAX = 50
 """Most names that are offered."""
 ASK_SECONDS = 2
-"""Time-out of a look-up of names while somebody types."""
+"""Time-out, seconds, of a look-up of names during a completion."""
 KIND_OF_METAVAR = {"AGENT": "agent", "LB": "loadbalancer"}
 """Kinds of names that are looked up, by what an argument's help calls them."""
 KIND_OF_OPTION = {"--agent": "agent", "--environment": "environment"}

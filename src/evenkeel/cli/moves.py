@@ -103,7 +103,7 @@ class MoveLoadBalancers(ApiCommand):
                     shown[row["load_balancer_id"]] = line
                     self.app.stdout.write(f"{escape_controls(line)}\n")
             self.app.stdout.flush()
-            if all(row["step"] == "done" or _waits(row) for row in rows):
+            if all(row["step"] == "done" or _waits_for_operator(row) for row in rows):
                 return
             time.sleep(LOOK_SECONDS)
 
@@ -144,18 +144,18 @@ def progress_line(row: Mapping[str, Any]) -> str:
         served = (
             "" if gap is None else f"; no devices were confirmed to answer for {row['vip_address']} for {gap:.2f} s"
         )
-        return f"{_title(row)}: {end}{_because(row)}{served}"
-    if _waits(row):
+        return f"{_title(row)}: {end}{_reason_in_brackets(row)}{served}"
+    if _waits_for_operator(row):
         there = f"route {row['vip_address']} to device group {row['target']}"
         return f"{_title(row)}: {there}, then: evenkeel move {row['load_balancer_id']} --finish --yes"
-    return f"{_title(row)}: {row['step']}{_because(row)}"
+    return f"{_title(row)}: {row['step']}{_reason_in_brackets(row)}"
 
 
-def _waits(row: Mapping[str, Any]) -> bool:
+def _waits_for_operator(row: Mapping[str, Any]) -> bool:
     return bool(row["step"] == "draining" and row["by_operator"])
 
 
-def _because(row: Mapping[str, Any]) -> str:
+def _reason_in_brackets(row: Mapping[str, Any]) -> str:
     return f" ({row['reason']})" if row["reason"] else ""
 
 

@@ -132,8 +132,8 @@ class FailureDetector:
         # The marks of before the poll: a change during it makes the next poll read again.
         self._quiet_marks = None if indicator is None or due else indicator.marks
         answers = await self._probe(due)
-        gone = {session_id for session_id, there in answers.items() if there is False}
-        present = {session_id for session_id, there in answers.items() if there}
+        gone = {session_id for session_id, is_present in answers.items() if is_present is False}
+        present = {session_id for session_id, is_present in answers.items() if is_present}
         # Absent twice in a row, and not ended before: else every probe would end a session that its agent revived.
         self._suspected -= present
         doubtful = gone & self._gone - self._suspected
@@ -185,9 +185,9 @@ class FailureDetector:
         """Presence of each session's process; None is unknown, see :meth:`evenkeel.core.ports.Bus.present`."""
         slots = asyncio.Semaphore(PROBES_AT_ONCE)
 
-        async def there(session: SessionRef) -> bool | None:
+        async def is_present(session: SessionRef) -> bool | None:
             async with slots:
                 return await self._bus.present(presence_name(session.session_id))
 
-        answers = await asyncio.gather(*(there(session) for session in sessions))
+        answers = await asyncio.gather(*(is_present(session) for session in sessions))
         return {session.session_id: answer for session, answer in zip(sessions, answers, strict=True)}

@@ -26,7 +26,7 @@ PLACED_AT_ONCE = 4
 
 
 class Placing(Protocol):
-    """The scheduler's method that places by a decision."""
+    """The scheduler's method that places load balancers according to a decision."""
 
     async def place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId) -> None:
         """Place the load balancer by a decision; if that is impossible now, store the reason."""

@@ -75,7 +75,7 @@ class Scheduler:
         """The newest change indicator, whose read began at ``_indicator_at``."""
         self._indicator_at = 0.0
 
-    def _tie(self, equals: Sequence[T]) -> T:
+    def _any_of(self, equals: Sequence[T]) -> T:
         return self._rng.choice(equals)
 
     def wake(self) -> None:
@@ -111,8 +111,8 @@ class Scheduler:
             settle_seconds=self._settings.settle_seconds,
             load_balancer_id=load_balancer_id,
         )
-        group = choose_group(groups, self._tie)
-        home = choose_home(group.agents, self._tie) if group else None
+        group = choose_group(groups, self._any_of)
+        home = choose_home(group.agents, self._any_of) if group else None
         if group is None or (home is None and not group.keeps_tenant):
             return why_unplaced(environment, groups), all(group.in_zone for group in groups)
         home_id = None if home is None else home.id
@@ -138,7 +138,7 @@ class Scheduler:
             epoch=shard.epoch,
             handover_to=shard.handover_to,
         )
-        handover = plan_failover(group, view, self._tie)
+        handover = plan_failover(group, view, self._any_of)
         return handover is not None and await self._start_handover(handover, "failover", rebind=True)
 
     async def tick(self) -> None:
@@ -250,13 +250,13 @@ class Scheduler:
         group = await self._scheduling.group_snapshot(environment, number, settle_seconds=self._settings.settle_seconds)
         await self._assign(group)
         # Planned on the snapshot from before the assignments; the epoch in each step makes outdated ones fail.
-        leaving = plan_leaving(group, self._tie, at_once=self._settings.handovers_at_once)
+        leaving = plan_leaving(group, self._any_of, at_once=self._settings.handovers_at_once)
         reason = "leaving" if leaving else "failback"
         for move in leaving or plan_handback(group, at_once=self._settings.handbacks_at_once):
             await self._start_handover(move, reason)
 
     async def _assign(self, group: GroupSnapshot) -> None:
-        steps = assign_unserved(group, self._tie)
+        steps = assign_unserved(group, self._any_of)
         reasons = why_unserved(group) if steps else {}
         for start in range(0, len(steps), ASSIGNS_PER_COMMIT):
             for taker in await self._scheduling.assign(steps[start : start + ASSIGNS_PER_COMMIT]):
@@ -303,7 +303,7 @@ def why_unplaced(environment: str, groups: Sequence[GroupView]) -> str:
     if not live:
         return f"waiting: no agent of environment {environment} is up"
     if all(group.capacity_score >= FULL_SCORE for group in live):
-        return f"waiting: {_what_is_full(environment, live)}"
+        return f"waiting: {_full_groups(environment, live)}"
     return f"waiting: no eligible device group in environment {environment}"
 
 
@@ -313,10 +313,10 @@ def _why_not_in_zone(environment: str, groups: Sequence[GroupView]) -> str:
         return f"waiting: no agent has registered in the device group of its availability zone in {environment}"
     if not any(agent.eligible for group in groups for agent in group.agents):
         return f"waiting: no agent of device group {environment}/{groups[0].number} of its availability zone is up"
-    return f"waiting: {_what_is_full(environment, groups)}, the one of its availability zone"
+    return f"waiting: {_full_groups(environment, groups)}, the one of its availability zone"
 
 
-def _what_is_full(environment: str, full: Sequence[GroupView]) -> str:
+def _full_groups(environment: str, full: Sequence[GroupView]) -> str:
     named = [
         f"device group {environment}/{group.number} is at capacity"
         + (f" ({', '.join(group.at_limit)})" if group.at_limit else "")

@@ -238,7 +238,7 @@ def _chosen_listeners(found: Iterable[TrafficTotals], listeners_max: int) -> dic
 
 
 def _traffic(totals: TrafficTotals, before: ListenerStatistics, seconds: float) -> TrafficSample | None:
-    """Rates between two totals that are ``seconds`` apart; None if a total decreased, or nobody observes the group."""
+    """Rates between two totals that are ``seconds`` apart; None if a total decreased, or no agent observes it."""
     now = totals.statistics
     grown = [getattr(now, name) - getattr(before, name) for name in COUNTERS]
     # Counters start at zero after a restart of the device; a negative rate would be nonsense.

@@ -205,7 +205,7 @@ class Cluster:
             await self.start_devices()
 
     def add_starter(self, name: str, start: Callable[[], Awaitable[None]]) -> None:
-        """Let :meth:`start_again` start a process that belongs to no part of the cluster by ``start``."""
+        """Register ``start``, which starts a process outside of the cluster, for :meth:`start_again`."""
         self._starters[name] = start
 
     # -- ending

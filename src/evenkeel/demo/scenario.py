@@ -67,7 +67,7 @@ class Scenario:
 
     @property
     def endpoint(self) -> str:
-        """Where tenants find the API."""
+        """URL of the API that tenants use."""
         return self._cluster.url(1)
 
     # -- steps

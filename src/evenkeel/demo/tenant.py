@@ -101,7 +101,7 @@ class Tenant:
         self._api.delete_load_balancer(load_balancer_id, cascade=True)
 
     def exists(self, load_balancer_id: str) -> bool:
-        """Whether the API knows the load balancer."""
+        """Whether the API has the load balancer."""
         return self._api.find_load_balancer(load_balancer_id) is not None
 
     def _pool(self, load_balancer_id: str) -> Any:

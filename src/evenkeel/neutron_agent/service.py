@@ -107,7 +107,7 @@ class NeutronAgent:
         return False
 
     def _report(self) -> None:
-        found = self._ask(self._device.attachments())
+        found = self._wait_for(self._device.attachments())
         for state in agent_states(self._settings, self._facts, found, started=self._started):
             answer = self._bus.report(state)
             if answer != "alive":
@@ -152,7 +152,7 @@ class NeutronAgent:
         if networks and self._loop is not None and not self._stopped.is_set():
             self._loop.call_soon_threadsafe(self._on_networks, networks)
 
-    def _ask(self, question: Coroutine[Any, Any, T]) -> T:
+    def _wait_for(self, question: Coroutine[Any, Any, T]) -> T:
         if self._loop is None:
             raise RuntimeError("not started")
         # Devices are used only in the event loop.

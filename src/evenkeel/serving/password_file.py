@@ -121,7 +121,7 @@ class WatchedFile(Generic[C]):
             fingerprint = _fingerprint(self._path)
         except OSError as error:
             if self._fingerprint is not None:  # logged once
-                self._complain(error)
+                self._log_unreadable(error)
             self._fingerprint = None
             return False
         if fingerprint == self._fingerprint:
@@ -131,12 +131,12 @@ class WatchedFile(Generic[C]):
         try:
             self.content = self._read(self._path)
         except (OSError, Invalid) as error:
-            self._complain(error)
+            self._log_unreadable(error)
             return False
         log.info("password file read again", path=str(self._path), users=len(self.content))
         return True
 
-    def _complain(self, error: Exception) -> None:
+    def _log_unreadable(self, error: Exception) -> None:
         reason = _reason(error)
         log.error("password file not read; the previous users stay valid", path=str(self._path), reason=reason)
 

@@ -10,7 +10,7 @@ from evenkeel_neutron.forwarding import Forwarder, Inquiry
 
 
 class LbaasController:
-    """Forwards whatever is asked below its path."""
+    """Forwards every request below its path to the controllers."""
 
     collection = None
     resource = None

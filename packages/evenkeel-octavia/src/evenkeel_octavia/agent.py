@@ -31,12 +31,12 @@ from evenkeel_octavia.trees import PENDING, Snapshot, Tree
 
 LOG = logging.getLogger(__name__)
 BATCH = 100
-"""Load balancers that are read from Octavia's database at once."""
+"""Most load balancers that are read from Octavia's database in one query."""
 FIRST_POLL_SECONDS, LAST_POLL_SECONDS = 0.05, 2.0
 """Pauses between requests for the status of a load balancer: each is half as long again as the one before."""
 BRISK_SECONDS, BRISK_POLL_SECONDS = 5.0, 0.05
-"""So long after the last work Octavia's database is looked at with this pause: who waits for one change often makes the
-next one.
+"""Seconds after the last work in which Octavia's database is polled with this pause: a client that waits for one change
+often makes the next one.
 """
 BRISK_AT_MOST = 3
 """Load balancers that wait, from which on the usual pause applies: it makes larger batches, which cost less each."""
@@ -54,7 +54,7 @@ _FINAL = frozenset((400, 404, 409, 413, 422, 501))
 
 
 class Source(Protocol):
-    """Octavia's database."""
+    """Reads of Octavia's database."""
 
     def pending(self, providers: Collection[str]) -> dict[str, str]: ...
 
@@ -66,7 +66,7 @@ class Source(Protocol):
 
 
 class Reporter(Protocol):
-    """Octavia's driver-agent."""
+    """Reports of statuses to Octavia's driver-agent."""
 
     def settle(self) -> None:
         """Wait until no earlier report can be applied any more. Raises if one may be for longer; try again later."""
@@ -184,7 +184,7 @@ class Agent:
             self._parts.append(Part("report of statistics", self._report_statistics))
 
     def run(self, wait: Callable[[float], bool]) -> None:
-        """Run until ``wait(seconds)`` returns True."""
+        """Copy and report until ``wait``, which pauses for the given seconds, returns True: the process is to end."""
         while not wait(self.step()):
             pass
         self._writers.shutdown(wait=False, cancel_futures=True)
@@ -249,7 +249,7 @@ class Agent:
     def write(self, snapshot: Snapshot, *, is_drift: bool = False) -> Mapping[str, _Outcome]:
         """Bring load balancers to the controllers; return those that they refuse.
 
-        ``is_drift``: nobody waits for them, so that none is reported later.
+        ``is_drift``: no client waits for them, so that none is reported later.
         """
         self._ahead_of_refused = self._ahead_seconds
         seconds = snapshot.seconds + self._ahead_seconds
@@ -432,7 +432,7 @@ class Agent:
             self._report(listed, listed)
 
     def takes_statuses_of(self, provider: str) -> bool:
-        """Whether the next comparison of a provider compares statuses too; asked once, it is forgotten."""
+        """Whether the next comparison of a provider compares statuses too; reading it resets it."""
         is_due = self._statuses_at.get(provider, 0.0) <= self._now()
         if provider not in self._compare_statuses and not is_due:
             return False
@@ -504,7 +504,9 @@ class _Comparison:
             agent.report_operating(snapshot)
 
     def _remove(self, listed: Mapping[str, Listed]) -> None:
-        """Delete what Octavia has deleted, by rows that are read now; name what it does not know, and keep that."""
+        """Delete load balancers that Octavia has deleted, by rows that are read now; unknown ones are named in the log
+        and kept.
+        """
         agent, environment = self._agent, self._agent._settings.environments[self._provider]
         # before the rows are read: a port that is in the list is older than those
         makes_ports = agent._settings.makes_vip_ports

@@ -61,7 +61,7 @@ class Batches(Generic[Item]):
             self._executor.submit(self._run, number, batch)
 
     def clear(self) -> None:
-        """Forget what waits."""
+        """Drop all waiting entries."""
         with self._lock:
             self._waiting.clear()
 

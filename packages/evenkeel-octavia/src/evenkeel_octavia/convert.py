@@ -74,7 +74,7 @@ def loadbalancer_body(tree: Tree) -> Body:
     Pools are listed once, in ``pools``; listeners and L7 policies refer to them by id.
     """
     row = tree.loadbalancer
-    pools = [pool for pool in tree.pools if _stays(pool)]
+    pools = [pool for pool in tree.pools if _is_kept(pool)]
     pool_ids = {pool["id"] for pool in pools}
     vip = tree.vip or {}
     body = {
@@ -85,7 +85,7 @@ def loadbalancer_body(tree: Tree) -> Body:
         # ids of Octavia's catalogue mean nothing to the controllers
         "flavor_data": None if tree.flavor is None else dict(tree.flavor),
         "availability_zone_data": None if tree.zone is None else dict(tree.zone),
-        "listeners": [_listener(tree, listener, pool_ids) for listener in tree.listeners if _stays(listener)],
+        "listeners": [_listener(tree, listener, pool_ids) for listener in tree.listeners if _is_kept(listener)],
         "pools": [_pool(tree, pool) for pool in pools],
     }
     return {name: value for name, value in body.items() if not _is_absent(value)}
@@ -96,7 +96,7 @@ def _listener(tree: Tree, row: Row, pool_ids: set[str]) -> Body:
     body["default_pool_id"] = row["default_pool_id"] if row["default_pool_id"] in pool_ids else None
     body["sni_container_refs"] = list(tree.sni_refs.get(row["id"], ()))
     body["allowed_cidrs"] = list(tree.cidrs.get(row["id"], ()))
-    mine = [policy for policy in tree.l7policies if policy["listener_id"] == row["id"] and _stays(policy)]
+    mine = [policy for policy in tree.l7policies if policy["listener_id"] == row["id"] and _is_kept(policy)]
     # a policy that is being deleted leaves a gap, which Octavia closes when the row goes
     ordered = sorted(mine, key=lambda policy: (policy["position"], policy["id"]))
     policies = (_l7policy(tree, policy, number, pool_ids) for number, policy in enumerate(ordered, 1))
@@ -116,7 +116,7 @@ def _l7policy(tree: Tree, row: Row, position: int, pool_ids: set[str]) -> Body |
     rules = [
         _common(tree, rule, _L7RULE, _ENABLED)
         for rule in tree.l7rules
-        if rule["l7policy_id"] == row["id"] and _stays(rule)
+        if rule["l7policy_id"] == row["id"] and _is_kept(rule)
     ]
     return body | ({"rules": rules} if rules else {})
 
@@ -126,9 +126,9 @@ def _pool(tree: Tree, row: Row) -> Body:
     if (persistence := tree.persistences.get(row["id"])) is not None:
         body["session_persistence"] = _present(persistence, _PERSISTENCE)
     for monitor in tree.healthmonitors:
-        if monitor["pool_id"] == row["id"] and _stays(monitor):
+        if monitor["pool_id"] == row["id"] and _is_kept(monitor):
             body["healthmonitor"] = _common(tree, monitor, _MONITOR, _MONITOR_RENAMED)
-    members = [_member(tree, each) for each in tree.members if each["pool_id"] == row["id"] and _stays(each)]
+    members = [_member(tree, each) for each in tree.members if each["pool_id"] == row["id"] and _is_kept(each)]
     return body | ({"members": members} if members else {})
 
 
@@ -157,7 +157,7 @@ def _is_absent(value: object) -> bool:
     return value is None or (isinstance(value, list | tuple | dict) and not value)
 
 
-def _stays(row: Row) -> bool:
+def _is_kept(row: Row) -> bool:
     return row["provisioning_status"] not in _LEAVING
 
 

@@ -31,7 +31,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     def create_vip_port(
         self, loadbalancer_id: str, project_id: str, vip_dictionary: Any, additional_vip_dicts: Any = None
     ) -> Any:
-        """Have a controller create the VIP's port if ``vip_ports`` says so and the tenant has not brought one.
+        """Have a controller create the VIP's port if ``vip_ports`` is set and the tenant has not brought one.
 
         Repeating it makes no second port. One whose load balancer Octavia does not commit is deleted later.
         """
@@ -46,7 +46,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         return convert.made_vips(vip_dictionary, self._call("POST", "/vip-ports", body, seconds=seconds)["vip_port"])
 
     def loadbalancer_create(self, loadbalancer: Any) -> None:
-        body = requested.with_policies(_whole("loadbalancer", loadbalancer), requested.body_of_request())
+        body = requested.with_policies(_whole_body("loadbalancer", loadbalancer), requested.body_of_request())
         try:
             self._check("create", "loadbalancer", body)
         except exceptions.UnsupportedOptionError:
@@ -86,7 +86,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- pools
 
     def pool_create(self, pool: Any) -> None:
-        self._check("create", "pool", _whole("pool", pool))
+        self._check("create", "pool", _whole_body("pool", pool))
 
     def pool_delete(self, pool: Any) -> None:
         """Accept the deletion."""
@@ -97,7 +97,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- members
 
     def member_create(self, member: Any) -> None:
-        self._check("create", "member", _whole("member", member))
+        self._check("create", "member", _whole_body("member", member))
 
     def member_delete(self, member: Any) -> None:
         """Accept the deletion."""
@@ -106,12 +106,12 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         self._check_change("member", old_member, new_member)
 
     def member_batch_update(self, pool_id: str, members: Any) -> None:
-        self._check("update", "members", {"members": [_whole("member", each) for each in members]})
+        self._check("update", "members", {"members": [_whole_body("member", each) for each in members]})
 
     # -- health monitors
 
     def health_monitor_create(self, healthmonitor: Any) -> None:
-        self._check("create", "healthmonitor", _whole("healthmonitor", healthmonitor))
+        self._check("create", "healthmonitor", _whole_body("healthmonitor", healthmonitor))
 
     def health_monitor_delete(self, healthmonitor: Any) -> None:
         """Accept the deletion."""
@@ -122,7 +122,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- L7 policies
 
     def l7policy_create(self, l7policy: Any) -> None:
-        self._check("create", "l7policy", _whole("l7policy", l7policy))
+        self._check("create", "l7policy", _whole_body("l7policy", l7policy))
 
     def l7policy_delete(self, l7policy: Any) -> None:
         """Accept the deletion."""
@@ -133,7 +133,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- L7 rules
 
     def l7rule_create(self, l7rule: Any) -> None:
-        self._check("create", "l7rule", _whole("l7rule", l7rule))
+        self._check("create", "l7rule", _whole_body("l7rule", l7rule))
 
     def l7rule_delete(self, l7rule: Any) -> None:
         """Accept the deletion."""
@@ -220,7 +220,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
             raise _driver_error(_NOT_REACHABLE, str(error)) from error
 
 
-def _whole(kind: str, provider_object: Any) -> convert.Body:
+def _whole_body(kind: str, provider_object: Any) -> convert.Body:
     return convert.object_body(kind, provider_object.to_dict(recurse=True))
 
 

@@ -12,7 +12,7 @@ from evenkeel_octavia.mirror import Mirror
 
 
 class Statuses(Protocol):
-    """Octavia's database."""
+    """Statuses of load balancers in Octavia's database."""
 
     def known_statuses(self, providers: Collection[str]) -> tuple[float, Mapping[str, str]]: ...
 

@@ -31,7 +31,7 @@ class Changes(NamedTuple):
     cursor: str
     ids: tuple[str, ...]
     all: bool
-    """True if any status may have changed: it can't be told which."""
+    """True if any status may have changed: it is unknown which."""
 
 
 class Mirror(Protocol):
@@ -57,7 +57,7 @@ class Mirror(Protocol):
 
 
 class ControllersMirror:
-    """Mirror over HTTP."""
+    """The mirror of the controllers, over HTTP."""
 
     def __init__(self, controllers: Controllers, *, seconds: float) -> None:
         self._controllers = controllers

@@ -107,22 +107,22 @@ class _Parts:
         self._vips = {
             row["load_balancer_id"]: row for row in self._rows(models.Vip, "load_balancer_id", load_balancers)
         }
-        self._additional = self._of("AdditionalVip", load_balancers)
-        self._security_groups = self._of("VipSecurityGroup", load_balancers)
-        self._listeners = self._by(models.Listener, "load_balancer_id", load_balancers)
-        self._pools = self._by(models.Pool, "load_balancer_id", load_balancers)
+        self._additional = self._rows_if_table("AdditionalVip", load_balancers)
+        self._security_groups = self._rows_if_table("VipSecurityGroup", load_balancers)
+        self._listeners = self._rows_by(models.Listener, "load_balancer_id", load_balancers)
+        self._pools = self._rows_by(models.Pool, "load_balancer_id", load_balancers)
         listeners = _ids(self._listeners)
         pools = _ids(self._pools)
-        self._snis = self._by(models.SNI, "listener_id", listeners)
-        self._cidrs = self._by(models.ListenerCidr, "listener_id", listeners)
-        self._policies = self._by(models.L7Policy, "listener_id", listeners)
-        self._rules = self._by(models.L7Rule, "l7policy_id", _ids(self._policies))
-        self._members = self._by(models.Member, "pool_id", pools)
-        self._monitors = self._by(models.HealthMonitor, "pool_id", pools)
-        self._persistences = self._by(models.SessionPersistence, "pool_id", pools)
+        self._snis = self._rows_by(models.SNI, "listener_id", listeners)
+        self._cidrs = self._rows_by(models.ListenerCidr, "listener_id", listeners)
+        self._policies = self._rows_by(models.L7Policy, "listener_id", listeners)
+        self._rules = self._rows_by(models.L7Rule, "l7policy_id", _ids(self._policies))
+        self._members = self._rows_by(models.Member, "pool_id", pools)
+        self._monitors = self._rows_by(models.HealthMonitor, "pool_id", pools)
+        self._persistences = self._rows_by(models.SessionPersistence, "pool_id", pools)
         parts = (self._policies, self._rules, self._members, self._monitors)
         objects = [*load_balancers, *listeners, *pools, *(id for part in parts for id in _ids(part))]
-        self._tags = self._by(base_models.Tags, "resource_id", objects)
+        self._tags = self._rows_by(base_models.Tags, "resource_id", objects)
         self._flavors = self._metadata_of_flavors()
         self._zones = self._metadata_of_zones()
 
@@ -130,7 +130,7 @@ class _Parts:
         """Put together what belongs to one load balancer."""
         id = row["id"]
         listeners, pools = self._listeners.get(id, []), self._pools.get(id, [])
-        policies = _below(listeners, self._policies)
+        policies = _rows_below(listeners, self._policies)
         tree = Tree(
             loadbalancer={name: value for name, value in row.items() if name != "snapshot_time"},
             vip=self._vips.get(id),
@@ -149,10 +149,10 @@ class _Parts:
             persistences={
                 each["id"]: self._persistences[each["id"]][0] for each in pools if each["id"] in self._persistences
             },
-            healthmonitors=tuple(_below(pools, self._monitors)),
-            members=tuple(_below(pools, self._members)),
+            healthmonitors=tuple(_rows_below(pools, self._monitors)),
+            members=tuple(_rows_below(pools, self._members)),
             l7policies=tuple(policies),
-            l7rules=tuple(_below(policies, self._rules)),
+            l7rules=tuple(_rows_below(policies, self._rules)),
         )
         ids = [each["id"] for _, each in tree.objects()]
         tags = {each: tuple(sorted(tag["tag"] for tag in self._tags[each])) for each in ids if each in self._tags}
@@ -172,16 +172,16 @@ class _Parts:
             query = query.order_by(table.c.id)
         return [dict(row) for row in self._connection.execute(query).mappings()]
 
-    def _by(self, model: Any, column: str, keys: Collection[str]) -> Mapping[str, list[Row]]:
+    def _rows_by(self, model: Any, column: str, keys: Collection[str]) -> Mapping[str, list[Row]]:
         grouped = defaultdict(list)
         for row in self._rows(model, column, keys):
             grouped[row[column]].append(row)
         return dict(grouped)
 
-    def _of(self, model: str, load_balancers: Collection[str]) -> Mapping[str, list[Row]]:
+    def _rows_if_table(self, model: str, load_balancers: Collection[str]) -> Mapping[str, list[Row]]:
         """Rows of a table that not every version of Octavia has."""
         found = getattr(models, model, None)
-        return {} if found is None else self._by(found, "load_balancer_id", load_balancers)
+        return {} if found is None else self._rows_by(found, "load_balancer_id", load_balancers)
 
     def _metadata_of_flavors(self) -> Mapping[str, Mapping[str, Any]]:
         flavor, profile = models.Flavor.__table__, models.FlavorProfile.__table__
@@ -205,5 +205,5 @@ def _ids(grouped: Mapping[str, Iterable[Row]]) -> list[str]:
     return [row["id"] for rows in grouped.values() for row in rows]
 
 
-def _below(parents: Iterable[Row], grouped: Mapping[str, list[Row]]) -> list[Row]:
+def _rows_below(parents: Iterable[Row], grouped: Mapping[str, list[Row]]) -> list[Row]:
     return [row for parent in parents for row in grouped.get(parent["id"], ())]

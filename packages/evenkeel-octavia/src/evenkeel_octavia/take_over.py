@@ -23,7 +23,7 @@ LOOK_SECONDS = 0.1
 
 
 class TakeOverError(Exception):
-    """A load balancer cannot be taken over or given back; the text says why."""
+    """A load balancer cannot be taken over or given back; the text gives the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Balancer:
 
 
 class Database(Protocol):
-    """Octavia's database."""
+    """Rows of Octavia's database that a take-over changes."""
 
     def balancer(self, id: str) -> Balancer | None:
         """Return a load balancer that is not DELETED; None if there is none."""
@@ -70,7 +70,7 @@ class Database(Protocol):
 
 
 class Ports(Protocol):
-    """Ports at Neutron."""
+    """Ports of VIPs and amphorae at Neutron."""
 
     def pairs(self, port_id: str) -> list[Mapping[str, Any]] | None:
         """Return a port's allowed address pairs; None if port security is off there. Raises :class:`TakeOverError`."""
@@ -240,7 +240,7 @@ class TakeOver:
                 raise TakeOverError("the devices refuse it; the provider agent's log has the reason")
             return now.provider == self._provider and now.status not in PENDING
 
-        if not self._until(is_active, self._timeout_seconds):
+        if not self._wait_until(is_active, self._timeout_seconds):
             raise TakeOverError(f"it is not {ACTIVE} within {self._timeout_seconds:g} s; does the provider agent run?")
 
     def _await_gone(self, id: str) -> None:
@@ -253,13 +253,13 @@ class TakeOver:
             now = self._mirror.statuses([id]).get(id)
             return now is None or now.is_deleted(id)
 
-        if not self._until(is_gone, self._gone_seconds):
+        if not self._wait_until(is_gone, self._gone_seconds):
             raise TakeOverError(
                 f"{id}: our devices have not lost it within {self._gone_seconds:g} s, so that its amphorae stay"
                 " silent: repeat this with --back"
             )
 
-    def _until(self, is_so: Callable[[], bool], seconds: float) -> bool:
+    def _wait_until(self, is_so: Callable[[], bool], seconds: float) -> bool:
         until = time.monotonic() + seconds
         while not is_so():
             if time.monotonic() >= until:

@@ -103,7 +103,7 @@ class TenantConfiguration:
     def _unwanted(self, wanted: list[Wanted]) -> list[Key]:
         """The tenant's objects that its declaration does not have, those that use others first."""
         kept = {_key(each) for each in wanted}
-        found = [key for key in self._own() if key not in kept]
+        found = [key for key in self._managed_keys() if key not in kept]
         found.sort(key=lambda key: (key.type != "ltm/virtual", key.type != "ltm/pool", -key.path.count("/")))
         folders = sorted((key for key in self._folders() if key not in kept), key=lambda key: -key.path.count("/"))
         found += folders
@@ -112,7 +112,7 @@ class TenantConfiguration:
             found.append(partition)
         return found
 
-    def _own(self) -> Iterator[Key]:
+    def _managed_keys(self) -> Iterator[Key]:
         for type_path in (spec.path for spec in self._device.engine.registry):
             if type_path in _MANAGED or type_path.startswith(_MANAGED_PREFIXES):
                 for obj in self._store.top(type_path, self._tenant):

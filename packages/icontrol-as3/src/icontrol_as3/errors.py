@@ -20,5 +20,5 @@ class Refused(Exception):
 
 
 def invalid(errors: list[str], declaration_id: str = "") -> Refused:
-    """A declaration that says what it may not."""
+    """The declaration contains something that is not allowed."""
     return Refused(422, "declaration is invalid", errors=errors, declarationFullId=declaration_id)

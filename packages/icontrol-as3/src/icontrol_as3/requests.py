@@ -24,7 +24,7 @@ _QUERY = frozenset({"async", "show", "showHash", "controls.dryRun", "controls.lo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class As3Request:
-    """A request to `declare`, whether its body, query or path says what it asks for."""
+    """A request to `declare`, whether its parameters are in its body, query or path."""
 
     action: str
     declaration: Any = None
@@ -57,7 +57,7 @@ def read_request(method: str, rest: list[str], query: str, raw: bytes) -> As3Req
     if method != "POST":
         return As3Request(**shared, action=_ACTION_OF[method])
     if isinstance(body, dict) and body.get("class") == "ADC":
-        return As3Request(**_dry(shared, body.get("controls")), action="deploy", declaration=body)
+        return As3Request(**_with_trial(shared, body.get("controls")), action="deploy", declaration=body)
     return _framed(body, shared)
 
 
@@ -73,8 +73,8 @@ def _framed(body: Any, shared: dict[str, Any]) -> As3Request:
         raise Refused(400, f'for action "{action}", a declaration is not allowed.')
     if (action == "patch") != ("patchBody" in body):
         raise Refused(400, "patchBody is needed for action 'patch', and allowed only there")
-    shared = _dry(shared, body.get("controls"))
-    shared = _dry(shared, declaration.get("controls") if isinstance(declaration, dict) else None)
+    shared = _with_trial(shared, body.get("controls"))
+    shared = _with_trial(shared, declaration.get("controls") if isinstance(declaration, dict) else None)
     dry = shared.pop("dry_run") or action == "dry-run"
     return As3Request(
         **shared, action="deploy" if action == "dry-run" else action, declaration=declaration, dry_run=dry,
@@ -82,8 +82,8 @@ def _framed(body: Any, shared: dict[str, Any]) -> As3Request:
     )  # fmt: skip
 
 
-def _dry(shared: Mapping[str, Any], controls: Any) -> dict[str, Any]:
-    """The options with what the controls of a document say of a trial."""
+def _with_trial(shared: Mapping[str, Any], controls: Any) -> dict[str, Any]:
+    """The options, with those of a trial (`dryRun`) from the controls of a document."""
     dry = isinstance(controls, dict) and controls.get("dryRun") is True
     return {**shared, "dry_run": shared["dry_run"] or dry}
 

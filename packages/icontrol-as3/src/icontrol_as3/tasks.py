@@ -1,4 +1,4 @@
-"""Asynchronous requests: one is carried out after its answer was sent, and its task tells what came of it."""
+"""Asynchronous requests: one is carried out after its answer was sent, and its task has the outcome."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class ConfigSync:
             older = device.commits.get(path, NEVER).number <= commit.number
             if only not in ("", member) or not (older or force):
                 continue
-            self._copy(own, device, partial(self._belongs, own, device, path))
+            self._copy(own, device, partial(self._is_in_group, own, device, path))
             device.commits[path] = commit
             taken.append(member)
         self._pushed[path] = commit
@@ -183,7 +183,7 @@ class ConfigSync:
         self._last += 1
         return self._last
 
-    def _belongs(self, source: Device, target: Device, group: str, key: Key) -> bool:
+    def _is_in_group(self, source: Device, target: Device, group: str, key: Key) -> bool:
         store = source.engine.store if source.engine.store.get(key) is not None else target.engine.store
         return group_of(store, key) == group
 

@@ -138,7 +138,7 @@ class DeviceServer:
     ) -> web.StreamResponse:  # fmt: skip
         headers = request.headers
         boots = self._device.boots
-        outcome: Reply | IControlError | None = await self._before(struck, arrived, path)
+        outcome: Reply | IControlError | None = await self._fail_before(struck, arrived, path)
         if arrived.method != "GET":
             await self._delay(arrived, path, 0)
         if not self._device.reachable or self._device.boots != boots:
@@ -150,10 +150,10 @@ class DeviceServer:
         if arrived.method == "GET":
             items = outcome.document.get("items") if isinstance(outcome, Reply) and outcome.document else None
             await self._delay(arrived, path, len(items or ()) if query.expand else 0)
-        await self._after(struck, arrived)
+        await self._hold_after(struck, arrived)
         return self._response(outcome)
 
-    async def _before(self, struck: list[ActiveFault], arrived: InFlight, path: str) -> IControlError | None:
+    async def _fail_before(self, struck: list[ActiveFault], arrived: InFlight, path: str) -> IControlError | None:
         outcome: IControlError | None = None
         for hit in struck:
             kind = hit.fault.kind
@@ -194,7 +194,7 @@ class DeviceServer:
         finally:
             arrived.held = False
 
-    async def _after(self, struck: list[ActiveFault], arrived: InFlight) -> None:
+    async def _hold_after(self, struck: list[ActiveFault], arrived: InFlight) -> None:
         for hit in struck:
             if hit.fault.kind == "hold_after":
                 await self._hold(hit, arrived)

@@ -35,22 +35,22 @@ class Host:
     def _changed(self, changes: ChangeSet) -> None:
         if any(key.type in (GUEST, VLAN) for key in changes.before):
             for guest in self._guests:
-                self._lend(guest)
+                self._update_vlans(guest)
 
-    def _lend(self, guest: Device) -> None:
+    def _update_vlans(self, guest: Device) -> None:
         wanted = self._wanted(guest)
         lent, self._lent[guest.name] = self._lent[guest.name], set(wanted)
         for name in wanted.keys() - lent:
             if self.delay_seconds:
-                asyncio.get_running_loop().call_later(self.delay_seconds, self._appear, guest, wanted[name])
+                asyncio.get_running_loop().call_later(self.delay_seconds, self._add_vlan, guest, wanted[name])
             else:
-                self._appear(guest, wanted[name])
+                self._add_vlan(guest, wanted[name])
         for name in lent - wanted.keys():
             if guest.engine.store.get(_key(name)) is not None:
                 with contextlib.suppress(IControlError), guest.engine.unit():  # in use: it stays
                     guest.engine.delete(_key(name))
 
-    def _appear(self, guest: Device, vlan: Obj) -> None:
+    def _add_vlan(self, guest: Device, vlan: Obj) -> None:
         """One with its tag stays where the guest has it."""
         tag, store = vlan.props["tag"], guest.engine.store
         if store.get(_key(vlan.name)) is None and all(own.props["tag"] != tag for own in store.top(VLAN)):

@@ -1,4 +1,4 @@
-"""Versions of the controllers that run: an older one does not know what a newer one stores."""
+"""Versions of the controllers that run: an older one cannot interpret all values that a newer one stores."""
 
 from evenkeel.api.common.services import Services
 

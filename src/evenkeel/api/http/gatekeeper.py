@@ -67,6 +67,6 @@ class Gatekeeper:
         return self._policy.admit(rule, caller)
 
     def permissions(self, scope: HTTPScope) -> CallerPermissions | None:
-        """Return what the policy says of the caller of an admitted request; None: the route is public."""
+        """Return the policy's permissions for the caller of an admitted request; None: the route is public."""
         caller = scope["state"].get(CALLER)
         return None if caller is None else CallerPermissions(self._policy, caller)

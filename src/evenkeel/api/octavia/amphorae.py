@@ -62,7 +62,7 @@ async def unknown_amphora(services: Services, call: Call) -> Answer:
     raise NotFound(TITLE, object_id(call, TITLE))
 
 
-def _of_one(method: str, below: str, action: str, summary: str, status: int = 200) -> Operation:
+def _one_amphora(method: str, below: str, action: str, summary: str, status: int = 200) -> Operation:
     return Operation(
         method=method,
         path=f"/amphorae/{{id}}{below}",
@@ -89,9 +89,9 @@ AMPHORA_ROUTES: tuple[Operation, ...] = (
         parameters=(*PAGE_PARAMETERS, FIELDS_PARAMETER),
         filters=True,
     ),
-    _of_one("GET", "", "get_one", "Show an amphora"),
-    _of_one("GET", "/stats", "get_stats", "Show an amphora's statistics"),
-    _of_one("PUT", "/config", "put_config", "Configure an amphora", 202),
-    _of_one("PUT", "/failover", "put_failover", "Fail an amphora over", 202),
-    _of_one("DELETE", "", "delete", "Delete an amphora", 204),
+    _one_amphora("GET", "", "get_one", "Show an amphora"),
+    _one_amphora("GET", "/stats", "get_stats", "Show an amphora's statistics"),
+    _one_amphora("PUT", "/config", "put_config", "Configure an amphora", 202),
+    _one_amphora("PUT", "/failover", "put_failover", "Fail an amphora over", 202),
+    _one_amphora("DELETE", "", "delete", "Delete an amphora", 204),
 )

@@ -15,7 +15,7 @@ from evenkeel.core.resources.model import LoadBalancer
 
 
 async def remove(services: Services, call: Call, load_balancer_id: str) -> None:
-    """Delete a load balancer: with children only if the query says ``cascade``."""
+    """Delete a load balancer; with its children only if the query has ``cascade``."""
     await remove_load_balancer(services, call, LoadBalancerId(load_balancer_id), cascade=call.flag("cascade"))
 
 

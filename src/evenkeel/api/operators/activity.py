@@ -17,7 +17,7 @@ from evenkeel.core.status.traffic import BusyLoadBalancer
 SECONDS_DECIMALS = 6
 """Decimals of shown seconds: requests may take less than a millisecond."""
 HOURS = 6
-"""Hours that are shown unless a request says how many."""
+"""Hours that are shown by default."""
 HOURS_MAX = 24
 POINTS_MAX = 360
 """Most points in an answer: each is the mean of several intervals if there are more."""

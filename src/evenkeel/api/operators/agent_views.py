@@ -16,7 +16,7 @@ class DeviceView(Value):
     own_name: str
     """The device's own name; empty: not known."""
     reachable: bool | None
-    """Whether the agent reaches the device; null: nobody knows, because the agent is not alive."""
+    """Whether the agent reaches the device; null: unknown, because the agent is not alive."""
     version: str
     failover_state: str
     sync_state: str

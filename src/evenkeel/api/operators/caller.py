@@ -9,7 +9,7 @@ from evenkeel.core.kit.values import Value
 
 
 class CallerView(Value):
-    """The authenticated caller, and what the controller says of itself."""
+    """The authenticated caller, and facts of the controller that answers."""
 
     user: str
     """Name of the user, or its id if it has no name; empty: authentication is disabled."""

@@ -86,7 +86,7 @@ class MoveWanted(Request):
     to_group: Annotated[int, Meta(ge=0, le=2_147_483_647)] | None = None
     """Number of the device group; may be absent if another environment has only one."""
     apply: bool = False
-    """False: only plan."""
+    """True: carry out the plan; False: return it only."""
 
 
 class MoveBody(Request):

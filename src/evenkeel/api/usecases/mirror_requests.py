@@ -51,7 +51,7 @@ Metadata = dict[str, Any]
 
 
 class MirroredMember(MemberNew, kw_only=True):
-    """A member."""
+    """A member of a mirrored pool."""
 
     id: MirrorId
 
@@ -74,7 +74,7 @@ class MirroredPool(PoolParts, kw_only=True):
 
 
 class MirroredRule(L7RuleNew, kw_only=True):
-    """An L7 rule."""
+    """An L7 rule of a mirrored L7 policy."""
 
     id: MirrorId
 

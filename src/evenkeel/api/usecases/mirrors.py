@@ -83,7 +83,7 @@ async def remove_mirrored(services: Services, load_balancer_id: LoadBalancerId, 
 @contextmanager
 def _refusals() -> Iterator[None]:
     """Turn contradictions inside the request into :class:`Invalid`, and a VIP address in use into
-    :class:`MirrorConflict`: the caller has to tell them from conflicts with the stored state.
+    :class:`MirrorConflict`: the caller has to distinguish them from conflicts with the stored state.
     """
     try:
         yield

@@ -120,7 +120,7 @@ async def _home(services: Services, target: DeviceGroupPlace) -> AgentId | None:
 
 
 async def _version_problems(services: Services) -> tuple[str, ...]:
-    """A controller that does not know moves would let both sides answer."""
+    """Reasons against a move: a controller without support for moves would let both sides answer for the VIP."""
     problem = await version_problem(services)
     return (problem,) if problem else ()
 

@@ -122,7 +122,7 @@ class AmqpConnection(Generic[S]):
             self._verifying = None
 
     async def close(self) -> None:
-        """Disconnect permanently."""
+        """Disconnect for ever: no reconnection follows."""
         tasks = [task for task in (self._task, self._verifying) if task is not None]
         # Set before the cancellation, because the loop checks it: aiormq may turn a cancellation into an error.
         self._task = None

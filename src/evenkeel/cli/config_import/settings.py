@@ -17,8 +17,8 @@ REFERENCES_MAX = 8
 class Settings:
     """Options of the files that a process read together. Section names are the same in upper and lower case.
 
-    ``used`` collects options whose value was asked for and is set, ``problems`` texts about values that cannot be
-    resolved, without the values.
+    ``used`` collects options whose value was read and is set, ``problems`` texts about values that cannot be resolved,
+    without the values.
     """
 
     def __init__(self, files: Sections) -> None:

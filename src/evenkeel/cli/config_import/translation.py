@@ -95,7 +95,7 @@ class Importer:
             controller=controller,
             agent=agent,
             password=password,
-            findings=(*self._of_f5(), *self._of_neutron()),
+            findings=(*self._agent_options(), *self._neutron_options()),
             problems=tuple(dict.fromkeys((*self._problems, *resolved.values()))),
         )
 
@@ -325,7 +325,7 @@ class Importer:
 
     # -- what became of each option
 
-    def _of_f5(self) -> Iterator[ImportedOption]:
+    def _agent_options(self) -> Iterator[ImportedOption]:
         for name in self._agent_names:
             known = OPTIONS.get(name)
             if known is None and (is_neutrons(name) or (DEFAULT.lower(), name) in self._settings.used):
@@ -335,7 +335,7 @@ class Importer:
                 fate, remark = "dropped", "has no value, so it is not set"
             yield ImportedOption(AGENT_INI, name, fate, remark)
 
-    def _of_neutron(self) -> Iterator[ImportedOption]:
+    def _neutron_options(self) -> Iterator[ImportedOption]:
         left = 0
         files = dict.fromkeys(self._in_neutron.options(), NEUTRON_CONF)
         agents = {one: AGENT_INI for one in self._settings.options() if one not in files and not self._is_f5s(*one)}

@@ -14,7 +14,7 @@ class Lost(NamedTuple):
     kind: str
     """Kind of the object, such as ``listener``."""
     id: str
-    """The object's id."""
+    """Id of the object at the source."""
     attribute: str
     value: Any
     reason: str = ""
@@ -47,5 +47,5 @@ class BadSource(Exception):
 
 
 def has_effect(value: Any) -> bool:
-    """Whether an attribute that is not known here has an effect with this value, as far as values tell."""
+    """Whether an attribute without an equivalent here has an effect with this value, as far as values show."""
     return not any(value == each and type(value) is type(each) for each in _WITHOUT_EFFECT)

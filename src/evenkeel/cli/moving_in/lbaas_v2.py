@@ -168,7 +168,9 @@ class _Maker:
 
     def load_balancer(self, row: Row) -> ForeignLoadBalancer:
         id_ = str(row["id"])
-        listeners = [self._listener(each) for each in self._below(row, LISTENERS, "loadbalancer_id", "loadbalancers")]
+        listeners = [
+            self._listener(each) for each in self._children(row, LISTENERS, "loadbalancer_id", "loadbalancers")
+        ]
         pools = [self._pool(each) for each in self._pools(row)]
         project_id = str(row.get("project_id") or row.get("tenant_id") or "")
         if not project_id:
@@ -187,7 +189,7 @@ class _Maker:
         association = self._documents.get(_PROVIDERS, row["id"]) or {}
         return str(row.get("provider") or association.get("provider_name") or "")
 
-    def _below(self, parent: Row, kind: str, *names: str) -> list[Row]:
+    def _children(self, parent: Row, kind: str, *names: str) -> list[Row]:
         """Objects that the parent lists, or that name it in one of these attributes. Raises :class:`BadSource`."""
         listed = [_id_of(each) for each in parent.get(_LISTED.get(kind, kind)) or ()]
         found = {row["id"]: row for row in self._documents.all(kind) if _names(row, names, parent["id"])}
@@ -196,8 +198,8 @@ class _Maker:
 
     def _pools(self, root: Row) -> list[Row]:
         """Pools of the load balancer: of its own list, and of its listeners and their policies."""
-        found = {row["id"]: row for row in self._below(root, POOLS, "loadbalancer_id", "loadbalancers")}
-        for listener in self._below(root, LISTENERS, "loadbalancer_id", "loadbalancers"):
+        found = {row["id"]: row for row in self._children(root, POOLS, "loadbalancer_id", "loadbalancers")}
+        for listener in self._children(root, LISTENERS, "loadbalancer_id", "loadbalancers"):
             wanted = [listener.get("default_pool_id")]
             wanted += [row.get("redirect_pool_id") for row in self._policies(listener)]
             found |= {id_: self._required(POOLS, id_, listener["id"]) for id_ in wanted if id_}
@@ -210,7 +212,7 @@ class _Maker:
         return row
 
     def _policies(self, listener: Row) -> list[Row]:
-        found = self._below(listener, POLICIES, "listener_id", "listeners")
+        found = self._children(listener, POLICIES, "listener_id", "listeners")
         return sorted(found, key=lambda row: (row.get("position") or 0, row["id"]))
 
     def _listener(self, row: Row) -> _Child:
@@ -222,13 +224,13 @@ class _Maker:
     def _policy(self, row: Row) -> _Child:
         rules = [
             _Child(_copied(RULES, each), list(_lost(RULES, each)))
-            for each in self._below(row, RULES, "l7policy_id", "policy_id", "policies")
+            for each in self._children(row, RULES, "l7policy_id", "policy_id", "policies")
         ]
         body = {**_copied(POLICIES, row), "rules": [each.body for each in rules]}
         return _Child(body, [*_lost(POLICIES, row), *(lost for each in rules for lost in each.lost)])
 
     def _pool(self, row: Row) -> _Child:
-        members = self._below(row, MEMBERS, "pool_id")
+        members = self._children(row, MEMBERS, "pool_id")
         body = {**_copied(POOLS, row), "members": [_copied(MEMBERS, each) for each in members]}
         lost = [*_lost(POOLS, row), *(lost for each in members for lost in _lost(MEMBERS, each))]
         persistence = row.get("session_persistence") or self._documents.get(_PERSISTENCES, row["id"])

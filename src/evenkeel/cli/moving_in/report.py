@@ -29,7 +29,7 @@ class Count(NamedTuple):
     carried_over: int
 
     def as_json(self) -> dict[str, int]:
-        """For programs."""
+        """Return the result as programs get it with ``--json``."""
         return {
             "found": self.found,
             "carried_over": self.carried_over,
@@ -88,7 +88,7 @@ class Tally:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the report as programs get it with ``--json``."""
         return {
             "outcomes": dict(self.outcomes),
             "kinds": {kind: count.as_json() for kind, count in self.kinds.items()},

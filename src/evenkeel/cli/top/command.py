@@ -69,7 +69,7 @@ def look_again(looker: Looker) -> Looked:
 
 def show_in_place(console: Console, looker: Looker, shown: TopSnapshot, interval_seconds: float) -> None:
     """Show a view on the terminal's second screen, until a key ends it. While no controller answers it shows the last
-    snapshot, and says so.
+    snapshot, with a note.
     """
     lost = ""
     looks: queue.Queue[Looked] = queue.Queue(maxsize=1)

@@ -33,8 +33,8 @@ class Section(NamedTuple):
 def view_lines(
     snapshot: TopSnapshot, *, lost: str = "", width: int | None = None, height: int | None = None
 ) -> list[Text]:
-    """The lines of a view. ``lost``: why the controllers cannot be asked now; ``width``, ``height``: limits; None: no
-    line is cut, and each section has at most 10 rows.
+    """The lines of a view. ``lost``: why no controller answers now; ``width``, ``height``: limits; None: no line is
+    cut, and each section has at most 10 rows.
     """
     lines = list(_head(snapshot, lost))
     sections = [section for section in _sections(snapshot) if section.rows]
@@ -49,7 +49,7 @@ def view_lines(
 
 
 def _part(section: Section, count: int) -> list[Text]:
-    """``count`` rows of a section; the last line says how many more there are."""
+    """``count`` rows of a section; the last line has the number of further ones."""
     more = len(section.rows) - count
     if not more:
         return list(section.rows)

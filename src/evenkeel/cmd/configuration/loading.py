@@ -18,9 +18,10 @@ from evenkeel.config.values import rule_of
 def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, description: str = "") -> cfg.ConfigOpts:
     """Read the ``--config-file``s of the process ``name``.
 
-    ``description``: what ``--help`` says that it does. ``groups``: its options by section. Sections of device drivers
-    are read, too, if they are in a file or the process has a ``device_driver``. Raises :class:`ValueError` naming the
-    file, or with all problems of the options: position, value and allowed values. Exits on invalid arguments.
+    ``description``: the process's purpose, as shown by ``--help``. ``groups``: its options by section. Sections of
+    device drivers are read, too, if they are in a file or the process has a ``device_driver``. Raises
+    :class:`ValueError` naming the file, or with all problems of the options: position, value and allowed values. Exits
+    on invalid arguments.
     """
     conf = cfg.ConfigOpts()
     for group, options in groups.items():

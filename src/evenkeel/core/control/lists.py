@@ -1,4 +1,4 @@
-"""Pages of lists."""
+"""Queries for pages of lists, and the pages."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -9,13 +9,13 @@ DIGEST_CHARACTERS_MAX = 64
 CHANGE_CHARACTERS_MAX = 64
 HOLDER_CHARACTERS_MAX = 255
 LEASE_SECONDS_MAX = 60.0
-"""Longest lease: for so long nobody else writes after its holder has died."""
+"""Longest lease, seconds: for so long no other process writes after its holder has died."""
 IDS_MAX = 500
 """Most load balancers in one request for statuses or statistics, and on one page."""
 
 
 class MirrorConflict(Conflict):
-    """The mirror has another state than the writer believes. ``code`` tells its kinds apart."""
+    """The mirror has another state than the writer believes. ``code``: a word for the kind of conflict."""
 
 
 STALE_SNAPSHOT = "stale_snapshot"
@@ -87,7 +87,7 @@ class WriterLease(Value):
     holder: str
     """The process that has it, also if it is another one; empty: none."""
     is_held: bool
-    """True: the process that asked has it."""
+    """True: the process that requested the lease has it."""
 
 
 class ObjectStatus(Value):

@@ -60,7 +60,7 @@ class Move(Value):
     target_listens: bool
     """True: the target's devices answer only what is routed to them, which counts if the move goes back."""
     by_operator: bool
-    """True: an operator routes the VIP's traffic, and says when that is done."""
+    """True: an operator routes the VIP's traffic, and confirms when that is done."""
     standby_revision: int = 0
     """Newest revision that the standby's devices confirmed; :data:`CLEANED`: that they hold nothing."""
     reason: str = ""
@@ -74,7 +74,7 @@ class Move(Value):
     deadline_at: float | None = None
     """Time by the database's clock at which the step is given up."""
     stopped_at: float | None = None
-    """When the devices that answered for the VIP were told to stop."""
+    """Time at which the devices that answered for the VIP were ordered to stop."""
     gap_seconds: float | None = None
     """Time for which no device was known to answer for the VIP; None: not known yet."""
 

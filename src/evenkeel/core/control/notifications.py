@@ -64,5 +64,5 @@ class Notification(Value):
     """UTC, such as ``2026-01-31 12:00:00.000000``."""
     payload: dict[str, Any]
     context: dict[str, Any]
-    """Request context."""
+    """Context of the request that caused the event."""
     priority: str = "INFO"

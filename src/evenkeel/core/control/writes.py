@@ -1,4 +1,4 @@
-"""Accepted writes, and what they ask of agents."""
+"""Accepted writes, and the work that follows from them for agents."""
 
 from evenkeel.core.control.shards import OwnershipTerm, ShardOwner
 from evenkeel.core.kit.ids import LoadBalancerId

@@ -12,7 +12,7 @@ from evenkeel.core.networking.networks import AddressUse, DeviceAddress, Service
 ADDRESSES_MAX = 1000
 """Most addresses taken over in one adoption."""
 SEVERAL_ROUTE_DOMAINS = -1
-"""Stands in place of the number where a partition has several route domains. Controllers that know of one number only
+"""Stands in place of the number where a partition has several route domains. Controllers that support one number only
 refuse it, as out of range.
 """
 
@@ -48,7 +48,7 @@ class FoundNetworks(Value):
 
     route_domain: int
     """Number of the route domain of all networks; :data:`COMMON_ROUTE_DOMAIN` if every object is in the common one;
-    :data:`SEVERAL_ROUTE_DOMAINS` if ``route_domains`` says it.
+    :data:`SEVERAL_ROUTE_DOMAINS` if ``route_domains`` has it.
     """
     addresses: tuple[FoundAddress, ...] = ()
     route_domains: Mapping[str, int] = {}

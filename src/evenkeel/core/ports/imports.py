@@ -43,7 +43,7 @@ class ImportStore(Protocol):
         ...
 
     async def update(self, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate] = ()) -> Change | None:
-        """Make a held load balancer equal to the tree; None: it is so already. Its VIP's port is not touched.
+        """Make a held load balancer equal to the tree; None: nothing differs. Its VIP's port is not touched.
 
         Raises :class:`NotFound`, :class:`Conflict` if it is not held or an id is another object's, :class:`Invalid`
         for an attribute that never changes, :class:`LimitMet`.

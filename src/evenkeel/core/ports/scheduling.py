@@ -149,8 +149,8 @@ class SchedulingStore(Protocol):
         ...
 
     async def advance_moves(self, *, limit: int) -> tuple[Change, ...]:
-        """Take the due steps of at most ``limit`` moves of load balancers; returns what agents have to be told: changed
-        load balancers, and copies that are not the newest. One query without moves.
+        """Take the due steps of at most ``limit`` moves of load balancers; returns the load balancers for hints to
+        agents: changed ones, and copies that are not the newest. One query without moves.
         """
         ...
 

@@ -213,7 +213,7 @@ class GetServices(Message, tag="get_services"):
     message is replaced by one that every driver refuses with that reason.
     """
     knows_standby: bool = False
-    """True: the caller knows :attr:`.service.ServiceDefinition.standby`."""
+    """True: the caller supports :attr:`.service.ServiceDefinition.standby`."""
 
 
 class WantedCertificate(Wire):
@@ -305,8 +305,8 @@ class FormerShard(Wire):
 
 
 class RaiseEpoch(Message, tag="raise_epoch"):
-    """Request an epoch above ``seen_epoch``: a device's guard is newer than the agent's epoch although the database
-    says that the agent owns the shard (the database was restored from a backup).
+    """Request an epoch above ``seen_epoch``: a device's guard is newer than the agent's epoch although the agent owns
+    the shard by the database (the database was restored from a backup).
     """
 
     agent_id: AgentId

@@ -37,7 +37,7 @@ class TrafficTotals(Value):
     group: GroupKey
     statistics: ListenerStatistics
     members_online: int | None
-    """Number of members that take new connections: ONLINE, or without a health monitor; None: nobody observes the
+    """Number of members that take new connections: ONLINE, or without a health monitor; None: no agent observes the
     device group.
     """
     members: int

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[4]
-"""The checkout."""
+"""Root of the checkout that the demo runs from."""
 PACKAGE = ROOT / "packages" / "evenkeel-octavia"
 EntryPoints = Mapping[str, Mapping[str, str]]
 """Module and attribute by name, by group."""
@@ -174,7 +174,7 @@ class OctaviaFiles:
         (folder / "entry_points.txt").write_text("\n".join([*lines, ""]))
 
     def sockets_exist(self) -> bool:
-        """Whether driver-agent listens."""
+        """Whether Octavia's driver-agent listens on all of its sockets."""
         return all((self.home / f"{name}.sock").exists() for name in SOCKETS)
 
     def remove_sockets(self) -> None:

@@ -41,7 +41,7 @@ class OctaviaHost:
 
     @property
     def url(self) -> str:
-        """Endpoint of Octavia."""
+        """URL of Octavia's API."""
         return f"http://127.0.0.1:{self._port}"
 
     @property

@@ -27,7 +27,7 @@ class OctaviaScenario(Scenario):
 
     @property
     def endpoint(self) -> str:
-        """Octavia's endpoint."""
+        """URL of Octavia's API."""
         return self._host.url
 
     async def run(self) -> DemoResult:

@@ -46,7 +46,7 @@ class Mark(Value):
     load_balancer_id: LoadBalancerId = LoadBalancerId("")
     object_id: str = ""
     group: int | None = None
-    """Number of the device group; None: the mark names none, so it is nobody's."""
+    """Number of the device group; None: the mark has none, so it belongs to no group."""
 
     @property
     def owner(self) -> str:

@@ -123,7 +123,7 @@ class PartitionStorage:
         """Held while the guard file is written, when it differs from the remembered version."""
 
     def prepare(self) -> None:
-        """Create the directories."""
+        """Create the state directories, each with its mode."""
         for folder in (self.directory, self.config_dir, self.counters_dir, self.keys_dir, *self._key_folders):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.change_log.prepare()

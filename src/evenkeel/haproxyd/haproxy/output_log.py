@@ -36,13 +36,13 @@ class OutputLog:
 
     def alerts_since(self, position: int) -> str:
         """HAProxy's reasons for refusing the configuration that it read after this :meth:`position`."""
-        return alerts(self._tail(position)) or "HAProxy gave no reason"
+        return alerts(self._read_tail(position)) or "HAProxy gave no reason"
 
     def last_alert(self) -> str:
         """HAProxy's last error message; empty: none."""
-        return alerts(self._tail(0)).split("; ")[-1]
+        return alerts(self._read_tail(0)).split("; ")[-1]
 
-    def _tail(self, position: int) -> str:
+    def _read_tail(self, position: int) -> str:
         try:
             with self.path.open("rb") as file:
                 end = file.seek(0, os.SEEK_END)

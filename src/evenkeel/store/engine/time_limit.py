@@ -1,4 +1,4 @@
-"""A time limit for statements whose work, and best plan, depend on what an operator asks for."""
+"""A time limit for statements whose work, and best plan, depend on an operator's request."""
 
 import time
 from collections.abc import Iterator

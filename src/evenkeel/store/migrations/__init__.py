@@ -126,7 +126,7 @@ def _upgrade(connection: Connection) -> str:
 
 
 def revisions() -> tuple[str, ...]:
-    """All that this version knows, the first one first."""
+    """The revisions of this version, the oldest first."""
     config = configuration()
     return _revisions_in(config.get_main_option("script_location", ""), config.get_main_option("version_locations"))
 

@@ -50,7 +50,7 @@ def check_schema(connection: Connection) -> str:
 
 
 def stamp(connection: Connection, revision: str) -> None:
-    """Write the number; no table is changed. Raises :class:`ValueError` for one that this version does not know."""
+    """Write the number; no table is changed. Raises :class:`ValueError` for one that this version lacks."""
     known = revisions()
     if revision not in known:
         raise ValueError(f"revision {revision!r} is not one of {known[0]} to {known[-1]}")

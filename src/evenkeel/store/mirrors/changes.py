@@ -1,4 +1,4 @@
-"""Which mirrored load balancers have new statuses, by the times at which their rows changed.
+"""Mirrored load balancers with new statuses, by the times at which their rows changed.
 
 The cursor is a time by the database's clock. Transactions commit later than the times in their rows, so each answer
 goes back by :data:`OVERLAP_SECONDS` from the one before, and names some load balancers again. One that was removed for

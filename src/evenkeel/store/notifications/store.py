@@ -32,7 +32,7 @@ def take_turn(connection: Connection, holder: str, seconds: float) -> bool:
 
 
 def oldest(connection: Connection, limit: int) -> tuple[PendingNotification, ...]:
-    """The oldest entries."""
+    """The oldest entries of the outbox, in order."""
     return tuple(_pending(row) for row in connection.execute(_OLDEST.limit(limit)))
 
 

@@ -117,7 +117,7 @@ def _adoptable(
         (id_, one.use, one.owner, one.index, one.address) for id_, mine in attached.addresses.items() for one in mine
     }
     # Extended below by what is adopted, so that one address is never adopted for two purposes.
-    taken = _of_others(connection, place.shard_id, {each.subnet.network_id for each in known.values()})
+    taken = _addresses_of_others(connection, place.shard_id, {each.subnet.network_id for each in known.values()})
     done: set[tuple[str, WantedAddress]] = set()
     for each in found:
         subnet = known.get(each.subnet_id)
@@ -131,7 +131,9 @@ def _adoptable(
             yield each
 
 
-def _of_others(connection: Connection, shard_id: ShardId, network_ids: Collection[str]) -> set[tuple[str, str]]:
+def _addresses_of_others(
+    connection: Connection, shard_id: ShardId, network_ids: Collection[str]
+) -> set[tuple[str, str]]:
     rows = connection.execute(
         select(_address.c.network_id, _address.c.address).where(
             in_list(_address.c.network_id, network_ids), _address.c.shard_id != shard_id

@@ -77,7 +77,9 @@ class Silence(NamedTuple):
 
     moves: Mapping[LoadBalancerId, Move]
     is_known: bool
-    """Whether the agent knows :attr:`ServiceDefinition.standby`: another one would let both sides answer."""
+    """Whether the agent supports :attr:`ServiceDefinition.standby`: another one would let both sides answer for the
+    VIP.
+    """
 
     def applied_to(self, service: ServiceDefinition, shard_id: ShardId) -> ServiceDefinition:
         """The definition that the shard's agent gets."""
@@ -112,7 +114,8 @@ def read_services(
 ) -> Definitions:
     """A page of definitions. ``unattachable``: load balancers for which an allocation failed, with the reason;
     ``bare_tags``: whether listeners' tags without prefix may name enhanced services; ``knows_standby``: whether the
-    agent knows :attr:`ServiceDefinition.standby`. Raises :class:`SessionLost` unless the agent owns the shard."""
+    agent supports :attr:`ServiceDefinition.standby`. Raises :class:`SessionLost` unless the agent owns the shard.
+    """
     size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
     place = check_owner(connection, agent_id, session_id, shard_id, epoch)
     silent = _read_silent(connection, shard_id) if place.has_silent else {}
@@ -124,7 +127,7 @@ def read_services(
         copies = {id_ for id_ in silent if id_ > after_id}
         ids = sorted({*_following_ids(connection, shard_id, after_id, size + 1), *copies})[: size + 1]
     else:
-        found = _those_of(connection, shard_id, load_balancer_ids) | (silent.keys() & set(load_balancer_ids))
+        found = _ids_on_shard(connection, shard_id, load_balancer_ids) | (silent.keys() & set(load_balancer_ids))
         missing = tuple(sorted(set(load_balancer_ids) - found))
         # In order of ids, as the whole shard's: the agent continues after the last one of a page.
         ids = sorted(id_ for id_ in found if id_ > after_id)
@@ -172,14 +175,14 @@ _FOLLOWING = (
 )
 
 
-def _those_of(connection: Connection, shard_id: ShardId, ids: Sequence[LoadBalancerId]) -> set[LoadBalancerId]:
+def _ids_on_shard(connection: Connection, shard_id: ShardId, ids: Sequence[LoadBalancerId]) -> set[LoadBalancerId]:
     found: set[LoadBalancerId] = set()
     for batch in batches(ids):
-        found.update(connection.scalars(_THOSE_OF, {"b_ids": list(batch), "b_shard": shard_id}))
+        found.update(connection.scalars(_IDS_ON_SHARD, {"b_ids": list(batch), "b_shard": shard_id}))
     return found
 
 
-_THOSE_OF = select(_root.c.id).where(in_bound_list(_root.c.id, "b_ids"), _root.c.shard_id == bindparam("b_shard"))
+_IDS_ON_SHARD = select(_root.c.id).where(in_bound_list(_root.c.id, "b_ids"), _root.c.shard_id == bindparam("b_shard"))
 
 
 def _page(

@@ -51,7 +51,7 @@ def objects(application: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def errors_of(declaration: Any) -> list[str]:
-    """Everything that a declaration may not say, each with its path."""
+    """All violations in a declaration, each with its path."""
     return list(_check(declaration))
 
 

@@ -1,4 +1,4 @@
-"""Where objects of a declaration are on the device, and how they refer to one another."""
+"""Paths of a declaration's objects on the device, and references between them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class BadReference(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One configuration object that the declaration asks for."""
+    """One configuration object that the declaration requires."""
 
     type: str
     """Type path, such as `ltm/pool`."""
@@ -27,7 +27,7 @@ class Wanted:
     text: str | None = None
     """The content of a file object."""
     kept: bool = False
-    """Whether it stays when no declaration asks for it any more, and is not changed if it exists."""
+    """Whether it stays when no declaration requires it any more, and is not changed if it exists."""
 
 
 @dataclass(frozen=True, slots=True)

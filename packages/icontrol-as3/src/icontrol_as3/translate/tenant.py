@@ -30,12 +30,12 @@ def wanted_of(declaration: Mapping[str, Any], tenant: str) -> list[Wanted]:
     if not own:
         return []
     found: dict[tuple[str, str], Wanted] = {}
-    for each in _all(declaration, tenant, own):
+    for each in _wanted_objects(declaration, tenant, own):
         found[each.type, each.path] = each
     return list(found.values())
 
 
-def _all(declaration: Mapping[str, Any], tenant: str, own: Mapping[str, Any]) -> Iterator[Wanted]:
+def _wanted_objects(declaration: Mapping[str, Any], tenant: str, own: Mapping[str, Any]) -> Iterator[Wanted]:
     if tenant != COMMON:
         domain = declaration[tenant].get("defaultRouteDomain", 0)
         yield Wanted(PARTITION, tenant, {"defaultRouteDomain": domain})

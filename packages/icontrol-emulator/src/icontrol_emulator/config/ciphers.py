@@ -66,7 +66,7 @@ def _families() -> list[Suite]:
     return suites
 
 
-def _others() -> list[Suite]:
+def _older_and_tls13_suites() -> list[Suite]:
     old = (TLS1, TLS1_1, TLS1_2)
     suites = [_suite(f"CAMELLIA{bits}-SHA", "RSA CAMELLIA HIGH SHA CBC", *old) for bits in (128, 256)]
     for prefix, exchange in (("", "RSA"), ("ECDHE-RSA-", "ECDHE"), ("DHE-RSA-", "DHE EDH")):
@@ -78,7 +78,7 @@ def _others() -> list[Suite]:
     return [*suites, *(_suite(name, f"{tags} HIGH", TLS1_3) for name, tags in newest)]
 
 
-SUITES = (*_families(), *_others())
+SUITES = (*_families(), *_older_and_tls13_suites())
 ORDER = tuple(Choice(suite, version) for suite in SUITES for version in suite.versions)
 KNOWN = frozenset(word for suite in SUITES for word in suite.tags) | frozenset(VERSIONS)
 SILENT = names("RC4 MD5 EXP EXPORT LOW ADH SSLV2 SSLV3 DTLSV1 DTLSV1_2 COMPAT SEED NULL ECDH ECDH_ECDSA DSS DHE_DSS")

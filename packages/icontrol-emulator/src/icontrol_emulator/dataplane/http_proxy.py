@@ -87,7 +87,7 @@ class HttpProxy:
             raise NoMember
         self._rules.sending(head, exchange)
         try:
-            response, body = await self._ask(upstream, head, exchange.body)
+            response, body = await self._send_request(upstream, head, exchange.body)
         except (BadMessage, OSError):
             if fresh or not request_framing(head).is_empty:
                 raise
@@ -96,7 +96,7 @@ class HttpProxy:
             upstream, _ = await self._choose(decision, cookies)
             if upstream is None:
                 raise NoMember from None
-            response, body = await self._ask(upstream, head, exchange.body)
+            response, body = await self._send_request(upstream, head, exchange.body)
         try:
             return await self._answer(upstream, exchange, head, response, cookies, body)
         finally:
@@ -141,7 +141,7 @@ class HttpProxy:
         self._upstream = await self._chooser.connect(decision, cookies)
         return self._upstream, True
 
-    async def _ask(
+    async def _send_request(
         self, upstream: Upstream, head: Head, collected: bytes | None
     ) -> tuple[Head, asyncio.Task[None] | None]:  # fmt: skip
         upstream.request()

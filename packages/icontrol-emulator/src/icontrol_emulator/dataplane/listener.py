@@ -119,7 +119,7 @@ class Carrier:
         except (NoMember, BadMessage, OSError, ssl.SSLError, ExceptionGroup, asyncio.CancelledError):
             if stream is not None:
                 if dropped:
-                    await _hear_again(stream, session.profiles.idle_seconds)
+                    await _wait_for_more(stream, session.profiles.idle_seconds)
                 streams.abort(stream)
             elif chooser is None:
                 reset(conn)
@@ -218,7 +218,7 @@ class Carrier:
         raise NoMember
 
 
-async def _hear_again(stream: Stream, idle_seconds: float | None) -> None:
+async def _wait_for_more(stream: Stream, idle_seconds: float | None) -> None:
     """Wait for a dropped connection's client to send something more; until then it gets nothing."""
     with contextlib.suppress(OSError, TimeoutError, asyncio.CancelledError):
         async with asyncio.timeout(idle_seconds or DROPPED_SECONDS_MAX):

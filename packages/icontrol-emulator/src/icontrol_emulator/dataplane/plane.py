@@ -149,7 +149,7 @@ class DataPlane:
         self.status.follow(changes)
         keys = dict.fromkeys(each for key in changes.before for each in self._virtuals(key))
         for key in keys:
-            self._leaves(key)
+            self._leave_unwanted(key)
         for key in keys:
             self._reconcile(key)
         if self._active:
@@ -170,7 +170,7 @@ class DataPlane:
             return [user for user in users if user.type == VIRTUAL]
         return []
 
-    def _leaves(self, key: Key) -> None:
+    def _leave_unwanted(self, key: Key) -> None:
         """Take a virtual server off the sockets that it no longer wants."""
         wanted = self._wanted(key)
         for address in [address for address in self._served.get(key, ()) if address not in wanted]:
@@ -186,7 +186,7 @@ class DataPlane:
             self.sockets.release(address, self.name)
 
     def _reconcile(self, key: Key) -> None:
-        self._leaves(key)
+        self._leave_unwanted(key)
         self._failed.pop(key, None)
         served = self._served.setdefault(key, [])
         wanted = self._wanted(key)

@@ -85,7 +85,7 @@ async def _dial(probe: Probe, port: int) -> socket.socket:
     return await streams.dial(probe.host, port, network=probe.network)
 
 
-async def _ask(probe: Probe) -> str | None:
+async def _probe_tcp(probe: Probe) -> str | None:
     """Over TCP; None if the probe only connects."""
     plan = (probe.tls or BELIEVING) if probe.kind == "https" else None
     reader, writer = await streams.talk(await _dial(probe, probe.port), plan)
@@ -117,7 +117,7 @@ async def _echo(probe: Probe) -> str | None:
         writer.transport.abort()
 
 
-async def _tell(probe: Probe) -> str | None:
+async def _probe_udp(probe: Probe) -> str | None:
     """Probe over UDP. Without an expected answer, only ICMP's "port unreachable" is a failure."""
     loop = asyncio.get_running_loop()
     family = socket.AF_INET6 if ":" in probe.host else socket.AF_INET
@@ -179,5 +179,6 @@ def _byte(found: re.Match[str]) -> str:
 
 
 _PROBES: dict[str, Callable[[Probe], Awaitable[str | None]]] = {
-    "http": _ask, "https": _ask, "tcp": _ask, "tcp-half-open": _connect, "tcp-echo": _echo, "udp": _tell,
+    "http": _probe_tcp, "https": _probe_tcp, "tcp": _probe_tcp, "tcp-half-open": _connect,
+    "tcp-echo": _echo, "udp": _probe_udp,
 }  # fmt: skip

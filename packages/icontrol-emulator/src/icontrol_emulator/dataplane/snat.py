@@ -65,7 +65,7 @@ class SourceAddresses:
         free = [each for each in fitting if self._has_room(each)]
         if not free:
             raise NoTranslation(f"no address of {pool} is free")
-        near = self._near(target)
+        near = self._networks_with(target)
 
         def rank(each: Obj) -> tuple[bool, int]:
             inside = any(_address(each) in network for network in near)
@@ -81,7 +81,7 @@ class SourceAddresses:
 
     def _self_address(self, target: _Target) -> str | None:
         """One in the member's own network if there is one, and then a floating one, as devices prefer them."""
-        near = self._near(target)
+        near = self._networks_with(target)
         found = sorted(
             (not any(_address(each) in network for network in near), each.props.get("floating") != "enabled",
              str(_address(each)))
@@ -95,7 +95,7 @@ class SourceAddresses:
         same = domains.domain_of(self.engine, owner.partition, text) == target.domain
         return same and is_v6(text.partition("/")[0]) == is_v6(target.host)
 
-    def _near(self, target: _Target) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    def _networks_with(self, target: _Target) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
         """The networks of the device's self IPs that the target is in."""
         found = (
             interface_of(str(each.props["address"])) for each in self.engine.store.top(SELF) if self._fits(each, target)

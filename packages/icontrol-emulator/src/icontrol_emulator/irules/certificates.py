@@ -45,7 +45,7 @@ def _read(text: str) -> x509.Certificate:
         raise Failed("no certificate") from error
 
 
-def _of(show: Callable[[x509.Certificate], str]) -> Do:
+def _shown_by(show: Callable[[x509.Certificate], str]) -> Do:
     def do(tcl: Interpreter, words: list[str]) -> str:
         return show(_read(words[0]))
 
@@ -61,7 +61,7 @@ def _hash(certificate: x509.Certificate) -> str:
     return hashlib.md5(certificate.public_bytes(serialization.Encoding.DER), usedforsecurity=False).hexdigest()
 
 
-def _whole(certificate: x509.Certificate) -> str:
+def _as_pem(certificate: x509.Certificate) -> str:
     return certificate.public_bytes(serialization.Encoding.PEM).decode()
 
 
@@ -138,13 +138,13 @@ def _date(moment: datetime) -> str:
 
 COMMANDS: dict[str, Do] = {
     "X509::subject": _subject,
-    "X509::issuer": _of(lambda cert: _utf8(cert.issuer.rfc4514_string())),
-    "X509::serial_number": _of(_serial),
-    "X509::hash": _of(_hash),
-    "X509::whole": _of(_whole),
-    "X509::version": _of(lambda cert: str(cert.version.value)),
-    "X509::not_valid_before": _of(lambda cert: _date(cert.not_valid_before_utc)),
-    "X509::not_valid_after": _of(lambda cert: _date(cert.not_valid_after_utc)),
+    "X509::issuer": _shown_by(lambda cert: _utf8(cert.issuer.rfc4514_string())),
+    "X509::serial_number": _shown_by(_serial),
+    "X509::hash": _shown_by(_hash),
+    "X509::whole": _shown_by(_as_pem),
+    "X509::version": _shown_by(lambda cert: str(cert.version.value)),
+    "X509::not_valid_before": _shown_by(lambda cert: _date(cert.not_valid_before_utc)),
+    "X509::not_valid_after": _shown_by(lambda cert: _date(cert.not_valid_after_utc)),
     "X509::verify_cert_error_string": _verdict,
     "md5": _digest("md5"), "sha1": _digest("sha1"), "sha256": _digest("sha256"), "sha512": _digest("sha512"),
     "b64encode": lambda tcl, words: base64.b64encode(as_bytes(words[0])).decode(),

@@ -54,7 +54,7 @@ class HttpCommands:
             raise Failed("Operation not supported: there is no HTTP message in this event")
         return self._device.message
 
-    def _asked(self) -> Message:
+    def _request(self) -> Message:
         if self._device.request is None:
             raise Failed("Operation not supported: there is no HTTP request in this event")
         return self._device.request
@@ -110,7 +110,7 @@ class HttpCommands:
             head.remove(name)
 
     def host(self, tcl: Interpreter, words: list[str]) -> str:
-        head = self._asked()
+        head = self._request()
         if words:
             head.replace("Host", words[-1])
         return (head.values("Host") or [""])[-1]
@@ -132,13 +132,13 @@ class HttpCommands:
     # -- the start line
 
     def uri(self, tcl: Interpreter, words: list[str]) -> str:
-        head = self._asked()
+        head = self._request()
         if words:
             head.start[1] = quote(words[-1], safe=_SAFE)
         return head.start[1]
 
     def path(self, tcl: Interpreter, words: list[str]) -> str:
-        head = self._asked()
+        head = self._request()
         path, mark, query = head.start[1].partition("?")
         if words and words != ["-normalized"]:
             head.start[1] = f"{quote(words[-1], safe=_SAFE)}{mark}{query}"
@@ -146,7 +146,7 @@ class HttpCommands:
         return path
 
     def query(self, tcl: Interpreter, words: list[str]) -> str:
-        head = self._asked()
+        head = self._request()
         path, _, query = head.start[1].partition("?")
         if words and words != ["-normalized"]:
             head.start[1] = set_query(path, quote(words[-1], safe=_SAFE))
@@ -154,7 +154,7 @@ class HttpCommands:
         return query
 
     def method(self, tcl: Interpreter, words: list[str]) -> str:
-        head = self._asked()
+        head = self._request()
         if words:
             head.start[0] = "".join(words[-1].split())
         return head.start[0]
@@ -172,7 +172,7 @@ class HttpCommands:
         return self._head().start[1]
 
     def request(self, tcl: Interpreter, words: list[str]) -> str:
-        head = self._asked()
+        head = self._request()
         lines = [" ".join(head.start), *(f"{name}: {value}" for name, value in head.headers)]
         return "\r\n".join([*lines, "", ""])
 
@@ -186,7 +186,7 @@ class HttpCommands:
         return self._credentials()[1]
 
     def _credentials(self) -> tuple[str, str]:
-        scheme, _, text = (self._asked().values("Authorization") or [""])[-1].partition(" ")
+        scheme, _, text = (self._request().values("Authorization") or [""])[-1].partition(" ")
         if scheme.lower() != "basic":
             return "", ""
         user, _, password = base64.b64decode(text).decode("latin-1").partition(":")

@@ -145,7 +145,7 @@ def _if(tcl: Interpreter, words: list[str]) -> str:
 
 def _while(tcl: Interpreter, words: list[str]) -> str:
     while truth(tcl.evaluate(words[0])):
-        if not _turn(tcl, words[1]):
+        if not _run_once(tcl, words[1]):
             break
     return ""
 
@@ -154,7 +154,7 @@ def _for(tcl: Interpreter, words: list[str]) -> str:
     begin, condition, after, body = words
     tcl.run(begin)
     while truth(tcl.evaluate(condition)):
-        if not _turn(tcl, body):
+        if not _run_once(tcl, body):
             break
         tcl.run(after)
     return ""
@@ -165,12 +165,12 @@ def _foreach(tcl: Interpreter, words: list[str]) -> str:
     for start in range(0, len(values), len(names)):
         for offset, name in enumerate(names):
             tcl.variables[name] = values[start + offset] if start + offset < len(values) else ""
-        if not _turn(tcl, body):
+        if not _run_once(tcl, body):
             break
     return ""
 
 
-def _turn(tcl: Interpreter, body: str) -> bool:
+def _run_once(tcl: Interpreter, body: str) -> bool:
     tcl.step()
     try:
         tcl.run(body)

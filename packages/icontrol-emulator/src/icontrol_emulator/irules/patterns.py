@@ -89,17 +89,17 @@ def _is_risky(parsed: Any, *, inside: bool = False) -> bool:
         repeats = operator in (sre.MAX_REPEAT, sre.MIN_REPEAT) and argument[1] > 16
         if repeats and inside:
             return True
-        if any(_is_risky(part, inside=inside or repeats) for part in _below(argument)):
+        if any(_is_risky(part, inside=inside or repeats) for part in _subpatterns(argument)):
             return True
     return False
 
 
-def _below(argument: Any) -> Iterator[Any]:
+def _subpatterns(argument: Any) -> Iterator[Any]:
     if isinstance(argument, sre_parser.SubPattern):
         yield argument
     elif isinstance(argument, list | tuple):
         for each in argument:
-            yield from _below(each)
+            yield from _subpatterns(each)
 
 
 class _Worker:

@@ -61,13 +61,13 @@ class PersistCommand:
             case ["cookie", *rest]:
                 self.choose(_cookie(*rest))
             case ["add", mode, *rest]:
-                self.records.add(_asked(mode, rest))
+                self.records.add(_request_of(mode, rest))
             case ["delete", mode, *rest]:
-                self.records.delete(_asked(mode, rest))
+                self.records.delete(_request_of(mode, rest))
             case ["lookup", mode, key, *what]:
-                return _shown(self.records.look_up(_asked(mode, [key])), what)
+                return _shown(self.records.look_up(_request_of(mode, [key])), what)
             case [mode, *rest]:
-                self.choose(_asked(mode, rest))
+                self.choose(_request_of(mode, rest))
         return ""
 
 
@@ -79,7 +79,7 @@ def _cookie(method: str = "insert", name: str = "", expiration: str = "", *_: st
     return PersistRequest(COOKIE, name, None, method, expiration)
 
 
-def _asked(mode: str, words: list[str]) -> PersistRequest:
+def _request_of(mode: str, words: list[str]) -> PersistRequest:
     if mode not in MODES:
         raise Failed(f'bad persistence mode "{mode[:50]}"')
     keyed = mode in ("carp", "hash", "uie", "universal")

@@ -76,7 +76,7 @@ def _run(words: list[str], stdin: str, host: CommandHost) -> str:
     if program == "cat":
         return "".join(_read(host, "cat", path) for path in words[1:]) if words[1:] else stdin
     if program == "tail":
-        return _tail(words[1:], stdin, host)
+        return _run_tail(words[1:], stdin, host)
     if program == "grep":
         return _grep(words[1:], stdin)
     if program == "tmsh":
@@ -90,7 +90,7 @@ def _read(host: CommandHost, program: str, path: str) -> str:
     return f"{program}: {before.format(path)}: No such file or directory\n" if text is None else text
 
 
-def _tail(words: list[str], stdin: str, host: CommandHost) -> str:
+def _run_tail(words: list[str], stdin: str, host: CommandHost) -> str:
     """`tail [-n COUNT | -COUNT] [FILE]`: the last lines, 10 by default."""
     numbers = [word.lstrip("-n") for word in words if word.lstrip("-n").isdigit()]
     paths = [word for word in words if not word.startswith("-") and not word.isdigit()]

@@ -28,11 +28,11 @@ def resolve(registry: Registry, segments: list[str]) -> Route | None:
     for depth in range(min(TYPE_DEPTH_MAX, len(segments)), 0, -1):
         spec = registry.get("/".join(segments[:depth]))
         if spec is not None and not spec.owner:
-            return _below(registry, spec, None, segments[depth:])
+            return _route_below(registry, spec, None, segments[depth:])
     return None
 
 
-def _below(registry: Registry, spec: TypeSpec, parent: Key | None, rest: list[str]) -> Route | None:
+def _route_below(registry: Registry, spec: TypeSpec, parent: Key | None, rest: list[str]) -> Route | None:
     if spec.scope is Scope.SINGLE:
         return Route(spec=spec, key=Key(spec.path, "", "")) if not rest else None
     if not rest:
@@ -46,4 +46,4 @@ def _below(registry: Registry, spec: TypeSpec, parent: Key | None, rest: list[st
         return Route(spec=spec, parent=parent, key=key, suffix=rest[1])
     if rest[1] not in spec.subs:
         return None
-    return _below(registry, registry[f"{spec.path}/{rest[1]}"], key, rest[2:])
+    return _route_below(registry, registry[f"{spec.path}/{rest[1]}"], key, rest[2:])

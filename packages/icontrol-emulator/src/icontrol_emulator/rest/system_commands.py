@@ -159,7 +159,7 @@ def _set_variables(device: Device, words: list[str]) -> str:
     return ""
 
 
-def _dig(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
+def _run_dig(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
     """A query to a name server that does not answer: the emulator sends none."""
     result = "\n;; connection timed out; no servers could be reached\n"
     return {"kind": "tm:util:dig:runstate", **body, "commandResult": result}
@@ -174,7 +174,7 @@ COMMANDS: dict[str, Command] = {
     "cm/remove-from-trust": trust.remove,
     archives.PATH: archives.run,
     "util/bash": _bash,
-    "util/dig": _dig,
+    "util/dig": _run_dig,
     "util/unix-ls": file_tools.ls,
     "util/unix-mv": file_tools.mv,
     "util/unix-rm": file_tools.rm,

@@ -35,7 +35,7 @@ def stats_document(device: Device, path: str, entries: Entries) -> dict[str, Any
     }
 
 
-def _one(path: str, values: Mapping[str, object]) -> Entries:
+def _one_entry(path: str, values: Mapping[str, object]) -> Entries:
     return {f"{BASE}/{path}/0": nested(values)}
 
 
@@ -45,7 +45,7 @@ def _version(device: Device, cluster: Cluster) -> Entries:
         "Build": release.build, "Date": release.date, "Edition": release.edition, "Product": "BIG-IP",
         "Title": "Main Package", "Version": release.version,
     }  # fmt: skip
-    return _one("sys/version", values)
+    return _one_entry("sys/version", values)
 
 
 def _now(device: Device) -> datetime:
@@ -53,15 +53,15 @@ def _now(device: Device) -> datetime:
 
 
 def _clock(device: Device, cluster: Cluster) -> Entries:
-    return _one("sys/clock", {"fullDate": _now(device).strftime("%Y-%m-%dT%H:%M:%SZ")})
+    return _one_entry("sys/clock", {"fullDate": _now(device).strftime("%Y-%m-%dT%H:%M:%SZ")})
 
 
 def _ready(device: Device, cluster: Cluster) -> Entries:
-    return _one("sys/ready", {"configReady": "yes", "licenseReady": "yes", "provisionReady": "yes"})
+    return _one_entry("sys/ready", {"configReady": "yes", "licenseReady": "yes", "provisionReady": "yes"})
 
 
 def _mcp_state(device: Device, cluster: Cluster) -> Entries:
-    return _one("sys/mcp-state", {"lastLoad": "full-config-load-succeed", "phase": "running"})
+    return _one_entry("sys/mcp-state", {"lastLoad": "full-config-load-succeed", "phase": "running"})
 
 
 def _license(device: Device, cluster: Cluster) -> Entries:
@@ -70,7 +70,7 @@ def _license(device: Device, cluster: Cluster) -> Entries:
         "platformId": device.platform.platform_id,
         "registrationKey": "EMULA-TEDXX-XXXXX-XXXXX-XXXXXXX", "serviceCheckDate": "2030/01/01",
     }  # fmt: skip
-    return _one("sys/license", values)
+    return _one_entry("sys/license", values)
 
 
 def _hardware(device: Device, cluster: Cluster) -> Entries:
@@ -87,7 +87,7 @@ def _hardware(device: Device, cluster: Cluster) -> Entries:
 def _host_info(device: Device, cluster: Cluster) -> Entries:
     values = {"cpuCount": 4, "activeCpuCount": 2, "hostId": "0", "memoryTotal": 16_000_000_000,
               "memoryUsed": 4_000_000_000}  # fmt: skip
-    return _one("sys/host-info", values)
+    return _one_entry("sys/host-info", values)
 
 
 def _performance(device: Device, cluster: Cluster) -> Entries:

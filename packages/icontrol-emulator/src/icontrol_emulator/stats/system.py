@@ -30,7 +30,7 @@ def traffic_entries(counters: CounterBook) -> dict[str, Any]:
     values = dict.fromkeys(_ZEROS.split(), 0)
     for side, kind in _SIDES.items():
         total = counters.sum(kind)
-        values |= _side(f"{side}Traffic", total if kind == "virtual" else as_seen_from_pool(total))
+        values |= _side_entries(f"{side}Traffic", total if kind == "virtual" else as_seen_from_pool(total))
         for average in _AVERAGES:
             name = f"{average}{side[0].upper()}{side[1:]}Traffic"
             values |= {f"{name}.{count}": 0 for count in ("bitsIn", "bitsOut", "pktsIn", "pktsOut", "totConns")}
@@ -52,7 +52,7 @@ def tmm_entries(counters: CounterBook, tmms: int) -> dict[str, Any]:
     return found
 
 
-def _side(name: str, total: Counters) -> dict[str, int]:
+def _side_entries(name: str, total: Counters) -> dict[str, int]:
     return {
         f"{name}.bitsIn": total.bytes_in * 8, f"{name}.bitsOut": total.bytes_out * 8,
         f"{name}.curConns": total.current, f"{name}.evictedConns": 0, f"{name}.maxConns": total.maximum,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 
-def _nowhere(frame: bytes) -> None:
+def _discard(frame: bytes) -> None:
     """Nobody is at that end."""
 
 
@@ -17,8 +17,8 @@ class Cable:
     """
 
     def __init__(self) -> None:
-        self.sent: Callable[[bytes], None] = _nowhere
-        self.received: Callable[[bytes], None] = _nowhere
+        self.sent: Callable[[bytes], None] = _discard
+        self.received: Callable[[bytes], None] = _discard
         """Set by the device."""
 
     def deliver(self, frame: bytes) -> None:

@@ -117,7 +117,7 @@ class _Reader:
         self._found.links = [*self._vlans(joined), *self._tunnels(joined)]
         self._self_ips(joined)
         self._addresses()
-        self._ways()
+        self._add_routes()
         self._neighbours()
         self._forwards()
         self._services()
@@ -127,7 +127,7 @@ class _Reader:
         for obj in self._engine.store.top(type_path):
             yield obj, self._engine.props(obj)
 
-    def _in(self, obj: Obj, address: str) -> str:
+    def _route_domain_of(self, obj: Obj, address: str) -> str:
         return domains.domain_of(self._engine, obj.partition, address)
 
     def _vlans(self, joined: Mapping[str, str]) -> Iterator[Vlan]:
@@ -150,7 +150,7 @@ class _Reader:
                 continue
             yield Tunnel(
                 obj.key.path, joined.get(obj.key.path, "0"), int(props.get("mtu") or DEFAULT_MTU - _OVERHEAD[kind]),
-                kind, int(props.get("key", 0)), strip_domain(local), self._in(obj, local),
+                kind, int(props.get("key", 0)), strip_domain(local), self._route_domain_of(obj, local),
                 int(settings.get("port") or VXLAN_PORT),
             )  # fmt: skip
             self._found.tables[obj.key.path] = dict(self._records(obj.key.path))
@@ -165,7 +165,7 @@ class _Reader:
         own = sorted(self._top(SELF), key=lambda each: each[1].get("trafficGroup") != LOCAL_ONLY)
         for obj, props in own:
             found = interface_of(str(props["address"]))
-            link, number = str(props["vlan"]), self._in(obj, str(props["address"]))
+            link, number = str(props["vlan"]), self._route_domain_of(obj, str(props["address"]))
             if found is None or joined.get(link) != number:
                 continue
             self._subnets.setdefault(number, []).append((found.network, link))
@@ -180,7 +180,7 @@ class _Reader:
         return next((link for network, link in self._subnets.get(number, ()) if address in network), "")
 
     def _add(self, obj: Obj, address: str, group: str) -> None:
-        host, number = strip_domain(address), self._in(obj, address)
+        host, number = strip_domain(address), self._route_domain_of(obj, address)
         found = self._found.domains.get(number)
         if (
             found is None
@@ -201,10 +201,10 @@ class _Reader:
             if not props.get("disabled") and props.get("arp") != "disabled":
                 self._add(obj, str(props["address"]), str(props.get("trafficGroup") or "/Common/traffic-group-1"))
 
-    def _ways(self) -> None:
+    def _add_routes(self) -> None:
         for obj, props in self._top("net/route"):
             gateway, network = str(props.get("gw") or ""), str(props["network"])
-            number = self._in(obj, network if "%" in network else gateway)
+            number = self._route_domain_of(obj, network if "%" in network else gateway)
             link = self._link_of(number, strip_domain(gateway)) if is_address(strip_domain(gateway)) else ""
             if link and number in self._found.domains:
                 to = (
@@ -217,7 +217,7 @@ class _Reader:
     def _neighbours(self) -> None:
         for obj, props in (*self._top("net/arp"), *self._top("net/ndp")):
             address = str(props["ipAddress"])
-            number, host = self._in(obj, address), strip_domain(address)
+            number, host = self._route_domain_of(obj, address), strip_domain(address)
             link = self._link_of(number, host)
             if link and number in self._found.domains:
                 self._found.domains[number].neighbours.append(Neighbour(link, host, str(props["macAddress"])))
@@ -239,7 +239,7 @@ class _Reader:
                 continue
             for member in self._engine.store.children(MEMBERS, str(props["pool"])):
                 address = str(member.props["address"])
-                number, host = self._in(member, address), strip_domain(address)
+                number, host = self._route_domain_of(member, address), strip_domain(address)
                 link = self._link_of(number, host)
                 if link:
                     self._found.domains[number].services.append(Service(link, host, member_endpoint(member).port))

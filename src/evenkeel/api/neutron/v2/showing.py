@@ -29,10 +29,10 @@ def operating_status(row: Any) -> str:
     """Return LBaaS v2's operating status, which has no value for ERROR and DRAINING."""
     if not row.admin_state_up:
         return DISABLED
-    return _of_stored(row.operating_status, type(row))
+    return _shown_status(row.operating_status, type(row))
 
 
-def _of_stored(status: OperatingStatus, kind: type[Any]) -> str:
+def _shown_status(status: OperatingStatus, kind: type[Any]) -> str:
     if status == OperatingStatus.ERROR:
         return OperatingStatus.OFFLINE.value if kind is Member else DEGRADED
     return OperatingStatus.ONLINE.value if status == OperatingStatus.DRAINING else status.value
@@ -40,7 +40,7 @@ def _of_stored(status: OperatingStatus, kind: type[Any]) -> str:
 
 def stored_statuses(shown: Collection[str], kind: type[Any]) -> tuple[str, ...]:
     """Return the stored statuses that are shown as one of ``shown``, for enabled objects of a kind."""
-    return tuple(status.value for status in OperatingStatus if _of_stored(status, kind) in shown)
+    return tuple(status.value for status in OperatingStatus if _shown_status(status, kind) in shown)
 
 
 def load_balancer_attributes(row: LoadBalancer) -> dict[str, Any]:

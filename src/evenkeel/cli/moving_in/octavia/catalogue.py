@@ -58,7 +58,7 @@ class OfferedEntry(NamedTuple):
     identity: str
     name: str
     provider: str = ""
-    """Empty: not known."""
+    """Id of the entry at the source; empty: unknown."""
     data: str = ""
     enabled: bool = True
 
@@ -71,7 +71,7 @@ class ChosenEntry(NamedTuple):
     choice: Choice
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the entry as programs get it with ``--json``."""
         return {
             "kind": self.kind.title,
             "id": self.entry.identity,
@@ -91,7 +91,7 @@ class ChosenEntry(NamedTuple):
 
 
 class EntryChooser:
-    """Chooses for entries of one kind; :attr:`used` has those that were asked for."""
+    """Chooses for entries of one kind; :attr:`used` has those that were requested."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class EntryChooser:
         self._source = source
         self._ours = ours
         self._provider = provider
-        self._given = {self._there(name): self._here(other) for name, other in given.items()}
+        self._given = {self._source_identity(name): self._our_identity(other) for name, other in given.items()}
         self.used: dict[str, ChosenEntry] = {}
 
     def choose(self, identity: str) -> Choice:
@@ -134,14 +134,14 @@ class EntryChooser:
             )
         return Choice(same[0].identity)
 
-    def _there(self, name: str) -> str:
-        return _only(self._source.values(), name, f"{self._kind.option}: the source")
+    def _source_identity(self, name: str) -> str:
+        return _only_identity(self._source.values(), name, f"{self._kind.option}: the source")
 
-    def _here(self, name: str) -> str:
-        return _only(self._ours.values(), name, f"{self._kind.option}: our catalogue")
+    def _our_identity(self, name: str) -> str:
+        return _only_identity(self._ours.values(), name, f"{self._kind.option}: our catalogue")
 
 
-def _only(entries: Iterable[OfferedEntry], name: str, place: str) -> str:
+def _only_identity(entries: Iterable[OfferedEntry], name: str, place: str) -> str:
     """The identity of the only entry with this identity or name. Raises :class:`UsageError`."""
     entries = tuple(entries)
     found = [each for each in entries if each.identity == name] or [each for each in entries if each.name == name]

@@ -125,8 +125,8 @@ class ImportOctavia(ApiCommand):
 
 
 class _Shown:
-    """Results of a run. ``tell``: prints lines at once, because an import of many takes minutes and may be
-    interrupted; None: nothing is printed before the end.
+    """Results of a run. ``tell``: function that prints lines immediately, because an import of many takes minutes and
+    may be interrupted; None: nothing is printed before the end.
     """
 
     def __init__(self, tell: Callable[[Iterable[str]], None] | None) -> None:

@@ -22,7 +22,7 @@ class QuotaRow(NamedTuple):
     remarks: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the quota as programs get it with ``--json``."""
         changes = {kind: {"from": before, "to": after} for kind, (before, after) in self.changes.items()}
         return {
             "project_id": self.project_id,

@@ -26,7 +26,7 @@ PROJECTS_ASKED_ONE_BY_ONE_MAX = 20
 
 
 class Wanted(NamedTuple):
-    """Which load balancers are read."""
+    """Filter of the load balancers that are read."""
 
     provider: str | None = None
     """The source's provider that serves them; None: any."""
@@ -58,8 +58,8 @@ class Found(NamedTuple):
 
 
 class OctaviaApi:
-    """An Octavia, or what serves its API as we do. ``title``: what errors call it; ``at_once``: most requests that it
-    is asked at the same time.
+    """An Octavia, or another server of its API. ``title``: its name in errors; ``at_once``: most concurrent requests to
+    it.
     """
 
     def __init__(self, client: Client, title: str, *, at_once: int = 1) -> None:
@@ -78,7 +78,7 @@ class OctaviaApi:
         scopes = _scopes(wanted, before)
         with ThreadPoolExecutor(max_workers=self._at_once) as pool:
             kinds = ("listeners", "pools", "healthmonitors", "l7policies")
-            lists = dict(zip(kinds, pool.map(lambda kind: self._all(kind, scopes), kinds), strict=True))
+            lists = dict(zip(kinds, pool.map(lambda kind: self._rows_by_id(kind, scopes), kinds), strict=True))
             ids = {row["id"] for row in before}
             pools = [id_ for id_, row in lists["pools"].items() if row.get("members") and _is_below(row, ids)]
             listeners = {id_ for id_, row in lists["listeners"].items() if _is_below(row, ids)}
@@ -119,7 +119,7 @@ class OctaviaApi:
         found = {row["id"]: row for row in self.rows("/loadbalancers", "loadbalancers", filters)}
         return [row for row in found.values() if wanted.takes(row.get("provider"))]
 
-    def _all(self, kind: str, scopes: Iterable[Mapping[str, str]]) -> dict[str, Row]:
+    def _rows_by_id(self, kind: str, scopes: Iterable[Mapping[str, str]]) -> dict[str, Row]:
         return {row["id"]: row for filters in scopes for row in self.rows(f"/{kind}", kind, filters)}
 
     def _pages(self, path: str, key: str, filters: Mapping[str, str]) -> Iterator[Row]:

@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
     gap: Gap | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the result as programs get it with ``--json``."""
         gap = None if self.gap is None else self.gap._asdict()
         return {"id": self.id, "outcome": self.outcome, "text": self.text, "gap": gap}
 
@@ -137,11 +137,11 @@ class _Work:
     def one(self, load_balancer_id: str) -> Outcome:
         """Plan or switch one; no failure is raised, but that no server answers."""
         try:
-            return self._one(load_balancer_id)
+            return self._switch_one(load_balancer_id)
         except (Failed, SourceProblem, BadSource, ApiRefused) as error:
             return Outcome(load_balancer_id, "failed", str(error))
 
-    def _one(self, load_balancer_id: str) -> Outcome:
+    def _switch_one(self, load_balancer_id: str) -> Outcome:
         balancer = self._ours.balancer(load_balancer_id)
         if balancer is None:
             raise SourceProblem("it is not here: evenkeel import octavia --held imports it")

@@ -12,7 +12,7 @@ EVERY_SECONDS = 0.02
 CONNECT_SECONDS = 1.0
 """Time-out of an attempt; its first retransmission would come then."""
 SILENT_SECONDS = 0.2
-"""An attempt without an answer for so long shows that nobody has the address."""
+"""Seconds without an answer to an attempt after which no host has the address."""
 LOOK_SECONDS = 0.02
 
 
@@ -47,7 +47,7 @@ class Prober:
         self._started_at = self._ended_at = 0.0
 
     def start(self) -> None:
-        """Begin to connect."""
+        """Begin to connect to the VIP, again and again."""
         self._started_at = time.monotonic()
         self._thread.start()
 

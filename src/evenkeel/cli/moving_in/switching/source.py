@@ -17,7 +17,7 @@ _BINDING = "binding:host_id"
 
 
 class SourceProblem(Exception):
-    """The source does not let the load balancer be switched; the text says why."""
+    """The source does not let the load balancer be switched; the text gives the reason."""
 
 
 class Amphora(NamedTuple):
@@ -35,7 +35,7 @@ class Amphora(NamedTuple):
 
 
 class Source:
-    """An Octavia and its Neutron, asked as an administrator."""
+    """An Octavia and its Neutron, used with an administrator's login."""
 
     def __init__(self, octavia: Client, neutron: Client) -> None:
         self._octavia = octavia

@@ -23,7 +23,7 @@ Refresh = Callable[[str], object]
 
 
 class Failed(Exception):
-    """A step failed; the text says which, and why."""
+    """A step failed; the text names it and gives the reason."""
 
 
 class SwitchSettings(NamedTuple):
@@ -37,7 +37,9 @@ class SwitchSettings(NamedTuple):
 
 
 class Switch:
-    """Switches one load balancer. ``say`` is told each step; ``refresh`` imports the source's latest state."""
+    """Switches one load balancer. ``say`` is called with the name of each step; ``refresh`` imports the source's latest
+    state.
+    """
 
     def __init__(
         self, ours: Ours, source: Source, balancer: Balancer, settings: SwitchSettings, *, say: Say, refresh: Refresh
@@ -60,7 +62,7 @@ class Switch:
         amphorae = self._source.amphorae(id_)
         if self._ours.hosting(id_).held:
             self._refresh(id_)
-        self._start_prober(must_answer=self._speaks(amphorae))
+        self._start_prober(must_answer=self._may_speak(amphorae))
         try:
             self._take_over(amphorae)
         except (Exception, KeyboardInterrupt) as error:
@@ -72,7 +74,7 @@ class Switch:
     def _take_over(self, amphorae: Sequence[Amphora]) -> None:
         id_ = self._balancer.id
         begun = time.monotonic()
-        was_speaking = self._speaks(amphorae)
+        was_speaking = self._may_speak(amphorae)
         for amphora in amphorae:
             self._source.silence(amphora, self._balancer.addresses)
         self._say(f"silenced amphorae {', '.join(each.id for each in amphorae)}")
@@ -112,7 +114,7 @@ class Switch:
             raise Failed(f"going back failed, repeat it with --back: {error}") from error
         return self._end_probing()
 
-    def _speaks(self, amphorae: Sequence[Amphora]) -> bool:
+    def _may_speak(self, amphorae: Sequence[Amphora]) -> bool:
         return any(each.speaks_for(self._balancer.addresses) for each in amphorae)
 
     def _start_prober(self, *, must_answer: bool) -> None:
@@ -146,17 +148,17 @@ class Switch:
                 raise Failed(f"our devices refuse it: {now.reason}")
             return now.held == held and now.settled
 
-        if not self._until(lambda: confirmed(self._ours.hosting(self._balancer.id))):
+        if not self._wait_until(lambda: confirmed(self._ours.hosting(self._balancer.id))):
             reason = self._ours.hosting(self._balancer.id).reason
             raise Failed(f"our devices are not {state} within {self._settings.timeout_seconds:g} s: {reason}")
         self._say(f"our devices are {state}")
 
     def _await_port(self) -> None:
         """Wait until our controllers have unbound the VIP's port. Raises :class:`Failed`."""
-        if not self._until(lambda: not self._source.is_bound(self._balancer.port_id)):
+        if not self._wait_until(lambda: not self._source.is_bound(self._balancer.port_id)):
             raise Failed(f"port {self._balancer.port_id} of the VIP is still bound to our devices' host")
 
-    def _until(self, is_so: Callable[[], bool]) -> bool:
+    def _wait_until(self, is_so: Callable[[], bool]) -> bool:
         until = time.monotonic() + self._settings.timeout_seconds
         while not is_so():
             if time.monotonic() >= until:

@@ -40,7 +40,7 @@ LIMIT_REACHED = "maximum active login tokens"
 REPLACE_AGAIN_SECONDS = 60.0
 """Pause after a failed attempt to replace a token that the device still accepts."""
 PASSWORD_SECONDS = 300.0
-"""How long requests carry the password before a token is asked for again."""
+"""Seconds for which requests carry the password before another token is requested."""
 
 
 class Token(NamedTuple):

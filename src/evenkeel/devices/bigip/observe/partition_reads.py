@@ -148,7 +148,7 @@ async def read_tables(device: IControl, partition: str) -> Observed:
 
 
 class CommonNodes(Value):
-    """Nodes in /Common."""
+    """Nodes of the partition /Common, which pools of several partitions may use."""
 
     ours: frozenset[Key] = frozenset()
     others: Mapping[str, str] = {}

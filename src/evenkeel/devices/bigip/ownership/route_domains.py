@@ -1,4 +1,4 @@
-"""Which route domains F5's agent gave the networks of a partition. Pure.
+"""Route domains that F5's agent gave the networks of a partition. Pure.
 
 Since 9.8 it made one for each network; earlier, one for the tenant and further ones where its subnets overlapped. Ours
 have one for all networks of a load balancer, so that each load balancer's networks have to be in the same one.

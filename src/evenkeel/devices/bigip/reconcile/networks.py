@@ -208,7 +208,7 @@ def unused_objects(
     pools = {key for key in ours if key.type == SNAT_POOL}
     if any(key.type == SNAT_ADDRESS for key in kept):
         kept |= pools
-    kept |= {key for key in pools if _of_common(left[key]) - frozenset(spare)}
+    kept |= {key for key in pools if _shared_addresses(left[key]) - frozenset(spare)}
     return [key for key in ours if key not in kept]
 
 
@@ -220,7 +220,7 @@ def _is_ours(key: Key, seen: ObservedObject, names: BigIpNames) -> bool:
     return key.type in NETWORK_TYPES and is_ours
 
 
-def _of_common(pool: Attributes) -> frozenset[str]:
+def _shared_addresses(pool: Attributes) -> frozenset[str]:
     """The addresses of a SNAT pool that projects share."""
     paths = map(canonical.full_path, pool.get("members") or ())
     return frozenset(path for path in paths if path.startswith(f"/{COMMON}/"))

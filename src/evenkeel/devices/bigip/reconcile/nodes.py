@@ -139,8 +139,8 @@ def _as_made_by_device(node: ObservedObject | None) -> bool:
 def moves(
     observed: Observed, names: BigIpNames, project_id: ProjectId, options: BigIpOptions
 ) -> list[tuple[ConfigOperation, ...]]:
-    """For each node of the common route domain in the project's partition: operations that move its members to
-    /Common, where the options say so. Networks that projects share have no members.
+    """For each node of the common route domain in the project's partition: operations that move its members to /Common,
+    where the options allow it. Networks that projects share have no members.
 
     They must be one transaction: two nodes of one address cannot exist. Nodes with members or attributes that are not
     ours stay.
@@ -160,7 +160,7 @@ def moves(
 
 
 def _is_untouched(node: ObservedObject) -> bool:
-    """Whether nobody limited, disabled or checks the node: members elsewhere would be without that."""
+    """Whether the node has no limit, monitor or disabled state by hand: members elsewhere would be without that."""
     seen = node.attributes
     return (
         _as_made_by_device(node)

@@ -103,7 +103,7 @@ def _object(
             "defaultsFrom": parent,
             "destination": place,
             **times(monitor),
-            **_talk(monitor, kind, header),
+            **_send_and_receive(monitor, kind, header),
             **({"sslProfile": server_ssl_path(service, pool, names)} if kind == "HTTPS" else {}),
             "description": names.marked_description("monitor", service.load_balancer_id, monitor.id),
         },
@@ -135,7 +135,7 @@ def _proxy_header(pool: ServicePool, monitor: ServiceMonitor, kind: str) -> str:
     return _PROXY_HEADERS[pool.protocol]
 
 
-def _talk(monitor: ServiceMonitor, kind: str, header: str) -> dict[str, Any]:
+def _send_and_receive(monitor: ServiceMonitor, kind: str, header: str) -> dict[str, Any]:
     """Attributes of the monitor for the text that it sends and the answer that it expects."""
     if kind in ("HTTP", "HTTPS"):
         return {"send": header + send_string(monitor), "recv": recv_pattern(monitor)}

@@ -207,10 +207,10 @@ def _configurations(readings: Iterable[HaproxyReading], names: HaproxyNames) -> 
     for reading in readings:
         for load_balancer_id, word in _digests(reading, names):
             found.setdefault(load_balancer_id, set()).add(word)
-    return {each: _of_all(words) for each, words in found.items()}
+    return {each: _joint_digest(words) for each, words in found.items()}
 
 
-def _of_all(words: Collection[str]) -> str:
+def _joint_digest(words: Collection[str]) -> str:
     if len(words) == 1:
         return next(iter(words))
     return hashlib.sha256(" ".join(sorted(words)).encode()).hexdigest()[:32]

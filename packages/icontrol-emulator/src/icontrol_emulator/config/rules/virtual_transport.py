@@ -42,14 +42,14 @@ def check_transport(virtual: Obj, profiles: Sequence[Attached]) -> None:
     alone = kinds & ALONE
     if not kinds <= fits or (alone and len(transports) > 1) or len(kinds) > 1:
         raise _incompatible(virtual)
-    if any(_twice(each.context for each in transports if each.kind == kind) for kind in kinds):
+    if any(_has_side_twice(each.context for each in transports if each.kind == kind) for kind in kinds):
         raise errors.mcpd(400, "01070097", f"Virtual server {virtual.key.path} lists duplicate profiles.")
     upper = {each.kind for each in profiles} & ON_TCP
     if upper and kinds and not kinds & {"tcp", "fasthttp", "fastl4"} and upper != {"stream"}:
         raise _incompatible(virtual)
 
 
-def _twice(contexts: Iterable[str]) -> bool:
+def _has_side_twice(contexts: Iterable[str]) -> bool:
     """Whether a side would have two profiles of a kind."""
     sides = [side for each in contexts for side in (("clientside", "serverside") if each == "all" else (each,))]
     return len(sides) > len(set(sides))

@@ -77,7 +77,7 @@ def _message(view: Sight, condition: Condition) -> Message | None:
     return view.response if condition.event == "response" else view.request
 
 
-def _some(text: str) -> list[str]:
+def _none_or_one(text: str) -> list[str]:
     return [text] if text else []
 
 
@@ -93,10 +93,10 @@ def url_part(text: str, condition: Condition) -> list[str]:
         case "path":
             return [path]
         case "queryString":
-            return _some(query)
+            return _none_or_one(query)
         case "extension":
             dot = path.rpartition("/")[2].rpartition(".")
-            return _some(dot[2] if dot[1] else "")
+            return _none_or_one(dot[2] if dot[1] else "")
         case "pathSegment":
             return _segment(path, condition.index)
         case "queryParameter":
@@ -106,7 +106,7 @@ def url_part(text: str, condition: Condition) -> list[str]:
         case "port":
             return [str(url.port)] if url.port else []
         case selector:
-            return _some({"scheme": url.scheme, "host": url.hostname or ""}[selector])
+            return _none_or_one({"scheme": url.scheme, "host": url.hostname or ""}[selector])
 
 
 def _segment(path: str, index: int) -> list[str]:
@@ -165,14 +165,14 @@ def _version(view: Sight, condition: Condition) -> list[str]:
     whole = message.start[0 if condition.event == "response" else 2]
     protocol, _, number = whole.partition("/")
     major, _, minor = number.partition(".")
-    return _some({"all": whole, "protocol": protocol, "major": major, "minor": minor}[condition.selector])
+    return _none_or_one({"all": whole, "protocol": protocol, "major": major, "minor": minor}[condition.selector])
 
 
 def _status(view: Sight, condition: Condition) -> list[str]:
     if view.response is None:
         return []
     code, text = view.response.start[1:3]
-    return _some({"all": f"{code} {text}".strip(), "code": code, "text": text}[condition.selector])
+    return _none_or_one({"all": f"{code} {text}".strip(), "code": code, "text": text}[condition.selector])
 
 
 def _set_cookie(view: Sight, condition: Condition) -> list[str]:
@@ -210,11 +210,11 @@ def _tcp(view: Sight, condition: Condition) -> list[str]:
 
 def _client_ssl(view: Sight, condition: Condition) -> list[str]:
     known = {"protocol": "version", "cipher": "name", "cipherBits": "bits"}[condition.selector]
-    return _some(view.flow.cipher.get(known, ""))
+    return _none_or_one(view.flow.cipher.get(known, ""))
 
 
 def _ssl_extension(view: Sight, condition: Condition) -> list[str]:
-    return _some(view.flow.server_name if condition.selector == "serverName" else view.flow.application_protocol)
+    return _none_or_one(view.flow.server_name if condition.selector == "serverName" else view.flow.application_protocol)
 
 
 OBSERVERS: Mapping[str, Observe] = {

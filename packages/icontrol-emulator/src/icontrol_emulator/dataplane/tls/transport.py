@@ -214,7 +214,7 @@ class TlsProtocol(asyncio.Protocol):
             return
         except SSL.Error as error:
             transport.flush()
-            self._fail(_said(error))
+            self._fail(_error_text(error))
             return
         transport.flush()
         self._open = True
@@ -252,7 +252,7 @@ class TlsProtocol(asyncio.Protocol):
             transport.close()
 
 
-def _said(error: SSL.Error) -> str:
+def _error_text(error: SSL.Error) -> str:
     details = error.args[0] if error.args else ()
     return ", ".join(str(part[-1]) for part in details) if isinstance(details, list) and details else "TLS failed"
 
@@ -296,7 +296,7 @@ async def accept(sock: socket.socket, upper: asyncio.Protocol, chooser: Chooser,
     loop = asyncio.get_running_loop()
     protocol = TlsProtocol(upper, chooser=chooser)
     transport, _ = await loop.connect_accepted_socket(lambda: protocol, sock)
-    return await _through(protocol, transport, seconds)
+    return await _wait_for_handshake(protocol, transport, seconds)
 
 
 async def start_client(
@@ -306,10 +306,10 @@ async def start_client(
     loop = asyncio.get_running_loop()
     protocol = TlsProtocol(upper, chooser=None, context=context, name=name)
     transport, _ = await loop.create_connection(lambda: protocol, sock=sock)
-    return await _through(protocol, transport, seconds)
+    return await _wait_for_handshake(protocol, transport, seconds)
 
 
-async def _through(protocol: TlsProtocol, lower: asyncio.Transport, seconds: float) -> TlsTransport:
+async def _wait_for_handshake(protocol: TlsProtocol, lower: asyncio.Transport, seconds: float) -> TlsTransport:
     try:
         async with asyncio.timeout(seconds):
             return await protocol.done
