@@ -110,6 +110,7 @@ def next_transition(move: Move, lb: MovingLoadBalancer, now: float) -> Transitio
     """Return the next step; None: it is not time yet. ``now``: by the database's clock, in seconds."""
     if move.step is MoveStep.DONE:
         return None
+    # Before the check for a deletion, which would begin the cleaning again each time.
     if move.step is MoveStep.CLEANING:
         return _done(move) if move.standby_revision == CLEANED or move.finish_asked else None
     if lb.deleted:
@@ -142,6 +143,7 @@ def _after_stopping(move: Move, lb: MovingLoadBalancer, now: float) -> Transitio
     if lb.is_confirmed or move.finish_asked:
         return _starting(move, now)
     overdue = _is_overdue(move, now)
+    # On the way back there is no other side to go to: it waits for the devices, or for an operator's "finish".
     if (move.back_asked or overdue) and not move.back:
         why = f"the devices that serve it did not confirm within {STOPPING_SECONDS:g} s that they stopped"
         given_up = _given_up(move, why if overdue else "an operator wanted it back")
@@ -152,6 +154,7 @@ def _after_stopping(move: Move, lb: MovingLoadBalancer, now: float) -> Transitio
 
 def _after_starting(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
     if lb.is_confirmed:
+        # Devices that answer what is routed to them have served all the time.
         gap = 0.0 if move.source_listens else max(0.0, now - (move.stopped_at or now))
         reason = move.reason if move.back else ""
         started = replace(move, gap_seconds=(move.gap_seconds or 0.0) + gap, reason=reason, deadline_at=None)
@@ -159,6 +162,7 @@ def _after_starting(move: Move, lb: MovingLoadBalancer, now: float) -> Transitio
             return Transition(move=replace(started, step=MoveStep.DRAINING))
         return _cleaning(started, reason)
     failed = lb.provisioning_status is ProvisioningStatus.ERROR
+    # Back only once: where both sides fail, it would go to and fro for ever.
     if (failed or move.back_asked) and not move.back:
         return _exchanged(move, lb.status_reason if failed else "an operator wanted it back", now)
     return None
@@ -209,10 +213,12 @@ def _exchanged(move: Move, reason: str, now: float) -> Transition:
         back_asked=False,
         finish_asked=False,
         reason=reason,
+        # A target that has not confirmed did not serve: the gap goes on from the first stop.
         stopped_at=now if started else move.stopped_at,
     )
     if way_back.source_listens:
         return _starting(way_back, now)
+    # Without a deadline, because after it there would be nothing else to do.
     return Transition(move=replace(way_back, step=MoveStep.STOPPING, deadline_at=None), raises_revision=True)
 
 

@@ -34,6 +34,7 @@ def read_changes(connection: Connection, provider: str, since: str) -> MirrorCha
         return MirrorChanges(cursor=cursor, all=True)
     parameters = {"since": begin, "provider": provider}
     ids = tuple(connection.scalars(_changed(), parameters))
+    # A cut list would lose the rest, because the cursor has passed it.
     if len(ids) > IDS_MAX:
         return MirrorChanges(cursor=cursor, all=True)
     return MirrorChanges(cursor=cursor, ids=ids)

@@ -72,6 +72,7 @@ def mark_removed(connection: Connection, load_balancer_id: LoadBalancerId, snaps
         .where(_mark.c.load_balancer_id == load_balancer_id)
         .values(snapshot=snapshot, digest="", change_key=None, removed_at=db_now())
     )
+    # A device that has been away for longer still holds the load balancer: its row needs the mark until it is gone.
     there = exists().where(schema.load_balancer.c.id == _mark.c.load_balancer_id)
     connection.execute(delete(_mark).where(_mark.c.removed_at < db_now() - KEPT_SECONDS, ~there))
 

@@ -55,6 +55,7 @@ def put(
     check_limits(root.id, options.load_balancer_limits, {}, count_new_objects(children))
 
     def op(connection: Connection) -> Change | None:
+        # Before the load balancer, in the order of all writes of mirrors.
         was = lock_mark(connection, root.id, mark)
         there = _lock_root(connection, root.id)
         if was is not None:
@@ -83,6 +84,7 @@ def remove(
         if row is not None and not row.mirrored:
             raise _not_mirrored(load_balancer_id)
         mark_removed(connection, load_balancer_id, snapshot)
+        # Never put, or gone for good: nothing but the VIP's port can be left of it.
         if row is None:
             give_back_port(connection, load_balancer_id)
         if row is None or row.deleted:
@@ -139,6 +141,7 @@ def _write(
     if "tags" in changes.load_balancer:
         replace_tags(connection, locked.id, changes.load_balancer["tags"])
     apply_steps(connection, options, changes.steps, stored, locked, certificates)
+    # No device holds anything of it, so no report will ever remove these rows.
     if not locked.placed:
         remove_deleted(connection, locked)
     return locked

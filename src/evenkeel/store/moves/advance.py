@@ -86,6 +86,7 @@ def advance(
     """Take the steps that are due; returns hints for owners, and for agents whose copies are not the newest."""
     moves = _locked(connection, load_balancer_ids)
     changes = _advance(connection, moves, deadline_seconds)
+    # Read again: the steps above have changed revisions and standbys, which decide whose copy is behind.
     again = _locked(connection, load_balancer_ids)
     behind = [move for move, row in again.values() if _is_behind(move, row)]
     return (*changes, *(_hint(connection, again[move.load_balancer_id][1], move.standby_shard_id) for move in behind))
@@ -131,6 +132,7 @@ def _locked(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId])
 def _reported(move: Move, row: Any, outcome: Applied) -> Move:
     """The move after a report of its copy."""
     if outcome.error:
+        # A refusal of older content says nothing about the newest, which may be without what was refused.
         final = move.step is MoveStep.PREPARING and not outcome.waiting and _is_newest(row, outcome)
         return replace(move, reason=outcome.error[:MAX_REASON_CHARACTERS], refused=move.refused or final)
     if move.step is MoveStep.CLEANING:
@@ -138,6 +140,7 @@ def _reported(move: Move, row: Any, outcome: Applied) -> Move:
         return replace(move, standby_revision=CLEANED) if not outcome.revision else move
     if not _is_newest(row, outcome):
         return move
+    # The error of an earlier attempt is over; the reason for going back is not.
     return replace(move, standby_revision=outcome.revision, reason=move.reason if move.back else "")
 
 
@@ -150,6 +153,7 @@ def _advance(
 ) -> tuple[Change, ...]:
     if not moves:
         return ()
+    # By the database's clock, which all controllers share: deadlines were written by any of them.
     now = float(connection.scalar(select(db_now())) or 0.0)
     changes: list[Change] = []
     for move, row in moves.values():
@@ -186,6 +190,7 @@ def _take(connection: Connection, transition: Transition, row: Any, deadline_sec
     _store(connection, move)
     shard_id = transition.owner or ShardId(row.shard_id)
     if transition.owner is not None:
+        # A device group of another environment makes that the provider, by which tenants see and filter it.
         environment = select(_shard.c.environment).where(_shard.c.id == transition.owner).scalar_subquery()
         connection.execute(
             update(_root).where(_root.c.id == row.id).values(shard_id=transition.owner, provider=environment)

@@ -57,6 +57,7 @@ async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, 
     if not names.is_own_mark(found.mark):
         owner = found.mark.owner if found.mark else f"the creator of data group /{COMMON}/{names.device_claim}"
         raise DeviceRejected(device.host, f"belongs to {owner}; this is {names.place}")
+    # Under a new lineage the loss is visible to all agents of the group, not only to the one that has found it.
     if before is not None and found.went_back(before):
         found = await _write(device, names, Claim(mark=found.mark, lineage=_new_id(), stamp=_new_id()), folder)
     return found
@@ -83,6 +84,7 @@ def claim_in(item: Mapping[str, Any]) -> Claim:
     return Claim(
         mark=parse_mark(item.get("description")),
         lineage=records.get("lineage", ""),
+        # A number that anybody may have typed: a longer one would be costly to parse, and could not grow.
         saves=int(saves) if saves.isdigit() and len(saves) < 16 else 0,
         stamp=records.get("stamp", ""),
     )

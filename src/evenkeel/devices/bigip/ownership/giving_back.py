@@ -49,6 +49,7 @@ async def remove_mark(device: IControl, partition: str) -> None:
 
 def plan_of(moved: DevicePlan, partition: str, names: BigIpNames, signs: Signs) -> DevicePlan:
     """The moves of members, and then the removal of the signs, as operators see it."""
+    # In the order in which they are done, because an interruption must leave the partition ours or theirs.
     operations = list(moved.operations)
     if signs.marked:
         change = AttributeChange(name="description", present=names.marked_description("partition"))
