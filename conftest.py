@@ -10,6 +10,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from tests import canary, log_handlers
+from tests.compiled_statements import share_compiled_statements
 from tests.services import sharing
 from tests.tiers.marks import pytest_collection as pytest_collection
 from tests.tiers.marks import pytest_collection_modifyitems as pytest_collection_modifyitems
@@ -22,6 +23,7 @@ settings.register_profile("busy machines", _BUSY, derandomize=True)  # the same 
 settings.register_profile("exploring", _BUSY, derandomize=False)
 settings.load_profile("busy machines")
 canary.watch_removals()
+share_compiled_statements()
 structlog.configure(
     processors=[
         *structlog.get_config()["processors"][:-1],

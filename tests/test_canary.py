@@ -37,6 +37,16 @@ def test_every_form_is_found(form: PrivateFormat, before: int) -> None:
         assert canary.is_in(content), content
 
 
+def test_every_form_is_found_among_large_files() -> None:
+    folder = Path(tempfile.mkdtemp())
+    (folder / "harmless").write_bytes(bytes(canary.GREP_BYTES))
+    holding = [folder / f"form\n{number}" for number in range(len(canary.needles()))]
+    for path, needle in zip(holding, canary.needles(), strict=True):
+        path.write_bytes(b"\n\xff" + needle + bytes(10))
+    shutil.rmtree(folder)
+    assert sorted(canary.take_findings()) == sorted(f"the planted private key is in {path}" for path in holding)
+
+
 def test_another_key_and_a_certificate_are_not_it() -> None:
     public = canary.planted_key().public_key().public_numbers()
     assert not canary.is_in(public.x.to_bytes(32) + public.y.to_bytes(32))
