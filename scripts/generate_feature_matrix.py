@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from evenkeel.cmd.controllers.capabilities import load_capabilities
+from evenkeel.config.esd.parts import PARTS
 from evenkeel.core.devices.capabilities import (
     INSERT_HEADERS,
     LISTENER_DEFAULTS,
@@ -145,6 +146,13 @@ def options() -> Iterable[tuple[str, Cell]]:
         yield f"`{name}` of a {kind.replace('_', ' ')}", cell
 
 
+def enhanced_services() -> Iterable[tuple[str, Cell]]:
+    """F5's tags, then each part."""
+    yield "F5's tags (`lbaas_…`)", lambda table: yes(table.service_tags)
+    for part in PARTS:
+        yield f"`{part}`", lambda table, part=part: yes(part in table.service_parts)
+
+
 SECTIONS: list[tuple[str, str, Callable[[], Iterable[tuple[str, Cell]]]]] = [
     ("Protocols", "listener → pool", pairs),
     (
@@ -172,7 +180,7 @@ SECTIONS: list[tuple[str, str, Callable[[], Iterable[tuple[str, Cell]]]]] = [
     (
         "Operators' settings",
         "chosen by tenants",
-        lambda: [("enhanced services, by tags `esd:…`", lambda table: yes(table.enhanced_services))],
+        enhanced_services,
     ),
 ]
 

@@ -68,7 +68,7 @@ async def test_changes_of_the_files_reach_the_device_and_trouble_stands_on_the_l
 
     async def all_offer_it() -> bool:
         agents = await world.store.operators.enhanced_services(ENVIRONMENT)
-        return [list(usable_services(agent.services)) for agent in agents] == [["web"], ["web"]]
+        return [[one.name for one in usable_services(agent.services)] for agent in agents] == [["web"], ["web"]]
 
     await eventually(all_offer_it)
     load_balancer_id = await world.create("a")

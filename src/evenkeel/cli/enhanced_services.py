@@ -14,6 +14,7 @@ from evenkeel.cli.columns import Columns, escape_controls, list_table, object_ta
 from evenkeel.cli.filters import add_environment_filter
 from evenkeel.config.esd.directory import read_directory
 from evenkeel.config.esd.parse import Parsed, parse_all
+from evenkeel.config.esd.parts import parts_report
 
 LIST_COLUMNS = ("environment", "name", "usable", "agreed", "agents", "problem")
 PATH = f"{API}/enhanced_services"
@@ -142,7 +143,8 @@ def _differences(parsed: Parsed, services: Iterable[Mapping[str, Any]]) -> Itera
         for agent in loaded.get(name, {}).get("agents", ()):
             if agent["problem"]:
                 yield f"agent {agent['host']}: enhanced service {name}: {agent['problem']}"
-            elif agent["tags"] != tags:
+            # agents of earlier versions report no parts
+            elif agent["tags"] != tags or agent.get("parts", {}) != parts_report(definition.parts):
                 yield f"agent {agent['host']}: enhanced service {name}: not defined as in {definition.file}"
     for name in sorted(loaded.keys() - parsed.definitions.keys()):
         yield f"enhanced service {name}: agents have it, and no file here"

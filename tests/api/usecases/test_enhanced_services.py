@@ -45,7 +45,7 @@ async def api(store: Store) -> AsyncIterator[Client]:
         network=BuiltinNetwork(store.operators),
         driver=Sink(),
         default_provider="f5",
-        capabilities={"f5": Capabilities(enhanced_services=True), "noop": Capabilities()},
+        capabilities={"f5": Capabilities(service_tags=True), "noop": Capabilities()},
     )
     async with Client.of(app) as client:
         yield client

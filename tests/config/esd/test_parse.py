@@ -78,7 +78,7 @@ def test_an_empty_list_names_nothing() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (["lbaas_ctcp"], "an object of tags is allowed"),
+        (["lbaas_ctcp"], "an object of tags and parts is allowed"),
         ({"lbaas_color": "red"}, "'lbaas_color': no such tag; allowed are lbaas_ctcp, "),
         ({"lbaas_ctcp": 5}, "lbaas_ctcp: 5: the name of an object in /Common"),
         ({"lbaas_ctcp": ""}, "lbaas_ctcp: '': the name of an object in /Common"),

@@ -35,4 +35,4 @@ def test_only_what_can_be_used_is_offered() -> None:
         EnhancedService(name="bad", problem="no such profile"),
         EnhancedService(name="", file="x.json", problem="not JSON"),
     )
-    assert list(usable_services(services)) == ["good"]
+    assert [one.name for one in usable_services(services)] == ["good"]

@@ -15,7 +15,7 @@ from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.ports import OperatorStore, TenantStore
-from evenkeel.core.resources.enhanced_services import usable_services
+from evenkeel.core.resources.enhanced_services import EnhancedService, usable_services
 from evenkeel.core.resources.model import LoadBalancer, one_family
 
 PROVIDERS_REMEMBERED_SECONDS = 2.0
@@ -48,7 +48,7 @@ class ProviderLookup:
         self._capabilities = capabilities
         self._environments: dict[str, Environment] = {}
         self._environments_until = 0.0
-        self._enhanced: dict[str, frozenset[str]] = {}
+        self._enhanced: dict[str, Mapping[str, EnhancedService]] = {}
         self._enhanced_until = 0.0
         self._served: OrderedDict[tuple[type[Any], str], tuple[ServedBy, float]] = OrderedDict()
         """Providers of objects, each with the time at which it expires."""
@@ -84,14 +84,17 @@ class ProviderLookup:
             raise Invalid(f"Provider '{provider}' is not enabled. Enabled providers: {known}.", code="provider_unknown")
         return self._environments[provider]
 
-    async def enhanced_services_of(self, provider: str) -> frozenset[str]:
-        """Return the names of the enhanced services that agents of the provider offer. Cached for a short time."""
+    async def enhanced_services_of(self, provider: str) -> Mapping[str, EnhancedService]:
+        """Return the enhanced services that agents of the provider offer, in order of their names, as one of the agents
+        has them. Cached for a short time.
+        """
         now = asyncio.get_running_loop().time()
         if now >= self._enhanced_until:
             self._enhanced, self._enhanced_until = {}, now + PROVIDERS_REMEMBERED_SECONDS
         if provider not in self._enhanced:
             agents = await self._operators.enhanced_services(provider)
-            self._enhanced[provider] = frozenset(name for agent in agents for name in usable_services(agent.services))
+            usable = {one.name: one for agent in agents for one in usable_services(agent.services)}
+            self._enhanced[provider] = dict(sorted(usable.items()))
         return self._enhanced[provider]
 
     async def provider_of(self, kind: type[Any], object_id: str, scope: ProjectId | None) -> ServedObject:

@@ -182,7 +182,7 @@ async def check_profile(services: Services, row: Any) -> None:
         # Zones of every device type may name a device group, so the tables of the device types do not.
         data = {name: value for name, value in data.items() if name != ZONE_GROUP}
     refuse(row.provider_name, metadata_problems(field, None if table.other_metadata else known, data))
-    if isinstance(row, FlavorProfile) and table.enhanced_services:
+    if isinstance(row, FlavorProfile) and table.offers_services:
         offered = await offered_services(services, row.provider_name, table)
         offered.check_flavor(flavor_names(row.flavor_data))
 

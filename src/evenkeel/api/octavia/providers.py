@@ -1,6 +1,7 @@
 """Providers: the environments in tenants' view, and the capabilities of their device types."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec.structs import asdict
 
@@ -22,11 +23,25 @@ class ProviderView(Value):
     description: str
 
 
+class OfferedServiceView(Value):
+    """An enhanced service that tenants may choose."""
+
+    name: str
+    parts: dict[str, Any]
+    """Settings by part; of a page's body its size and digest."""
+    tags: list[str]
+    """F5's tags that it has."""
+
+
 class CapabilitiesView(Capabilities, kw_only=True):
     """Capabilities of a provider; a request for anything else is refused with 501."""
 
     provider: str
     device_driver: str
+    enhanced_services: bool
+    """True if the provider's agents may offer enhanced services."""
+    offered_enhanced_services: list[OfferedServiceView]
+    """Those that they offer, by name."""
 
 
 class CapabilityView(Value):
@@ -54,9 +69,17 @@ async def capabilities(services: Services, call: Call) -> Answer:
     provider = call.params["id"]
     device_driver = await services.providers.device_driver_of(provider)
     table = services.providers.capabilities_of(device_driver)
-    return json_answer(
-        {"capabilities": CapabilitiesView(provider=provider, device_driver=device_driver, **asdict(table))}
+    offered = await services.providers.enhanced_services_of(provider) if table.offers_services else {}
+    view = CapabilitiesView(
+        provider=provider,
+        device_driver=device_driver,
+        enhanced_services=table.offers_services,
+        offered_enhanced_services=[
+            OfferedServiceView(name=name, parts=one.parts, tags=sorted(one.tags)) for name, one in offered.items()
+        ],
+        **asdict(table),
     )
+    return json_answer({"capabilities": view})
 
 
 async def flavor_capabilities(services: Services, call: Call) -> Answer:

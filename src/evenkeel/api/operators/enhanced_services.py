@@ -1,6 +1,9 @@
 """Enhanced services in the operators' API: services that agents loaded from their files, and whether these agree."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
@@ -27,6 +30,8 @@ class LoadedServiceView(Value):
     """Tags that the agent discarded, each with its reason."""
     tags: dict[str, list[str]]
     """Full paths of the objects on the device by F5's tag; empty: the profile is removed."""
+    parts: dict[str, Any]
+    """Settings by part; of a page's body its size and digest."""
 
 
 class EnhancedServiceView(Value):
@@ -76,7 +81,7 @@ def _views(rows: Sequence[AgentEnhancedServices]) -> Iterable[EnhancedServiceVie
 def _service_view(environment: str, name: str, agents: Iterable[AgentEnhancedServices]) -> EnhancedServiceView:
     absent = EnhancedService(name=name, problem=ABSENT)
     found = [(agent, next((one for one in agent.services if one.name == name), absent)) for agent in agents]
-    said = {tuple(sorted(one.tags.items())) for _, one in found}
+    said = {msgspec.json.encode((one.tags, one.parts), order="deterministic") for _, one in found}
     return EnhancedServiceView(
         environment=environment,
         name=name,
@@ -102,4 +107,5 @@ def _loaded_view(agent: AgentEnhancedServices, one: EnhancedService) -> LoadedSe
         problem=one.problem,
         warnings=list(one.warnings),
         tags={tag: list(paths) for tag, paths in one.tags.items()},
+        parts=one.parts,
     )

@@ -79,7 +79,7 @@ class OfferedServices:
 
     def _check(self, field: str, names: Iterable[str], prefix: str) -> None:
         for name in names:
-            if not self.table.enhanced_services:
+            if not self.table.offers_services:
                 refuse(self.provider, [f"{field} '{prefix}{name}'. Allowed: none that name an enhanced service."])
             if name not in self.names:
                 raise Invalid(
@@ -93,9 +93,9 @@ async def offered_services(services: Services, provider: str, table: Capabilitie
     """Read the enhanced services that agents of the provider offer; no query for device types without enhanced
     services.
     """
-    if not table.enhanced_services:
+    if not table.offers_services:
         return OfferedServices(provider, table)
-    names = await services.providers.enhanced_services_of(provider)
+    names = frozenset(await services.providers.enhanced_services_of(provider))
     return OfferedServices(provider, table, names, bare=services.bare_esd_tags)
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 
+from evenkeel.config.esd.parts import NO_PARTS, Parts, parts_report
 from evenkeel.config.esd.tags import TAGS
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.enhanced_services import EnhancedService
 
 
 class Definition(Value):
-    """An enhanced service: objects in /Common by tag. ``problem``: why it cannot be used."""
+    """An enhanced service: objects in /Common by tag, and parts. ``problem``: why it cannot be used."""
 
     name: str
     file: str
@@ -16,6 +17,7 @@ class Definition(Value):
     """Full paths of the tag's objects, in order; for a tag without ``many`` at most one."""
     types: Mapping[str, str] = {}
     """Type on the devices of the object of each tag that takes one object, by tag."""
+    parts: Parts = NO_PARTS
     problem: str = ""
     warnings: tuple[str, ...] = ()
     """Discarded tags, each with its reason."""
@@ -27,7 +29,12 @@ class Definition(Value):
     def to_report(self) -> EnhancedService:
         """The definition in the form that the agent reports to controllers."""
         return EnhancedService(
-            name=self.name, file=self.file, tags=dict(self.tags), problem=self.problem, warnings=self.warnings
+            name=self.name,
+            file=self.file,
+            tags=dict(self.tags),
+            parts=parts_report(self.parts),
+            problem=self.problem,
+            warnings=self.warnings,
         )
 
 

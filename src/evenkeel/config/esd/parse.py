@@ -2,10 +2,12 @@
 
 The format is F5's: an object whose names are the names of enhanced services, and whose values are objects of tag and
 value. A value is the name of an object in /Common, or its full path there; for ``lbaas_irule`` and ``lbaas_policy`` a
-list of them. An invalid definition is kept with its problem, so that it can be shown; all others can be used.
+list of them. Beside tags a definition may have parts (:mod:`evenkeel.config.esd.parts`). An invalid definition is kept
+with its problem, so that it can be shown; all others can be used.
 
 As F5's agent does, an unusable tag is discarded with a warning, and its definition keeps the others; one that has only
-unusable tags is invalid. Strictly, a definition with an unusable tag is invalid.
+unusable tags is invalid. Strictly, a definition with an unusable tag is invalid. One with an unusable part always is:
+without a part that protects, such as a rate limit, the rest must not be used.
 """
 
 import json
@@ -14,10 +16,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from evenkeel.config.esd.definition import Definition
-from evenkeel.config.esd.tags import OTHER_NAMES, TAGS
+from evenkeel.config.esd.part_problems import part_problem
+from evenkeel.config.esd.parts import NO_PARTS, PARTS, Parts
+from evenkeel.config.esd.tags import OTHER_NAMES, TAG_PREFIX, TAGS
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.enhanced_services import NAME_WORDS, is_name
 
@@ -33,6 +38,8 @@ SHOWN_CHARACTERS_MAX = 80
 _FOLDER = "/Common/"
 _PATH = re.compile(r"/Common/([A-Za-z0-9_.-]{1,128}/)?[A-Za-z0-9_. -]{1,128}")
 _PATH_WORDS = "the name of an object in /Common, or its full path there, is allowed"
+
+_ALL_NAMES = ", ".join((*TAGS, *OTHER_NAMES, *PARTS))
 
 
 class Parsed(Value):
@@ -118,26 +125,52 @@ def _definition(file: str, name: str, value: Any, strict: bool) -> Definition:
     try:
         if not is_name(name):
             raise _Wrong(f"a name of {NAME_WORDS} is allowed")
-        tags, discarded = _tags(value)
-        if discarded and (strict or not tags):
+        if not isinstance(value, _Pairs):
+            raise _Wrong(f"{_json_excerpt(value)}: an object of tags and parts is allowed")
+        if unknown := [name for name, _ in value if name not in PARTS and not name.startswith(TAG_PREFIX)]:
+            raise _Wrong(f"{_json_excerpt(unknown[0])}: no such tag or part; allowed are {_ALL_NAMES}")
+        parts = _parts([(given, content) for given, content in value if given in PARTS])
+        tags, discarded = _tags([(given, content) for given, content in value if given not in PARTS])
+        if discarded and (strict or not (tags or parts.names)):
             raise _Wrong("; ".join(discarded))
         warnings = tuple(f"{where}: {reason}; the tag is discarded" for reason in discarded)
-        return Definition(name=name, file=file, tags=tags, warnings=warnings)
+        return Definition(name=name, file=file, tags=tags, parts=parts, warnings=warnings)
     except _Wrong as wrong:
         return Definition(name=name[:SHOWN_CHARACTERS_MAX], file=file, problem=f"{where}: {wrong}")
 
 
-def _tags(value: Any) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Paths by usable tag, and the reason for each unusable one. Raises :class:`_Wrong`."""
-    if not isinstance(value, _Pairs):
-        raise _Wrong(f"{_json_excerpt(value)}: an object of tags is allowed")
+def _parts(pairs: list[tuple[str, Any]]) -> Parts:
+    """The typed parts of a definition. Raises :class:`_Wrong` naming field, value and what is allowed."""
+    if not pairs:
+        return NO_PARTS
+    plain = _plain(_Pairs(pairs))
+    for name, content in plain.items():
+        try:
+            msgspec.convert({name: content}, Parts)
+        except msgspec.ValidationError as error:
+            raise _Wrong(f"{name}: {_json_excerpt(content)}: {part_problem(error)}") from error
+    return msgspec.convert(plain, Parts)
+
+
+def _plain(value: Any) -> Any:
+    """Pairs as dictionaries, at all depths. Raises :class:`_Wrong` for a repeated name."""
+    if isinstance(value, _Pairs):
+        repeated = [name for name, times in Counter(name for name, _ in value).items() if times > 1]
+        if repeated:
+            raise _Wrong(f"{repeated[0]}: given twice; once is allowed")
+        return {name: _plain(content) for name, content in value}
+    return [_plain(one) for one in value] if isinstance(value, list) else value
+
+
+def _tags(pairs: list[tuple[str, Any]]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Paths by usable tag, and the reason for each unusable one."""
     found: dict[str, tuple[str, ...]] = {}
     discarded: list[str] = []
-    for given, content in value:
+    for given, content in pairs:
         tag = OTHER_NAMES.get(given, given)
         try:
             if tag not in TAGS:
-                raise _Wrong(f"{_json_excerpt(given)}: no such tag; allowed are {', '.join((*TAGS, *OTHER_NAMES))}")
+                raise _Wrong(f"{_json_excerpt(given)}: no such tag; allowed are {_ALL_NAMES}")
             if tag in found:
                 raise _Wrong(f"{given}: given twice; once is allowed")
             found[tag] = _paths(given, tag, content)

@@ -19,6 +19,8 @@ PERSISTENCE_TYPES = (
 )
 ADDRESS_PERSISTENCE = frozenset({"ltm/persistence/source-addr", "ltm/persistence/dest-addr"})
 
+TAG_PREFIX = "lbaas_"
+"""Beginning of the names of all tags, of those too that a fork of F5's agent may have and others do not."""
 CLIENT_TCP, SERVER_TCP, UDP, FAST_L4 = "lbaas_ctcp", "lbaas_stcp", "lbaas_cudp", "lbaas_fastl4"
 CLIENT_TLS, SERVER_TLS = "lbaas_cssl_profile", "lbaas_sssl_profile"
 HTTP, ONE_CONNECT, COMPRESSION = "lbaas_http_profile", "lbaas_oneconnect_profile", "lbaas_http_compression"

@@ -144,8 +144,10 @@ class Capabilities(Value):
     """True: a member may be a VIP that the same devices serve."""
     carries_traffic: bool = True
     """True if the devices serve clients, and so need the content of references to a key manager."""
-    enhanced_services: bool = False
-    """True if agents of this type may offer enhanced services (:mod:`evenkeel.core.resources.enhanced_services`)."""
+    service_parts: tuple[str, ...] = ()
+    """Parts of enhanced services that the device type renders (:mod:`evenkeel.config.esd.parts`)."""
+    service_tags: bool = False
+    """True if enhanced services may have F5's tags, which name objects on the devices."""
     flavor_metadata: dict[str, str] | None = None
     """Keys allowed in the data of flavor profiles: name -> description. None: any key."""
     availability_zone_metadata: dict[str, str] | None = None
@@ -155,6 +157,11 @@ class Capabilities(Value):
     """
     other_metadata: bool = False
     """True: the data of profiles may contain keys that are not listed."""
+
+    @property
+    def offers_services(self) -> bool:
+        """Whether agents of this type may offer :mod:`evenkeel.core.resources.enhanced_services`."""
+        return self.service_tags or bool(self.service_parts)
 
     @property
     def pool_protocols(self) -> tuple[str, ...]:
@@ -322,7 +329,7 @@ def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iter
         yield from (f"pool {pool.id}: {problem}" for problem in found)
     for listener in service.listeners:
         yield from (f"listener {listener.id}: {problem}" for problem in listener_problems(table, asdict(listener)))
-        if listener.enhanced_services and not table.enhanced_services:
+        if listener.enhanced_services and not table.offers_services:
             yield f"listener {listener.id}: enhanced services {', '.join(listener.enhanced_services)}. Allowed: none."
         for policy in listener.l7policies:
             found = [*l7policy_problems(table, asdict(policy))]

@@ -14,6 +14,7 @@ files, where a setting of the first service that has it is used.
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from evenkeel.core.kit.values import Wire
 
@@ -41,6 +42,8 @@ class EnhancedService(Wire):
     file: str = ""
     tags: dict[str, tuple[str, ...]] = {}
     """Full paths of objects on the device by F5's name of the tag; an empty tuple removes the kind of profile."""
+    parts: dict[str, Any] = {}
+    """Settings by part (:mod:`evenkeel.config.esd.parts`); of a page its size and digest."""
     problem: str = ""
     warnings: tuple[str, ...] = ()
     """Tags of the definition that the agent discarded, each with its reason (for operators)."""
@@ -79,6 +82,6 @@ def select_services(
     return tuple(dict.fromkeys((*before, *optional, *after)))
 
 
-def usable_services(services: Iterable[EnhancedService]) -> Iterator[str]:
-    """Yield the names of services without a problem."""
-    return (one.name for one in services if one.name and not one.problem)
+def usable_services(services: Iterable[EnhancedService]) -> Iterator[EnhancedService]:
+    """Yield the services without a problem."""
+    return (one for one in services if one.name and not one.problem)

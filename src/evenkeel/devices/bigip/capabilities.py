@@ -68,7 +68,7 @@ CAPABILITIES = Capabilities(
     l7rule_dn_fields=("C", "CN", "DC", "L", "O", "OU", "ST", "STREET", "UID"),
     # an iRule's Tcl unrolls counts, and needs a time for look-ahead that grows with the square of a request's length
     pattern_limits=PatternLimits(look_ahead=False, count_max=255, size_max=1000),
-    enhanced_services=True,
+    service_tags=True,
     standby="silent",
     # a device does not send to addresses that it answers for itself
     chaining=False,

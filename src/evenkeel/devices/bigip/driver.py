@@ -30,7 +30,7 @@ from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.bigip.attachment import layout_of
 from evenkeel.devices.bigip.device import BigIpDevice
-from evenkeel.devices.bigip.esd.catalogue import Catalogue
+from evenkeel.devices.bigip.esd.device_objects import DeviceObjects
 from evenkeel.devices.bigip.esd.verify import Common
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects
@@ -44,6 +44,7 @@ from evenkeel.devices.bigip.sync.rules import ha_problems, role_problems, units
 from evenkeel.devices.bigip.sync.unit import SyncUnit, utc_now
 from evenkeel.devices.bigip.vcmp.host import VcmpHost
 from evenkeel.devices.errors import PartitionUnavailable
+from evenkeel.devices.esd.catalogue import Catalogue
 from evenkeel.devices.group import DeviceGroup, error_precedence, on_all, outcomes_of, plan_on_each, repairs
 from evenkeel.devices.https import tls_context
 
@@ -76,7 +77,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """Units of synchronised devices by their hosts; only in sync mode."""
         self._unfit: dict[str, tuple[str, ...]] = {}
         """Reasons why a device must not be written in its cluster's state, by host."""
-        self._enhanced = Catalogue(options.esd_dir, self._common_objects, strict=options.esd_strict)
+        self._enhanced = Catalogue(options.esd_dir, DeviceObjects(self._common_objects), strict=options.esd_strict)
 
     def _device(self, host: str) -> BigIpDevice:
         return BigIpDevice(host, self._options, self._names, self._tls, self._vcmp_hosts)

@@ -1,6 +1,8 @@
 """The HAProxy renderer's support for the API's features. HAProxy does not balance UDP and SCTP."""
 
+from evenkeel.config.esd.parts import PARTS
 from evenkeel.core.devices.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
+from evenkeel.core.resources.enhanced_services import FLAVOR_KEY
 
 CAPABILITIES = Capabilities(
     protocol_pairs={
@@ -60,6 +62,7 @@ CAPABILITIES = Capabilities(
     tls_version_gaps=False,
     # listeners are transparent: they answer only what is routed to the host
     standby="listening",
-    flavor_metadata={},
+    service_parts=PARTS,
+    flavor_metadata={FLAVOR_KEY: "A list of names of enhanced services, which all listeners of a load balancer get."},
     availability_zone_metadata={},
 )

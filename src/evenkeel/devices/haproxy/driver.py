@@ -13,17 +13,20 @@ from typing import Any
 import msgspec
 import structlog
 
-from evenkeel.core.devices.device import DeviceState, Observation, PartitionBatch, PartitionOutcome
+from evenkeel.core.devices.device import DeviceState, EnhancedServices, Observation, PartitionBatch, PartitionOutcome
 from evenkeel.core.devices.plans import DevicePlan
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import ProjectId, SessionId
 from evenkeel.devices.absence import Absence
+from evenkeel.devices.esd.catalogue import Catalogue
+from evenkeel.devices.esd.support import SupportVerifier
 from evenkeel.devices.group import DeviceGroup, on_all, outcomes_of, plan_on_each, repairs
+from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.device import DeviceResult, HaproxyDevice
 from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.haproxy.observe import observation, watching
 from evenkeel.devices.haproxy.options import HaproxyOptions, parse_options
-from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.load_balancer import RenderedConfig, render
 from evenkeel.devices.https import tls_context
 from evenkeel.haproxyd import wire
 
@@ -40,6 +43,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         self._names = HaproxyNames(prefix=options.prefix or options.environment)
         tls = tls_context(options)
         super().__init__("haproxy", options.ha_type, [HaproxyDevice(host, options, tls) for host in options.hosts])
+        self._enhanced = Catalogue(options.esd_dir, SupportVerifier(CAPABILITIES))
 
     def reload(self, options: Mapping[str, Any]) -> None:
         """Take over credentials and authorities; see :class:`evenkeel.core.ports.Reloadable`."""
@@ -69,7 +73,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Apply the batch on every reachable device; the others are ``lagging``."""
         partition = self._names.partition(batch.project_id)
-        rendered = tuple(render(service, batch.certificates) for service in batch.services)
+        rendered = await self._render(batch)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
         done, lost = await on_all(self._devices, lambda device: device.apply(partition, batch, rendered))
         # peers learn each other's certificates from the receipts of all devices
@@ -87,8 +91,17 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
         """Changes that the batch would make on each device."""
         partition = self._names.partition(batch.project_id)
-        rendered = tuple(render(service, batch.certificates) for service in batch.services)
+        rendered = await self._render(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(partition, batch, rendered))
+
+    async def _render(self, batch: PartitionBatch) -> tuple[RenderedConfig, ...]:
+        definitions = await self._enhanced.definitions_for(batch.services)
+        return tuple(render(service, batch.certificates, definitions) for service in batch.services)
+
+    async def enhanced_services(self) -> EnhancedServices | None:
+        """Enhanced services from the files of the option ``esd_dir``."""
+        await self._enhanced.refresh()
+        return self._enhanced.take_changes()
 
     async def adopt(self, project_id: ProjectId) -> None:
         """No effect: no other program makes partitions of a daemon."""

@@ -27,6 +27,12 @@ OPTIONS = [
         choices=[HaType.STANDALONE.value, HaType.PAIR.value],
         help="Number of HAProxys.",
     ),
+    cfg.StrOpt(
+        "esd_dir",
+        default="",
+        help="Directory of the enhanced services that tenants may choose: *.json, reloaded within seconds. "
+        "Empty: none.",
+    ),
     # a change may wait for another change's reload and its own
     *client_options(servers="daemons", request_timeout=60.0),
 ]
@@ -46,6 +52,7 @@ class HaproxyOptions(Value):
     verify_tls: bool
     prefix: str
     ha_type: HaType
+    esd_dir: str
     connect_timeout_seconds: float
     request_timeout_seconds: float
 
@@ -74,6 +81,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         verify_tls=values["verify_tls"],
         prefix=values["prefix"] or environment,
         ha_type=ha_type,
+        esd_dir=values["esd_dir"],
         connect_timeout_seconds=values["connect_timeout"],
         request_timeout_seconds=values["request_timeout"],
     )

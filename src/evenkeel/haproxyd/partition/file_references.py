@@ -6,7 +6,7 @@ content to clients. So lines may only refer to files of their own load balancer,
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from evenkeel.haproxyd import wire
 
@@ -24,14 +24,16 @@ _VALUES_AFTER = 3
 """``acl NAME CRITERION FLAGS -- VALUES``: before that place ``--`` does not end flags."""
 
 
-def file_read_by(words: Sequence[str]) -> str:
+def file_read_by(words: Sequence[str], pages: Collection[str] = ()) -> str:
     """The first reference in a line to a file that is not the load balancer's; empty if there is none.
 
-    ``words``: the line as HAProxy reads it. The result is the file's name, or the word that could name one.
+    ``words``: the line as HAProxy reads it; ``pages``: names of the load balancer's files that clients may be sent. The
+    result is the file's name, or the word that could name one.
     """
     if words and words[0] in _ANSWERS:
-        for word in words:
-            if word in _SENT:
+        # The empty word at the end gives a last keyword without a value a pair too, so that it is refused.
+        for word, name in itertools.pairwise((*words, "")):
+            if word in _SENT and not (word == "file" and name in pages):
                 return word
     # After `--` an ACL has only values, which may look like flags.
     flags = _without_values(words) if words[:1] == ("acl",) else words

@@ -91,8 +91,10 @@ ACTIONS = {
 source, or run services, Lua and agents (``use-service``, ``send-spoe-group``) are excluded."""
 
 
-def line_problem(line: str, keywords: Collection[str]) -> str:
-    """Reason to refuse this line; empty if it is accepted. ``keywords``: words with which a line may begin."""
+def line_problem(line: str, keywords: Collection[str], pages: Collection[str] = ()) -> str:
+    """Reason to refuse this line; empty if it is accepted. ``keywords``: words with which a line may begin;
+    ``pages``: names of the load balancer's files that may be sent to clients.
+    """
     words = words_of_line(line)
     if words is None:
         return f"a line has other quoting than is allowed: {QUOTING}"
@@ -104,7 +106,7 @@ def line_problem(line: str, keywords: Collection[str]) -> str:
             f"a line has {excluded[:60]!r}; only servers determine where a connection goes, and nothing else is run; "
             f"allowed after {words[0]}: {', '.join(sorted(ACTIONS[words[0]]))}"
         )
-    if file := file_read_by(words):
+    if file := file_read_by(words, pages):
         return f"a line reads {file[:60]!r}; files of the load balancer alone, by their names, are allowed"
     return ""
 

@@ -111,12 +111,12 @@ def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings, kinds:
     yield from _argument_problems(f"{what}: bind_arguments", words, kinds)
     if "namespace" in words:
         yield f"{what}: bind_arguments: 'namespace' is not allowed; binds set its addresses"
-    yield from _line_problems(what, frontend.lines, KEYWORDS["frontend"], settings)
+    yield from _line_problems(what, frontend.lines, KEYWORDS["frontend"], settings, _pages(kinds))
 
 
 def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: Kinds) -> Iterator[str]:
     what = f"backend {backend.name}"
-    yield from _line_problems(what, backend.lines, KEYWORDS["backend"], settings)
+    yield from _line_problems(what, backend.lines, KEYWORDS["backend"], settings, _pages(kinds))
     if len(backend.servers) > settings.servers_max:
         yield f"{what}: {len(backend.servers)} servers given; at most {settings.servers_max} are allowed"
     yield from _name_problems(f"{what}: server", tuple(server.name for server in backend.servers))
@@ -131,14 +131,18 @@ def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: Ki
                 yield f"{where}: arguments: {word!r} is not allowed; address, ping_address and addr set its address"
 
 
+def _pages(kinds: Kinds) -> frozenset[str]:
+    return frozenset(name for name, kind in kinds.items() if kind == "page")
+
+
 def _line_problems(
-    what: str, lines: tuple[str, ...], keywords: frozenset[str], settings: DaemonSettings
+    what: str, lines: tuple[str, ...], keywords: frozenset[str], settings: DaemonSettings, pages: frozenset[str]
 ) -> Iterator[str]:
     if len(lines) > settings.lines_max:
         yield f"{what}: {len(lines)} lines given; at most {settings.lines_max} are allowed"
     yield from _text_problems(f"{what}: lines", lines, settings)
     for line in lines:
-        if problem := line_problem(line, keywords):
+        if problem := line_problem(line, keywords, pages):
             yield f"{what}: {problem}"
 
 

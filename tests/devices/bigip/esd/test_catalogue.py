@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from evenkeel.core.kit.errors import DeviceUnavailable
-from evenkeel.devices.bigip.esd.catalogue import VERIFIED_SECONDS, Catalogue
+from evenkeel.devices.bigip.esd.device_objects import VERIFIED_SECONDS, DeviceObjects
 from evenkeel.devices.bigip.esd.verify import Common
+from evenkeel.devices.esd.catalogue import Catalogue
 from tests.devices.services import PROJECT, gone, listener, service
 
 
@@ -20,7 +21,7 @@ class Rig:
         self.reachable = True
         self.asked: list[tuple[str, ...]] = []
         self.seconds = 0.0
-        self.catalogue = Catalogue(str(directory), self.look, now=lambda: self.seconds)
+        self.catalogue = Catalogue(str(directory), DeviceObjects(self.look, now=lambda: self.seconds))
 
     async def look(self, types: tuple[str, ...]) -> Mapping[str, Common]:
         self.asked.append(types)
@@ -101,7 +102,7 @@ async def test_without_a_directory_there_are_none() -> None:
     async def look(types: tuple[str, ...]) -> Mapping[str, Common]:
         raise AssertionError
 
-    catalogue = Catalogue("", look)
+    catalogue = Catalogue("", DeviceObjects(look))
     await catalogue.refresh()
     assert catalogue.take_changes().services == ()
     found = (await catalogue.definitions_for((user(1, "web"),)))["web"].problem
@@ -130,7 +131,7 @@ async def test_discarded_tags_are_reported_and_strictly_a_problem(tmp_path: Path
     await rig.catalogue.refresh()
     (one,) = rig.catalogue.take_changes().services
     assert not one.problem and "lbaas_color" in one.warnings[0]
-    strict = Catalogue(str(tmp_path), rig.look, strict=True)
+    strict = Catalogue(str(tmp_path), DeviceObjects(rig.look), strict=True)
     await strict.refresh()
     (one,) = strict.take_changes().services
     assert "lbaas_color" in one.problem

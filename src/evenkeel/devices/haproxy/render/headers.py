@@ -17,14 +17,14 @@ from evenkeel.devices.haproxy.render.modes import mode_of
 from evenkeel.devices.haproxy.render.quoting import quote_argument, quote_line
 
 FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = INSERT_HEADERS
-_ONE_LINE = f"regsub({quote_argument(chr(92) + 'r|' + chr(92) + 'n')},,g)"
+ONE_LINE = f"regsub({quote_argument(chr(92) + 'r|' + chr(92) + 'n')},,g)"
 """Removes line breaks: a name in a certificate may contain any character."""
 CLIENT_VALUES = {
     "X-SSL-Client-Verify": "%[ssl_c_err]",
     "X-SSL-Client-Has-Cert": "%[ssl_c_used]",
-    "X-SSL-Client-DN": f"%{{+Q}}[ssl_c_s_dn,{_ONE_LINE}]",
-    "X-SSL-Client-CN": f"%{{+Q}}[ssl_c_s_dn(cn),{_ONE_LINE}]",
-    "X-SSL-Issuer": f"%{{+Q}}[ssl_c_i_dn,{_ONE_LINE}]",
+    "X-SSL-Client-DN": f"%{{+Q}}[ssl_c_s_dn,{ONE_LINE}]",
+    "X-SSL-Client-CN": f"%{{+Q}}[ssl_c_s_dn(cn),{ONE_LINE}]",
+    "X-SSL-Issuer": f"%{{+Q}}[ssl_c_i_dn,{ONE_LINE}]",
     "X-SSL-Client-SHA1": "%{+Q}[ssl_c_sha1,hex]",
     "X-SSL-Client-Not-Before": "%{+Q}[ssl_c_notbefore]",
     "X-SSL-Client-Not-After": "%{+Q}[ssl_c_notafter]",

@@ -15,6 +15,7 @@ from evenkeel.devices.haproxy.render.headers import cleaning_lines, header_lines
 from evenkeel.devices.haproxy.render.l7 import PolicyLines
 from evenkeel.devices.haproxy.render.modes import mode_of
 from evenkeel.devices.haproxy.render.quoting import quote_line
+from evenkeel.devices.haproxy.render.services.lines import NO_SERVICES, ServiceLines
 from evenkeel.devices.haproxy.render.termination import hsts_lines
 from evenkeel.haproxyd import wire
 
@@ -31,9 +32,11 @@ def frontend(
     *,
     bind_arguments: tuple[str, ...] = (),
     inserted: frozenset[str] = frozenset(),
+    services: ServiceLines = NO_SERVICES,
 ) -> wire.Frontend:
     """The frontend of a listener whose default backend is ``backend``; without one, clients receive 503 or are
-    disconnected. ``inserted``: headers that clients must not forge (:mod:`.headers`)."""
+    disconnected. ``inserted``: headers that clients must not forge (:mod:`.headers`). ``services``: what enhanced
+    services add."""
     if not 1 <= listener.protocol_port <= 65_535:
         raise Unrenderable(f"listener {listener.id}: protocol_port {listener.protocol_port}: 1 to 65535 are possible")
     return wire.Frontend(
@@ -44,12 +47,16 @@ def frontend(
         lines=(
             quote_line("mode", mode_of(listener)),
             quote_line("timeout", "client", duration(listener, "timeout_client_data")),
+            *services.settings,
             *_allowed_cidr_lines(listener),
+            *services.connection,
             *_inspection(listener),
             *hsts_lines(listener),
             *cleaning_lines(listener, inserted),
+            *services.first,
             *policies.judging,  # they evaluate the headers as received
             *header_lines(listener, inserted),
+            *services.last,
             *policies.sending,
             *([quote_line("default_backend", backend)] if backend else []),
         ),

@@ -38,6 +38,8 @@ from evenkeel.devices.haproxy.render.l7 import policy_lines, pools_in_use, redir
 from evenkeel.devices.haproxy.render.listener import cidr_files, frontend
 from evenkeel.devices.haproxy.render.modes import backend_name, mode_of, modes_of
 from evenkeel.devices.haproxy.render.pool import backends
+from evenkeel.devices.haproxy.render.services.lines import service_lines
+from evenkeel.devices.haproxy.render.services.selection import Definitions, parts_of
 from evenkeel.devices.haproxy.render.termination import bind_arguments, list_files
 from evenkeel.haproxyd import wire
 
@@ -52,16 +54,19 @@ class RenderedConfig(Value):
 
 
 def render(
-    service: ServiceDefinition, contents: Mapping[str, CertificateContent] = MappingProxyType({})
+    service: ServiceDefinition,
+    contents: Mapping[str, CertificateContent] = MappingProxyType({}),
+    enhanced: Definitions = MappingProxyType({}),
 ) -> RenderedConfig:
     """Render one load balancer, or state the problem. A deleted one has no configuration.
 
     ``contents``: certificates and revocation lists by sha256; the daemon must already hold the missing ones.
+    ``enhanced``: the agent's enhanced services by name.
     """
     if service.deleted or service.problem:
         return RenderedConfig(service=service, problem=service.problem)
     try:
-        rendered = _load_balancer(service, ReferencedFiles(service, contents))
+        rendered = _load_balancer(service, ReferencedFiles(service, contents), enhanced)
         # the renderers below do not check what the configuration has no place for
         for problem in definition_problems(CAPABILITIES, service):
             raise Unrenderable(problem)
@@ -70,8 +75,12 @@ def render(
         return RenderedConfig(service=service, problem=problem_of(error, service.load_balancer_id))
 
 
-def _load_balancer(service: ServiceDefinition, certificates: ReferencedFiles) -> wire.LoadBalancerConfig:
+def _load_balancer(
+    service: ServiceDefinition, certificates: ReferencedFiles, enhanced: Definitions
+) -> wire.LoadBalancerConfig:
     address, *more = vip_addresses(service)
+    parts = {listener.id: parts_of(listener, enhanced) for listener in service.listeners}
+    tunnels = {key: each.timeouts.tunnel for key, each in parts.items() if each.timeouts and each.timeouts.tunnel}
     listening = tuple(listener for listener in service.listeners if service.admin_state_up and listener.admin_state_up)
     targets = {
         (pool.id, mode): backend_name(pool, mode, modes)
@@ -85,6 +94,7 @@ def _load_balancer(service: ServiceDefinition, certificates: ReferencedFiles) ->
         if pool.admin_state_up and (pool.id, "http") in targets
     }
     inserted = inserted_headers(service.listeners)
+    services = {listener.id: service_lines(listener, parts[listener.id]) for listener in listening}
     frontends = tuple(
         frontend(
             listener,
@@ -93,22 +103,23 @@ def _load_balancer(service: ServiceDefinition, certificates: ReferencedFiles) ->
             policy_lines(listener, up),
             bind_arguments=bind_arguments(listener, certificates),
             inserted=inserted,
+            services=services[listener.id],
         )
         for listener in listening
     )
     rendered_pools = tuple(
         backend
         for pool in service.pools
-        for backend in backends(pool, _senders(service.listeners, pool), address, certificates)
+        for backend in backends(pool, _senders(service.listeners, pool), address, certificates, tunnels)
     )
     lists = [file for each in listening for file in (*cidr_files(each), *list_files(each, certificates))]
     return wire.LoadBalancerConfig(
         id=object_name("load balancer", service.load_balancer_id),
         revision=service.revision,
         frontends=frontends,
-        backends=rendered_pools,
+        backends=(*rendered_pools, *(table for each in services.values() for table in each.tables)),
         # Last, because rendering collects the files that it refers to.
-        files=(*lists, *certificates.files),
+        files=(*lists, *(file for each in services.values() for file in each.files), *certificates.files),
         note=pack_note(_note_of(service, listening)),
     )
 

@@ -13,7 +13,8 @@ gets the longest, so that no connection ends earlier than configured.
 """
 
 import ipaddress
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from evenkeel.core.devices.service import ServiceListener, ServiceMember, ServicePool
 from evenkeel.core.networking.addresses import in_brackets
@@ -39,13 +40,21 @@ _NO_LISTENER = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
 def backends(
-    pool: ServicePool, listeners: Collection[ServiceListener], vip_address: str, certificates: ReferencedFiles
+    pool: ServicePool,
+    listeners: Collection[ServiceListener],
+    vip_address: str,
+    certificates: ReferencedFiles,
+    tunnels: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[wire.Backend, ...]:
-    """The pool's backends, one for each mode of the listeners that use it."""
+    """The pool's backends, one for each mode of the listeners that use it.
+
+    ``tunnels``: time-out of tunnels in seconds by id of listeners that have one, by an enhanced service.
+    """
     modes = modes_of(pool, listeners)
     _refuse_twins(pool)
     return tuple(
-        _backend(pool, mode, backend_name(pool, mode, modes), listeners, vip_address, certificates) for mode in modes
+        _backend(pool, mode, backend_name(pool, mode, modes), listeners, vip_address, certificates, tunnels)
+        for mode in modes
     )
 
 
@@ -56,6 +65,7 @@ def _backend(
     listeners: Collection[ServiceListener],
     vip_address: str,
     certificates: ReferencedFiles,
+    tunnels: Mapping[str, int],
 ) -> wire.Backend:
     tls = server_arguments(pool, mode, certificates)
     how = checks(pool.monitor, vip_address, over_tls=bool(tls))
@@ -65,6 +75,7 @@ def _backend(
             f"mode {mode}",
             *balance_lines(pool, mode),
             *_timeouts(listeners),
+            *_tunnel_timeout(listeners, tunnels),
             *retry_lines(pool),
             *persistence_lines(pool, mode),
             *how.lines,
@@ -100,6 +111,12 @@ def _timeouts(listeners: Collection[ServiceListener]) -> list[str]:
         f"timeout {ours} {max((duration(each, field) for each in senders), key=_milliseconds)}"
         for ours, field in (("connect", "timeout_member_connect"), ("server", "timeout_member_data"))
     ]
+
+
+def _tunnel_timeout(listeners: Collection[ServiceListener], tunnels: Mapping[str, int]) -> list[str]:
+    """Lines for the longest time-out of tunnels that a listener of the pool has."""
+    seconds = max((tunnels.get(listener.id, 0) for listener in listeners), default=0)
+    return [f"timeout tunnel {seconds}s"] if seconds else []
 
 
 def _milliseconds(text: str) -> int:

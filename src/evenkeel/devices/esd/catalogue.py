@@ -1,58 +1,49 @@
-"""The enhanced services of one agent: read from its directory, checked against its devices, with their users.
+"""The enhanced services of one agent: read from its directory, checked for its devices, with their users.
 
-:meth:`Catalogue.refresh` is cheap while no file changes. Devices are read when files changed, and every
-:data:`VERIFIED_SECONDS`, because the operator's objects may come and go. A device that does not answer is left out: its
-objects are checked when it is back.
+:meth:`Catalogue.refresh` is cheap while no file changes.
 """
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import structlog
 
-from evenkeel.config.esd.definition import Definition, types_of
+from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.directory import Fingerprint, read_directory
 from evenkeel.config.esd.parse import Parsed, parse_all
 from evenkeel.core.devices.device import EnhancedServices
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.enhanced_services import OPTIONAL, EnhancedService
-from evenkeel.devices.bigip.esd.verify import Common, verify_definition
 
 log = structlog.get_logger(__name__)
 
-VERIFIED_SECONDS = 60.0
-"""Interval at which devices are read for the objects again."""
 
-ReadCommon = Callable[[tuple[str, ...]], Awaitable[Mapping[str, Common]]]
-"""Reads these types of objects in /Common; the answers of the devices that were reached, by host. Raises
-:class:`DeviceUnavailable` if there are none, :class:`DeviceRejected`."""
+class Verifier(Protocol):
+    """Checks definitions against what the devices can do and hold."""
+
+    def files_changed(self) -> None:
+        """Forget what was read from devices for other definitions."""
+
+    async def verify(self, definitions: Mapping[str, Definition], *, strict: bool) -> Mapping[str, Definition]:
+        """The definitions by name, with problems and warnings of those that the devices cannot serve; never raises
+        because of a device. ``strict``: a definition with an unusable tag cannot be used; else the tag is discarded.
+        """
 
 
 class Catalogue:
     """Enhanced service definitions by name. Empty without a directory."""
 
-    def __init__(
-        self,
-        directory: str,
-        read_common: ReadCommon,
-        *,
-        strict: bool = False,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, directory: str, verifier: Verifier, *, strict: bool = False) -> None:
         """``strict``: a definition with an unusable tag cannot be used; else the tag is discarded."""
         self._strict = strict
         self._directory = Path(directory) if directory else None
-        self._read_common = read_common
-        self._now = now
+        self._verifier = verifier
         self._fingerprint: Fingerprint | None = None
         self._parsed = Parsed()
         self._directory_problem = ""
-        self._devices: dict[str, Common] = {}
-        self._verified_at_seconds: float | None = None
         self._turn = asyncio.Lock()
         self._users: dict[LoadBalancerId, tuple[ProjectId, frozenset[str]]] = {}
         self._changed: set[str] = set()
@@ -66,13 +57,7 @@ class Catalogue:
             return
         async with self._turn:
             await self._read_files(self._directory)
-            await self._verify_on_devices()
-            self._settle(
-                {
-                    name: verify_definition(one, self._devices, strict=self._strict)
-                    for name, one in self._parsed.definitions.items()
-                }
-            )
+            self._settle(await self._verifier.verify(self._parsed.definitions, strict=self._strict))
             self._loaded = True
 
     async def definitions_for(self, services: Iterable[ServiceDefinition]) -> Mapping[str, Definition]:
@@ -134,23 +119,10 @@ class Catalogue:
         self._fingerprint = snapshot.fingerprint
         self._directory_problem = snapshot.problem
         self._parsed = parse_all(snapshot.contents, strict=self._strict)
-        # The new definitions may name objects that were not read yet.
-        self._verified_at_seconds = None
+        self._verifier.files_changed()
         log.info("enhanced services read", directory=str(directory), count=len(self._parsed.definitions))
         for problem in filter(None, (snapshot.problem, *self._parsed.problems.values())):
             log.error("enhanced services not read", problem=problem)
-
-    async def _verify_on_devices(self) -> None:
-        types = types_of(self._parsed.definitions.values())
-        verified_at = self._verified_at_seconds
-        if not types or (verified_at is not None and self._now() - verified_at < VERIFIED_SECONDS):
-            return
-        try:
-            # of devices out of reach the last reading stays
-            self._devices = {**self._devices, **await self._read_common(types)}
-            self._verified_at_seconds = self._now()
-        except (DeviceUnavailable, DeviceRejected) as error:
-            log.warning("enhanced services not checked against the devices", reason=str(error))
 
     def _settle(self, found: Mapping[str, Definition]) -> None:
         before, self.definitions = self.definitions, found

@@ -1,0 +1,50 @@
+"""Words for a part that cannot be read: msgspec names the field, this adds the allowed values or fields."""
+
+import re
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from evenkeel.config.esd.parts import Parts
+
+_PLACE = re.compile(r"`\$\.([a-z_.]+)(?:\[\.{3}\])*`")
+"""The field at the end of msgspec's error, as in ``$.https_redirect.code``."""
+
+
+def part_problem(error: msgspec.ValidationError) -> str:
+    """The error's text, with what is allowed where msgspec does not say it."""
+    text = str(error)
+    found = _PLACE.search(text)
+    types = list(_types_at(found[1].split(".") if found else []))
+    if text.startswith("Invalid enum value"):
+        allowed = [str(value) for kind in types for value in _values(kind)]
+    elif text.startswith("Object contains unknown field"):
+        allowed = [name for kind in types if _is_struct(kind) for name in kind.__struct_fields__]
+    else:
+        allowed = []
+    return f"{text}; allowed: {', '.join(allowed)}" if allowed else text
+
+
+def _types_at(path: list[str]) -> Iterator[Any]:
+    """The types that a field of :class:`Parts` may have, and those of its keys and values."""
+    kinds: list[Any] = [Parts]
+    for name in path:
+        structs = [kind for kind in kinds if _is_struct(kind)]
+        kinds = [one for kind in structs for one in _flattened(typing.get_type_hints(kind).get(name))]
+    yield from kinds
+
+
+def _flattened(kind: Any) -> list[Any]:
+    if typing.get_origin(kind) is typing.Literal:
+        return [kind]
+    return [kind, *(one for each in typing.get_args(kind) for one in _flattened(each))]
+
+
+def _values(kind: Any) -> tuple[Any, ...]:
+    return typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)

@@ -1,0 +1,223 @@
+"""Parts of enhanced services that are the same on every device type: typed settings in a definition beside F5's tags.
+
+A part states what clients and members see, and each driver renders it for its devices
+(:attr:`evenkeel.core.devices.capabilities.Capabilities.service_parts` lists the parts that it can render).
+"""
+
+import ipaddress
+from hashlib import sha256
+from string import Formatter
+from typing import Annotated, Any, Literal, get_args
+
+from msgspec import Meta, to_builtins
+
+from evenkeel.core.kit.values import Value
+
+BODY_BYTES_MAX = 16_384
+NETWORKS_MAX = 200
+HEADERS_MAX = 32
+HEADER_VALUE_CHARACTERS_MAX = 1024
+
+Variable = Literal[
+    "client_address",  # the address from which the client connected
+    "client_port",
+    "protocol",  # http or https
+    "host",  # the request's Host, with the port if the client gave one
+    "tls_version",  # as TLSv1.3; empty without TLS
+    "sni",  # the name for which the client asked in its TLS handshake
+    "client_certificate_cn",
+    "request_id",  # a new UUID for each request
+]
+"""Variables of header values, written ``{client_address}``. ``{{`` and ``}}`` stand for braces."""
+VARIABLES: tuple[str, ...] = get_args(Variable)
+
+ErrorStatus = Literal["400", "403", "408", "413", "429", "500", "502", "503", "504"]
+"""Statuses of responses that a device makes itself, for which an error page can be given."""
+SecurityHeaders = Literal["basic", "strict"]
+
+_FRAMING = frozenset(
+    ("connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
+     "upgrade")
+)  # fmt: skip
+"""Header names that a service may not change: they delimit or route messages."""
+_RESERVED_PREFIX = "x-ssl-"
+"""Beginning of the names of headers about client certificates, which members trust (``insert_headers``)."""
+_NAME = r"\A[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}\Z"
+_MEDIA_TYPE = r"\A[A-Za-z0-9.+-]+/[A-Za-z0-9.+-]+(; ?charset=[A-Za-z0-9-]+)?\Z"
+
+Seconds = Annotated[int, Meta(ge=1, le=86_400)]
+Count = Annotated[int, Meta(ge=1, le=1_000_000)]
+Token = Annotated[str, Meta(pattern=_NAME)]
+HeaderName = Token
+HeaderValue = Annotated[str, Meta(pattern=r"\A[ -~]+\Z", max_length=HEADER_VALUE_CHARACTERS_MAX)]
+ContentType = Annotated[str, Meta(pattern=_MEDIA_TYPE, max_length=100)]
+Network = Annotated[str, Meta(max_length=64)]
+Networks = Annotated[tuple[Network, ...], Meta(min_length=1, max_length=NETWORKS_MAX)]
+
+
+class HttpsRedirect(Value):
+    """Requests without TLS are redirected to the same host and path with https."""
+
+    code: Literal[301, 302, 307, 308] = 301
+    port: Annotated[int, Meta(ge=1, le=65_535)] = 443
+
+
+class HeaderChanges(Value):
+    """Changes of the headers of requests or responses: first ``remove``, then ``set``, then ``add``."""
+
+    remove: Annotated[tuple[HeaderName, ...], Meta(max_length=HEADERS_MAX)] = ()
+    set: Annotated[dict[HeaderName, HeaderValue], Meta(max_length=HEADERS_MAX)] = {}
+    add: Annotated[dict[HeaderName, HeaderValue], Meta(max_length=HEADERS_MAX)] = {}
+
+    def __post_init__(self) -> None:
+        """Check names and templates. Raises :class:`ValueError`."""
+        for name in (*self.remove, *self.set, *self.add):
+            if name.lower() in _FRAMING or name.lower().startswith(_RESERVED_PREFIX):
+                raise ValueError(
+                    f"header {name!r}: any but {', '.join(sorted(_FRAMING))} and {_RESERVED_PREFIX}* is allowed"
+                )
+        for value in (*self.set.values(), *self.add.values()):
+            template_words(value)
+
+
+class RateLimit(Value):
+    """At most ``requests`` in any ``interval`` seconds with the same key: the client's address, or the value of a
+    header or cookie. Each device counts for itself, except that a pair of HAProxys shares its counts.
+
+    Requests beyond it are answered with ``status`` and ``Retry-After``. Requests without the header or cookie are not
+    limited.
+    """
+
+    requests: Count
+    interval: Annotated[int, Meta(ge=1, le=3600)] = 10
+    header: Token | None = None
+    cookie: Token | None = None
+    status: Literal[429, 503] = 429
+
+    def __post_init__(self) -> None:
+        """Raises :class:`ValueError` if both a header and a cookie are given."""
+        if self.header is not None and self.cookie is not None:
+            raise ValueError("header and cookie: one of both is allowed")
+
+
+class Page(Value):
+    """Body of a response that the device makes itself, at most :data:`BODY_BYTES_MAX` bytes in UTF-8."""
+
+    body: Annotated[str, Meta(min_length=1, max_length=BODY_BYTES_MAX)]
+    content_type: ContentType = "text/html; charset=utf-8"
+
+    def __post_init__(self) -> None:
+        """Raises :class:`ValueError` for a body that is too large or holds a zero byte."""
+        if len(self.body.encode()) > BODY_BYTES_MAX:
+            raise ValueError(f"body: {len(self.body.encode())} bytes; at most {BODY_BYTES_MAX} are allowed")
+        if "\0" in self.body:
+            raise ValueError("body: text without zero bytes is allowed")
+
+
+class Maintenance(Page):
+    """Every request is answered with 503, this page and ``Retry-After`` in seconds; no member gets any."""
+
+    retry_after: Seconds = 300
+
+
+class Compression(Value):
+    """Responses of these content types are compressed with gzip for clients that accept it."""
+
+    types: Annotated[tuple[ContentType, ...], Meta(min_length=1, max_length=32)] = (
+        "text/html",
+        "text/plain",
+        "text/css",
+        "text/javascript",
+        "application/javascript",
+        "application/json",
+        "application/xml",
+        "image/svg+xml",
+    )
+
+
+class Timeouts(Value):
+    """Seconds: until a request's headers are complete, between requests of a connection, and without data in either
+    direction after an upgrade (WebSocket) or, with TCP, at all.
+    """
+
+    request: Seconds | None = None
+    keep_alive: Seconds | None = None
+    tunnel: Seconds | None = None
+
+
+class Parts(Value):
+    """The parts of one definition; None or empty: the definition does not have this part.
+
+    ``allow``: connections from other addresses than these networks are refused; ``deny``: those from these are.
+    """
+
+    allow: Networks | None = None
+    deny: Networks | None = None
+    connection_limit_per_source: Count | None = None
+    rate_limit: RateLimit | None = None
+    maintenance: Maintenance | None = None
+    https_redirect: HttpsRedirect | None = None
+    request_headers: HeaderChanges | None = None
+    response_headers: HeaderChanges | None = None
+    security_headers: SecurityHeaders | None = None
+    error_pages: Annotated[dict[ErrorStatus, Page], Meta(min_length=1)] | None = None
+    compression: Compression | None = None
+    timeouts: Timeouts | None = None
+
+    def __post_init__(self) -> None:
+        """Raises :class:`ValueError` for an invalid network."""
+        for field, networks in (("allow", self.allow), ("deny", self.deny)):
+            for text in networks or ():
+                _check_network(field, text)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parts that are there."""
+        return tuple(name for name in PARTS if getattr(self, name) is not None)
+
+
+PARTS: tuple[str, ...] = Parts.__struct_fields__
+NO_PARTS = Parts()
+
+
+def parts_report(parts: Parts) -> dict[str, Any]:
+    """The settings by part, as JSON values; of a page's body its size and digest, as bodies may be large."""
+    return {name: _without_bodies(to_builtins(getattr(parts, name))) for name in parts.names}
+
+
+def _without_bodies(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {name: _summary(each) if name == "body" else _without_bodies(each) for name, each in value.items()}
+
+
+def _summary(body: str) -> str:
+    content = body.encode()
+    return f"{len(content)} bytes, sha256 {sha256(content).hexdigest()[:12]}"
+
+
+def template_words(text: str) -> list[tuple[str, str]]:
+    """A header value as pairs of literal text and the variable that follows it, empty at the end.
+
+    Raises :class:`ValueError` for an unknown variable or a single brace.
+    """
+    allowed = ", ".join(f"{{{name}}}" for name in VARIABLES)
+    try:
+        found = list(Formatter().parse(text))
+    except ValueError:
+        raise ValueError(
+            f"{text!r}: a single brace; {{{{ and }}}} stand for braces, and variables are {allowed}"
+        ) from None
+    words = []
+    for literal, name, form, conversion in found:
+        if name is not None and (name not in VARIABLES or form or conversion):
+            raise ValueError(f"{text!r}: {{{name}}} is no variable; allowed are {allowed}")
+        words.append((literal, name or ""))
+    return words
+
+
+def _check_network(field: str, text: str) -> None:
+    try:
+        ipaddress.ip_network(text, strict=True)
+    except ValueError as error:
+        raise ValueError(f"{field}: {text!r}: an IPv4 or IPv6 network is allowed ({error})") from None

@@ -1,0 +1,58 @@
+"""Checks enhanced services against the objects in /Common of an agent's BIG-IPs.
+
+Devices are read when files changed, and every :data:`VERIFIED_SECONDS`, because the operator's objects may come and go.
+A device that does not answer is left out: its objects are checked when it is back.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+
+import structlog
+
+from evenkeel.config.esd.definition import Definition, types_of
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.devices.bigip.capabilities import CAPABILITIES
+from evenkeel.devices.bigip.esd.verify import Common, verify_definition
+from evenkeel.devices.esd.support import without_unsupported_parts
+
+log = structlog.get_logger(__name__)
+
+VERIFIED_SECONDS = 60.0
+"""Interval at which devices are read for the objects again."""
+
+ReadCommon = Callable[[tuple[str, ...]], Awaitable[Mapping[str, Common]]]
+"""Reads these types of objects in /Common; the answers of the devices that were reached, by host. Raises
+:class:`DeviceUnavailable` if there are none, :class:`DeviceRejected`."""
+
+
+class DeviceObjects:
+    """The verifier of :class:`evenkeel.devices.esd.catalogue.Catalogue` for BIG-IPs."""
+
+    def __init__(self, read_common: ReadCommon, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._read_common = read_common
+        self._now = now
+        self._devices: dict[str, Common] = {}
+        self._verified_at_seconds: float | None = None
+
+    def files_changed(self) -> None:
+        """Read devices at the next call: new definitions may name objects of types that were not read yet."""
+        self._verified_at_seconds = None
+
+    async def verify(self, definitions: Mapping[str, Definition], *, strict: bool) -> Mapping[str, Definition]:
+        """The definitions, each with what is wrong with it on the devices."""
+        await self._read(types_of(definitions.values()))
+        return {
+            name: verify_definition(without_unsupported_parts(one, CAPABILITIES), self._devices, strict=strict)
+            for name, one in definitions.items()
+        }
+
+    async def _read(self, types: tuple[str, ...]) -> None:
+        verified_at = self._verified_at_seconds
+        if not types or (verified_at is not None and self._now() - verified_at < VERIFIED_SECONDS):
+            return
+        try:
+            # of devices out of reach the last reading stays
+            self._devices = {**self._devices, **await self._read_common(types)}
+            self._verified_at_seconds = self._now()
+        except (DeviceUnavailable, DeviceRejected) as error:
+            log.warning("enhanced services not checked against the devices", reason=str(error))

@@ -1,0 +1,40 @@
+"""Enhanced services that a device type cannot render are refused when they are loaded. Pure."""
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.parts import NO_PARTS
+from evenkeel.core.devices.capabilities import Capabilities
+
+
+def without_unsupported_parts(definition: Definition, table: Capabilities) -> Definition:
+    """The definition, with a problem that names its parts and tags that the device type cannot render."""
+    if definition.problem:
+        return definition
+    parts = [name for name in definition.parts.names if name not in table.service_parts]
+    tags = list(definition.tags) if not table.service_tags else []
+    if not (parts or tags):
+        return definition
+    allowed = ", ".join((*table.service_parts, *(["tags of F5 (lbaas_*)"] if table.service_tags else []))) or "none"
+    problem = (
+        f"{definition.file}: enhanced service {definition.name!r}: {', '.join((*parts, *tags))}:"
+        f" not possible on this device type; allowed: {allowed}"
+    )
+    return replace(definition, tags={}, types={}, parts=NO_PARTS, problem=problem)
+
+
+class SupportVerifier:
+    """The verifier of :class:`evenkeel.devices.esd.catalogue.Catalogue` for devices without objects of operators."""
+
+    def __init__(self, table: Capabilities) -> None:
+        self._table = table
+
+    def files_changed(self) -> None:
+        """No effect: nothing is read from devices."""
+
+    async def verify(self, definitions: Mapping[str, Definition], *, strict: bool) -> Mapping[str, Definition]:
+        """The definitions, with problems of those that the device type cannot render."""
+        del strict  # there are no tags to discard
+        return {name: without_unsupported_parts(one, self._table) for name, one in definitions.items()}

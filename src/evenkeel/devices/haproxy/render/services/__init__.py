@@ -1,0 +1,1 @@
+"""Enhanced services of a listener, as lines and files of its frontend and backends."""

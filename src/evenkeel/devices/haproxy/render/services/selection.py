@@ -1,0 +1,49 @@
+"""The parts of enhanced services that one listener has. Pure.
+
+The first service that has a part decides it (:mod:`evenkeel.core.resources.enhanced_services`).
+"""
+
+from collections.abc import Mapping
+
+from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.parts import PARTS, Parts
+from evenkeel.core.devices.service import ServiceListener
+from evenkeel.core.resources.enhanced_services import OPTIONAL, PER_LISTENER_MAX
+from evenkeel.core.resources.model import CHILDLESS_PROTOCOL
+from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.haproxy.render.modes import mode_of
+
+Definitions = Mapping[str, Definition]
+
+_IN_ANY_MODE = frozenset(("allow", "deny", "connection_limit_per_source", "timeouts"))
+"""Parts that need no HTTP."""
+
+
+def parts_of(listener: ServiceListener, known: Definitions) -> Parts:
+    """The listener's parts. Raises :class:`Unrenderable` for an unknown or unusable service, and for a part that the
+    listener's protocol has no place for.
+    """
+    names = [name for name in listener.enhanced_services if not name.startswith(OPTIONAL) or name in known]
+    if len(names) > PER_LISTENER_MAX:
+        raise Unrenderable(f"{len(names)} enhanced services; at most {PER_LISTENER_MAX} are allowed")
+    found: dict[str, object] = {}
+    for name in names:
+        definition = known.get(name)
+        if definition is None:
+            raise Unrenderable(f"enhanced service {name!r} is in no file of the agent's esd_dir")
+        if definition.problem:
+            raise Unrenderable(definition.problem)
+        for part in definition.parts.names:
+            _check_protocol(listener, definition, part)
+            found.setdefault(part, getattr(definition.parts, part))
+    return Parts(**{part: found[part] for part in PARTS if part in found})  # type: ignore[arg-type]
+
+
+def _check_protocol(listener: ServiceListener, definition: Definition, part: str) -> None:
+    where = f"{definition.file}: enhanced service {definition.name!r}: {part}"
+    if mode_of(listener) != "http" and part not in _IN_ANY_MODE:
+        raise Unrenderable(f"{where}: listener {listener.id} has protocol {listener.protocol}; HTTP is needed")
+    if listener.protocol == CHILDLESS_PROTOCOL and part not in ("allow", "deny"):
+        raise Unrenderable(
+            f"{where}: listener {listener.id} has protocol {listener.protocol}; allow and deny are possible"
+        )

@@ -1,0 +1,38 @@
+"""Header values of enhanced services as HAProxy's log formats. Pure."""
+
+from collections.abc import Iterator, Mapping
+
+from evenkeel.config.esd.parts import HeaderChanges, Variable, template_words
+from evenkeel.devices.haproxy.render.headers import ONE_LINE
+from evenkeel.devices.haproxy.render.quoting import log_format_literal
+
+_SAMPLES: Mapping[Variable, str] = {
+    "client_address": "%[src]",
+    "client_port": "%[src_port]",
+    "protocol": "%[ssl_fc,iif(https,http)]",
+    # a response no longer has the request's headers, and a UUID differs each time it is read
+    "host": "%[var(txn.service_host)]",
+    "request_id": "%[var(txn.service_request_id)]",
+    "tls_version": "%[ssl_fc_protocol]",
+    "sni": "%[ssl_fc_sni]",
+    "client_certificate_cn": f"%[ssl_c_s_dn(cn),{ONE_LINE}]",
+}
+_STORED: Mapping[Variable, str] = {
+    "host": "http-request set-var(txn.service_host) req.hdr(host)",
+    "request_id": "http-request set-var(txn.service_request_id) uuid()",
+}
+
+
+def header_format(value: str) -> str:
+    """A header value with variables as a log format; not yet quoted as a word."""
+    return "".join(
+        log_format_literal(literal) + (_SAMPLES[name] if name else "")  # type: ignore[index]
+        for literal, name in template_words(value)
+    )
+
+
+def variable_lines(*changes: HeaderChanges | None) -> Iterator[str]:
+    """Lines that store what header values need from the request."""
+    values = [value for each in changes if each is not None for value in (*each.set.values(), *each.add.values())]
+    used = {name for value in values for _, name in template_words(value)}
+    yield from (line for name, line in _STORED.items() if name in used)

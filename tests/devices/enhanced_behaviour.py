@@ -1,0 +1,269 @@
+"""What clients and members get to see of the parts of enhanced services, whatever the device: the tests of each driver
+run this unchanged.
+
+A driver's tests subclass :class:`EnhancedServiceBehaviour` and give a fixture ``site``: a device with a data plane and
+a directory of definitions. What its table of capabilities lacks is skipped.
+"""
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from evenkeel.config.esd.parse import parse_all
+from tests.devices.plain_http import ask
+from tests.devices.service_behaviour import VIP, Clients, Server, Site, members
+from tests.devices.services import listener, pool, service
+
+PAGE = '<h1>back at {noon}, 100 % sure; it\'s "fine" # $HOME \\</h1>\n<p>second line</p>\n'
+HOSTILE = "a'b\"c\\d%[src]$HOME#e;f,g(h) {{i}}"
+"""As template: the text that members must get, with single braces."""
+
+
+class EnhancedSite(Site, Protocol):
+    """A device under test whose agent reads definitions from a directory."""
+
+    esd_dir: Path
+
+    async def refresh(self) -> Mapping[str, str]:
+        """Have the agent read the files; problems by name of the enhanced services."""
+        ...
+
+
+class EnhancedClients(Clients):
+    """Clients of one load balancer whose listener has enhanced services."""
+
+    site: EnhancedSite
+
+    async def offer(self, **definitions: Mapping[str, Any]) -> None:
+        """Define these enhanced services, and no others; skip where the device type cannot render them."""
+        content = json.dumps(definitions)
+        for definition in parse_all({"test.json": content.encode()}).definitions.values():
+            assert not definition.problem
+            for part in definition.parts.names:
+                if part not in self.site.table.service_parts:
+                    pytest.skip(f"the device type has no {part}")
+        (self.site.esd_dir / "test.json").write_text(content)
+        assert not any((await self.site.refresh()).values())
+
+    async def serve(self, servers: tuple[Server, ...], *names: str, **changes: Any) -> None:
+        """A listener with these enhanced services before the servers."""
+        pools = (pool(members=members(servers), monitor=None, protocol=changes.get("protocol", "HTTP")),)
+        await self.apply(service(listeners=(listener(enhanced_services=names, **changes),), pools=pools))
+
+    async def statuses_of(self, count: int, *headers: str, source: str | None = None) -> Counter[str]:
+        """Status codes of requests one after another, on connections of their own; empty: refused."""
+        found: Counter[str] = Counter()
+        for _ in range(count):
+            head, _ = await ask(self.site.place(VIP, 80), "/", *headers, source=source)
+            found[_status(head)] += 1
+        return found
+
+
+def _status(head: str) -> str:
+    return head.split(" ")[1] if head else ""
+
+
+def header(head: str | bytes, name: str) -> list[str]:
+    """Values of a header, in order."""
+    text = head.decode() if isinstance(head, bytes) else head
+    return re.findall(rf"(?im)^{name}:[ \t]*(.*?)\r?$", text)
+
+
+class EnhancedServiceBehaviour:
+    """Unchanged for every driver."""
+
+    @pytest.fixture
+    def clients(self, site: EnhancedSite) -> EnhancedClients:
+        return EnhancedClients(site)
+
+    @pytest.fixture
+    async def servers(self) -> AsyncIterator[tuple[Server, ...]]:
+        made = (Server("member-1-1"),)
+        for server in made:
+            await server.start()
+        yield made
+        for server in made:
+            await server.stop()
+
+    async def test_requests_without_tls_are_redirected_to_the_same_host_and_path(
+        self, clients: EnhancedClients, servers: tuple[Server, ...]
+    ) -> None:
+        await clients.offer(web={"https_redirect": {"code": 308, "port": 8443}})
+        await clients.serve(servers, "web")
+        where = clients.site.place(VIP, 80)
+        head, _ = await ask(where, "/a?b=c&d=%20", host="shop.example:8080")
+        assert (_status(head), header(head, "Location")) == ("308", ["https://shop.example:8443/a?b=c&d=%20"])
+        head, _ = await ask(where, "/", host="[2001:db8::1]:80")
+        assert header(head, "Location") == ["https://[2001:db8::1]:8443/"]
+        assert servers[0].heard == []
+
+    async def test_headers_are_removed_set_and_added_with_variables(
+        self, clients: EnhancedClients, servers: tuple[Server, ...]
+    ) -> None:
+        changes = {"remove": ["X-Secret"], "set": {"X-Real-IP": "{client_address}"}, "add": {"X-Tag": HOSTILE}}
+        told = {"set": {"X-Request": "{request_id} {host}"}, "remove": ["Set-Cookie"]}
+        known = {"set": {"X-Request": "{request_id} {host} {protocol}{tls_version}{sni}"}}
+        await clients.offer(
+            web={"request_headers": changes, "response_headers": told}, other={"request_headers": known}
+        )
+        await clients.serve(servers, "web", "other")
+        head, _ = await clients.ask("X-Secret: 1", "X-Real-IP: 192.0.2.1", "X-Tag: own")
+        (heard,) = servers[0].heard
+        assert header(heard, "X-Secret") == [] and header(heard, "X-Real-IP") == ["127.0.0.1"]
+        assert header(heard, "X-Tag") == ["own", HOSTILE.replace("{{", "{").replace("}}", "}")]
+        assert re.fullmatch(r"[0-9a-f-]{36} test", *header(head, "X-Request"))
+        assert header(head, "Set-Cookie") == []
+        # the first service that has a part decides it
+        assert header(heard, "X-Request") == []
+        await clients.serve(servers, "other", "web")
+        head, _ = await clients.ask()
+        (asked,) = header(servers[0].heard[-1], "X-Request")
+        assert asked.split(" ")[1:] == ["test", "http"]
+        assert header(head, "X-Request") == [" ".join(asked.split(" ")[:2])]
+
+    async def test_requests_beyond_the_rate_of_one_source_are_refused(
+        self, clients: EnhancedClients, servers: tuple[Server, ...]
+    ) -> None:
+        await clients.offer(api={"rate_limit": {"requests": 20, "interval": 3600}})
+        await clients.serve(servers, "api")
+        assert await clients.statuses_of(30) == {"200": 20, "429": 10}
+        head, _ = await clients.ask()
+        assert header(head, "Retry-After") == ["3600"]
+        assert await clients.statuses_of(5, source="127.0.0.9") == {"200": 5}
+        assert len(servers[0].heard) == 25
+
+    async def test_rates_are_counted_by_a_header_or_a_cookie(
+        self, clients: EnhancedClients, servers: tuple[Server, ...]
+    ) -> None:
+        by_header = {"rate_limit": {"requests": 3, "interval": 3600, "header": "X-Api-Key", "status": 503}}
+        await clients.offer(api=by_header)
+        await clients.serve(servers, "api")
+        assert await clients.statuses_of(5, "X-Api-Key: one") == {"200": 3, "503": 2}
+        assert await clients.statuses_of(5) == {"200": 5}
+        long = "x" * 300
+        assert await clients.statuses_of(2, f"X-Api-Key: {long}1") == {"200": 2}
+        assert await clients.statuses_of(4, f"X-Api-Key: {long}2") == {"200": 3, "503": 1}
+        await clients.offer(api={"rate_limit": {"requests": 2, "interval": 3600, "cookie": "session"}})
+        await clients.serve(servers, "api")
+        assert await clients.statuses_of(3, "Cookie: a=b; session=s1") == {"200": 2, "429": 1}
+        assert await clients.statuses_of(1, "Cookie: session=s2") == {"200": 1}
+
+    async def test_connections_of_one_source_beyond_the_limit_are_refused(
+        self, clients: EnhancedClients, servers: tuple[Server, ...]
+    ) -> None:
+        await clients.offer(web={"connection_limit_per_source": 2})
+        await clients.serve(servers, "web", protocol="TCP")
+        where = clients.site.place(VIP, 80)
+        held = [await asyncio.open_connection(*where) for _ in range(2)]
+        try:
+            for reader, writer in held:
+                writer.write(b"GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+                assert (await reader.readexactly(12)) == b"HTTP/1.1 200"
+                # the member ends its side; the client's connection stays until the client ends it
+            open_ones = [await asyncio.open_connection(*where) for _ in range(2)]
+            held += open_ones
+            assert await clients.statuses_of(1, source="127.0.0.9") == {"200": 1}
+        finally:
+            for _, writer in held:
+                writer.transport.abort()
+
+    async def test_networks_are_denied_and_allowed(self, clients: EnhancedClients, servers: tuple[Server, ...]) -> None:
+        await clients.offer(web={"deny": ["127.0.0.8/29"], "allow": ["127.0.0.0/28", "2001:db8::/32"]})
+        await clients.serve(servers, "web")
+        assert await clients.statuses_of(1) == {"200": 1}
+        assert await clients.statuses_of(1, source="127.0.0.9") == {"": 1}
+        assert await clients.statuses_of(1, source="127.0.0.17") == {"": 1}
+        await clients.offer(web={"deny": ["127.0.0.0/30"]})
+        await clients.serve(servers, "web")
+        assert await clients.statuses_of(1) == {"": 1}
+        assert await clients.statuses_of(1, source="127.0.0.17") == {"200": 1}
+
+    async def test_maintenance_answers_all_requests(
+        self, clients: EnhancedClients, servers: tuple[Server, ...]
+    ) -> None:
+        page = {"body": PAGE, "content_type": "text/html; charset=utf-8", "retry_after": 120}
+        await clients.offer(down={"maintenance": page})
+        await clients.serve(servers, "down")
+        head, body = await clients.ask()
+        assert (_status(head), body) == ("503", PAGE)
+        assert header(head, "Content-Type") == ["text/html; charset=utf-8"] and header(head, "Retry-After") == ["120"]
+        assert servers[0].heard == []
+        await clients.serve(servers)
+        assert await clients.statuses_of(1) == {"200": 1}
+
+    async def test_error_pages_replace_the_devices_own(
+        self, clients: EnhancedClients, servers: tuple[Server, ...]
+    ) -> None:
+        pages = {"503": {"body": PAGE}, "400": {"body": '{"error": "bad"}', "content_type": "application/json"}}
+        await clients.offer(web={"error_pages": pages, "security_headers": "strict"})
+        await clients.serve((), "web")
+        head, body = await clients.ask()
+        assert (_status(head), body, header(head, "Content-Type")) == ("503", PAGE, ["text/html; charset=utf-8"])
+        assert header(head, "X-Frame-Options") == ["DENY"]
+        pages["503"] = {"body": "other"}
+        await clients.offer(web={"error_pages": pages})
+        await clients.serve((), "web")
+        assert (await clients.ask())[1] == "other"
+
+    async def test_responses_are_compressed_for_clients_that_accept_it(
+        self, clients: EnhancedClients, servers: tuple[Server, ...]
+    ) -> None:
+        texts = Texts("member-1-1")
+        await texts.start()
+        try:
+            await clients.offer(web={"compression": {"types": ["text/plain"]}, "security_headers": "basic"})
+            await clients.serve((texts,), "web")
+            head, body = await clients.ask()
+            assert header(head, "Content-Encoding") == [] and body == Texts.BODY
+            assert header(head, "X-Content-Type-Options") == ["nosniff"]
+            reader, writer = await asyncio.open_connection(*clients.site.place(VIP, 80))
+            writer.write(b"GET / HTTP/1.1\r\nHost: test\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n")
+            found = await reader.read()
+            writer.close()
+            assert header(found.partition(b"\r\n\r\n")[0], "Content-Encoding") == ["gzip"]
+            assert len(found) < len(Texts.BODY)
+        finally:
+            await texts.stop()
+
+    async def test_all_parts_work_together_behind_one_listener(
+        self, clients: EnhancedClients, servers: tuple[Server, ...]
+    ) -> None:
+        every = {
+            "allow": ["127.0.0.0/8"],
+            "deny": ["127.0.0.9/32"],
+            "connection_limit_per_source": 50,
+            "rate_limit": {"requests": 3, "interval": 3600, "cookie": "session"},
+            "request_headers": {"set": {"X-From": "{client_address}"}},
+            "response_headers": {"set": {"X-Host": "{host}"}},
+            "security_headers": "basic",
+            "error_pages": {"429": {"body": "slower"}},
+            "compression": {},
+            "timeouts": {"request": 5, "keep_alive": 6, "tunnel": 3600},
+        }
+        await clients.offer(all=every)
+        await clients.serve(servers, "all")
+        assert await clients.statuses_of(4, "Cookie: session=one") == {"200": 3, "429": 1}
+        head, body = await clients.ask("Cookie: session=one")
+        assert (_status(head), body, header(head, "X-Frame-Options")) == ("429", "slower", ["SAMEORIGIN"])
+        head, _ = await clients.ask()
+        assert (header(head, "X-Host"), header(servers[0].heard[-1], "X-From")) == (["test"], ["127.0.0.1"])
+        assert await clients.statuses_of(1, source="127.0.0.9") == {"": 1}
+
+
+class Texts(Server):
+    """Answers with a text that compresses well."""
+
+    BODY = "all work and no play " * 500
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(self.BODY)}\r\n"
+        writer.write(f"{head}Connection: close\r\n\r\n{self.BODY}".encode())
+        await writer.drain()
+        writer.close()

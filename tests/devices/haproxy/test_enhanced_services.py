@@ -1,0 +1,101 @@
+"""Enhanced services through real HAProxys: what every device does, and what is HAProxy's own."""
+
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.devices.enhanced_behaviour import EnhancedClients, EnhancedServiceBehaviour
+from tests.devices.haproxy.rig import Box, HaproxyRig
+from tests.devices.haproxy.test_traffic import HaproxySite
+from tests.devices.plain_http import ask
+from tests.devices.service_behaviour import VIP, Server
+from tests.waiting import eventually
+
+
+class EnhancedHaproxySite(HaproxySite):
+    """HAProxys whose agent reads definitions from a directory."""
+
+    def __init__(self, rig: HaproxyRig, esd_dir: Path) -> None:
+        self.rig = rig
+        self.esd_dir = esd_dir
+        self.owner = rig.owner(esd_dir=str(esd_dir))
+
+    async def refresh(self) -> Mapping[str, str]:
+        (agent,) = self.rig.agents
+        found = await agent.enhanced_services()
+        assert found is not None
+        return {one.name: one.problem for one in found.services}
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    made = Server("member-1-1")
+    await made.start()
+    yield made
+    await made.stop()
+
+
+class TestHaproxyEnhancedServices(EnhancedServiceBehaviour):
+    @pytest.fixture
+    def site(self, rig: HaproxyRig, tmp_path: Path) -> EnhancedHaproxySite:
+        return EnhancedHaproxySite(rig, tmp_path)
+
+
+async def refused_at(box: Box) -> bool:
+    head, _ = await ask(box.moved(VIP, 80), "/")
+    return head.startswith("HTTP/1.1 429")
+
+
+async def teaches(box: Box) -> bool:
+    """Whether the worker gives its tables to the next one: only some 10 s after a cold start, when it no longer waits
+    for tables of others itself.
+    """
+    return "resync_timeout=<PAST>" in await box.tell("show peers")
+
+
+async def test_a_pair_shares_its_rates_and_they_hold_over_reloads(
+    pair: HaproxyRig, tmp_path: Path, server: Server
+) -> None:
+    first, second = pair.boxes
+    clients = EnhancedClients(EnhancedHaproxySite(pair, tmp_path))
+    await clients.offer(api={"rate_limit": {"requests": 20, "interval": 3600}})
+    await clients.serve((server,), "api")
+    await eventually(lambda: teaches(first))
+    await clients.statuses_of(21)
+
+    async def shared() -> bool:
+        return "::ffff:127.0.0.1" in await second.tell("show table listener-1")
+
+    await eventually(shared)
+    assert await refused_at(second)  # settled: the entry came with its rate
+    await clients.serve((server,), "api", timeout_client_data=33_000)
+
+    async def taught() -> bool:
+        return "::ffff:127.0.0.1" in await first.tell("show table listener-1")
+
+    await eventually(taught)
+    assert await refused_at(first)  # settled: the entry came with its rate
+
+
+async def test_changed_networks_need_no_reload(rig: HaproxyRig, tmp_path: Path, server: Server) -> None:
+    clients = EnhancedClients(EnhancedHaproxySite(rig, tmp_path))
+    await clients.offer(web={"deny": ["192.0.2.0/24"]})
+    await clients.serve((server,), "web")
+    before = await rig.box.tell("show info")
+    await clients.offer(web={"deny": ["192.0.2.0/24", "127.0.0.0/8"]})
+    await clients.serve((server,), "web")
+    assert await clients.statuses_of(1) == {"": 1}
+    assert _worker(await rig.box.tell("show info")) == _worker(before)
+
+
+def _worker(info: str) -> str:
+    return info.partition("\nPid: ")[2].split()[0]
+
+
+async def test_definition_with_tags_of_bigips_is_refused_when_it_is_loaded(rig: HaproxyRig, tmp_path: Path) -> None:
+    site = EnhancedHaproxySite(rig, tmp_path)
+    (tmp_path / "a.json").write_text('{"web": {"lbaas_irule": ["r"], "compression": {}}, "good": {"compression": {}}}')
+    problems = await site.refresh()
+    assert problems["good"] == ""
+    assert "lbaas_irule: not possible on this device type; allowed: allow, deny," in problems["web"]
