@@ -178,8 +178,8 @@ SECTIONS: list[tuple[str, str, Callable[[], Iterable[tuple[str, Cell]]]]] = [
     ("TLS versions", "`tls_versions`", tls_versions),
     ("Attributes", "attribute", options),
     (
-        "Operators' settings",
-        "chosen by tenants",
+        "Enhanced services",
+        "defined by operators, chosen by tenants",
         enhanced_services,
     ),
 ]

@@ -1,5 +1,6 @@
 """Enhanced services through real HAProxys: what every device does, and what is HAProxy's own."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
@@ -99,3 +100,31 @@ async def test_definition_with_tags_of_bigips_is_refused_when_it_is_loaded(rig: 
     problems = await site.refresh()
     assert problems["good"] == ""
     assert "lbaas_irule: not possible on this device type; allowed: allow, deny," in problems["web"]
+
+
+async def test_connections_to_another_process_or_host_are_not_counted(
+    pair: HaproxyRig, tmp_path: Path, server: Server
+) -> None:
+    first, second = pair.boxes
+    clients = EnhancedClients(EnhancedHaproxySite(pair, tmp_path))
+    await clients.offer(web={"connection_limit_per_source": 1, "rate_limit": {"requests": 1000, "interval": 3600}})
+    await clients.serve((server,), "web")
+    await eventually(lambda: teaches(first))
+    _, writer = await asyncio.open_connection(*first.moved(VIP, 80))
+    try:
+        writer.write(b"GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+
+        async def shared() -> bool:
+            return "http_req_rate(3600000)=1" in await second.tell("show table listener-1")
+
+        await eventually(shared)
+        assert (await ask(second.moved(VIP, 80), "/"))[1] == server.name
+        await clients.serve((server,), "web", timeout_client_data=33_000)
+
+        async def taught() -> bool:
+            return "::ffff:127.0.0.1" in await first.tell("show table listener-1")
+
+        await eventually(taught)
+        assert (await ask(first.moved(VIP, 80), "/"))[1] == server.name
+    finally:
+        writer.transport.abort()

@@ -165,6 +165,34 @@ def test_no_line_reads_a_file_that_is_not_the_load_balancers(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        "http-request return status 503 content-type text/plain file own hdr X file",
+        "http-request return status 503 content-type text/plain file key",
+        "http-request return status 503 content-type text/plain file list",
+        "http-request return status 503 content-type text/plain file others",
+        "http-request return status 503 content-type text/plain lf-file own",
+        "http-request deny deny_status 403 errorfile own",
+        "http-error status 503 content-type text/plain file ./own",
+        "http-error status 503 content-type text/plain file",
+    ],
+)
+def test_clients_are_sent_no_file_but_pages_of_the_load_balancer(line: str) -> None:
+    def told(line: str) -> str:
+        pem = "-----BEGIN CERTIFICATE-----"
+        files = (
+            wire.File(name="own", kind="page", content="sorry"),
+            wire.File(name="key", kind="certificate", content=pem),
+            wire.File(name="list", kind="acl", content="192.0.2.1"),
+        )
+        return problem_of(balancer(backends=(wire.Backend(name="b", lines=(line,)),), files=files), SETTINGS)
+
+    assert told("http-request return status 503 content-type text/plain file own hdr Retry-After 5") == ""
+    assert told("http-error status 503 content-type text/plain file own") == ""
+    assert "files of the load balancer alone" in told(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
         "tcp-request connection reject unless { src -f listener-1:cidrs }",
         "acl a path -m beg -- -f",
         "acl a path -- -f /etc/passwd",

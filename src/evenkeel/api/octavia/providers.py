@@ -41,7 +41,7 @@ class CapabilitiesView(Capabilities, kw_only=True):
     enhanced_services: bool
     """True if the provider's agents may offer enhanced services."""
     offered_enhanced_services: list[OfferedServiceView]
-    """Those that they offer, by name."""
+    """Enhanced services that the provider's agents offer, by name."""
 
 
 class CapabilityView(Value):
@@ -75,7 +75,7 @@ async def capabilities(services: Services, call: Call) -> Answer:
         device_driver=device_driver,
         enhanced_services=table.offers_services,
         offered_enhanced_services=[
-            OfferedServiceView(name=name, parts=one.parts, tags=sorted(one.tags)) for name, one in offered.items()
+            OfferedServiceView(name=name, parts=one.settings, tags=sorted(one.tags)) for name, one in offered.items()
         ],
         **asdict(table),
     )

@@ -107,5 +107,5 @@ def _loaded_view(agent: AgentEnhancedServices, one: EnhancedService) -> LoadedSe
         problem=one.problem,
         warnings=list(one.warnings),
         tags={tag: list(paths) for tag, paths in one.tags.items()},
-        parts=one.parts,
+        parts=one.settings,
     )

@@ -9,7 +9,7 @@ from hashlib import sha256
 from string import Formatter
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import Meta, to_builtins
+from msgspec import Meta, json, to_builtins
 
 from evenkeel.core.kit.values import Value
 
@@ -180,9 +180,9 @@ PARTS: tuple[str, ...] = Parts.__struct_fields__
 NO_PARTS = Parts()
 
 
-def parts_report(parts: Parts) -> dict[str, Any]:
-    """The settings by part, as JSON values; of a page's body its size and digest, as bodies may be large."""
-    return {name: _without_bodies(to_builtins(getattr(parts, name))) for name in parts.names}
+def parts_report(parts: Parts) -> dict[str, str]:
+    """The settings as JSON by part; of a page's body its size and digest, as bodies may be large."""
+    return {name: json.encode(_without_bodies(to_builtins(getattr(parts, name)))).decode() for name in parts.names}
 
 
 def _without_bodies(value: Any) -> Any:

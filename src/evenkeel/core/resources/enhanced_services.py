@@ -16,6 +16,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from msgspec import json
+
 from evenkeel.core.kit.values import Wire
 
 TAG_PREFIX = "esd:"
@@ -42,11 +44,16 @@ class EnhancedService(Wire):
     file: str = ""
     tags: dict[str, tuple[str, ...]] = {}
     """Full paths of objects on the device by F5's name of the tag; an empty tuple removes the kind of profile."""
-    parts: dict[str, Any] = {}
-    """Settings by part (:mod:`evenkeel.config.esd.parts`); of a page its size and digest."""
+    parts: dict[str, str] = {}
+    """Settings as JSON by part (:mod:`evenkeel.config.esd.parts`); of a page its size and digest."""
     problem: str = ""
     warnings: tuple[str, ...] = ()
     """Tags of the definition that the agent discarded, each with its reason (for operators)."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings by part, as JSON values."""
+        return {name: json.decode(text) for name, text in self.parts.items()}
 
 
 def is_name(text: str) -> bool:

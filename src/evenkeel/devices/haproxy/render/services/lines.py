@@ -59,7 +59,7 @@ _REQUEST_KEY = "sc1"
 
 
 class ServiceLines(Value):
-    """What enhanced services add to one listener's frontend; lines in the order in which HAProxy evaluates them."""
+    """Additions of enhanced services to one listener's frontend; lines in the order in which HAProxy evaluates them."""
 
     connection: tuple[str, ...] = ()
     """``tcp-request`` lines and the stick table."""

@@ -16,7 +16,7 @@ from evenkeel.devices.haproxy.render.modes import mode_of
 Definitions = Mapping[str, Definition]
 
 _IN_ANY_MODE = frozenset(("allow", "deny", "connection_limit_per_source", "timeouts"))
-"""Parts that need no HTTP."""
+"""Parts that need no HTTP; of ``timeouts`` only ``tunnel``."""
 
 
 def parts_of(listener: ServiceListener, known: Definitions) -> Parts:
@@ -41,7 +41,9 @@ def parts_of(listener: ServiceListener, known: Definitions) -> Parts:
 
 def _check_protocol(listener: ServiceListener, definition: Definition, part: str) -> None:
     where = f"{definition.file}: enhanced service {definition.name!r}: {part}"
-    if mode_of(listener) != "http" and part not in _IN_ANY_MODE:
+    times = definition.parts.timeouts
+    of_http = part == "timeouts" and times is not None and (times.request or times.keep_alive)
+    if mode_of(listener) != "http" and (part not in _IN_ANY_MODE or of_http):
         raise Unrenderable(f"{where}: listener {listener.id} has protocol {listener.protocol}; HTTP is needed")
     if listener.protocol == CHILDLESS_PROTOCOL and part not in ("allow", "deny"):
         raise Unrenderable(
