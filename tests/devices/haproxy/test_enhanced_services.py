@@ -118,6 +118,7 @@ async def test_connections_to_another_process_or_host_are_not_counted(
             return "http_req_rate(3600000)=1" in await second.tell("show table listener-1")
 
         await eventually(shared)
+        # settled: the entry came with everything that is shared
         assert (await ask(second.moved(VIP, 80), "/"))[1] == server.name
         await clients.serve((server,), "web", timeout_client_data=33_000)
 
@@ -125,6 +126,7 @@ async def test_connections_to_another_process_or_host_are_not_counted(
             return "::ffff:127.0.0.1" in await first.tell("show table listener-1")
 
         await eventually(taught)
+        # settled: the entry came with everything that is taught
         assert (await ask(first.moved(VIP, 80), "/"))[1] == server.name
     finally:
         writer.transport.abort()

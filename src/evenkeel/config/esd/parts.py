@@ -80,7 +80,7 @@ class HeaderChanges(Value):
             template_words(value)
 
 
-class RateLimit(Value):
+class RequestRate(Value):
     """At most ``requests`` in any ``interval`` seconds with the same key: the client's address, or the value of a
     header or cookie. Each device counts for itself, except that a pair of HAProxys shares its counts.
 
@@ -100,7 +100,7 @@ class RateLimit(Value):
             raise ValueError("header and cookie: one of both is allowed")
 
 
-class Page(Value):
+class ResponsePage(Value):
     """Body of a response that the device makes itself, at most :data:`BODY_BYTES_MAX` bytes in UTF-8."""
 
     body: Annotated[str, Meta(min_length=1, max_length=BODY_BYTES_MAX)]
@@ -114,7 +114,7 @@ class Page(Value):
             raise ValueError("body: text without zero bytes is allowed")
 
 
-class Maintenance(Page):
+class Maintenance(ResponsePage):
     """Every request is answered with 503, this page and ``Retry-After`` in seconds; no member gets any."""
 
     retry_after: Seconds = 300
@@ -154,13 +154,13 @@ class Parts(Value):
     allow: Networks | None = None
     deny: Networks | None = None
     connection_limit_per_source: Count | None = None
-    rate_limit: RateLimit | None = None
+    rate_limit: RequestRate | None = None
     maintenance: Maintenance | None = None
     https_redirect: HttpsRedirect | None = None
     request_headers: HeaderChanges | None = None
     response_headers: HeaderChanges | None = None
     security_headers: SecurityHeaders | None = None
-    error_pages: Annotated[dict[ErrorStatus, Page], Meta(min_length=1)] | None = None
+    error_pages: Annotated[dict[ErrorStatus, ResponsePage], Meta(min_length=1)] | None = None
     compression: Compression | None = None
     timeouts: Timeouts | None = None
 

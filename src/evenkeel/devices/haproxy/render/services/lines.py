@@ -24,7 +24,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from evenkeel.config.esd.parts import HeaderChanges, Page, Parts, RateLimit, SecurityHeaders
+from evenkeel.config.esd.parts import HeaderChanges, Parts, RequestRate, ResponsePage, SecurityHeaders
 from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
@@ -146,7 +146,7 @@ def _settings(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[
         yield quote_line("http-error", "status", status, *_page_words(name, f"error{status}", page, files))
 
 
-def _page_words(name: str, what: str, page: Page | None, files: dict[str, wire.File]) -> tuple[str, ...]:
+def _page_words(name: str, what: str, page: ResponsePage | None, files: dict[str, wire.File]) -> tuple[str, ...]:
     """Arguments that send a page; its file's name has a digest of the content, so that a change of it is one of a line,
     which HAProxy reloads for.
     """
@@ -178,7 +178,7 @@ def _answers(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[s
         yield f"http-request redirect location {target} code {code} unless {{ ssl_fc }}"
 
 
-def _rate_limit(name: str, rate: RateLimit, page: tuple[str, ...]) -> Iterator[str]:
+def _rate_limit(name: str, rate: RequestRate, page: tuple[str, ...]) -> Iterator[str]:
     key, counter = _key_of(rate), _CONNECTION_KEY
     if key:
         counter = _REQUEST_KEY
@@ -193,7 +193,7 @@ def _rate_limit(name: str, rate: RateLimit, page: tuple[str, ...]) -> Iterator[s
     yield f"{refusal} if {{ {counter}_http_req_rate gt {rate.requests} }}"
 
 
-def _key_of(rate: RateLimit) -> str:
+def _key_of(rate: RequestRate) -> str:
     """The sample that a rate limit counts by, quoted for conditions; empty: the client's address."""
     if rate.header is not None:
         return f"req.hdr({rate.header})"

@@ -1,0 +1,92 @@
+"""Parts of enhanced services as HAProxy's lines; what clients see of them is in test_enhanced_services.py."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.parts import Parts
+from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.services.lines import NO_SERVICES, service_lines
+from evenkeel.devices.haproxy.render.services.selection import parts_of
+from tests.devices.services import listener, pool, service
+
+
+def parts(**content: Any) -> Parts:
+    return msgspec.convert(content, Parts)
+
+
+def definition(name: str, **content: Any) -> Definition:
+    return Definition(name=name, file="a.json", parts=parts(**content))
+
+
+def test_listener_without_parts_has_no_lines() -> None:
+    assert service_lines(listener(), parts()) is NO_SERVICES
+
+
+def test_source_rate_and_connection_limit_share_one_table() -> None:
+    found = service_lines(listener(), parts(connection_limit_per_source=5, rate_limit={"requests": 50, "interval": 10}))
+    assert found.connection == (
+        "stick-table type ipv6 size 100k expire 20s store conn_cur,http_req_rate(10s) peers evenkeel",
+        "tcp-request connection track-sc0 src",
+        "tcp-request connection reject if { sc0_conn_cur gt 5 }",
+    )
+    assert found.first == ("http-request deny deny_status 429 hdr Retry-After 10 if { sc0_http_req_rate gt 50 }",)
+    assert found.tables == ()
+
+
+def test_another_page_has_another_file_so_that_it_is_loaded() -> None:
+    first, second = (service_lines(listener(), parts(error_pages={"503": {"body": body}})) for body in ("a", "b"))
+    assert first.settings != second.settings
+    assert [file.name for file in first.files] != [file.name for file in second.files]
+
+
+def test_networks_in_another_order_are_no_change() -> None:
+    one, other = ["192.0.2.0/24", "10.0.0.0/8"], ["10.0.0.0/8", "192.0.2.0/24"]
+    assert service_lines(listener(), parts(deny=one)) == service_lines(listener(), parts(deny=other))
+
+
+def test_the_first_service_that_has_a_part_decides_it() -> None:
+    known = {
+        "a": definition("a", security_headers="basic"),
+        "b": definition("b", security_headers="strict", compression={}),
+    }
+    found = parts_of(listener(enhanced_services=("a", "b")), known)
+    assert (found.names, found.security_headers) == (("security_headers", "compression"), "basic")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "content", "said"),
+    [
+        ("TCP", {"https_redirect": {}}, "https_redirect: listener listener-1 has protocol TCP; HTTP is needed"),
+        ("TCP", {"timeouts": {"request": 5}}, "timeouts: listener listener-1 has protocol TCP; HTTP is needed"),
+        ("PROMETHEUS", {"compression": {}}, "has protocol PROMETHEUS; allow and deny are possible"),
+    ],
+)
+def test_part_that_the_protocol_has_no_place_for_is_a_problem(protocol: str, content: Any, said: str) -> None:
+    with pytest.raises(Unrenderable, match=said):
+        parts_of(listener(protocol=protocol, enhanced_services=("web",)), {"web": definition("web", **content)})
+
+
+def test_unknown_and_unusable_services_are_problems_and_optional_ones_are_left_out() -> None:
+    broken = {"web": Definition(name="web", file="a.json", problem="a.json: it is broken")}
+    for known, said in (({}, "'web' is in no file"), (broken, "it is broken")):
+        with pytest.raises(Unrenderable, match=said):
+            parts_of(listener(enhanced_services=("web",)), known)
+    assert parts_of(listener(enhanced_services=("?web",)), {}).names == ()
+
+
+def test_longest_tunnel_time_out_counts_for_a_shared_pool() -> None:
+    known = {
+        "short": definition("short", timeouts={"tunnel": 60}),
+        "long": definition("long", timeouts={"tunnel": 3600}),
+    }
+    listeners = (
+        listener(1, enhanced_services=("short",)),
+        listener(2, enhanced_services=("long",), protocol_port=81, default_pool_id="pool-1"),
+    )
+    rendered = render(service(listeners=listeners, pools=(pool(),)), enhanced=known).load_balancer
+    assert rendered is not None
+    assert [line for line in rendered.backends[0].lines if "tunnel" in line] == ["timeout tunnel 3600s"]
