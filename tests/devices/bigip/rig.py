@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from emulator_tests.admin import Admin
+from emulator_tests.admin import Admin, kept_connections
 from evenkeel.core.ports import Device
 from evenkeel.devices.bigip import open_group
 from evenkeel.devices.bigip.naming import GUARD
@@ -151,7 +151,8 @@ async def bigip(*names: str, ha: str = "standalone", ha_type: str = "standalone"
     async with Emulator(devices=list(names), users={"admin": "admin"}, ha=ha, data_plane=False) as emulator:
         rig = BigIpRig(emulator, ha_type)
         try:
-            yield rig
+            async with kept_connections(emulator):
+                yield rig
         finally:
             emulator.faults.clear()
             await rig.close()

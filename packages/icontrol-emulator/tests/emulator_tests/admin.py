@@ -2,11 +2,29 @@
 
 import base64
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import aiohttp
 
 from icontrol_emulator import Emulator
+
+_kept: WeakKeyDictionary[Emulator, aiohttp.ClientSession] = WeakKeyDictionary()
+"""The common session of all administrators of an emulator's devices."""
+
+
+@asynccontextmanager
+async def kept_connections(emulator: Emulator) -> AsyncIterator[None]:
+    """Administrators' calls use one session meanwhile. Without it each call has a session, and a TLS handshake that
+    costs more than the call."""
+    async with aiohttp.ClientSession() as session:
+        _kept[emulator] = session
+        try:
+            yield
+        finally:
+            del _kept[emulator]
 
 
 class Admin:
@@ -21,7 +39,7 @@ class Admin:
     async def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """Send one request; any status but 200 fails the test."""
         async with (
-            aiohttp.ClientSession() as http,
+            self._session() as http,
             http.request(
                 method,
                 f"{self._url}/mgmt/tm/{path}",
@@ -33,3 +51,11 @@ class Admin:
             text = await answer.text()
             assert answer.status == 200, f"{method} {path}: {answer.status} {text}"
             return dict(json.loads(text)) if text else {}
+
+    @asynccontextmanager
+    async def _session(self) -> AsyncIterator[aiohttp.ClientSession]:
+        if self.emulator in _kept:
+            yield _kept[self.emulator]
+            return
+        async with aiohttp.ClientSession() as session:
+            yield session
