@@ -98,12 +98,8 @@ class ForkedDaemon(Daemon):
         self.process = ForkedProcess(int(self._starter.stdout.readline()))  # type: ignore[assignment]
 
     def stop_haproxy(self) -> None:
-        subprocess.run(
-            [sys.executable, "-m", "evenkeel.cmd.haproxyd", "--config-file", str(self.config), "--stop-haproxy"],
-            check=False,
-            capture_output=True,
-            timeout=120,
-        )
+        program = (sys.executable, "-m", "evenkeel.cmd.haproxyd")
+        self._stop_haproxy([*program, "--config-file", str(self.config), "--stop-haproxy"])
         if self._starter is not None:
             self._starter.communicate(timeout=60)
 

@@ -21,6 +21,7 @@ from evenkeel.haproxyd.api.tls import make_certificates
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from tests.devices.services import session_of
 from tests.haproxyd.world import Member
+from tests.services import forking
 from tests.services.haproxy import configured_binary
 from tests.waiting import eventually
 
@@ -82,7 +83,7 @@ class Daemon:
 
     def _launch(self) -> None:
         with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(self.command(), stdout=log, stderr=log)
+            self.process = forking.start(self.command(), log.fileno())
 
     def _answers(self) -> bool:
         assert self.process is not None
@@ -108,7 +109,11 @@ class Daemon:
 
     def stop_haproxy(self) -> None:
         """Of a daemon that does not run."""
-        subprocess.run(self.command("--stop-haproxy"), check=False, capture_output=True, timeout=120)
+        self._stop_haproxy(self.command("--stop-haproxy"))
+
+    def _stop_haproxy(self, command: list[str]) -> None:
+        with (self.folder / "stop-log").open("ab") as log:
+            forking.start(command, log.fileno()).wait(120)
 
     def client(self, name: str = "agent-1", password: str = PASSWORD) -> "Client":
         return Client(self.endpoint_file.read_text().strip(), self._context, name, password)

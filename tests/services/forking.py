@@ -105,29 +105,50 @@ def _adopting() -> Iterator[None]:
         prctl(PR_SET_CHILD_SUBREAPER, 0)
 
 
+_origins: dict[str, Origin] | None = None
+"""By program; None: everything is executed."""
+
+
+def fork(command: Sequence[str], environment: Mapping[str, str], log: int) -> "subprocess.Popen[bytes] | None":
+    """Fork the program of a command within :func:`forked_starts`, if it is one of :data:`IMPORTED` and started with
+    this interpreter. None: it has to be executed."""
+    program = _program(command)
+    if _origins is None or program is None or _of_python(environment) != _of_python(os.environ):
+        return None
+    if program not in _origins:
+        _origins[program] = Origin(program)
+    return cast("subprocess.Popen[bytes]", _origins[program].fork(command[3:], environment, log))
+
+
+def start(command: Sequence[str], log: int) -> "subprocess.Popen[bytes]":
+    """Start a program, forked if it can be, with output and errors in ``log``."""
+    forked = fork(command, os.environ, log)
+    return subprocess.Popen(command, stdout=log, stderr=log) if forked is None else forked
+
+
 @contextlib.contextmanager
 def forked_starts() -> Iterator[None]:
-    """Fork the programs of :data:`IMPORTED` that a :class:`Process` starts, if it starts them with this interpreter."""
-    execute, origins = Process._start, dict[str, Origin]()
+    """Fork the programs that a :class:`Process` starts, and those of :func:`start`."""
+    global _origins
+    before, _origins = _origins, {}
+    execute = Process._start
 
-    def start(process: Process) -> "subprocess.Popen[bytes]":
-        program = _program(process.command)
-        if program is None or _of_python(process._environment) != _of_python(os.environ):
+    def forked_or_executed(process: Process) -> "subprocess.Popen[bytes]":
+        if _program(process.command) is None:
             return execute(process)
-        if program not in origins:
-            origins[program] = Origin(program)
         process.log.parent.mkdir(parents=True, exist_ok=True)
         with process.log.open("ab") as log:
-            forked = origins[program].fork(process.command[3:], process._environment, log.fileno())
-        return cast("subprocess.Popen[bytes]", forked)
+            forked = fork(process.command, process._environment, log.fileno())
+        return execute(process) if forked is None else forked
 
-    Process._start = start  # type: ignore[method-assign]
+    Process._start = forked_or_executed  # type: ignore[method-assign]
     try:
         yield
     finally:
         Process._start = execute  # type: ignore[method-assign]
-        for origin in origins.values():
+        for origin in _origins.values():
             origin.close()
+        _origins = before
 
 
 def _program(command: Sequence[str]) -> str | None:
