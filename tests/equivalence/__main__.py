@@ -19,6 +19,7 @@ from tests.equivalence.faults import FAULTS
 from tests.equivalence.history import STEPS, History, draw
 from tests.equivalence.host import HAPROXY
 from tests.equivalence.verdict import Verdict
+from tests.services.forking import forked_starts
 
 Try = Callable[[History], Awaitable[Verdict]]
 DEVICES = {"haproxy": HAPROXY, "bigip": bigip.BIGIP}
@@ -38,7 +39,7 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="show all histories")
     wanted = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    with tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY) as folder:
+    with tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY) as folder, forked_starts():
         return asyncio.run(_run(wanted, Path(folder)))
 
 

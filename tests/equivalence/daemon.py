@@ -1,7 +1,7 @@
 """``evenkeel-haproxyd`` as trials run it: the real daemon, which can be told to die, and whose pings find nobody at
 addresses that are told to be silent, as no address of loopback is.
 
-    python -m tests.equivalence.daemon CONTROL-DIRECTORY FAULT LOG OPTIONS-OF-THE-DAEMON
+    python -m tests.equivalence.daemon CONTROL-DIRECTORY FAULT OPTIONS-OF-THE-DAEMON
 
 In the directory, ``dies_after`` has the number of effects (files replaced or made durable, commands to HAProxy) before
 which it kills itself, and ``silent`` the silent addresses. ``FAULT`` is one of :data:`.faults.FAULTS`, or ``-``.
@@ -11,7 +11,6 @@ import contextlib
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,38 +81,10 @@ def serve(control: Path, fault: str, arguments: list[str]) -> int:
         return haproxyd.main()
 
 
-def fork(log: Path, run: Callable[[], int]) -> int:
-    """Run it in a child, which writes to ``log``; the child's pid."""
-    pid = os.fork()
-    if pid:
-        return pid
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a daemon waits for its children
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    code = 1
-    try:
-        code = run()
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(code)
-
-
 def main() -> int:
-    """Fork a daemon for each line of standard input, and answer with its pid: what a daemon imports takes longer than
-    all that it does in a trial. All of them end with this process."""
-    control, fault, log, *arguments = sys.argv[1:]
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    pid = 0
-    for _ in sys.stdin:
-        pid = fork(Path(log), lambda: serve(Path(control), fault, arguments))
-        print(pid, flush=True)
-    if pid:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    return 0
+    """Be the daemon."""
+    control, fault, *arguments = sys.argv[1:]
+    return serve(Path(control), fault, arguments)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,8 @@ import contextlib
 import itertools
 import os
 import re
-import select
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -61,47 +59,16 @@ HAPROXY = Device(
 _projects = itertools.count(1)
 
 
-class ForkedProcess:
-    """A daemon's process, with those of :class:`subprocess.Popen`'s methods that its keeper uses."""
-
-    def __init__(self, pid: int) -> None:
-        self._pidfd = os.pidfd_open(pid)
-
-    def poll(self) -> int | None:
-        """None while it lives."""
-        return self.wait(0) if select.select([self._pidfd], [], [], 0)[0] else None
-
-    def send_signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._pidfd, number)
-
-    def wait(self, limit_seconds: float) -> int:
-        """Wait for its end; its exit code is not known."""
-        assert select.select([self._pidfd], [], [], limit_seconds)[0], "the daemon goes on"
-        return -1
-
-
-class ForkedDaemon(Daemon):
-    """A daemon that is started by a process that has imported all of it: see :mod:`.daemon`."""
+class TrialDaemon(Daemon):
+    """The daemon of :mod:`.daemon`."""
 
     def __init__(self, folder: Path, control: Path, fault: str) -> None:
         super().__init__(folder, bind_port=free_port())
-        self.program = ("-m", "tests.equivalence.daemon", str(control), fault or "-", str(folder / "log"))
-        self._starter: subprocess.Popen[str] | None = None
-
-    def _launch(self) -> None:
-        if self._starter is None:
-            self._starter = subprocess.Popen(self.command(), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self._starter.stdin is not None and self._starter.stdout is not None
-        self._starter.stdin.write("\n")
-        self._starter.stdin.flush()
-        self.process = ForkedProcess(int(self._starter.stdout.readline()))  # type: ignore[assignment]
+        self.program = ("-m", "tests.equivalence.daemon", str(control), fault or "-")
 
     def stop_haproxy(self) -> None:
         program = (sys.executable, "-m", "evenkeel.cmd.haproxyd")
         self._stop_haproxy([*program, "--config-file", str(self.config), "--stop-haproxy"])
-        if self._starter is not None:
-            self._starter.communicate(timeout=60)
 
 
 class Host:
@@ -110,7 +77,7 @@ class Host:
     def __init__(self, folder: Path, fault: str = "") -> None:
         self._control = folder / "control"
         self._control.mkdir()
-        self.daemon = ForkedDaemon(folder, self._control, fault)
+        self.daemon = TrialDaemon(folder, self._control, fault)
         self._group: HaproxyGroup | None = None
         self._settings = DaemonSettings(name="host-1", state_dir=self.daemon.state_dir, run_dir=self.daemon.run_dir)
 

@@ -105,6 +105,7 @@ def _adopting() -> Iterator[None]:
         prctl(PR_SET_CHILD_SUBREAPER, 0)
 
 
+_forking = threading.Lock()
 _origins: dict[str, Origin] | None = None
 """By program; None: everything is executed."""
 
@@ -115,9 +116,10 @@ def fork(command: Sequence[str], environment: Mapping[str, str], log: int) -> "s
     program = _program(command)
     if _origins is None or program is None or _of_python(environment) != _of_python(os.environ):
         return None
-    if program not in _origins:
-        _origins[program] = Origin(program)
-    return cast("subprocess.Popen[bytes]", _origins[program].fork(command[3:], environment, log))
+    with _forking:
+        if program not in _origins:
+            _origins[program] = Origin(program)
+        return cast("subprocess.Popen[bytes]", _origins[program].fork(command[3:], environment, log))
 
 
 def start(command: Sequence[str], log: int) -> "subprocess.Popen[bytes]":

@@ -18,6 +18,7 @@ IMPORTED = {
     "evenkeel.cmd.controller": ("evenkeel.cmd.controller", "evenkeel.cmd.controllers.controller_process"),
     "evenkeel.cmd.haproxyd": ("evenkeel.cmd.haproxyd",),
     "icontrol_emulator": ("icontrol_emulator.__main__",),
+    "tests.equivalence.daemon": ("tests.equivalence.daemon",),
 }
 """By program, what it imports whatever its options are."""
 READY = b"ready"
