@@ -50,7 +50,7 @@ FINE: dict[str, Any] = {
         (
             {"provisioning_status": "ERROR", "status_reason": "device big-1: refused"},
             "not applied: device big-1: refused",
-            "mend the reason",
+            "fix the cause",
         ),
         (
             {"provisioning_status": "PENDING_UPDATE", "revision": 8, "ahead": 3},
@@ -60,7 +60,7 @@ FINE: dict[str, Any] = {
         (
             {"provisioning_status": "PENDING_UPDATE", "revision": 8, "status_reason": "device big-1: no answer"},
             "waits for its agent: device big-1: no answer",
-            "mend the reason",
+            "fix the cause",
         ),
         (
             {"operating_status": "DEGRADED", "operating_reason": "device big-2 is not in step"},
@@ -80,7 +80,7 @@ FINE: dict[str, Any] = {
         (
             {"provisioning_status": "PENDING_UPDATE", "status_reason": "device big-2: no answer", "remedy": "curl x"},
             "waits for its agent: device big-2: no answer",
-            "curl x; it is tried again by itself",
+            "curl x; it is retried automatically",
         ),
     ],
 )
@@ -104,7 +104,7 @@ def test_explain_shows_the_queue_position_and_the_next_try(stub: Stub, evenkeel:
     refused = FINE | {"provisioning_status": "ERROR", "status_reason": "device big-1: refused", "ahead": 4}
     stub.on("GET", f"/loadbalancers/{ID}/agent", {"hosting": refused})
     shown = json.loads(evenkeel("explain", ID, "-f", "json").out)
-    assert shown["ahead"] == 4 and shown["next_try"] == "by itself, within 75 s"
+    assert shown["ahead"] == 4 and shown["next_try"] == "automatically, within 75 s"
     stub.on("GET", f"/loadbalancers/{ID}/agent", {"hosting": refused | {"acting": SILENT}})
     assert json.loads(evenkeel("explain", ID, "-f", "json").out)["next_try"] == ""
 

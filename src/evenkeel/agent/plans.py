@@ -82,7 +82,7 @@ class PlanService:
 
     def _answer_later(self, inquiry: Inquiry, answer: Coroutine[Any, Any, None]) -> None:
         if len(self._tasks) >= WAITING_MAX:
-            log.warning("too many questions at once; dropped", load_balancer=inquiry.load_balancer_id)
+            log.warning("too many inquiries at once; dropped", load_balancer=inquiry.load_balancer_id)
             # An unawaited coroutine would log a warning when it is collected.
             answer.close()
             return

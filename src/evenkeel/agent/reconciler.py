@@ -359,7 +359,7 @@ class Reconciler:
         become of them: the definitions may have come with hints, or have been read before the loss.
         """
         if lost := self._work.served & await self._client.report(outcomes):
-            self._log.warning("load balancers are unknown to the database; looking at everything", count=len(lost))
+            self._log.warning("load balancers are unknown to the database; checking everything", count=len(lost))
             self._work.resync_requested()
 
     def note_unreachable(self, devices: tuple[str, ...]) -> None:

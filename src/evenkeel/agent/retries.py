@@ -42,7 +42,6 @@ class Retries:
         return due
 
     def forget_others(self, keys: Collection[str]) -> None:
-        """Forget all other keys."""
         self._waits = {key: wait for key, wait in self._waits.items() if key in keys}
 
     def is_waiting(self, key: str, now: float) -> bool:

@@ -100,7 +100,7 @@ def _replies(envelope: Envelope, reply: Any, queue: str, max_bytes: int) -> tupl
 
 def set_aside(reason: str, *, queue: str, deliveries: int, size_bytes: int) -> DeliveryOutcome:
     """The outcome of a dead-lettered message; logs it."""
-    log.error("message set aside", queue=queue, reason=reason, deliveries=deliveries, size_bytes=size_bytes)
+    log.error("message dead-lettered", queue=queue, reason=reason, deliveries=deliveries, size_bytes=size_bytes)
     return DeliveryOutcome(aside=reason)
 
 

@@ -65,4 +65,4 @@ def _next_try(hosting: Mapping[str, Any]) -> str:
     acting = hosting["acting"]
     if not hosting["status_reason"] or hosting.get("held") or not acting or not acting["alive"]:
         return ""
-    return f"by itself, within {hosting['retry_seconds_max']} s"
+    return f"automatically, within {hosting['retry_seconds_max']} s"

@@ -49,7 +49,6 @@ class Process:
 
     @property
     def running(self) -> bool:
-        """Whether the process is running."""
         return self._popen is not None and self._popen.poll() is None
 
     @property

@@ -90,7 +90,6 @@ class ShareOfTraces(Sampler):
         self._bound = round(share * (1 << _RANDOM_BITS))
 
     def is_kept(self, trace_id: int) -> bool:
-        """Whether the trace is kept."""
         return trace_id & ((1 << _RANDOM_BITS) - 1) < self._bound
 
     def should_sample(

@@ -153,7 +153,7 @@ async def test_the_status_names_what_expires_and_what_cannot_be_read(scene: Scen
     ]
     assert unreadable == [
         ("evenkeel certificate list --unreadable", ""),
-        ("evenkeel certificate refresh gone", "once the reason is mended"),
+        ("evenkeel certificate refresh gone", "once the cause is fixed"),
     ]
     problems = (await scene.api.get(f"{BASE}/status"))["status"]["problems"]
     named = [(each["kind"], each["id"]) for problem in problems for each in problem["objects"]]

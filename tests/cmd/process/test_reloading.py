@@ -127,4 +127,4 @@ def test_changed_file_is_taken_without_a_signal_and_a_bad_one_when_it_is_good_ag
                 authority.write_text(content)
             reloading.refresh()
     assert taken == ["three"]
-    assert [entry["event"] for entry in logs] == ["changed files not taken", "changed files taken"]
+    assert [entry["event"] for entry in logs] == ["changed files not loaded", "changed files loaded"]

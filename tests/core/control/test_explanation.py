@@ -29,10 +29,14 @@ WELL: dict[str, Any] = {
     ("changes", "state", "action"),
     [
         ({}, "applied, operating status ONLINE", NOTHING),
-        ({"message_broker": "refused"}, "no agent is heard: the message broker takes no messages: refused", "mend"),
+        (
+            {"message_broker": "refused"},
+            "no agent can be reached: the message broker takes no messages: refused",
+            "repair",
+        ),
         ({"shard": None}, "not placed yet: the scheduler has not looked at it", "evenkeel agent list"),
         ({"acting": None}, "no live agent serves it; host-1 did", "another agent of its group takes over"),
-        ({"provisioning_status": "ERROR", "status_reason": "no"}, "not applied: no", "mend the reason"),
+        ({"provisioning_status": "ERROR", "status_reason": "no"}, "not applied: no", "fix the cause"),
         ({"applied_revision": 1, "ahead": 1}, "waits for its agent, host-1, behind 1 other", NOTHING),
         ({"operating_reason": "it is away", "remedy": "look there"}, "applied, but it is away", "look there"),
     ],

@@ -89,7 +89,7 @@ def provider_agent(exit_event: ExitEvent) -> None:
     try:
         driver_agent = Process(os.getppid())
     except OSError as error:
-        LOG.error("driver-agent is gone: %s", error)
+        LOG.error("driver-agent has ended: %s", error)
         return
     # each worker has the leases of the one before it, which is dead by then
     holder = new_holder()

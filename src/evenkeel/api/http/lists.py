@@ -232,7 +232,6 @@ def _descending(direction: str) -> bool:
 
 
 async def page_of(wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Page]]) -> Page:
-    """Read the requested page."""
     return Page(items=()) if wanted.empty else await read(wanted.query)
 
 

@@ -70,8 +70,8 @@ def outages(broker: str, database: str) -> Iterator[SystemProblem]:
         yield SystemProblem(
             kind="message_broker",
             text=f"the message broker takes no messages: {broker}",
-            remedy="mend the broker (on its host: rabbitmq-diagnostics alarms, rabbitmqctl status); devices go on, and"
-            " accepted requests wait in the database",
+            remedy="repair the broker (on its host: rabbitmq-diagnostics alarms, rabbitmqctl status); devices go on,"
+            " and accepted requests wait in the database",
             objects=(_CONTROLLERS,),
             commands=(ProblemCommand("rabbitmq-diagnostics alarms", "the broker's host"),),
         )

@@ -116,7 +116,7 @@ def unreadable_of(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
     return CertificateTrouble(
         f"{first.kind.words} {first.reference} cannot be read from the key manager: {first.problem}{_more_text(rows)};"
         " devices keep the last content read",
-        f"mend the reason, or give the listener or pool another reference; then: {_refresh(first)}",
+        f"fix the cause, or give the listener or pool another reference; then: {_refresh(first)}",
     )
 
 
@@ -148,7 +148,7 @@ def reference_problems(
             unreadable,
             text="not readable in the key manager",
             command="evenkeel certificate list --unreadable",
-            condition="once the reason is mended",
+            condition="once the cause is fixed",
             about=ProblemObject("certificates", "unreadable=true", "certificates that cannot be read"),
         )
 

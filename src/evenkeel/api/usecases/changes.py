@@ -32,7 +32,6 @@ Changes = Attributes
 
 
 def load_balancer_changes(body: change_requests.LoadBalancerChange) -> Changes:
-    """Return the changes of a load balancer."""
     return change_values(body, LoadBalancer)
 
 
@@ -45,7 +44,6 @@ def listener_changes(body: change_requests.ListenerChange) -> Changes:
 
 
 def pool_changes(body: change_requests.PoolChange) -> Changes:
-    """Return the changes of a pool."""
     changes = change_values(body, Pool)
     persistence = changes.get("session_persistence")
     if persistence == change_requests.PersistenceChange():
@@ -74,7 +72,6 @@ def changed_persistence(
 def member_changes(
     body: change_requests.MemberChange | change_requests.MemberBatchItem, addresses: AddressRules
 ) -> Changes:
-    """Return the changes of a member."""
     changes = change_values(body, Member)
     if "monitor_address" in changes:
         wanted = changes["monitor_address"]

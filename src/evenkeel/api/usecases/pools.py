@@ -105,7 +105,6 @@ async def change_pool(
 async def checked_changes(
     services: Services, call: Call, pool_id: str, body: change_requests.PoolChange, *, any_cookies: bool = False
 ) -> tuple[Changes, Sequence[CheckedCertificate]]:
-    """Return the checked changes of a pool."""
     changes = pool_changes(body)
     certificates: Sequence[CheckedCertificate] = ()
     if needs_check(changes) or changes.keys() & POOL_TLS.keys():

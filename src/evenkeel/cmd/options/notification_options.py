@@ -54,7 +54,6 @@ NOTIFICATIONS = [
 
 
 def notifies(conf: cfg.ConfigOpts) -> bool:
-    """Whether notifications are on."""
     return bool(conf.notifications.shapes)
 
 

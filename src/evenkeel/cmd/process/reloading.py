@@ -97,9 +97,9 @@ class Reloading:
             try:
                 action(self._conf)
             except ValueError as error:
-                log.error("changed files not taken", options=names, reason=str(error))
+                log.error("changed files not loaded", options=names, reason=str(error))
             else:
-                log.info("changed files taken", options=names, files=sorted(found))
+                log.info("changed files loaded", options=names, files=sorted(found))
 
     def reload(self) -> bool:
         """Read the configuration and apply it with the actions. Errors are logged and change nothing.

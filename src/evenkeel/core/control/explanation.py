@@ -34,8 +34,8 @@ def _broker_gone(hosting: Mapping[str, Any]) -> Explanation | None:
     if broker == CONNECTED:
         return None
     return Explanation(
-        f"no agent is heard: the message broker takes no messages: {broker}",
-        "mend the message broker; devices go on, and accepted requests wait in the database",
+        f"no agent can be reached: the message broker takes no messages: {broker}",
+        "repair the message broker; devices go on, and accepted requests wait in the database",
     )
 
 
@@ -45,7 +45,7 @@ def _database_refuses(hosting: Mapping[str, Any]) -> Explanation | None:
         return None
     return Explanation(
         f"no session can be renewed: the database takes no writes: {database}",
-        "mend the database; devices go on, and changes are refused meanwhile",
+        "repair the database; devices go on, and changes are refused meanwhile",
     )
 
 
@@ -86,7 +86,7 @@ def _error(hosting: Mapping[str, Any]) -> Explanation | None:
         return None
     return Explanation(
         f"not applied: {hosting['status_reason'] or 'no reason was reported'}",
-        f"{_remedy(hosting)}; it is tried again by itself, within {hosting['retry_seconds_max']} s",
+        f"{_remedy(hosting)}; it is retried automatically within {hosting['retry_seconds_max']} s",
     )
 
 
@@ -103,7 +103,7 @@ def _waiting(hosting: Mapping[str, Any]) -> Explanation | None:
         return None
     reason = hosting["status_reason"]
     if reason:
-        return Explanation(f"waits for its agent: {reason}", f"{_remedy(hosting)}; it is tried again by itself")
+        return Explanation(f"waits for its agent: {reason}", f"{_remedy(hosting)}; it is retried automatically")
     # There is an acting agent: `_unserved`, an earlier rule, matches without one.
     return Explanation(
         f"waits for its agent, {hosting['acting']['host']}, behind {counted(hosting['ahead'], 'other')}", NOTHING
@@ -111,13 +111,13 @@ def _waiting(hosting: Mapping[str, Any]) -> Explanation | None:
 
 
 def _remedy(hosting: Mapping[str, Any]) -> str:
-    return hosting.get("remedy") or "mend the reason"
+    return hosting.get("remedy") or "fix the cause"
 
 
 def _explain_degradation(hosting: Mapping[str, Any]) -> Explanation | None:
     if not hosting["operating_reason"]:
         return None
-    remedy = hosting.get("remedy") or f"evenkeel device list --environment {hosting['environment']}; mend the device"
+    remedy = hosting.get("remedy") or f"evenkeel device list --environment {hosting['environment']}; repair the device"
     return Explanation(f"applied, but {hosting['operating_reason']}", remedy)
 
 

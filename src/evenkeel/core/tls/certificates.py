@@ -40,7 +40,6 @@ class Secret:
         self._content = content
 
     def reveal(self) -> bytes:
-        """Return the secret bytes."""
         return self._content
 
     def __repr__(self) -> str:

@@ -202,7 +202,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             try:
                 outcome = await self._pass(batch, rendered, view, partition, has_peers=has_peers).run()
             except FirstGuardRefused as error:
-                log.info("first guard refused; taking over apart", device=self.host, reason=str(error.__cause__))
+                log.info(
+                    "first guard refused; taking over in a transaction of its own",
+                    device=self.host,
+                    reason=str(error.__cause__),
+                )
                 self._views.pop(partition)
                 await move()
                 view = self._views[partition]

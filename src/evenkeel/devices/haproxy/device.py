@@ -235,7 +235,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             whole = msgspec.structs.replace(change, load_balancers=(*wanted, *kept))
             return _result_of_receipt(await self.daemon.put(partition, whole), orphans)
         except DeviceRejected as error:
-            log.warning("partition not taken as a whole", device=self.host, partition=partition, reason=error.reason)
+            log.warning("partition not applied as a whole", device=self.host, partition=partition, reason=error.reason)
         found = await self._patch(partition, change, wanted, ())
         if not found.errors:
             stay = {*(one.id for one in wanted), *problems, *orphans}

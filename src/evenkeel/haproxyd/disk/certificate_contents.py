@@ -69,7 +69,7 @@ class CertificateContents:
         # The pattern keeps a manipulated placeholder from leading to another file.
         content = (_WORD.fullmatch(word) and read_text(self.folder / word)) or ""
         if content and _word_of(content, word[:_SALT_DIGITS]) != word:
-            log.warning("certificate not as it was kept; its agent sends it again", file=word)
+            log.warning("stored certificate is damaged; its agent sends it again", file=word)
             content = ""
         if content:
             self._words[content] = word

@@ -259,7 +259,6 @@ class PartitionStorage:
 
 
 def partition_names(directory: Path) -> list[str]:
-    """Names of the partitions that have a directory."""
     with os.scandir(directory) as entries:
         return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
 

@@ -213,7 +213,7 @@ class HaproxyRunner:
                 raise HaproxyDown(
                     f"HAProxy is left as it is, because it is not known where it listens: {error}"
                 ) from error
-            self._log.warning("where haproxy listens is taken from the record", reason=str(error))
+            self._log.warning("haproxy's listeners are taken from the record", reason=str(error))
 
     def _bindable(self, config: HaproxyConfig) -> tuple[HaproxyConfig, dict[str, str]]:
         """The configuration without addresses that cannot be bound now, so that HAProxy does not try; errors by load

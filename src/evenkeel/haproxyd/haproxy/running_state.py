@@ -111,7 +111,9 @@ class RunningState:
         try:
             self.save()
         except OSError as error:
-            log.warning("not recorded what haproxy runs", master=self._process.master_pid, reason=error.strerror)
+            log.warning(
+                "record of what haproxy runs not written", master=self._process.master_pid, reason=error.strerror
+            )
 
     def save(self) -> None:
         """Write the record for the next daemon. Blocks."""

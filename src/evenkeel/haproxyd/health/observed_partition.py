@@ -11,9 +11,7 @@ class ObservedPartition(Protocol):
     """One partition, as observation and ICMP checks use it."""
 
     @property
-    def name(self) -> str:
-        """Name of the partition."""
-        ...
+    def name(self) -> str: ...
 
     @property
     def problem(self) -> str:
@@ -53,9 +51,7 @@ class ObservedPartition(Protocol):
 class ObservedPartitions(Protocol):
     """Access to all partitions of this host by name."""
 
-    def names(self) -> tuple[str, ...]:
-        """Names of all partitions."""
-        ...
+    def names(self) -> tuple[str, ...]: ...
 
     def get(self, name: str) -> ObservedPartition:
         """The partition of this name. Raises :class:`PartitionUnknown`."""

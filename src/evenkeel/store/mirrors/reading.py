@@ -97,7 +97,6 @@ _LIST = (
 def read_statistics(
     connection: Connection, load_balancer_ids: Collection[LoadBalancerId]
 ) -> tuple[ListenerTotals, ...]:
-    """Totals of the listeners of mirrored load balancers."""
     rows = connection.execute(_STATISTICS, {"wanted": list(load_balancer_ids)})
     return tuple(ListenerTotals(**row._asdict()) for row in rows)
 

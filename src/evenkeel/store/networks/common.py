@@ -154,7 +154,7 @@ def _join(
         return False
     row = {"shard_id": shard_id, "network_id": network_id, "revision": 0, "applied_revision": 0, "reason": ""}
     insert_all(connection, _common, [row])
-    log.info("common network wanted", shard=shard_id, network=network_id)
+    log.info("shared network required", shard=shard_id, network=network_id)
     return True
 
 
@@ -273,7 +273,7 @@ def give_up_unused(connection: Connection, networks: Collection[SharedNetwork]) 
         connection.execute(
             update(_address).where(*staying, in_list(_address.c.subnet_id, subnets)).values(leaving_revision=revision)
         )
-        log.info("common network given up", shard=shard_id, network=network_id, subnets=subnets)
+        log.info("shared network no longer required", shard=shard_id, network=network_id, subnets=subnets)
 
 
 def _is_subnet_used(addresses: FromClause) -> ColumnElement[bool]:
@@ -351,7 +351,7 @@ def note_confirmed_revisions(connection: Connection, shard_id: ShardId, applied:
         done = _common.c.applied_revision == _common.c.revision
         unused = ~exists().where(*here), ~_attached_for(shard_id, network_id)
         if connection.execute(delete(_common).where(*is_it, done, *unused)).rowcount:
-            log.info("common network gone", shard=shard_id, network=network_id)
+            log.info("shared network removed", shard=shard_id, network=network_id)
     return news
 
 

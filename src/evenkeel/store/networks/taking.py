@@ -36,7 +36,6 @@ def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[
 def device_port(
     place: ShardPlace, each: KnownSubnet, use: AddressUse, owner: str, index: int, *, common: bool = False
 ) -> DevicePort:
-    """The port for an address."""
     return DevicePort(
         subnet_id=each.subnet.id,
         network_id=each.subnet.network_id,

@@ -18,5 +18,4 @@ def move_of(row: Any) -> Move:
 
 
 def columns_of(move: Move) -> dict[str, Any]:
-    """The columns of a move."""
     return msgspec.structs.asdict(move) | {"step": move.step.value}

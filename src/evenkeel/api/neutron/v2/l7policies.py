@@ -81,7 +81,6 @@ async def make_rule(services: Services, call: Call, policy: L7Policy, wanted: re
 async def modify_rule(
     services: Services, call: Call, policy_id: str, rule_id: str, wanted: change_requests.V2L7RuleChange
 ) -> L7Rule:
-    """Change a rule of an L7 policy."""
     # Only these attributes are checked by the type, which a change usually leaves to the current rule.
     if isinstance(wanted.key, str) or wanted.value == "":
         current: L7Rule = await services.tenants.get(L7Rule, rule_id, parent_id=policy_id, project_id=call.caller.scope)

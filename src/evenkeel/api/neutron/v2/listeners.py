@@ -68,7 +68,6 @@ def different_load_balancers() -> NeutronRefusal:
 async def modify(
     services: Services, call: Call, listener_id: str, changes: change_requests.V2ListenerChange
 ) -> Listener:
-    """Change a listener."""
     if isinstance(changes.default_pool_id, str):
         row: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
         pool = await _pool_on(services, call, changes.default_pool_id, row.load_balancer_id)

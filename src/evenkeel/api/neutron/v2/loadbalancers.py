@@ -46,7 +46,6 @@ def check_new(wanted: requests.V2LoadBalancerNew, scope: ProjectId | None) -> No
 async def modify(
     services: Services, call: Call, load_balancer_id: str, changes: change_requests.V2LoadBalancerChange
 ) -> LoadBalancer:
-    """Change a load balancer."""
     wanted = body_as(octavia_changes.LoadBalancerChange, changes)
     return await change_load_balancer(services, call, LoadBalancerId(load_balancer_id), wanted)
 

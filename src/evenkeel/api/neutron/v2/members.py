@@ -66,5 +66,4 @@ async def check_subnets(services: Services, call: Call, wanted: Sequence[request
 async def modify(
     services: Services, call: Call, pool_id: str, member_id: str, changes: change_requests.V2MemberChange
 ) -> Member:
-    """Change a member."""
     return await change_member(services, call, pool_id, member_id, body_as(octavia_changes.MemberChange, changes))

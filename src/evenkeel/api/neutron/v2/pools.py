@@ -51,7 +51,6 @@ def _has_pool(listener: Listener) -> NeutronRefusal:
 
 
 async def modify(services: Services, call: Call, pool_id: str, changes: change_requests.V2PoolChange) -> Pool:
-    """Change a pool."""
     given = changes.session_persistence
     persistence = given if isinstance(given, UnsetType) else persistence_of(given)
     wanted = body_as(octavia_changes.PoolChange, changes, session_persistence=persistence)
@@ -66,6 +65,5 @@ async def make_monitor(services: Services, call: Call, wanted: requests.V2Health
 async def modify_monitor(
     services: Services, call: Call, monitor_id: str, changes: change_requests.V2HealthMonitorChange
 ) -> HealthMonitor:
-    """Change a health monitor."""
     wanted = body_as(octavia_changes.HealthMonitorChange, changes)
     return await change_health_monitor(services, call, monitor_id, wanted)

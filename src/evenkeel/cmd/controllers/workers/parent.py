@@ -233,7 +233,6 @@ class Parent:
         )
 
     async def _kill_hanging(self) -> None:
-        """Kill workers that hang."""
         looked_at = time.monotonic()
         while True:
             late = time.monotonic() - looked_at > 2 * LOOK_SECONDS

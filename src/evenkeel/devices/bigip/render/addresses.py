@@ -29,7 +29,6 @@ class VirtualIp(Value):
 
     @property
     def version(self) -> int:
-        """IP version of the address, 4 or 6."""
         return 6 if ":" in self.address else 4
 
     @property

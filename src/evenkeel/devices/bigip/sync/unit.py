@@ -183,10 +183,12 @@ class SyncUnit:
         self._overruled = frozenset(device.host for device, unsynced in found[1:] if unsynced.content)
         if self._overruled:
             log.warning(
-                "devices were changed apart; one replaces the others", device=writer.host, others=self._overruled
+                "devices were changed independently; one overwrites the others",
+                device=writer.host,
+                others=self._overruled,
             )
         if self._writer is not None and self._writer is not writer:
-            log.warning("another device is written", device=writer.host, before=self._writer.host)
+            log.warning("changes go to another device now", device=writer.host, before=self._writer.host)
         writer.forget_everything()  # it may have been changed by config-sync since it was written last
         return writer
 

@@ -127,7 +127,7 @@ class VcmpHost:
         try:
             await self.icontrol.write("POST", f"/mgmt/tm/{VLANS}", body)
         except Exists:
-            log.info("VLAN was made at the same time", vcmp_host=self.name, vlan=wanted.name)
+            log.info("VLAN was created concurrently", vcmp_host=self.name, vlan=wanted.name)
         return f"/{COMMON}/{wanted.name}"
 
     async def _guest(self, name: str) -> FoundGuest:

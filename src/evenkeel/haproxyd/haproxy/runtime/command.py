@@ -23,7 +23,6 @@ class RuntimeCommand(Value):
         return f"RuntimeCommand(text={self.text!r}, payload=<{len(self.payload)}>, expects={self.expects!r})"
 
     def has_succeeded(self, answer: str) -> bool:
-        """Whether the command succeeded."""
         reply = answer.strip()
         return self.expects in reply if self.expects else not reply
 
