@@ -158,7 +158,7 @@ def test_every_module_of_rules_and_of_processes_parts_has_a_test(room: str) -> N
     assert missing == []
 
 
-def test_every_folder_of_tests_is_that_of_some_code_or_says_why_not() -> None:
+def test_every_folder_of_tests_is_that_of_some_code_or_states_why_not() -> None:
     folders = {
         *(file.parent.relative_to(TESTS).as_posix() for file in TESTS.rglob("test_*.py")),
         *(

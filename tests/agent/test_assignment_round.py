@@ -52,7 +52,7 @@ def test_a_revision_that_goes_back_to_that_of_the_first_page_does_too() -> None:
     assert not assigned.add_page(page("d", after="c", revision=8))
 
 
-def test_a_page_that_was_not_asked_for_is_refused() -> None:
+def test_a_page_that_was_not_requested_is_refused() -> None:
     assigned = begun()
     assert not assigned.add_page(page("c", "d", after="c"))
     assert not assigned.add_page(page("a", "b", more=True))

@@ -31,7 +31,7 @@ def scene(policy: Mapping[str, float]) -> tuple[CapacityGauge, Gauged, NoopMemor
     return CapacityGauge(policy, device, clock, interval_seconds=10.0), device, memory, clock
 
 
-async def test_without_a_policy_no_device_is_asked() -> None:
+async def test_without_a_policy_no_device_is_queried() -> None:
     gauge, device, _, _ = scene({})
     measured = await gauge.measure()
     assert (measured.figures, measured.score, measured.unknown, device.asked) == ({}, 0.0, False, [])

@@ -79,7 +79,7 @@ async def test_only_missing_certificates_are_fetched_and_applied() -> None:
     )
 
 
-async def test_each_content_is_asked_for_once_in_calls_of_bounded_size() -> None:
+async def test_each_content_is_requested_once_in_calls_of_bounded_size() -> None:
     shared = named("shared")
     bench = bench_of({f"lb-{n}": (shared, named(f"own-{n}")) for n in range(m.CERTIFICATES_PER_CALL + 5)})
     async with running(bench):
@@ -162,7 +162,7 @@ async def test_unreadable_certificate_is_the_error_of_its_load_balancers_only() 
         await applied(bench, "lb-1")
 
 
-async def test_content_that_is_refused_by_one_reference_is_asked_for_by_another() -> None:
+async def test_content_that_is_refused_by_one_reference_is_requested_by_another() -> None:
     bench = bench_of({"lb-1": (named("a", "same"),), "lb-2": (named("b", "same"),)})
     answer = bench.controllers.certificates
 
@@ -177,7 +177,7 @@ async def test_content_that_is_refused_by_one_reference_is_asked_for_by_another(
 
 
 @pytest.mark.parametrize("spoiled", ["for another process", "for another content", "of another kind", "not there"])
-async def test_a_box_that_is_not_what_was_asked_for_is_given_to_no_device(spoiled: str) -> None:
+async def test_a_box_that_is_not_what_was_requested_is_given_to_no_device(spoiled: str) -> None:
     bench = bench_of({"lb-1": (named("a"),)})
     answer = bench.controllers.certificates
 
@@ -200,7 +200,7 @@ async def test_a_box_that_is_not_what_was_asked_for_is_given_to_no_device(spoile
     assert all(report.error.startswith("a: ") for report in bench.controllers.reports)
 
 
-async def test_controllers_that_are_busy_are_asked_again() -> None:
+async def test_controllers_that_are_busy_are_queried_again() -> None:
     bench = bench_of({"lb-1": (named("a"),)})
     bench.controllers.certificate_failures = [CallRefused("busy", "others first", retry_after_seconds=0.01)] * 2
     async with running(bench):

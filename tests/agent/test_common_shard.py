@@ -103,7 +103,7 @@ async def test_a_missing_device_degrades_what_the_others_serve_until_it_is_back(
     await eventually(lambda: bench.reported[2:] == [load_balancer()] and bench.told == ["trouble", "trouble", "back"])
 
 
-async def test_devices_that_all_went_are_told_once_and_their_return_too(bench: Bench) -> None:
+async def test_devices_that_all_went_are_reported_once_and_their_return_too(bench: Bench) -> None:
     seen, bench.device.seen = bench.device.seen, None
     await eventually(lambda: bench.told == ["trouble"] and not bench.worker.devices)
     bench.device.seen = seen
@@ -178,7 +178,7 @@ async def test_load_balancer_that_was_absent_and_is_back_is_reported_again(bench
     await eventually(lambda: bench.reported[told:] == [load_balancer()])
 
 
-async def test_all_is_reported_again_when_an_answer_says_that_the_group_was_out_of_reach_meanwhile(
+async def test_all_is_reported_again_when_an_answer_states_that_the_group_was_out_of_reach_meanwhile(
     bench: Bench,
 ) -> None:
     """The hint that says so at once may be lost; then there is nothing new on the devices, and yet an answer."""
@@ -190,7 +190,7 @@ async def test_all_is_reported_again_when_an_answer_says_that_the_group_was_out_
         await eventually(lambda times=times: bench.reported == [load_balancer()] * times)
 
 
-async def test_all_is_reported_again_when_asked_for() -> None:
+async def test_all_is_reported_again_when_requested() -> None:
     made = Bench(status_interval_seconds=3600.0)
     task = asyncio.create_task(made.worker.run())
     await eventually(lambda: made.reported == [load_balancer()])
@@ -200,7 +200,7 @@ async def test_all_is_reported_again_when_asked_for() -> None:
     await asyncio.wait_for(task, 30)
 
 
-async def test_a_device_that_tells_of_a_change_is_looked_at_without_waiting_for_the_interval() -> None:
+async def test_a_device_that_reports_a_change_is_looked_at_without_waiting_for_the_interval() -> None:
     made = Bench(status_interval_seconds=3600.0)
     task = asyncio.create_task(made.worker.run())
     await eventually(lambda: made.reported == [load_balancer()])
@@ -241,7 +241,7 @@ def test_only_load_balancers_that_are_served_change_and_every_missing_device_is_
     assert with_devices(others, devices(second=True)) == others
 
 
-def test_whatever_is_found_is_told_whole() -> None:
+def test_whatever_is_found_is_reported_whole() -> None:
     for found in (
         Findings(absent=("lb-1",)),
         Findings(changed=("lb-1",), renewed=("a",)),
@@ -252,7 +252,7 @@ def test_whatever_is_found_is_told_whole() -> None:
     assert not list(_split_findings(Findings(), max_bytes=1_000_000))
 
 
-def test_findings_that_are_too_large_for_one_report_are_told_in_several() -> None:
+def test_findings_that_are_too_large_for_one_report_are_reported_in_several() -> None:
     found = Findings(
         absent=tuple(f"lb-{number}" for number in range(1500)),
         changed=("lb-0",),

@@ -53,7 +53,7 @@ async def test_controllers_that_consume_it_get_keepalives_by_their_own_queue() -
     assert bus.asked == [SHARED, OWN, OWN, OWN]
 
 
-async def test_an_answer_that_does_not_come_is_asked_for_by_the_shared_queue_at_once() -> None:
+async def test_an_answer_that_does_not_come_is_requested_by_the_shared_queue_at_once() -> None:
     """The new controllers were stopped again, or the agent's user may not send to the other queue."""
     bus = Bus()
     controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]

@@ -71,7 +71,7 @@ def test_a_confirmed_change_is_named_for_a_while_in_the_history_that_it_is_of() 
     assert memory.state_to_confirm() == ConfirmedState(history="h1", keepalives=5)
 
 
-def test_where_a_confirmed_change_is_served_is_told_until_its_load_balancer_is_to_be_gone() -> None:
+def test_where_a_confirmed_change_is_served_is_reported_until_its_load_balancer_is_to_be_gone() -> None:
     memory, _ = remembering()
     shard = ShardEpoch(shard_id="s", epoch=4)
     memory.confirm("h1", (OUTCOME,), shard)
@@ -90,7 +90,7 @@ def test_where_a_confirmed_change_is_served_is_told_until_its_load_balancer_is_t
     assert memory.state_to_confirm() == replace(served, confirmed_in=None)
 
 
-def test_the_shard_that_was_left_last_is_told_for_a_while() -> None:
+def test_the_shard_that_was_left_last_is_reported_for_a_while() -> None:
     memory, clock = remembering()
     memory.record_left_shard("a", 1, "s1")
     memory.record_left_shard("b", 1, "s2")

@@ -97,7 +97,7 @@ async def test_device_that_falls_silent_is_unreachable_without_a_check_and_whate
     running.cancel()
 
 
-async def test_a_device_that_goes_or_comes_back_is_told_once() -> None:
+async def test_a_device_that_goes_or_comes_back_is_reported_once() -> None:
     back = DeviceState(name="b", reachable=True)
     watched, devices, told = watch((FIT, AWAY), (FIT, AWAY), (FIT, back), (FIT, back))
     running = asyncio.create_task(watched.run(lambda: None))
@@ -130,7 +130,7 @@ async def test_devices_that_never_could_be_checked_are_named_in_the_end() -> Non
         await watched.wait_until_fit()
 
 
-async def test_a_device_that_was_restored_is_told_by_whoever_does_not_observe() -> None:
+async def test_a_device_that_was_restored_is_reported_by_whoever_does_not_observe() -> None:
     """Its content may be what it was, so that nobody misses anything, and its guard one of a former owner."""
     before, after = (replace(FIT, incarnation=name) for name in ("before", "after"))
     devices: Any = Devices((before,), (before,), (after,))

@@ -53,7 +53,7 @@ def test_a_device_that_was_restored_before_the_first_look_is_renewed() -> None:
     assert inventory.findings().renewed == ("a",)
 
 
-def test_nothing_is_told_of_devices_that_hold_what_they_held() -> None:
+def test_nothing_is_reported_of_devices_that_hold_what_they_held() -> None:
     looks = Looks("lb-1")
     assert not any(looks.look({"lb-1": "x"}) for _ in range(5))
     assert looks.asked == 1
@@ -133,7 +133,7 @@ def test_however_many_become_absent_one_after_the_other_they_share_the_questions
     assert looks.asked - asked <= 60.0 / REPEAT.initial_seconds + 1
 
 
-def test_a_digest_that_changed_is_told_twice_and_a_new_one_is_no_change() -> None:
+def test_a_digest_that_changed_is_reported_twice_and_a_new_one_is_no_change() -> None:
     looks = Looks("lb-1", "lb-2")
     looks.look({"lb-1": "x"})
     held = {"lb-1": "other", "lb-2": "new"}
@@ -158,7 +158,7 @@ def test_digests_are_not_compared_with_those_of_other_devices() -> None:
     assert not looks.look({"lb-1": "of both"}, devices=both)
 
 
-def test_a_device_that_is_another_or_may_hold_anything_is_told_of() -> None:
+def test_a_device_that_is_another_or_may_hold_anything_is_reported() -> None:
     looks = Looks("lb-1")
     looks.look({"lb-1": "x"}, devices=(device(identity="s1"),))
     assert looks.look({"lb-1": "x"}, devices=(device(identity="s1", incarnation="2"),)).renewed == ("a",)
@@ -200,7 +200,7 @@ def test_findings_that_did_not_arrive_go_with_the_next() -> None:
     assert looks.look({"lb-1": "y"}) == Findings(changed=("lb-1",))
 
 
-def test_a_controller_that_cannot_say_what_is_expected_raises_no_alarm() -> None:
+def test_a_controller_that_cannot_state_what_is_expected_raises_no_alarm() -> None:
     inventory = Inventory()
     for now in (0.0, 5.0, 10.0):
         inventory.observe(Observation(configurations={}, devices=(device(),)), now)
@@ -220,7 +220,7 @@ def test_unexpected_load_balancer_is_remembered_since_it_was_found() -> None:
     assert looks.inventory.unexpected_load_balancers(looks.now) == {}
 
 
-def test_nothing_is_unexpected_while_nobody_says_what_is_expected() -> None:
+def test_nothing_is_unexpected_while_nobody_states_what_is_expected() -> None:
     inventory = Inventory()
     inventory.observe(Observation(configurations={"lb-1": "x"}, devices=(device(),)), 1000.0)
     inventory.set_expected(None, (), 1000.0)

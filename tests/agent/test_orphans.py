@@ -40,7 +40,7 @@ async def test_the_controllers_decide() -> None:
 
 
 @pytest.mark.parametrize("error", [BusUnavailable("no answer"), CallRefused("unknown", "no such call")])
-async def test_without_an_answer_all_stay_and_the_controllers_are_asked_again(error: Exception) -> None:
+async def test_without_an_answer_all_stay_and_the_controllers_are_queried_again(error: Exception) -> None:
     assert await verdict(error) == (OrphanVerdict(kept={"lb-1": None, "lb-2": None}), ("lb-1", "lb-2"))
 
 

@@ -236,7 +236,7 @@ async def test_the_revision_of_a_round_is_that_of_its_first_page(bench: Bench) -
 
 
 @pytest.mark.parametrize("failure", [None, RuntimeError("a bug")])
-async def test_a_worker_that_ended_by_itself_is_asked_about_and_rests_before_the_next(
+async def test_a_worker_that_ended_by_itself_is_queried_and_rests_before_the_next(
     bench: Bench, failure: Exception | None
 ) -> None:
     bench.apply(shard("a"))
@@ -289,7 +289,7 @@ async def test_a_shard_on_its_way_out_is_not_started_again(bench: Bench) -> None
     await settled(lambda: bench.asked)
 
 
-async def test_a_release_that_was_not_taken_is_asked_about(bench: Bench) -> None:
+async def test_a_release_that_was_not_taken_is_queried(bench: Bench) -> None:
     bench.controllers.problem = CallRefused("stale", "not yours")
     bench.apply(shard("a", handover=True))
     await settled(lambda: bench.asked)
@@ -312,14 +312,14 @@ async def test_hints_reach_the_worker_of_their_shard_and_nobody_else(bench: Benc
     await bench.ownership.end(graceful=False)
 
 
-async def test_all_shards_of_tenants_look_again_when_told_so(bench: Bench) -> None:
+async def test_all_shards_of_tenants_look_again_on_request(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"), COMMON)
     bench.ownership.request_full_resync()
     assert [worker.doubts for worker in MADE] == [[((), True)], [((), True)], []]
     await bench.ownership.end(graceful=False)
 
 
-async def test_in_a_new_history_everything_is_looked_at_and_told_again(bench: Bench) -> None:
+async def test_in_a_new_history_everything_is_looked_at_and_reported_again(bench: Bench) -> None:
     bench.apply(shard("a"), COMMON, revision=9)
     assert not bench.ownership.follow_history()
     bench.clock.now += 1.0

@@ -260,7 +260,7 @@ async def test_shards_that_the_database_has_not_looked_at_are_named_again_until_
         await soon(lambda: not bench.controllers.seen(m.GetAssignments)[-1].served)
 
 
-async def test_networks_whose_ports_moved_are_told_twice_also_after_a_refusal() -> None:
+async def test_networks_whose_ports_moved_are_reported_twice_also_after_a_refusal() -> None:
     async with running() as bench:
         await soon(lambda: bench.controllers.seen(m.ReportState))
         bench.controllers.refuses[m.ReportState] = m.Refused(code="busy", reason="later")
@@ -293,7 +293,7 @@ def _served(bench: Bench) -> set[str]:
     return {shard.shard_id for shard in told[-1].serving} if told else set()
 
 
-async def test_all_pages_are_asked_for_one_after_the_other() -> None:
+async def test_all_pages_are_requested_one_after_the_other() -> None:
     async with running() as bench:
         bench.controllers.pages = {"": _page("a", "b", more=True), "b": _page("c", after="b")}
         await soon(lambda: _served(bench) == {"a", "b", "c"})
@@ -302,7 +302,7 @@ async def test_all_pages_are_asked_for_one_after_the_other() -> None:
         assert [call.after_id for call in asked[-2:]] in (["", "b"], ["b", ""])
 
 
-async def test_a_page_without_an_answer_is_asked_for_again_and_ends_nothing() -> None:
+async def test_a_page_without_an_answer_is_requested_again_and_ends_nothing() -> None:
     async with running() as bench:
         bench.controllers.pages = {"": _page("a", "b", more=True), "b": _page("c", after="b")}
         await soon(lambda: _served(bench) == {"a", "b", "c"})

@@ -147,7 +147,7 @@ async def test_a_keepalive_renews_it_and_one_that_fails_does_not() -> None:
     assert not at.session.may_write()
 
 
-async def test_a_session_that_has_ended_says_so() -> None:
+async def test_a_session_that_has_ended_reports_it() -> None:
     at = Opened(state(), SessionLost("expired"))
     await at.session.open()
     with pytest.raises(SessionLost):
@@ -171,7 +171,7 @@ async def test_an_answer_that_was_overtaken_takes_nothing_back() -> None:
     assert at.session.assignments_revision == 5
 
 
-async def test_in_a_new_history_of_the_database_the_revision_begins_anew() -> None:
+async def test_in_a_new_history_of_the_database_the_revision_begins_again() -> None:
     at = Opened(state(9), state(2, history="h2"))
     await at.session.open()
     at.clock.now += 1.0
@@ -179,7 +179,7 @@ async def test_in_a_new_history_of_the_database_the_revision_begins_anew() -> No
     assert (at.session.history, at.session.assignments_revision) == ("h2", 2)
 
 
-async def test_an_answer_of_the_history_before_says_nothing_of_assignments() -> None:
+async def test_an_answer_of_the_history_before_states_nothing_of_assignments() -> None:
     """It was asked for before the new history was heard of, and came later."""
     at = Opened(state(9), state(30, history="h0"))
     at.controllers.takes_seconds = 1.0

@@ -44,7 +44,7 @@ async def test_the_first_pass_moves_the_guard_and_is_complete(bench: Bench) -> N
     assert bench.device.batches[0].epoch == 3
 
 
-async def test_reports_say_whether_what_the_device_holds_is_online_for_that(bench: Bench) -> None:
+async def test_reports_state_whether_what_the_device_holds_is_online_for_that(bench: Bench) -> None:
     await all_applied(bench)
     assert bench.controllers.traffic == {False}  # settled: the report says it
 
@@ -232,7 +232,7 @@ async def test_a_device_that_stays_away_is_tried_until_it_is_back(bench: Bench) 
     await eventually(lambda: sum(1 for batch in bench.device.batches if batch.complete) > done)
 
 
-async def test_trouble_with_a_device_is_told_when_it_begins_and_when_it_ends(bench: Bench) -> None:
+async def test_trouble_with_a_device_is_reported_when_it_begins_and_when_it_ends(bench: Bench) -> None:
     await all_applied(bench)
     assert bench.troubles == 0  # settled: there may be none before the first report
     bench.device.lagging += [("bigip-2",)] * 4
@@ -259,7 +259,7 @@ async def test_unavailable_device_is_reported_once_for_each_reason(bench: Bench)
     assert {(report.load_balancer_id, report.revision) for report in waiting} == {("lb-1", 2)}
 
 
-async def test_a_first_pass_that_finds_no_device_speaks_of_what_was_asked_for_only() -> None:
+async def test_a_first_pass_that_finds_no_device_speaks_of_what_was_requested_only() -> None:
     bench = Bench({"lb-1": 1, "lb-2": 1}, work=("lb-2",))
     bench.device.failures += [DeviceUnavailable("bigip-1", "reboot")] * 2
     task = asyncio.create_task(bench.worker.run())
@@ -269,7 +269,7 @@ async def test_a_first_pass_that_finds_no_device_speaks_of_what_was_asked_for_on
     assert [(report.load_balancer_id, report.error) for report in waiting] == [("lb-2", "device bigip-1: reboot")]
 
 
-async def test_controllers_that_did_not_answer_are_asked_again_about_orphans(bench: Bench) -> None:
+async def test_controllers_that_did_not_answer_are_queried_again_about_orphans(bench: Bench) -> None:
     await all_applied(bench)
     bench.device.orphans.add("nobody-knows-it")
     bench.controllers.orphan_failures.append(CallTimeout("no answer within 2 s"))
@@ -284,7 +284,7 @@ async def test_a_device_that_came_back_is_looked_at_completely(bench: Bench) -> 
     await eventually(lambda: any(batch.complete for batch in bench.device.batches[before:]))
 
 
-async def test_a_load_balancer_that_is_gone_is_not_asked_for_again(bench: Bench) -> None:
+async def test_a_load_balancer_that_is_gone_is_not_requested_again(bench: Bench) -> None:
     """Its delete was confirmed, but the answer to our report was lost."""
     await all_applied(bench)
     bench.controllers.failures.append(BusUnavailable("the answer was lost"))
@@ -339,7 +339,7 @@ async def test_a_partition_for_which_a_load_balancer_came_meanwhile_stays(patien
     assert not patient.device.retirements and patient.device.takeovers == [3]  # settled: they come before that pass
 
 
-async def test_a_load_balancer_asked_for_after_the_partition_is_gone_does_not_make_it_again(patient: Bench) -> None:
+async def test_a_load_balancer_requested_after_the_partition_is_gone_does_not_make_it_again(patient: Bench) -> None:
     await all_applied(patient)
     delete(patient, "lb-1", "lb-2")
     await eventually(lambda: bool(patient.device.retirements))
@@ -440,7 +440,7 @@ async def test_a_lease_that_ends_while_the_guard_moves_stops_the_write() -> None
     task.cancel()
 
 
-async def test_a_newer_guard_ends_the_worker_and_asks_for_a_higher_epoch() -> None:
+async def test_a_newer_guard_ends_the_worker_and_requests_a_higher_epoch() -> None:
     bench = Bench({"lb-1": 1})
     bench.device.failures.append(StaleOwner("t", 8))
     await asyncio.wait_for(bench.worker.run(), 30)

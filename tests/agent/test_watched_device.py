@@ -19,7 +19,7 @@ class Device:
         return PartitionOutcome(outcomes=tuple(outcomes), writes=1)
 
 
-async def test_ports_of_what_was_applied_are_told() -> None:
+async def test_ports_of_what_was_applied_are_reported() -> None:
     heard: list[tuple[str, ...]] = []
     device = notify_after_changes(Device(), heard.append)  # type: ignore[arg-type]
     services = [
@@ -31,7 +31,7 @@ async def test_ports_of_what_was_applied_are_told() -> None:
     assert device.name == "group"  # type: ignore[attr-defined]
 
 
-async def test_ports_of_addresses_that_devices_have_are_told_too() -> None:
+async def test_ports_of_addresses_that_devices_have_are_reported_too() -> None:
     heard: list[tuple[str, ...]] = []
     device = notify_after_changes(Device(), heard.append)  # type: ignore[arg-type]
     made = subnet(1, ["device"])

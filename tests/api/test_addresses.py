@@ -131,7 +131,7 @@ def with_rules(store: Store, rules: AddressRules) -> Application:
     )
 
 
-async def test_loopback_is_taken_where_an_operator_says_so(store: Store) -> None:
+async def test_loopback_is_taken_where_an_operator_allows_it(store: Store) -> None:
     async with Client.of(with_rules(store, AddressRules(allow_loopback=True))) as api:
         pool_id = await pool_of(api)
         wanted = {"address": OWN, "protocol_port": 80}

@@ -26,7 +26,7 @@ async def _fail(message: AnyMessage) -> None:
     raise RuntimeError("no")
 
 
-async def test_a_reply_goes_to_who_asked() -> None:
+async def test_a_reply_goes_to_its_caller() -> None:
     assert await _work(_done) == DeliveryOutcome(reply_to="r", replies=(encode(Done(), message_id="m"),))
 
 

@@ -65,7 +65,7 @@ async def test_an_hour_of_waiting_takes_no_time_under_a_virtual_clock() -> None:
     await bus.close()
 
 
-async def test_nothing_is_said_in_an_outage_and_afterwards_only_of_names_seen_since() -> None:
+async def test_nothing_is_reported_in_an_outage_and_afterwards_only_of_names_seen_since() -> None:
     hub = MemoryHub()
     announcer, watcher = MemoryBus(hub), MemoryBus(hub)
     announcement = await announcer.announce("n")

@@ -51,7 +51,7 @@ async def test_closing_the_bus_withdraws_its_names_and_no_others(transport: Tran
     assert [await watcher.present(transport.name(number)) for number in (1, 2, 3)] == [False, False, True]
 
 
-async def test_nothing_is_said_of_a_name_that_was_never_seen(transport: Transport) -> None:
+async def test_nothing_is_reported_of_a_name_that_was_never_seen(transport: Transport) -> None:
     announcer, watcher, late = await transport.bus(), await transport.bus(), await transport.bus()
     assert await watcher.present(transport.name()) is None
     announcement = await announcer.announce(transport.name())

@@ -42,6 +42,6 @@ def test_other_formats_have_the_points(stub: Stub, evenkeel: Run) -> None:
     assert json.loads(evenkeel("activity", "-f", "json").out) == [POINT]
 
 
-def test_without_points_it_says_why(stub: Stub, evenkeel: Run) -> None:
+def test_without_points_it_states_why(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/activity", known(reason="this controller keeps no series"))
     assert "no points: this controller keeps no series" in evenkeel("activity").err

@@ -98,7 +98,7 @@ def test_waiting_for_shards_to_come_home_counts_those_away(stub: Stub, evenkeel:
     ]
 
 
-def test_force_down_needs_a_word_of_confirmation_and_says_why(stub: Stub, evenkeel: Run) -> None:
+def test_force_down_needs_a_word_of_confirmation_and_states_why(stub: Stub, evenkeel: Run) -> None:
     ran = evenkeel("agent", "force-down", AGENT_ID)
     assert (ran.code, stub.asked) == (2, [])
     assert "really dead" in ran.err and "relocate" in ran.err
@@ -106,7 +106,7 @@ def test_force_down_needs_a_word_of_confirmation_and_says_why(stub: Stub, evenke
     assert evenkeel("agent", "force-down", AGENT_ID, "--undo", "--wait").code == 2
 
 
-def test_an_open_circuit_breaker_is_told_on_standard_error(stub: Stub, evenkeel: Run) -> None:
+def test_an_open_circuit_breaker_is_reported_on_standard_error(stub: Stub, evenkeel: Run) -> None:
     halted = {"state": "silent", "halted": "3 of 4 agents fell silent at once"}
     rows = [AGENT | halted, AGENT | halted | {"id": OTHER_ID}, AGENT | {"environment": "gold", "halted": ""}]
     stub.on("GET", "/agents", {"agents": rows})

@@ -33,12 +33,12 @@ def silent() -> Iterator[str]:
     thread.join()
 
 
-def test_the_next_endpoint_is_asked_when_one_is_down(stub: Stub) -> None:
+def test_the_next_endpoint_is_queried_when_one_is_down(stub: Stub) -> None:
     stub.on("GET", "/status", {"status": 1})
     assert Client([NOBODY, stub.url]).get(f"{API}/status") == {"status": 1}
 
 
-def test_the_endpoint_that_answered_is_asked_first_from_then_on(stub: Stub) -> None:
+def test_the_endpoint_that_answered_is_queried_first_from_then_on(stub: Stub) -> None:
     stub.on("GET", "/status", {})
     with served(Stub()) as other:
         other.on("GET", "/status", {}, status=503)
@@ -105,7 +105,7 @@ def test_a_refusal_carries_the_servers_reason(stub: Stub, body: object, reason: 
     assert caught.value.status == 409
 
 
-def test_an_answer_that_is_not_json_is_said_to_be_somebody_elses(stub: Stub) -> None:
+def test_an_answer_that_is_not_json_is_reported_as_another_programs(stub: Stub) -> None:
     stub.on("GET", "/status", b"hello")
     with pytest.raises(ApiRefused, match="not JSON"):
         Client([stub.url]).get(f"{API}/status")
@@ -121,7 +121,7 @@ def test_an_id_cannot_leave_its_segment() -> None:
     assert segment("../a b?") == "..%2Fa%20b%3F"
 
 
-def test_https_to_a_port_that_serves_plain_http_is_told(stub: Stub) -> None:
+def test_https_to_a_port_that_serves_plain_http_is_reported(stub: Stub) -> None:
     secure = stub.url.replace("http:", "https:")
     with pytest.raises(Unreachable, match=f"does not speak TLS; if it serves plain HTTP: {stub.url}"):
         Client([secure]).get(f"{API}/status")

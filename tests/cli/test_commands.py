@@ -62,7 +62,7 @@ def test_status_is_flat(stub: Stub, evenkeel: Run) -> None:
     }
 
 
-def test_status_says_that_nothing_is_wrong_and_leaves_out_zeros(stub: Stub, evenkeel: Run) -> None:
+def test_status_reports_that_nothing_is_wrong_and_leaves_out_zeros(stub: Stub, evenkeel: Run) -> None:
     status = {"agents": {"up": 3, "down": 0}, "shards": {"total": 0}, "oldest_pending_seconds": 0.0}
     stub.on("GET", "/status", {"status": status | {"devices": [], "halted": [], "countdowns": [], "problems": []}})
     ran = evenkeel("status")
@@ -72,7 +72,7 @@ def test_status_says_that_nothing_is_wrong_and_leaves_out_zeros(stub: Stub, even
     assert cells == [["agents", "3 up"], ["shards", "none"], ["oldest_pending_seconds", "0"]]
 
 
-def test_status_says_what_is_wrong_and_its_exit_code_too(stub: Stub, evenkeel: Run) -> None:
+def test_status_reports_what_is_wrong_and_its_exit_code_does_too(stub: Stub, evenkeel: Run) -> None:
     status = {
         "agents": {"up": 3, "down": 0},
         "devices": [{"environment": "demo", "group_number": 1, "reach": "none", "out_of_reach": ["a", "b"]}],
@@ -88,7 +88,7 @@ def test_status_says_what_is_wrong_and_its_exit_code_too(stub: Stub, evenkeel: R
     assert ran.err == "problem: device group demo/1: out of reach: a, b; on h1: curl a\n"
 
 
-def test_agents_say_how_many_of_their_devices_they_reach(stub: Stub, evenkeel: Run) -> None:
+def test_agents_state_how_many_of_their_devices_they_reach(stub: Stub, evenkeel: Run) -> None:
     devices = [{"name": "a", "reachable": True}, {"name": "b", "reachable": False}]
     whole, cut = AGENT | {"devices": devices[:1]}, AGENT | {"host": "host-2", "devices": devices}
     silent = cut | {"alive": False, "host": "host-3", "devices": [row | {"reachable": None} for row in devices]}
@@ -140,7 +140,7 @@ def test_a_host_with_several_agents_is_refused_and_they_are_named(stub: Stub, ev
     assert "other (demo, group 1)" in ran.err
 
 
-def test_deleting_says_nothing(stub: Stub, evenkeel: Run) -> None:
+def test_deletion_reports_nothing(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", f"/agents/{AGENT_ID}", {"agent": AGENT})
     stub.on("DELETE", f"/agents/{AGENT_ID}", status=204)
     ran = evenkeel("agent", "delete", AGENT_ID)
@@ -274,7 +274,7 @@ def test_help_ends_with_0(evenkeel: Run) -> None:
     assert evenkeel("--help").code == 0
 
 
-def test_events_of_one_user_have_who_asked_from_where(stub: Stub, evenkeel: Run) -> None:
+def test_events_of_one_user_have_the_user_and_the_address(stub: Stub, evenkeel: Run) -> None:
     who = {"user_name": "alice", "user_id": "u-1", "request_id": "req-1", "client_address": "192.0.2.7"}
     stub.on("GET", "/events?by=alice&limit=20&newest=true", {"events": [EVENT | who]})
     (row,) = json.loads(evenkeel("events", "--by", "alice", "-f", "json").out)

@@ -27,7 +27,7 @@ def basic(text: str) -> dict[str, str]:
         ({"OS_AUTH_TYPE": "password", "OS_USERNAME": "root", "OS_PASSWORD": "p"}, {}),
     ],
 )
-def test_the_environment_says_who_asks(environment: dict[str, str], headers: dict[str, str]) -> None:
+def test_the_environment_identifies_the_caller(environment: dict[str, str], headers: dict[str, str]) -> None:
     assert login_headers(environment) == headers
 
 
@@ -79,7 +79,7 @@ def door() -> Iterator[str]:
         thread.join()
 
 
-def test_a_missing_login_is_told_in_the_servers_words(door: str) -> None:
+def test_a_missing_login_is_reported_in_the_servers_words(door: str) -> None:
     with pytest.raises(ApiRefused, match=r"who are you\?"):
         Client([door]).get(f"{API}/status")
 

@@ -15,7 +15,7 @@ SHARDS = [
 ROW = {"load_balancer_id": "lb-1", "devices": "a, b", "seconds": 65, "removed_in_seconds": 9}
 
 
-def test_each_device_group_is_asked_and_one_without_an_answer_is_a_problem(stub: Stub, evenkeel: Run) -> None:
+def test_each_device_group_is_queried_and_one_without_an_answer_is_a_problem(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/shards", {"shards": SHARDS})
     partition = {"project_id": "p9", "seconds": 7000}
     stub.on("POST", "/shards/c-1/orphans", {"orphans": [ROW], "partitions": [partition], "more": 2})
@@ -31,7 +31,7 @@ def test_each_device_group_is_asked_and_one_without_an_answer_is_a_problem(stub:
     assert second.startswith("problem: device group gold/3: ")
 
 
-def test_only_one_environment_is_asked(stub: Stub, evenkeel: Run) -> None:
+def test_only_one_environment_is_queried(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/shards?environment=dev", {"shards": SHARDS[:2]})
     stub.on("POST", "/shards/c-1/orphans", {"orphans": [], "more": 0})
     ran = evenkeel("orphan", "list", "--environment", "dev", "-f", "json")

@@ -61,7 +61,7 @@ SHARDS = [
 ]
 
 
-def test_an_adoption_is_planned_and_carried_out_only_when_told(stub: Stub, evenkeel: Run) -> None:
+def test_an_adoption_is_planned_and_carried_out_only_on_request(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/shards", {"shards": SHARDS})
     replaced = {**STEP, "verb": "delete", "name": "/dev_p1/x", "note": "made anew", "attributes": []}
     device = {"device": "a", "operations": [replaced], "left": ["ltm/policy /dev_p1/wrapper"]}
@@ -79,7 +79,7 @@ def test_an_adoption_is_planned_and_carried_out_only_when_told(stub: Stub, evenk
     ]
 
 
-def test_partition_is_given_back_only_when_told(stub: Stub, evenkeel: Run) -> None:
+def test_partition_is_given_back_only_on_request(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/shards", {"shards": SHARDS})
     mark = {"name": "description", "present": "evenkeel:dev/1:partition", "wanted": ""}
     unmarked = {**STEP, "type": "auth/partition", "name": "dev_p1", "attributes": [mark]}
@@ -96,14 +96,14 @@ def test_partition_is_given_back_only_when_told(stub: Stub, evenkeel: Run) -> No
     ]
 
 
-def test_irules_are_kept_only_when_told(stub: Stub, evenkeel: Run) -> None:
+def test_irules_are_kept_only_on_request(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/shards", {"shards": SHARDS})
     stub.on("POST", "/shards/s-1/adoption", {"adoption": planned({"device": "a"})["plan"]})
     assert evenkeel("adopt", "p1", "--keep-irules", "--yes").out.endswith("adopted: the next pass changes this\n")
     assert stub.asked[-1][2] == {"adoption": {"apply": True, "keep_irules": True}}
 
 
-def test_a_tenant_on_no_or_several_device_groups_is_asked_about(stub: Stub, evenkeel: Run) -> None:
+def test_a_tenant_on_no_or_several_device_groups_is_queried(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/shards", {"shards": SHARDS})
     stub.on("GET", "/shards?environment=gold", {"shards": SHARDS[2:]})
     stub.on("POST", "/shards/s-3/adoption", {"adoption": planned()["plan"]})

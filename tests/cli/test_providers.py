@@ -25,7 +25,7 @@ def test_the_table_of_a_provider_is_shown(stub: Stub, evenkeel: Run) -> None:
     assert stub.asked == [("GET", path, None)]
 
 
-def test_no_provider_is_told_with_the_controllers_reason(stub: Stub, evenkeel: Run) -> None:
+def test_no_provider_is_reported_with_the_controllers_reason(stub: Stub, evenkeel: Run) -> None:
     path = "/v2.0/lbaas/providers/nobody/capabilities"
     stub.on("GET", path, {"faultstring": "Provider 'nobody' is not enabled."}, status=400, base="")
     ran = evenkeel("provider", "capabilities", "nobody")

@@ -36,7 +36,7 @@ def test_json_has_the_points(stub: Stub, evenkeel: Run) -> None:
     assert json.loads(evenkeel("loadbalancer", "series", ID, "-f", "json").out) == [point(0, 0.5)]
 
 
-def test_without_points_it_says_why(stub: Stub, evenkeel: Run) -> None:
+def test_without_points_it_states_why(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", PATH, series(reason="this controller keeps no series"))
     ran = evenkeel("loadbalancer", "series", ID)
     assert ran.code == 0 and "no points: this controller keeps no series" in ran.err

@@ -36,7 +36,7 @@ def test_a_table_fits_80_columns(evenkeel: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("words", [("--long",), ("-f", "json"), ("-c", "id"), ("-f", "value", "-c", "id")])
-def test_ids_are_whole_where_they_are_asked_for(evenkeel: Run, words: tuple[str, ...]) -> None:
+def test_ids_are_whole_where_they_are_requested(evenkeel: Run, words: tuple[str, ...]) -> None:
     assert SHARD in evenkeel("shard", "list", *words).out
 
 

@@ -129,7 +129,7 @@ def test_a_view_fits_its_screen(width: int, height: int) -> None:
     assert len(lines) == min(height, len(lines)) and max(line.cell_len for line in lines) <= width
 
 
-def test_a_low_screen_keeps_the_newest_events_and_the_busiest_agents_and_says_what_is_missing() -> None:
+def test_a_low_screen_keeps_the_newest_events_and_the_busiest_agents_and_states_what_is_missing() -> None:
     shown = [line.plain for line in view_lines(snapshot(40, 50), width=80, height=24)]
     assert "event 49" in shown[-1] and "  host-39  demo/1  up" in shown[6]
     (more,) = [line for line in shown if "more" in line]

@@ -39,7 +39,7 @@ def test_the_haproxy_section_becomes_the_drivers_options(tmp_path: Path) -> None
     }
 
 
-def test_a_password_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_password_file_that_does_not_exist_is_named(tmp_path: Path) -> None:
     conf = load(tmp_path, "[DEFAULT]\ndevice_driver = haproxy\n[haproxy]\nhaproxyd_password_file = /absent\n")
     with pytest.raises(ValueError, match=r"haproxy\.haproxyd_password_file: /absent"):
         driver_options(conf)

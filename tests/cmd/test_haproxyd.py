@@ -35,7 +35,7 @@ def config(folder: Path, **values: object) -> Path:
     return file
 
 
-def test_init_makes_certificates_and_says_what_to_copy_where(tmp_path: Path) -> None:
+def test_init_makes_certificates_and_states_what_to_copy_where(tmp_path: Path) -> None:
     code, said = run("--init", tmp_path / "tls", "--host", "lb1.example.net", "--host", "192.0.2.1")
     assert code == 0
     for name in ("ca.pem", "server.pem", "server.key", "ca_file", "--add-agent"):

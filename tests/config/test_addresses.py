@@ -15,7 +15,7 @@ def section(**values: object) -> cfg.ConfigOpts.GroupAttr:
     return conf.api
 
 
-def test_loopback_is_closed_unless_an_operator_opens_it_which_is_said() -> None:
+def test_loopback_is_closed_unless_an_operator_opens_it_which_is_reported() -> None:
     assert address_rules(section(), "api") == AddressRules()
     with structlog.testing.capture_logs() as lines:
         assert address_rules(section(allow_loopback_addresses=True), "api").allow_loopback

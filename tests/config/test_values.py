@@ -61,7 +61,7 @@ def test_missing_value_is_the_default() -> None:
         ({"colour": "blue"}, r"^colour: no such option; there are name, kind,"),
     ],
 )
-def test_a_wrong_value_is_told_with_what_is_allowed(given: dict[str, object], told: str) -> None:
+def test_a_wrong_value_is_reported_with_what_is_allowed(given: dict[str, object], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         checked_values(DECLARED, given)
 

@@ -62,7 +62,7 @@ async def test_an_interval_without_anything_has_no_means_and_no_traffic() -> Non
     assert points[0].traffic is None
 
 
-def test_without_points_it_says_why() -> None:
+def test_without_points_it_states_why() -> None:
     recorder = ActivityRecorder(TrafficSettings(points=0), Totals())
     assert "series.points is 0" in recorder.activity().reason
 

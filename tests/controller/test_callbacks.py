@@ -128,7 +128,7 @@ async def test_message_for_agents_is_refused() -> None:
     assert isinstance(reply, m.Refused)
 
 
-async def test_the_next_owner_is_told_when_a_shard_is_released() -> None:
+async def test_the_next_owner_is_informed_when_a_shard_is_released() -> None:
     bus: Any = FakeBus()
     hints = Hints(bus)
     store: Any = FakeStore(ShardOwner(shard_id="x", environment="demo", group_number=1, host="host-2"))
@@ -148,7 +148,7 @@ async def test_the_next_owner_is_told_when_a_shard_is_released() -> None:
         (m.ReportStatus(agent_id="a", session_id="s", shard_id="x", epoch=2**70), "epoch"),
     ],
 )
-async def test_an_epoch_that_can_be_nobodys_is_refused_before_anything_is_asked(call: m.Call, field: str) -> None:
+async def test_an_epoch_that_can_be_nobodys_is_refused_before_anything_is_queried(call: m.Call, field: str) -> None:
     reply = await callbacks(StoreUnavailable("asked")).handle(call)
     assert isinstance(reply, m.Refused) and reply.code == "implausible_epoch"
     assert reply.reason.startswith(field) and "9007199254740992" in reply.reason

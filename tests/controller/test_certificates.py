@@ -180,7 +180,7 @@ async def test_nothing_is_sealed_for_what_is_no_key(key: bytes) -> None:
     assert answer.sealed == {} and "no public key" in answer.problems["of ref-a"]
 
 
-async def test_a_controller_without_a_key_manager_says_so() -> None:
+async def test_a_controller_without_a_key_manager_reports_it() -> None:
     answer = await callback(Database("ref-a"), None).answer(call(wanted("ref-a")))
     assert answer.problems == {"of ref-a": "ref-a: this controller has no key manager: see certificates.key_manager"}
 

@@ -120,7 +120,7 @@ def made(store: Store, service: Service | None, seconds: float = 30.0) -> Defini
     return DefinitionReader(*parts)
 
 
-async def test_everything_that_is_needed_is_asked_for_once() -> None:
+async def test_everything_that_is_needed_is_requested_once() -> None:
     store, service = (
         Store(
             Needs(
@@ -136,13 +136,13 @@ async def test_everything_that_is_needed_is_asked_for_once() -> None:
     assert store.problems == {} and store.reads == 2
 
 
-async def test_without_a_network_service_nothing_is_asked_and_left_over_ports_are_a_problem() -> None:
+async def test_without_a_network_service_nothing_is_queried_and_left_over_ports_are_a_problem() -> None:
     store = Store(Needs(subnets={"lb-1": frozenset({"s"})}, ports={"lb-2": (port(0),)}))
     await made(store, None).read(CALL, limit=10)
     assert store.problems == {"lb-2": NO_PORTS}
 
 
-async def test_subnets_that_are_not_there_are_asked_for_once_in_a_call() -> None:
+async def test_subnets_that_do_not_exist_are_requested_once_in_a_call() -> None:
     store, service = Store(Needs(subnets={"lb-1": frozenset({"gone"}), "lb-2": frozenset({"local"})})), Service()
     await made(store, service).read(CALL, limit=10)
     assert service.asked == [["gone", "local"]]
@@ -170,7 +170,7 @@ async def test_a_slow_network_service_holds_up_nobody_and_its_answer_is_used_lat
     await definitions.close()
 
 
-async def test_where_members_are_is_asked_again_soon_if_nobody_said() -> None:
+async def test_where_members_are_is_queried_again_soon_if_nobody_said() -> None:
     store, service = Store(Needs(members=frozenset({("net-1", "10.0.0.1"), ("net-2", "10.0.0.2")}))), Service()
     service.error = NetworkUnavailable("away")
     told: list[str] = []

@@ -52,7 +52,7 @@ def change(**given: Any) -> Change:
     )
 
 
-async def test_the_agent_that_serves_it_is_told() -> None:
+async def test_the_agent_that_serves_it_is_informed() -> None:
     around = Neighbours()
     await driver(around).accepted(change(owner=OWNER))
     assert around.asked == [("work", "host-1", "lb")]

@@ -110,7 +110,7 @@ async def test_a_bus_that_is_down_costs_the_hint_and_nothing_else() -> None:
     task.cancel()
 
 
-async def test_looks_at_one_shard_become_one_hint_that_asks_for_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_looks_at_one_shard_become_one_hint_that_requests_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evenkeel.controller.hints.MAX_IDS_PER_HINT", 3)
     bus: Any = SlowBus()
     bus.open.set()

@@ -83,7 +83,7 @@ async def test_one_whose_row_is_locked_keeps_no_other_waiting() -> None:
     assert await waiting == state(5.0)
 
 
-async def test_a_lost_session_is_told_to_its_agent_alone() -> None:
+async def test_a_lost_session_is_reported_to_its_agent_alone() -> None:
     store = Store()
     store.lost = {"a1"}
     subject = rounds(store)
@@ -101,7 +101,7 @@ async def test_one_that_cannot_be_renewed_spoils_no_other_keepalive(problem: Exc
     assert sorted(store.alone) == ["a0", "a1", "a2"]
 
 
-async def test_without_a_database_every_agent_is_told_so_and_the_next_round_is_tried() -> None:
+async def test_without_a_database_every_agent_gets_that_answer_and_the_next_round_is_tried() -> None:
     store = Store()
     store.error = StoreUnavailable("gone")
     subject = rounds(store)
@@ -123,7 +123,7 @@ async def test_an_agent_that_gave_up_disturbs_nothing() -> None:
     await eventually(lambda: not subject._collecting)
 
 
-async def test_the_store_is_told_for_how_long_a_keepalive_has_waited() -> None:
+async def test_the_store_is_informed_for_how_long_a_keepalive_has_waited() -> None:
     store = Store()
     made = rounds(store, 0.05)
     await asyncio.gather(made.answer(call("a")), made.answer(call("b")))

@@ -7,7 +7,7 @@ import pytest
 from evenkeel.controller.loops import InterruptibleSleep, for_each
 
 
-async def test_a_pause_ends_with_its_time_or_when_it_is_told_to() -> None:
+async def test_a_pause_ends_with_its_time_or_on_request() -> None:
     pause = InterruptibleSleep()
     await pause.wait(0.001)
     waiting = asyncio.create_task(pause.wait(3600.0))
@@ -41,7 +41,7 @@ async def test_no_more_are_done_at_once_than_said() -> None:
     assert (most, sorted(done)) == (3, list(range(10)))
 
 
-async def test_all_are_tried_and_the_first_failure_in_order_is_told() -> None:
+async def test_all_are_tried_and_the_first_failure_in_order_is_reported() -> None:
     tried = []
 
     async def one(number: int) -> None:

@@ -102,7 +102,7 @@ async def test_a_definition_that_has_changed_since_does_not_travel() -> None:
     assert around.told == [("a", False)]
 
 
-async def test_a_shard_that_nobody_serves_is_joined_and_nobody_is_told() -> None:
+async def test_a_shard_that_nobody_serves_is_joined_and_nobody_is_informed() -> None:
     around = Around()
     around.shards["lab", "t", None] = ShardWithCapacity(shard_id="x")
     around.owner = None
@@ -133,7 +133,7 @@ async def test_as_long_as_there_is_no_shard_each_is_decided_some_at_a_time() -> 
     assert around.joined == []
 
 
-async def test_after_a_takeover_the_new_owner_is_told_and_asks_for_the_definition() -> None:
+async def test_after_a_takeover_the_new_owner_is_informed_and_requests_the_definition() -> None:
     around = Around()
     around.shards["lab", "t", None] = SHARD
     around.epoch = 2

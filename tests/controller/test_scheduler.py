@@ -141,7 +141,7 @@ def unserved(count: int) -> tuple[ShardSnapshot, ...]:
 # -- load balancers
 
 
-async def test_a_new_load_balancer_gets_a_group_and_a_home_and_its_agent_is_told() -> None:
+async def test_a_new_load_balancer_gets_a_group_and_a_home_and_its_agent_is_informed() -> None:
     at = Bench()
     at.store.views["t"] = [OPEN]
     await at.scheduler.place("lb-1", "lab", "t")
@@ -150,14 +150,14 @@ async def test_a_new_load_balancer_gets_a_group_and_a_home_and_its_agent_is_told
     assert at.store.explained == []
 
 
-async def test_one_that_another_controller_placed_first_is_no_error_and_nobody_is_told() -> None:
+async def test_one_that_another_controller_placed_first_is_no_error_and_nobody_is_informed() -> None:
     at = Bench()
     at.store.views["t"], at.store.taken = [OPEN], False
     await at.scheduler.place("lb-1", "lab", "t")
     assert (at.hints.assignments, at.hints.work, at.store.explained) == ([], [], [])
 
 
-async def test_one_that_nobody_can_take_says_why() -> None:
+async def test_one_that_nobody_can_take_states_why() -> None:
     at = Bench()
     at.store.views["t"] = [FULL]
     await at.scheduler.place("lb-1", "lab", "t")
@@ -234,7 +234,7 @@ async def test_a_mass_takeover_is_committed_in_portions(monkeypatch: Any) -> Non
     assert [len(steps) for steps in at.store.assigned] == [2, 2, 1]
 
 
-async def test_a_drained_agent_is_asked_to_release_before_anything_goes_home() -> None:
+async def test_a_drained_agent_is_requested_to_release_before_anything_goes_home() -> None:
     at = Bench(handovers_at_once=1)
     at.store.due = DueWork(now_seconds=0.0, groups=(("lab", 1),))
     drained = replace(A, admin_state_up=False)

@@ -46,7 +46,7 @@ def sweeper(rows: Rows, **settings: Any) -> Sweeper:
     return Sweeper(cast(SchedulingStore, rows), ControllerSettings(**settings))
 
 
-async def test_with_nothing_to_do_each_is_asked_once() -> None:
+async def test_with_nothing_to_do_each_is_queried_once() -> None:
     rows = Rows()
     await sweeper(rows).sweep()
     assert rows.asked == dict.fromkeys(("overdue", "events", "certificates", "removed", "orphans"), 1)

@@ -189,7 +189,7 @@ async def test_one_that_is_gone_is_forgotten() -> None:
     assert series.points == () and "no two reports yet" in series.reason
 
 
-async def test_above_the_limit_the_reason_says_so() -> None:
+async def test_above_the_limit_the_reason_reports_it() -> None:
     world = World(load_balancers_max=1)
     world.counted = 5
     await world.look(total_connections=60)

@@ -98,7 +98,7 @@ async def test_port_changes_of_other_controllers_are_sent_too() -> None:
     assert (network.has, store.ports) == ({"port-x": ["a"], "port-y": ["b"]}, {})
 
 
-async def test_a_change_that_comes_meanwhile_is_told_after_it() -> None:
+async def test_a_change_that_comes_meanwhile_is_reported_after_it() -> None:
     store, network = Store(due("gold")), Network()
     network.meanwhile = lambda: store.ports.update(lb=due("silver", revision=3))
     ports = VipPortUpdates(store, store, network)
@@ -137,7 +137,7 @@ async def test_a_lost_port_is_made_again_and_then_set() -> None:
     assert (network.has, store.ports) == ({"again-lb": ["gold"]}, {})
 
 
-async def test_why_a_lost_port_is_not_made_is_said_and_it_is_tried_again() -> None:
+async def test_why_a_lost_port_is_not_made_is_reported_and_it_is_tried_again() -> None:
     store, network = Store(replace(due("gold"), lost=LOST)), Network()
     store.found, network.taken = ("lb",), True
     updates = VipPortUpdates(store, store, network)

@@ -56,7 +56,7 @@ def test_devices_that_hold_what_is_wanted_do_not_differ() -> None:
     assert differences({"one": {"a:80", "b:80"}, "two": {"b:80", "a:80"}}, {"a:80", "b:80"}) == []
 
 
-def test_each_device_is_told_what_it_lacks_and_what_it_holds_too_much() -> None:
+def test_each_device_is_reported_with_what_it_lacks_and_what_it_holds_too_much() -> None:
     assert differences({"one": {"a:80", "c:80"}, "two": set()}, {"a:80", "b:80"}) == [
         "one lacks b:80",
         "one still holds c:80",

@@ -254,7 +254,7 @@ class DeviceContract:
         assert (await late.retire(PROJECT, 3, session_of(3))).left  # not before it was read
         assert await rig.content()
 
-    async def test_a_partition_that_is_not_there_is_not_made_to_be_removed(self, rig: Rig) -> None:
+    async def test_a_partition_that_does_not_exist_is_not_made_to_be_removed(self, rig: Rig) -> None:
         agent = Owner(rig.agent())
         assert bool((await agent.retire(PROJECT, 1, session_of(1))).left) is not self.retires
         assert not await rig.content()

@@ -266,7 +266,7 @@ class L7Behaviour:
         await self.serve(site, members, revision=4)
         assert await self.got(site, "/shop/secret") == DEFAULT
 
-    async def test_redirects_have_the_code_that_was_asked_for(self, site: Site, members: tuple[Member, ...]) -> None:
+    async def test_redirects_have_the_code_that_was_requested(self, site: Site, members: tuple[Member, ...]) -> None:
         codes = (301, 302, 303, 307, 308)
         policies = [
             away(code, rule(value=f"/{code}"), url=f"http://a.test/{code}", redirect_http_code=code) for code in codes

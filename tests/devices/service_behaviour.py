@@ -362,7 +362,7 @@ class ServiceBehaviour:
 
     # -- what members are told
 
-    async def test_members_are_told_about_the_client(self, clients: Clients, servers: tuple[Server, ...]) -> None:
+    async def test_members_are_informed_about_the_client(self, clients: Clients, servers: tuple[Server, ...]) -> None:
         headers = {"X-Forwarded-For": "true", "X-Forwarded-Port": "true", "X-Forwarded-Proto": "true"}
         pools = (pool(members=members(servers[:1]), monitor=None),)
         await clients.apply(service(listeners=(listener(insert_headers=headers),), pools=pools))

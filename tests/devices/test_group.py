@@ -81,7 +81,7 @@ def service(number: int) -> ServiceDefinition:
     return ServiceDefinition(load_balancer_id=f"lb-{number}", project_id="t", revision=number, vip=vip)
 
 
-async def test_a_device_that_is_away_is_told_and_holds_up_nobody() -> None:
+async def test_a_device_that_is_away_is_reported_and_holds_up_nobody() -> None:
     group = Group("x", HaType.PAIR, [Device("a", "lb"), Device("b", error=DeviceUnavailable("b", "no connection"))])
     seen = await group.observe()
     assert [(one.name, one.reachable) for one in seen.devices] == [("b", False)]

@@ -68,7 +68,7 @@ async def test_waiting_for_a_turn_does_not_count_and_liveness_needs_none(
     assert await queued == (200, b"here")
 
 
-async def test_silence_is_told_from_what_was_never_sent(device: FakeDaemon, transport: HttpsTransport) -> None:
+async def test_silence_is_distinguished_from_what_was_never_sent(device: FakeDaemon, transport: HttpsTransport) -> None:
     device.answer = silence
     with pytest.raises(NoAnswer, match=r"within 0\.2 s"):
         await transport.exchange("GET", "/", timeout_seconds=0.2)

@@ -133,7 +133,7 @@ async def test_options_of_a_package_come_from_its_section_and_take_effect(instal
         ("[jsonfile]\n", "^directory: not set"),
     ],
 )
-def test_wrong_options_are_told_as_those_of_our_own_drivers(
+def test_wrong_options_are_reported_as_those_of_our_own_drivers(
     installed: Path, tmp_path: Path, text: str, told: str
 ) -> None:
     with pytest.raises(ValueError, match=told):

@@ -3,7 +3,7 @@
 from evenkeel.devices.rates import WINDOW_MIN_SECONDS, RateMeter
 
 
-def test_the_first_reading_says_nothing() -> None:
+def test_the_first_reading_states_nothing() -> None:
     assert RateMeter().rates(10.0, {"in": 5}) == {}
 
 

@@ -310,7 +310,7 @@ class TlsBehaviour:
 
     # -- certificates
 
-    async def test_clients_are_shown_the_certificate_with_the_name_they_ask_for(
+    async def test_clients_are_shown_the_certificate_with_the_name_they_request(
         self, site: Site, clients: Clients, plain: Member
     ) -> None:
         wanted = tls_listener(default_tls_container_ref="www", sni_container_refs=("any", "shop"))
@@ -402,7 +402,7 @@ class TlsBehaviour:
         await self.serve(site, tls_listener(alpn_protocols=("http/1.1",)), pools=(pool_of(plain),))
         assert (await clients.ask(tls=clients.context(alpn=["h2", "http/1.1"]))).protocol == "http/1.1"
 
-    async def test_browsers_are_told_to_come_over_tls(self, site: Site, clients: Clients, plain: Member) -> None:
+    async def test_browsers_are_ordered_to_come_over_tls(self, site: Site, clients: Clients, plain: Member) -> None:
         wanted = tls_listener(hsts_max_age=31_536_000, hsts_include_subdomains=True, hsts_preload=True)
         await self.serve(site, wanted, pools=(pool_of(plain),))
         told = (await clients.ask()).header("Strict-Transport-Security")
@@ -433,7 +433,9 @@ class TlsBehaviour:
         served = {what: (await clients.ask(tls=clients.context(one))).status for what, one in shown.items()}
         assert served == {"valid": 200, "absent": 200, "revoked": 0, "another authority's": 0}
 
-    async def test_clients_are_not_asked_for_a_certificate(self, site: Site, clients: Clients, plain: Member) -> None:
+    async def test_clients_are_not_requested_to_send_a_certificate(
+        self, site: Site, clients: Clients, plain: Member
+    ) -> None:
         await self.serve(site, tls_listener(**verified(client_authentication="NONE")), pools=(pool_of(plain),))
         assert (await clients.ask(tls=clients.context(UNKNOWN))).status == 200
 
@@ -472,7 +474,7 @@ class TlsBehaviour:
         "X-SSL-Client-Not-After",
     )
 
-    async def test_members_are_told_of_clients_and_nobody_else_can_tell_them(
+    async def test_clients_are_reported_to_members_and_cannot_be_forged(
         self, site: Site, clients: Clients, plain: Member
     ) -> None:
         forwarded = ("X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto")
@@ -568,9 +570,7 @@ class TlsBehaviour:
             answer = await clients.ask()
         assert (answer.body == "secret", answer.status == 200, bool(made.heard)) == (served, served, served)
 
-    async def test_members_are_asked_for_the_clients_name_and_shown_a_certificate(
-        self, site: Site, clients: Clients
-    ) -> None:
+    async def test_members_get_the_clients_server_name_and_a_certificate(self, site: Site, clients: Clients) -> None:
         async with running(clients.member("secret", MEMBER, asks=ROOT)) as made:
             wanted = tls_pool_of(made, tls_container_ref="balancer", ca_tls_container_ref="root")
             await self.serve(site, tls_listener(), pools=(wanted,))
@@ -609,7 +609,7 @@ class TlsBehaviour:
 
     # -- contents on demand
 
-    async def test_contents_are_asked_for_once(self, site: Site, clients: Clients, plain: Member) -> None:
+    async def test_contents_are_requested_once(self, site: Site, clients: Clients, plain: Member) -> None:
         wanted = tls_listener(**verified(), sni_container_refs=("shop",))
         first = referring(service(listeners=(wanted,), pools=(pool_of(plain),)), NAMED)
         outcome = await site.apply(first, {})

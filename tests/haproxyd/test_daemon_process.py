@@ -70,7 +70,7 @@ def haproxy_pids(daemon: Daemon) -> list[int]:
     return sorted(found)
 
 
-async def test_a_member_that_dies_is_told_by_an_event_and_comes_back_by_another(
+async def test_a_member_that_dies_is_reported_by_an_event_and_comes_back_by_another(
     daemon: Daemon, members: tuple[Member, Member]
 ) -> None:
     async with daemon.client() as client:
@@ -125,7 +125,7 @@ async def test_haproxy_and_its_counters_outlive_a_daemon_that_is_killed(
         await eventually(continuous)
 
 
-async def test_a_daemon_that_is_told_to_stop_leaves_haproxy_alone(
+async def test_a_daemon_that_is_ordered_to_stop_leaves_haproxy_alone(
     daemon: Daemon, members: tuple[Member, Member]
 ) -> None:
     port = free_port()
@@ -260,7 +260,7 @@ async def test_neither_the_daemon_nor_haproxy_leaves_a_core_dump_and_keys_are_in
     assert {core_limit(pid) for pid in (daemon.process.pid, *haproxy_pids(daemon))} == {("0", "0")}
 
 
-async def test_keys_that_are_on_disk_are_told_of(tmp_path: Path) -> None:
+async def test_keys_that_are_on_disk_are_reported(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path, keys_dir=tmp_path / "keys")
     try:
         await daemon.start()

@@ -94,7 +94,7 @@ async def test_workers_change_hands_and_end_with_the_powers_that_are_left(daemon
     await member.stop()
 
 
-def test_an_authoritys_key_that_the_daemon_can_read_is_told_unless_it_is_roots(tmp_path, monkeypatch):
+def test_an_authoritys_key_that_the_daemon_can_read_is_reported_unless_it_is_roots(tmp_path, monkeypatch):
     files = make_certificates(tmp_path / "tls", ["localhost"])
     assert files.authority_key.stat().st_mode & 0o077 == files.folder.stat().st_mode & 0o077 == 0
     monkeypatch.setattr(os, "geteuid", lambda: 0)

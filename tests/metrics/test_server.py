@@ -53,7 +53,7 @@ async def test_the_exposition_is_what_was_set_just_before() -> None:
             assert families["takeovers"].samples[0].value == expected
 
 
-async def test_openmetrics_for_those_who_ask_for_it() -> None:
+async def test_openmetrics_for_those_who_request_it() -> None:
     accept = {"Accept": "application/openmetrics-text;version=1.0.0"}
     async with (
         serving() as (place, _),

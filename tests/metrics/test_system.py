@@ -105,7 +105,7 @@ def of(**labels: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(labels.items()))
 
 
-async def test_every_figure_of_the_database_is_told(world: World) -> None:
+async def test_every_figure_of_the_database_is_reported(world: World) -> None:
     found = await world.samples()
     one, two = ({"environment": "dev", "group": "1", "host": host} for host in ("one", "two"))
     expected: Samples = {
@@ -149,7 +149,7 @@ async def test_more_events_than_one_read_takes(world: World, monkeypatch: pytest
     assert (await world.samples())["evenkeel_events_total", of(kind="takeover")] == 5
 
 
-async def test_without_a_database_nothing_old_is_told(world: World) -> None:
+async def test_without_a_database_nothing_old_is_reported(world: World) -> None:
     await world.samples()
     world.operators.down = True
     world.broker = "connection refused"

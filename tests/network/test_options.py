@@ -144,7 +144,7 @@ async def test_a_user_and_password_find_neutron_in_the_catalogue(tmp_path: Path,
 
 
 @NO_SDK_NOISE
-async def test_a_refused_password_is_told_without_it(tmp_path: Path, cloud: Cloud) -> None:
+async def test_a_refused_password_is_reported_without_it(tmp_path: Path, cloud: Cloud) -> None:
     with closing(opened(tmp_path, file_for(cloud, "wr0ng-password"))) as it:
         with pytest.raises(NetworkUnavailable, match="credentials") as raised:
             await it.network.look_up("subnets", {}, project_id=None)

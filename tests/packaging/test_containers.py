@@ -46,7 +46,7 @@ def stages() -> dict[str, list[tuple[str, str]]]:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_an_image_runs_its_process_and_says_whether_it_lives(role: str) -> None:
+def test_an_image_runs_its_process_and_states_whether_it_lives(role: str) -> None:
     stage = dict(stages()[role])
     assert json.loads(stage["ENTRYPOINT"])[-1] == f"/etc/evenkeel/{role}.ini"
     assert f"/opt/evenkeel/bin/evenkeel-{role}" in json.loads(stage["ENTRYPOINT"])

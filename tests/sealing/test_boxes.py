@@ -132,7 +132,7 @@ INSIDE = st.sampled_from(
 
 
 @given(INSIDE | st.binary(max_size=100))
-def test_a_well_sealed_box_with_rubbish_inside_is_refused_and_not_told_of(inside: bytes) -> None:
+def test_a_well_sealed_box_with_rubbish_inside_is_refused_and_not_reported(inside: bytes) -> None:
     suite = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
     box = suite.encrypt(inside, X25519PublicKey.from_public_bytes(OURS.public_key), FOR.info())
     with pytest.raises(SealingError) as refused:

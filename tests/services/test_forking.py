@@ -57,7 +57,7 @@ async def test_forked_program_has_its_own_session_and_can_be_killed_and_started_
     assert again.state == "exit code 0"
 
 
-async def test_forked_program_gets_arguments_and_a_log_and_its_exit_code_is_told(tmp_path: Path) -> None:
+async def test_forked_program_gets_arguments_and_a_log_and_its_exit_code_is_reported(tmp_path: Path) -> None:
     process = emulator(tmp_path, "--state-dir", str(tmp_path), "--no-such-argument")
     process.start()
     assert process.wait(SECONDS)
@@ -65,7 +65,7 @@ async def test_forked_program_gets_arguments_and_a_log_and_its_exit_code_is_told
     assert "--no-such-argument" in process.tail()
 
 
-async def test_whoever_waits_for_one_that_lives_is_told_after_the_time(tmp_path: Path) -> None:
+async def test_whoever_waits_for_one_that_lives_gets_an_error_after_the_time(tmp_path: Path) -> None:
     process = await started(tmp_path)
     assert not process.wait(0.05)
     process.send(signal.SIGTERM)

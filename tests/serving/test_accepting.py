@@ -116,7 +116,7 @@ def test_handshakes_that_never_end_are_counted_and_end(
 
 
 @LOOPS
-def test_without_file_descriptors_connections_are_shed_and_it_is_told_plainly(new_loop: Loop) -> None:
+def test_without_file_descriptors_connections_are_shed_and_that_is_reported_plainly(new_loop: Loop) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     async def main() -> None:

@@ -8,7 +8,7 @@ from evenkeel.serving.refusal_log import EVERY_SECONDS, RefusalLog
 from tests.waiting import eventually
 
 
-async def test_the_first_is_told_at_once_and_then_sums() -> None:
+async def test_the_first_is_reported_at_once_and_then_sums() -> None:
     now = 100.0
     tally = RefusalLog("api", monotonic=lambda: now)
     with capture_logs() as logs:
@@ -20,7 +20,7 @@ async def test_the_first_is_told_at_once_and_then_sums() -> None:
     assert [(entry["count"], entry["last_peer"]) for entry in logs] == [(1, "10.0.0.1"), (1000, "10.0.0.2")]
 
 
-async def test_the_last_ones_are_told_without_a_further_one(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_last_ones_are_reported_without_a_further_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refusal_log, "EVERY_SECONDS", 0.05)
     tally = RefusalLog("api")
     with capture_logs() as logs:

@@ -15,7 +15,7 @@ CHUNK = 10
 
 
 @pytest.mark.parametrize(("first", "takeovers", "errors"), [(1, 20, 13), (2, 30, 7)], ids=["odd", "even"])
-def test_the_faults_are_real_and_end_and_everything_is_as_it_was_asked_for(
+def test_the_faults_are_real_and_end_and_everything_is_as_it_was_requested(
     first: int, takeovers: int, errors: int
 ) -> None:
     """A simulation in which nothing happens would pass too. Each half of the seeds has limits of its own."""
@@ -28,10 +28,10 @@ def test_the_faults_are_real_and_end_and_everything_is_as_it_was_asked_for(
 
 
 @pytest.mark.parametrize("first", range(COUNTED + 1, BUDGET + 1, CHUNK))
-def test_faults_end_and_everything_is_as_it_was_asked_for(first: int) -> None:
+def test_faults_end_and_everything_is_as_it_was_requested(first: int) -> None:
     clean_runs("", range(first, min(first + CHUNK, BUDGET + 1)))
 
 
 @pytest.mark.parametrize("first", range(BUDGET + 1, SEEDS + 1, CHUNK))
-def test_more_faults_end_and_everything_is_as_it_was_asked_for(first: int) -> None:
+def test_more_faults_end_and_everything_is_as_it_was_requested(first: int) -> None:
     clean_runs("", range(first, first + CHUNK))

@@ -15,12 +15,12 @@ CHUNK = 5
 
 
 @pytest.mark.parametrize("first", range(1, BUDGET + 1, CHUNK))
-def test_silent_devices_are_told_in_time_and_served_again_afterwards(first: int) -> None:
+def test_silent_devices_are_reported_in_time_and_served_again_afterwards(first: int) -> None:
     check_silence(first)
 
 
 @pytest.mark.parametrize("first", range(BUDGET + 1, SEEDS + 1, CHUNK))
-def test_more_silent_devices_are_told_in_time_and_served_again_afterwards(first: int) -> None:
+def test_more_silent_devices_are_reported_in_time_and_served_again_afterwards(first: int) -> None:
     check_silence(first)
 
 

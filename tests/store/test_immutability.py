@@ -104,7 +104,7 @@ async def test_parts_of_a_pending_load_balancer_are_immutable_for_its_sake(store
 
 
 @pytest.mark.parametrize("status", ["PENDING_CREATE", "PENDING_UPDATE", "ERROR"])
-async def test_a_load_balancer_that_is_not_active_says_in_which_state_it_is(store: SqlStore, status: str) -> None:
+async def test_a_load_balancer_that_is_not_active_states_in_which_state_it_is(store: SqlStore, status: str) -> None:
     root = (await create(store)).load_balancer.id
     await set_status(store, root, status)
 

@@ -293,7 +293,7 @@ async def test_a_renewed_certificate_reaches_devices_by_itself(world: World) -> 
     assert kinds.count("certificate_renewed") == 1
 
 
-async def test_a_certificate_that_is_gone_stays_served_and_is_told_of(world: World) -> None:
+async def test_a_certificate_that_is_gone_stays_served_and_is_reported(world: World) -> None:
     await world.start()
     load_balancer_id = await served(world, "a")
     revision = (await world.root(load_balancer_id)).revision

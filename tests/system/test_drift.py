@@ -50,7 +50,7 @@ def everywhere(world: World, made: dict[str, str]) -> bool:
     return all(world.on_device(tenant) == {lb: ""} for tenant, lb in made.items())
 
 
-async def test_a_device_that_lost_everything_is_filled_again_and_says_so_until_then(world: World) -> None:
+async def test_a_device_that_lost_everything_is_filled_again_and_reports_it_until_then(world: World) -> None:
     made = await serving(world)
     for view in world.views.values():
         view.frozen = True

@@ -141,7 +141,7 @@ async def applied_beyond(world: World, load_balancer_id: str, revision: int) -> 
 
 
 @pytest.mark.parametrize("grown", [False, True], ids=["new", "grown"])
-async def test_an_agent_that_takes_no_parts_says_so_of_that_load_balancer_and_serves_the_others(
+async def test_an_agent_that_takes_no_parts_reports_it_of_that_load_balancer_and_serves_the_others(
     tmp_path: Path, grown: bool
 ) -> None:
     world = WorldWithoutParts(tmp_path, frozenset({"h0"}))

@@ -222,7 +222,7 @@ async def test_an_operator_that_restored_the_database_has_everything_looked_at(w
     await eventually(lambda: world.active(lb))
 
 
-async def test_two_owners_of_one_epoch_are_told_apart_and_the_databases_owner_wins(world: World) -> None:
+async def test_two_owners_of_one_epoch_are_distinguished_and_the_databases_owner_wins(world: World) -> None:
     await started(world, agents=3)
     lb = await world.create("a")
     await eventually(lambda: world.active(lb))

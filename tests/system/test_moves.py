@@ -259,7 +259,7 @@ async def test_a_second_move_is_refused_while_one_is_under_way(world: MovingWorl
         await world.move("p1", id_)
 
 
-async def test_source_that_is_off_is_left_behind_when_an_operator_says_so(world: MovingWorld) -> None:
+async def test_source_that_is_off_is_left_behind_when_an_operator_confirms_it(world: MovingWorld) -> None:
     (id_,) = await world.created("p1")
     for host in SOURCE:
         world.views[host].cut_off = True

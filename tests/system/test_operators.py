@@ -128,7 +128,7 @@ async def looked_for_homes(world: World, monkeypatch: pytest.MonkeyPatch, times:
     await eventually(lambda: looks >= times)
 
 
-async def test_manual_failback_waits_to_be_asked_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_manual_failback_waits_to_be_requested(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     _, first, second = await on_first(world)
     await world.store.operators.update_environment(ENVIRONMENT, {"failback": FailbackMode.MANUAL})
     await world.store.operators.set_agent_admin_state(first, False)

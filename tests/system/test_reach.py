@@ -25,7 +25,7 @@ async def kinds(world: World) -> list[str]:
     return [event.kind for event in await world.store.operators.events(limit=1000) if event.kind.startswith("device_")]
 
 
-async def test_a_device_that_no_agent_reaches_is_told_of_and_its_return_too(world: World) -> None:
+async def test_a_device_that_no_agent_reaches_is_reported_and_its_return_too(world: World) -> None:
     load_balancer_id = await world.create("a")
     await eventually(lambda: world.active(load_balancer_id))
     world.memory.reachable = False

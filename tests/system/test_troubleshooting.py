@@ -195,7 +195,7 @@ def test_the_page_has_every_situation() -> None:
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
-async def test_situation_is_reported_as_the_page_says(situation: str, world: World) -> None:
+async def test_situation_is_reported_as_documented(situation: str, world: World) -> None:
     found = await SITUATIONS[situation](world)
     app = create_app(
         store=world.store,
@@ -321,7 +321,7 @@ def client_of(world: World, identity: Authenticator | None = None) -> Client:
 
 
 @pytest.mark.parametrize("what", OTHERS)
-async def test_other_fault_is_reported_as_the_page_says(what: str, world: World) -> None:
+async def test_other_fault_is_reported_as_documented(what: str, world: World) -> None:
     how, *_ = rows()[what]
     quoted = re.findall(r"`([^`]+)`", how)
     told = await OTHERS[what](world)

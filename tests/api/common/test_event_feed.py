@@ -227,7 +227,7 @@ async def test_nothing_is_read_when_nobody_listens(feed: EventFeed, database: Da
     assert await again.until(1) == [1]
 
 
-async def test_at_the_end_of_the_process_listeners_are_told(feed: EventFeed) -> None:
+async def test_at_the_end_of_the_process_listeners_are_reported(feed: EventFeed) -> None:
     client = await joined(feed, None)
     feed.close()
     await client.listener.take(1.0)

@@ -64,7 +64,7 @@ def test_a_parameter_of_the_list_only_is_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize("header", ["x", "-1", "9" * 30, "1; drop"])
-def test_an_id_that_is_none_begins_anew(url: str, header: str) -> None:
+def test_an_id_that_is_none_begins_again(url: str, header: str) -> None:
     with httpx.stream("GET", f"{url}{PATH}", headers={**STREAM, "Last-Event-ID": header}, timeout=60.0) as answer:
         assert answer.status_code == 200
         assert next(answer.iter_lines()).startswith("retry:")

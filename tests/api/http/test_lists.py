@@ -122,7 +122,7 @@ async def test_bad_integer_filter_is_refused(api: Client) -> None:
     assert (await api.get("/healthmonitors?http_version=x", 400))["code"] == 400
 
 
-async def test_order_is_by_creation_unless_asked_for(api: Client, names: list[str]) -> None:
+async def test_order_is_by_creation_unless_requested(api: Client, names: list[str]) -> None:
     assert await listed(api, "sort=name:desc") == names[::-1]
     assert await listed(api, "sort_key=admin_state_up,name&sort_dir=asc,desc") == [
         "lb-3",

@@ -40,7 +40,7 @@ def test_a_burst_is_let_through_and_then_so_many_a_second() -> None:
     assert taken(limit, "another project")
 
 
-def test_the_refusal_says_when_to_come_back() -> None:
+def test_the_refusal_states_when_to_come_back() -> None:
     limit = RateLimit(0.25, 1, monotonic=Time())
     limit.count_request("p")
     with pytest.raises(Refusal) as caught:

@@ -83,7 +83,7 @@ async def test_an_attempt_without_permission_is_in_the_trail_whatever_it_would_h
     assert (entry["event"], entry["status"], entry["user"]) == ("write refused", 403, "alice")
 
 
-async def test_a_refused_write_says_why(client: Client) -> None:
+async def test_a_refused_write_states_why(client: Client) -> None:
     with capture_logs() as logs:
         await client.http.post("/evenkeel/v1/subnets", json={"subnet": {}}, headers=ALICE)
         await client.http.post("/v2/lbaas/loadbalancers", json={"loadbalancer": {}})

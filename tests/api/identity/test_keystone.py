@@ -117,7 +117,7 @@ async def test_a_token_is_not_remembered_beyond_its_end(
 
 
 @pytest.mark.parametrize("rules", [[], [{"method": "GET", "path": "/**", "service": "load-balancer"}]])
-async def test_a_token_with_access_rules_is_asked_about_for_every_request(
+async def test_a_token_with_access_rules_is_queried_for_every_request(
     identity: KeystoneIdentity, middleware: Middleware, rules: list[Any]
 ) -> None:
     middleware.token = {"application_credential": {"id": "a", "access_rules": rules}}
@@ -126,7 +126,7 @@ async def test_a_token_with_access_rules_is_asked_about_for_every_request(
     assert len(middleware.asked) == 3
 
 
-async def test_a_refusal_says_where_to_log_in(identity: KeystoneIdentity, middleware: Middleware) -> None:
+async def test_a_refusal_states_where_to_log_in(identity: KeystoneIdentity, middleware: Middleware) -> None:
     middleware.status = "401 Unauthorized"
     with pytest.raises(Unauthenticated) as caught:
         await identity.identify({}, SCOPE)
@@ -209,7 +209,7 @@ async def test_many_validations_at_once_do_not_hold_up_the_loop(
     assert [caller.project_id for caller in callers] == [f"p{number}" for number in range(30)]
 
 
-async def test_keystone_that_is_gone_is_told_as_503(validating: KeystoneIdentity, stand_in: StandIn) -> None:
+async def test_keystone_that_is_gone_is_reported_as_503(validating: KeystoneIdentity, stand_in: StandIn) -> None:
     alice = stand_in.issue(project_id="p1", roles=["member"])
     await stand_in.stop()
     with pytest.raises(IdentityUnavailable):

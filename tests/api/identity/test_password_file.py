@@ -84,7 +84,7 @@ async def test_the_right_password_makes_the_user_of_the_file(identity: PasswordF
         {b"authorization": b"Basic " + b"A" * 10_000},
     ],
 )
-async def test_anything_else_is_asked_to_log_in(identity: PasswordFileIdentity, headers: dict[bytes, bytes]) -> None:
+async def test_anything_else_has_to_log_in(identity: PasswordFileIdentity, headers: dict[bytes, bytes]) -> None:
     with pytest.raises(Unauthenticated) as caught:
         await ask(identity, headers)
     ((name, value),) = caught.value.headers
@@ -142,7 +142,7 @@ def make_bad(path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("spoil", ["line", "mode", "gone", "bytes"])
-async def test_a_file_that_became_bad_leaves_the_users_as_they_were_and_is_told_once(
+async def test_a_file_that_became_bad_leaves_the_users_as_they_were_and_is_reported_once(
     identity: PasswordFileIdentity, path: Path, clock: HandClock, spoil: str
 ) -> None:
     make_bad(path, spoil)
@@ -161,7 +161,7 @@ def test_a_file_that_others_may_read_is_refused_at_start(path: Path, mode: int) 
         watched_users(path)
 
 
-def test_a_file_that_is_not_there_is_refused_at_start(tmp_path: Path) -> None:
+def test_a_file_that_does_not_exist_is_refused_at_start(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="No such file"):
         watched_users(tmp_path / "nowhere")
 

@@ -62,7 +62,7 @@ def test_sdk_logs_in_and_sees_its_own_project_only(live: LiveServer) -> None:
         )
 
 
-def test_sdk_with_a_wrong_password_is_told_so(live: LiveServer) -> None:
+def test_sdk_with_a_wrong_password_gets_that_reason(live: LiveServer) -> None:
     with connection(live, "alice", "wrong") as alice, pytest.raises(exceptions.HttpException) as caught:
         list(alice.load_balancer.load_balancers())
     assert caught.value.status_code == 401

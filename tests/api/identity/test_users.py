@@ -16,7 +16,7 @@ ROLES = st.lists(st.from_regex(r"[A-Za-z0-9._-]{1,64}", fullmatch=True), max_siz
 
 
 @given(NAMES, PROJECTS, ROLES, st.binary(min_size=1, max_size=32), st.binary(min_size=16, max_size=32))
-def test_a_line_says_what_its_user_is(name: str, project: str, roles: list[str], salt: bytes, key: bytes) -> None:
+def test_a_line_states_what_its_user_is(name: str, project: str, roles: list[str], salt: bytes, key: bytes) -> None:
     user = checked_user(name, project, roles, PasswordHash(salt=salt, key=key, cost_log2=4))
     assert user_of(line_of(user)) == user
 
@@ -34,7 +34,7 @@ def test_a_line_says_what_its_user_is(name: str, project: str, roles: list[str],
         ("alice:p:mem ber:" + line_of(checked_user("a", "p", [], CHEAP)).split(":")[3], "roles: 'mem ber'"),
     ],
 )
-def test_a_bad_line_is_refused_by_number_and_field_and_its_hash_is_not_told(line: str, told: str) -> None:
+def test_a_bad_line_is_refused_by_number_and_field_and_its_hash_is_not_reported(line: str, told: str) -> None:
     with pytest.raises(Invalid, match=r"^line 2: ") as caught:
         users_of(f"# a comment\n{line}\n")
     assert told in str(caught.value) and "BBBB" not in str(caught.value)

@@ -22,7 +22,9 @@ async def test_agent_is_shown_drained_and_kept(api: Client, store: Any) -> None:
     assert (await api.delete(path, 409))["NeutronError"]["message"].startswith("Agent instant is alive")
 
 
-async def test_agent_and_load_balancer_are_told_of_each_other(api: Client, sink: Any, store: Any, v2: Maker) -> None:
+async def test_agent_and_load_balancer_are_informed_of_each_other(
+    api: Client, sink: Any, store: Any, v2: Maker
+) -> None:
     agent = InstantAgent(store)
     await agent.register()
     root = await v2.root()
@@ -36,7 +38,7 @@ async def test_agent_and_load_balancer_are_told_of_each_other(api: Client, sink:
     assert await api.get(f"{LBAAS}/loadbalancers/{NOBODY}/loadbalancer-hosting-agent") is None
 
 
-async def test_versions_extensions_and_quotas_are_told(api: Client) -> None:
+async def test_versions_extensions_and_quotas_are_reported(api: Client) -> None:
     (version,) = (await api.get("/neutron"))["versions"]
     assert version["links"] == [{"href": "http://api.test/neutron/v2.0/", "rel": "self"}]
     known = {row["alias"] for row in (await api.get("/neutron/v2.0/extensions?fields=alias"))["extensions"]}

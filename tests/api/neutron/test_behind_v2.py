@@ -47,7 +47,7 @@ async def strict_store(tmp_path: Path) -> AsyncIterator[Any]:
         yield opened
 
 
-async def test_strict_immutability_is_told_in_neutrons_words(strict_store: Any, sink: Any) -> None:
+async def test_strict_immutability_is_reported_in_neutrons_words(strict_store: Any, sink: Any) -> None:
     network = BuiltinNetwork(strict_store.operators)
     app = create_app(store=strict_store, network=network, driver=sink, default_provider="dev")
     async with Client.of(app) as api:

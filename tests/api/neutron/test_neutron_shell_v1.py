@@ -127,7 +127,7 @@ def test_a_pool_of_lbaas_v1_is_one_of_v2(lb: Shell, shell: Shell, pool: Any) -> 
     assert [row["id"] for row in shell("lbaas-listener-list")] == [vip["id"]]
 
 
-def test_refusals_are_told_by_their_names(lb: Shell, pool: Any, ran: Callable[..., Ran]) -> None:
+def test_refusals_are_reported_by_their_names(lb: Shell, pool: Any, ran: Callable[..., Ran]) -> None:
     new_vip(lb)
     second = ran(
         "lb-vip-create", "--name", "v2", "--protocol-port", "81", "--protocol", "HTTP", "--subnet-id", SUBNET.id, "p1"

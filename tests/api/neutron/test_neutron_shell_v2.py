@@ -168,7 +168,7 @@ def test_further_requests_of_the_neutron_command_line_are_answered(shell: Shell)
     assert shell("flavor-list") == []
 
 
-def test_refusals_are_told_by_their_names(ran: Callable[..., Ran], root: Any) -> None:
+def test_refusals_are_reported_by_their_names(ran: Callable[..., Ran], root: Any) -> None:
     missing = ran("lbaas-listener-show", "nothing")
     assert missing.code == 1 and "Unable to find listener" in missing.errors
     taken = ran("lbaas-loadbalancer-create", "--vip-address", root["vip_address"], SUBNET.name)

@@ -69,7 +69,7 @@ def v1(api: Client) -> V1:
 # -- pools
 
 
-async def test_a_pool_is_shown_as_it_was_asked_for(v1: V1) -> None:
+async def test_a_pool_is_shown_as_it_was_requested(v1: V1) -> None:
     made = await v1.pool(name="p", description="d", tenant_id="t")
 
     assert made == {
@@ -151,7 +151,7 @@ async def test_a_pool_goes_with_its_load_balancer(v1: V1, api: Client) -> None:
 # -- vips
 
 
-async def test_a_vip_is_shown_as_it_was_asked_for(v1: V1) -> None:
+async def test_a_vip_is_shown_as_it_was_requested(v1: V1) -> None:
     pool = await v1.pool()
     persistence = {"type": "APP_COOKIE", "cookie_name": "sid"}
 
@@ -653,7 +653,7 @@ async def test_address_of_a_refused_vip_is_released(store: Store) -> None:
     assert len(network.abandoned) == 1
 
 
-async def test_every_pool_of_a_shared_monitor_is_told(v1: V1, sink: Sink) -> None:
+async def test_every_pool_of_a_shared_monitor_is_informed(v1: V1, sink: Sink) -> None:
     made = await v1.new("health_monitor", **MONITOR)
     for _ in range(3):
         await v1.associate((await v1.pool())["id"], made["id"])

@@ -106,7 +106,7 @@ async def test_graph_that_contradicts_itself_is_refused_by_name(api: Client) -> 
     await refused(api, "POST", "/graphs", 409, "L7PolicyRedirectPoolIdMissing", {"graph": graph})
 
 
-async def test_quota_is_told_as_neutron_tells_it(api: Client, v2: Maker) -> None:
+async def test_quota_is_reported_as_neutron_reports_it(api: Client, v2: Maker) -> None:
     await api.put("/neutron/v2.0/quotas/default", {"quota": {"loadbalancer": "1"}})
     await v2.root()
     body = {"loadbalancer": {"vip_subnet_id": bodies.SUBNET_ID}}

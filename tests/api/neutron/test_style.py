@@ -92,7 +92,7 @@ async def test_octavia_keeps_its_own_words(api: Client) -> None:
         assert answer.status_code == 404 and "NeutronError" not in answer.text
 
 
-async def test_too_many_requests_are_told_when_to_come_back(store: Any) -> None:
+async def test_too_many_requests_get_the_time_of_a_retry(store: Any) -> None:
     app = create_app(
         store=store,
         network=BuiltinNetwork(store.operators),

@@ -155,7 +155,7 @@ async def test_bad_persistence_is_refused_on_create_and_change(
         assert all(word in answer["faultstring"] for word in words), answer
 
 
-async def test_members_may_ask_for_a_virtual_function_if_the_flavor_allows_it(
+async def test_members_may_request_a_virtual_function_if_the_flavor_allows_it(
     api: Client, root: dict[str, Any]
 ) -> None:
     body = {"address": "10.20.0.5", "protocol_port": 8080, "request_sriov": True}

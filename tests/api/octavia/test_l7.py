@@ -63,7 +63,7 @@ async def test_policy_lives_a_whole_life(api: Client, root: dict[str, Any], list
     assert (await api.get("/l7policies"))["l7policies"] == []
 
 
-async def test_policies_take_the_place_they_ask_for(api: Client, listener: dict[str, Any]) -> None:
+async def test_policies_take_the_place_they_request(api: Client, listener: dict[str, Any]) -> None:
     made = [await make(api, listener["id"], name=name) for name in "ab"]
     await make(api, listener["id"], name="c", position=1)
     assert await names(api, listener["id"]) == ["c", "a", "b"]

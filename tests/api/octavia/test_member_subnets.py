@@ -37,7 +37,7 @@ def _member(number: int, subnet_id: str) -> dict[str, Any]:
     return {"address": f"192.0.2.{number}", "protocol_port": 80, "subnet_id": subnet_id}
 
 
-async def test_a_subnet_that_is_not_there_is_not_found(knowing: Client) -> None:
+async def test_a_subnet_that_does_not_exist_is_not_found(knowing: Client) -> None:
     made = (await knowing.post("/loadbalancers", bodies.populated()))["loadbalancer"]
     pool = f"/pools/{made['pools'][0]['id']}"
     before = await knowing.get(f"{pool}/members")

@@ -48,13 +48,13 @@ async def test_an_operator_may_do_every_act(asked: Client) -> None:
     assert all(act["allowed"] for act in (await acts_of(asked, "admin")).values())
 
 
-async def test_a_watcher_may_do_none_and_is_told_the_roles(asked: Client) -> None:
+async def test_a_watcher_may_do_none_and_gets_the_roles_that_may(asked: Client) -> None:
     found = await acts_of(asked, "evenkeel_agent")
     assert not any(act["allowed"] for act in found.values())
     assert found["agent_drain"]["roles"] == ["evenkeel_operator", "admin", "load-balancer_admin"]
 
 
-async def test_a_tenant_is_not_told(asked: Client) -> None:
+async def test_a_tenant_is_not_informed(asked: Client) -> None:
     asked.http.headers.update({"X-User-Id": "u-1", "X-Project-Id": "p1", "X-Roles": "load-balancer_member"})
     await asked.get(f"{BASE}/acts", 403)
 

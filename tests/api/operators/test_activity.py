@@ -108,7 +108,7 @@ class Busy(NoTraffic):
         return (BusyLoadBalancer(load_balancer_id=LoadBalancerId("lb"), traffic=TRAFFIC),)
 
 
-async def test_the_busiest_are_shown_and_only_as_many_points_as_asked_for(store: Store, sink: Any) -> None:
+async def test_the_busiest_are_shown_and_only_as_many_points_as_requested(store: Store, sink: Any) -> None:
     network = BuiltinNetwork(store.operators)
     app = create_app(store=store, network=network, driver=sink, default_provider="dev", activity=Kept(), traffic=Busy())
     async with Client.of(app) as api:

@@ -325,7 +325,7 @@ async def test_each_act_is_an_event_with_user_request_and_address(
         assert "by alice" in event["text"] or ": alice states" in event["text"], event["text"]
 
 
-def test_each_route_of_operators_that_writes_is_an_act_or_says_why_not() -> None:
+def test_each_route_of_operators_that_writes_is_an_act_or_states_why_not() -> None:
     writes = {
         (operation.method, f"{prefix}{operation.path}")
         for routes in ROUTES

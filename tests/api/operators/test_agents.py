@@ -64,7 +64,7 @@ async def test_a_host_is_declared_dead_once_and_not_dead_again(api: Client, pair
     assert await kinds(api, before) == ["agent_forced_down", "agent_allowed_up"]
 
 
-async def test_failback_is_asked_for_where_it_is_manual(api: Client, store: Store, pair: dict[str, Any]) -> None:
+async def test_failback_is_requested_where_it_is_manual(api: Client, store: Store, pair: dict[str, Any]) -> None:
     await api.put(f"{BASE}/environments/dev", {"environment": {"failback": "manual"}})
     await put(api, "force-down", {"down": True})
     taken = [
@@ -81,7 +81,7 @@ async def test_failback_is_asked_for_where_it_is_manual(api: Client, store: Stor
     assert "is never" in (await put(api, "failback", status=409))["faultstring"]
 
 
-async def test_rebind_moves_home_and_says_how_many(api: Client, pair: dict[str, Any]) -> None:
+async def test_rebind_moves_home_and_states_how_many(api: Client, pair: dict[str, Any]) -> None:
     for count in (2, 0):
         assert (await put(api, "rebind", {"to": "a-2"}))["rebound"] == {"agent_id": "a-1", "to": "a-2", "shards": count}
     hosting = (await api.get(f"{BASE}/loadbalancers/{pair['id']}/agent"))["hosting"]

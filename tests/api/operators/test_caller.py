@@ -22,7 +22,7 @@ async def behind_gateway(store: Store) -> AsyncIterator[Client]:
 
 
 @pytest.mark.parametrize("persona", [MEMBER, SYSTEM_ADMIN], ids=str)
-async def test_every_caller_is_told_who_it_is(behind_gateway: Client, persona: Persona) -> None:
+async def test_every_caller_gets_its_own_identity(behind_gateway: Client, persona: Persona) -> None:
     shown = (await behind_gateway.get(f"{BASE}/caller", headers=persona.headers))["caller"]
     assert shown == {
         "user": persona.name,

@@ -70,7 +70,7 @@ async def test_a_certificate_is_added_listed_shown_and_forgotten(api: Client) ->
     assert (await api.http.get(f"{BASE}/p1/www")).status_code == 404
 
 
-async def test_a_name_that_is_taken_is_replaced_if_that_is_said(api: Client) -> None:
+async def test_a_name_that_is_taken_is_replaced_on_request(api: Client) -> None:
     assert (await api.http.post(BASE, json=body())).status_code == 201
     assert (await api.http.post(BASE, json=body())).status_code == 409
     assert (await api.http.post(BASE, json=body(replace=True))).status_code == 201
@@ -137,7 +137,7 @@ async def test_damaged_certificate_file_is_unavailable(api: Client, tmp_path: Pa
     assert "cannot be decrypted" in answer.json()["faultstring"]
 
 
-async def test_without_a_key_manager_the_routes_say_so(without: Client) -> None:
+async def test_without_a_key_manager_the_routes_report_it(without: Client) -> None:
     for answer in (
         await without.http.get(BASE),
         await without.http.post(BASE, json=body()),

@@ -115,7 +115,7 @@ async def silent_pair(api: Client, store: Store, join: Join) -> dict[str, Any]:
     return created
 
 
-async def test_every_view_says_that_the_circuit_breaker_is_open(api: Client, store: Store, join: Join) -> None:
+async def test_every_view_states_that_the_circuit_breaker_is_open(api: Client, store: Store, join: Join) -> None:
     created = await silent_pair(api, store, join)
     (shown,) = (await api.get(f"{BASE}/environments"))["environments"]
     reason = shown["halted"]

@@ -97,7 +97,7 @@ async def test_plan_without_an_answer_times_out(api: Client, store: Store, sink:
     assert "did not answer" in (await api.post(f"{BASE}/{lb}/plan", None, status=503))["faultstring"]
 
 
-async def test_a_partition_is_adopted_by_the_agent_only_when_told(api: Client, store: Store, sink: Sink) -> None:
+async def test_a_partition_is_adopted_by_the_agent_only_on_request(api: Client, store: Store, sink: Sink) -> None:
     await placed(api, store)
     (shard,) = [one for one in await store.operators.shards() if one.project_id]
     (common,) = [one for one in await store.operators.shards() if not one.project_id]
@@ -127,7 +127,7 @@ async def test_partition_is_given_back_with_an_event_of_its_own(api: Client, sto
     assert all("partition of project p1" in event["text"] for event in events)
 
 
-async def test_orphans_are_what_devices_hold_and_the_database_does_not_know(
+async def test_orphans_are_what_devices_hold_and_the_database_does_not_have(
     api: Client, store: Store, sink: Sink
 ) -> None:
     known = await placed(api, store)

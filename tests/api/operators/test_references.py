@@ -120,7 +120,7 @@ async def test_invalid_query_of_references_is_refused(scene: Scene, query: str) 
     assert (await scene.api.http.get(f"{BASE}/references{query}")).status_code == 400
 
 
-async def test_references_are_read_again_when_asked_for(scene: Scene) -> None:
+async def test_references_are_read_again_when_requested(scene: Scene) -> None:
     await scene.refer("one")
     await scene.refer("other")
     await scene.refer("unused", owner_id="")
@@ -160,7 +160,7 @@ async def test_the_status_names_what_expires_and_what_cannot_be_read(scene: Scen
     assert named == [("certificates", "expiring_days=7"), ("certificates", "unreadable=true")]
 
 
-async def test_a_load_balancer_says_which_of_its_certificates_expires(scene: Scene) -> None:
+async def test_a_load_balancer_states_which_of_its_certificates_expires(scene: Scene) -> None:
     await scene.refer("late")
     assert await scene.reason() == ""
     await scene.refer("soon", days=20.0)

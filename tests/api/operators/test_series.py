@@ -58,13 +58,13 @@ async def test_points_are_shown_with_their_times(store: Store, sink: Any) -> Non
     assert shown["listeners"] == [{"listener_id": "listener", "points": [of_listener]}]
 
 
-async def test_a_process_without_series_says_so(api: Client) -> None:
+async def test_a_process_without_series_reports_it(api: Client) -> None:
     id_ = (await api.load_balancer())["id"]
     shown = await api.get(f"{BASE}/loadbalancers/{id_}/series")
     assert shown["points"] == [] and shown["reason"]
 
 
-async def test_one_that_is_not_there_is_not_found(api: Client) -> None:
+async def test_one_that_does_not_exist_is_not_found(api: Client) -> None:
     fault = await api.get(f"{BASE}/loadbalancers/00000000-0000-0000-0000-000000000000/series", status=404)
     assert "Load Balancer" in fault["faultstring"]
 

@@ -40,7 +40,7 @@ async def test_a_pool_that_no_listener_uses_and_the_reason_are_shown(api: Client
     assert shown["status_reason"] == "no agent"
 
 
-async def test_one_that_is_not_there_is_not_found(api: Client) -> None:
+async def test_one_that_does_not_exist_is_not_found(api: Client) -> None:
     fault = await api.get(f"{BASE}/loadbalancers/00000000-0000-0000-0000-000000000000/tree", status=404)
     assert "Load Balancer" in fault["faultstring"]
 

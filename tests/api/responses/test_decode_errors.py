@@ -28,7 +28,7 @@ def test_attribute_name_with_the_decoders_own_quotes_is_kept() -> None:
     assert "argument pool: a` - at `$.b" in refusal(requests.PoolNewBody, {"pool": {"a` - at `$.b": 1}})
 
 
-def test_missing_argument_and_missing_attribute_are_told_apart() -> None:
+def test_missing_argument_and_missing_attribute_are_distinguished() -> None:
     assert refusal(requests.PoolNewBody, {}) == 'Missing argument: "pool"'
     assert refusal(requests.PoolNewBody, {"pools": {}}) == 'Unknown argument: "pools"'
     text = refusal(requests.PoolNewBody, {"pool": {"protocol": "HTTP"}})
@@ -46,7 +46,7 @@ def test_missing_argument_and_missing_attribute_are_told_apart() -> None:
         ({"address": 5}, "address. Value: '5'. Value should be IPv4 or IPv6 format: An IPv4 or IPv6 address."),
     ],
 )
-def test_value_of_another_type_or_out_of_bounds_is_told_with_what_is_allowed(value: Any, text: str) -> None:
+def test_value_of_another_type_or_out_of_bounds_is_reported_with_what_is_allowed(value: Any, text: str) -> None:
     body = {"member": {"address": "10.0.0.1", "protocol_port": 1, **value}}
     assert refusal(requests.MemberNewBody, body) == f"Invalid input for field/attribute {text}"
 

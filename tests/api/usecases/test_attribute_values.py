@@ -19,7 +19,7 @@ def read(cls: type[Any], **attributes: Any) -> Any:
 NEW = {"loadbalancer_id": "0d1e2f3a-0000-4000-8000-0000000000ff", "protocol": "HTTP", "protocol_port": 80}
 
 
-def test_a_create_asks_for_what_it_gives_and_leaves_the_rest_to_the_class() -> None:
+def test_a_create_requests_what_it_gives_and_leaves_the_rest_to_the_class() -> None:
     body = read(ListenerNew, **NEW, name="web", timeout_client_data=7, hsts_preload=None)
 
     assert create_values(body, Listener) == {"name": "web", "timeout_client_data": 7}

@@ -120,7 +120,7 @@ async def test_policy_and_groups_of_the_port_are_kept_shown_changed_and_found(ap
         assert fixed in (await api.put(path, {"loadbalancer": {fixed: None}}, 400))["faultstring"]
 
 
-async def test_a_flavor_may_ask_for_a_virtual_function(api: Client) -> None:
+async def test_a_flavor_may_request_a_virtual_function(api: Client) -> None:
     profile = {"name": "p", "provider_name": "dev", "flavor_data": '{"sriov_vip": true}'}
     made = (await api.post("/flavorprofiles", {"flavorprofile": profile}))["flavorprofile"]
     flavor = {"name": "f", "flavor_profile_id": made["id"]}

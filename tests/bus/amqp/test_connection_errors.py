@@ -13,7 +13,7 @@ from tests.bus.amqp.starting import why_not_started
 from tests.services.rabbitmq import SharedRabbitMQ
 
 
-def test_a_reason_is_told_once_then_each_minute_and_again_when_it_changes() -> None:
+def test_a_reason_is_reported_once_then_each_minute_and_again_when_it_changes() -> None:
     now = 100.0
     complaints, node, other = ConnectionErrorLog(lambda: now), Node(host="h", port=1), Node(host="h", port=2)
     with structlog.testing.capture_logs() as logs:

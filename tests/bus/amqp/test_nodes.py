@@ -44,7 +44,7 @@ def test_tls_has_its_port_and_files(tmp_path: Path) -> None:
     assert node.url("c", idle=True).query["heartbeat"] == "20"
 
 
-def test_certificates_are_verified_unless_an_option_says_otherwise() -> None:
+def test_certificates_are_verified_unless_an_option_decides_otherwise() -> None:
     assert {node.tls_verify for node in parse_nodes("amqps://h1,h2/")} == {True}
     assert {node.tls_verify for node in parse_nodes("amqps://h1,h2/?ssl_verify=no")} == {False}
 

@@ -22,7 +22,7 @@ async def _is(bus: Bus, name: str, answer: bool | None) -> bool:
     return await bus.present(name) is answer
 
 
-async def test_after_a_restart_names_return_and_none_is_said_to_be_gone_that_was_not_seen_since(
+async def test_after_a_restart_names_return_and_none_is_reported_to_be_gone_that_was_not_seen_since(
     own_amqp: Amqp, own_broker: RabbitMQ
 ) -> None:
     announcer, watcher = await own_amqp.bus(), await own_amqp.bus()
@@ -74,7 +74,7 @@ async def test_a_name_held_by_a_connection_that_ends_later_is_taken_then(
     assert await bus.present(amqp.name()) is True
 
 
-async def test_a_frozen_broker_says_nothing_and_late_answers_harm_nothing(
+async def test_a_frozen_broker_states_nothing_and_late_answers_harm_nothing(
     own_amqp: Amqp, own_broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR)

@@ -62,7 +62,7 @@ async def test_an_unverified_broker_is_used_only_if_told_so_and_loudly(broker: S
     assert [entry["log_level"] for entry in logs if "NOT verified" in entry["event"]] == ["warning"]
 
 
-async def test_a_port_without_tls_is_told(broker: SharedRabbitMQ, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_port_without_tls_is_reported(broker: SharedRabbitMQ, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evenkeel.bus.amqp.bus.START_SECONDS", 3.0)
     bus = AmqpBus(parse_nodes(f"amqps://guest:guest@localhost:{broker.port}/"), name="test")
     await why_not_started(bus, "TLS: ")

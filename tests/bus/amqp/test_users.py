@@ -310,7 +310,7 @@ async def ignored(message: object) -> None:
     """Not acknowledged."""
 
 
-def test_an_agent_with_another_ones_user_is_told_at_start(users: SharedRabbitMQ) -> None:
+def test_an_agent_with_another_ones_user_gets_an_error_at_start(users: SharedRabbitMQ) -> None:
     with pytest.raises(ValueError, match=f"this agent's user is {IDS['host.1']}"):
         open_bus(users.url, name="test", access=AgentAccess(user=IDS["host.1"]))
 

@@ -45,7 +45,7 @@ async def announcer(amqp: Amqp) -> AmqpBus:
     return bus
 
 
-async def test_a_killed_process_is_told_of_at_once(amqp: Amqp, queue: str, heard: Recorder) -> None:
+async def test_a_killed_process_is_reported_at_once(amqp: Amqp, queue: str, heard: Recorder) -> None:
     watcher = await amqp.bus()
     async with child("tests.bus.presence_process", amqp.url, f"{amqp.name()}={queue}"):
         assert await watcher.present(amqp.name()) is True
@@ -53,7 +53,7 @@ async def test_a_killed_process_is_told_of_at_once(amqp: Amqp, queue: str, heard
     await eventually(lambda: heard.got == [NOTICE])
 
 
-async def test_a_name_that_is_withdrawn_is_not_told_of(amqp: Amqp, queue: str, heard: Recorder) -> None:
+async def test_a_name_that_is_withdrawn_is_not_reported(amqp: Amqp, queue: str, heard: Recorder) -> None:
     bus, later = await announcer(amqp), m.Departure(agent_id="a2", session_id="s2")
     first = await bus.announce(amqp.name(1), Will(queue=queue, message=NOTICE))
     second = await bus.announce(amqp.name(2), Will(queue=queue, message=later))
@@ -63,7 +63,7 @@ async def test_a_name_that_is_withdrawn_is_not_told_of(amqp: Amqp, queue: str, h
     await eventually(lambda: heard.got == [later])
 
 
-async def test_each_lost_connection_is_told_of(amqp: Amqp, queue: str, heard: Recorder) -> None:
+async def test_each_lost_connection_is_reported(amqp: Amqp, queue: str, heard: Recorder) -> None:
     announcement = await (await announcer(amqp)).announce(amqp.name(), Will(queue=queue, message=NOTICE))
     for lost in (1, 2):
         session = announcement._link.current

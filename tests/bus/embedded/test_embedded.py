@@ -197,7 +197,7 @@ async def test_file_that_is_no_queue_is_refused(embedded: Embedded, spoil: Calla
         await embedded.bus()
 
 
-async def test_a_bus_that_is_not_started_says_so(embedded: Embedded) -> None:
+async def test_a_bus_that_is_not_started_reports_it(embedded: Embedded) -> None:
     bus = EmbeddedBus(str(embedded.path), name="test")
     assert await bus.present("n") is None
     with pytest.raises(BusUnavailable, match="not open"):

@@ -226,6 +226,6 @@ def test_files_that_cannot_be_read_are_named(evenkeel: Run, tmp_path: Path) -> N
     assert ran.code == 2 and "No such file" in ran.err
 
 
-def test_every_option_that_is_dropped_or_replaced_says_why() -> None:
+def test_every_option_that_is_dropped_or_replaced_states_why() -> None:
     assert all(option.remark for option in OPTIONS.values())
     assert {option.fate for option in OPTIONS.values()} == {"kept", "replaced", "dropped"}

@@ -40,7 +40,7 @@ def test_empty_values_and_none_of_f5s_examples_are_unset() -> None:
     assert fates(result)["l3_binding_driver"] == ("dropped", "has no value, so it is not set")
 
 
-def test_hierarchical_port_binding_is_said_to_be_refused() -> None:
+def test_hierarchical_port_binding_is_reported_to_be_refused() -> None:
     result = imported(f"{USUAL}f5_network_segment_physical_network = physnet1\n")
     assert result.problems == (f"f5_network_segment_physical_network: {HIERARCHICAL}",)
     assert fates(result)["f5_network_segment_physical_network"] == ("dropped", HIERARCHICAL)

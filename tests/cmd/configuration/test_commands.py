@@ -68,7 +68,7 @@ def test_a_configuration_that_a_process_would_take(file: Path, capsys: pytest.Ca
     assert capsys.readouterr().out == "evenkeel-agent: configuration accepted\n"
 
 
-def test_everything_that_is_wrong_is_told_at_once_with_file_and_line(
+def test_everything_that_is_wrong_is_reported_at_once_with_file_and_line(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file.write_text(

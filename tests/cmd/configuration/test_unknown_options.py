@@ -90,7 +90,7 @@ def test_values_are_substituted_as_ever(tmp_path: Path) -> None:
     assert (conf.agent_id, conf.bigip.icontrol_username) == ("at-h", "u-h")
 
 
-def test_several_are_told_at_once_but_not_all_of_very_many(tmp_path: Path) -> None:
+def test_several_are_reported_at_once_but_not_all_of_very_many(tmp_path: Path) -> None:
     options = "\n".join(f"x{number} = 1" for number in range(PRINTED_MAX + 2))
     with pytest.raises(ConfigurationRefused) as refusal:
         read(tmp_path, f"[DEFAULT]\n{options}\n")
@@ -166,7 +166,7 @@ def test_a_login_that_nobody_knows_is_left_to_who_opens_it(tmp_path: Path) -> No
     read(tmp_path, "[neutron]\nauth_type = telepathy\nwavelength = 3\n", CONTROLLER)
 
 
-def test_sections_that_say_where_else_options_are_may_hold_anything() -> None:
+def test_sections_that_state_where_else_options_are_may_hold_anything() -> None:
     known = known_options({}, [IniFile(path="f", sections={"DEFAULT": {"config_source": ["there, Too"]}})])
     assert known["there"] is None and known["too"] is None and known["database"]
 
@@ -175,7 +175,7 @@ def test_sections_that_say_where_else_options_are_may_hold_anything() -> None:
 
 
 @pytest.mark.parametrize("module", ["agent", "controller", "haproxyd"])
-def test_a_process_says_so_and_ends(tmp_path: Path, module: str) -> None:
+def test_a_process_reports_it_and_ends(tmp_path: Path, module: str) -> None:
     file = tmp_path / "some.ini"
     file.write_text("[DEFAULT]\ndebig = true\n")
     done = subprocess.run(

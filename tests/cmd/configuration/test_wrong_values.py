@@ -48,7 +48,7 @@ def refused(process: str, file: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(("process", "section", "option", "value"), CASES)
-def test_a_wrong_value_is_told_with_its_place_and_what_is_allowed(
+def test_a_wrong_value_is_reported_with_its_place_and_what_is_allowed(
     tmp_path: Path, process: str, section: str | None, option: cfg.Opt, value: str
 ) -> None:
     file = tmp_path / "some.ini"
@@ -93,7 +93,7 @@ def test_all_wrong_values_at_once_fit_a_screen(tmp_path: Path, process: str) -> 
         ("password = pa$word", True),
     ],
 )
-def test_a_refused_value_with_a_dollar_is_told_how_to_write_one(tmp_path: Path, option: str, hinted: bool) -> None:
+def test_refusal_of_a_value_with_a_dollar_explains_how_to_write_one(tmp_path: Path, option: str, hinted: bool) -> None:
     file = tmp_path / "some.ini"
     file.write_text(f"[DEFAULT]\n{option}\n")
     options = [cfg.URIOpt("url", help="Where."), cfg.StrOpt("password", secret=True, help="Whose.")]

@@ -63,7 +63,7 @@ class Slow:
         self.now -= 1
 
 
-async def test_changes_are_told_in_the_controllers_loop_and_failovers_some_at_a_time() -> None:
+async def test_changes_are_reported_in_the_controllers_loop_and_failovers_some_at_a_time() -> None:
     slow = Slow()
     sink = ThreadedChangeSink(slow)
     change = Change(load_balancer_id="lb", revision=1, environment="e", owner=None, placed=True)

@@ -46,7 +46,7 @@ def test_tables_hold_only_what_the_api_knows(driver: str) -> None:
     assert set(table.options) | table.refused_values.keys() <= set(OPTIONS)
 
 
-def test_one_that_cannot_be_loaded_is_told_and_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_cannot_be_loaded_is_reported_and_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [
         EntryPoint(name="broken", value="evenkeel.nowhere:CAPABILITIES", group=GROUP),
         EntryPoint(name="other", value="evenkeel.core.devices.capabilities:OPTIONS", group=GROUP),

@@ -146,7 +146,7 @@ async def test_slow_headers_end_in_time_also_on_a_kept_connection(world: World) 
         assert await client.ended() == b""
 
 
-async def test_a_body_that_nobody_asked_for_is_not_taken_for_ever(world: World) -> None:
+async def test_a_body_that_nobody_requested_is_not_taken_for_ever(world: World) -> None:
     world.limit(unread_seconds=0.5, unread_bytes_max=100_000)
     head = b"POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n"
     slow, fast = await world.connect(), await world.connect()
@@ -160,7 +160,7 @@ async def test_a_body_that_nobody_asked_for_is_not_taken_for_ever(world: World) 
     assert await fast.ended() == b""
 
 
-async def test_a_small_body_that_nobody_asked_for_keeps_the_connection(world: World) -> None:
+async def test_a_small_body_that_nobody_requested_keeps_the_connection(world: World) -> None:
     client = await world.connect()
     for _ in range(3):
         await client.send(b"POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n")

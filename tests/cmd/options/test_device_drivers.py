@@ -36,7 +36,7 @@ def test_ours_are_installed() -> None:
     assert declared_options("noop") == ()
 
 
-def test_a_driver_that_is_not_installed_is_told_with_those_that_are(tmp_path: Path) -> None:
+def test_a_driver_that_is_not_installed_is_reported_with_those_that_are(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^device_driver: 'bigpi' is not one of \['bigip', 'haproxy', 'noop'"):
         driver_entry("bigpi")
     with pytest.raises(ValueError, match=r"^device_driver: 'bigpi' is not one of"):

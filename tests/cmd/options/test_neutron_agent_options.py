@@ -60,7 +60,7 @@ def test_a_bus_that_cannot_be_used_is_refused(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "url", ["admin:swordfish@host", "rabbit://admin:swordfish@host:port/", "nothing://a:swordfish@b"]
 )
-def test_passwords_in_urls_are_not_told(url: str) -> None:
+def test_passwords_in_urls_are_not_reported(url: str) -> None:
     with pytest.raises(ValueError, match="neutron_agent") as refused:
         opened(Attached(), transport_url=url)
     assert ("swordfish" not in str(refused.value) and refused.value.__cause__ is None) or "swordfish" not in repr(

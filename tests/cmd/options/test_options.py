@@ -107,7 +107,7 @@ def loaded(tmp_path: Path, text: str, group: str, found: Sequence[cfg.Opt]) -> c
     return loading.load("controller", ["--config-file", str(file)], groups={group: found})
 
 
-def test_tenants_are_limited_unless_an_operator_says_otherwise(tmp_path: Path) -> None:
+def test_tenants_are_limited_unless_an_operator_decides_otherwise(tmp_path: Path) -> None:
     quotas = quota_options.default_quotas(loaded(tmp_path, "", "quotas", quota_options.QUOTAS))
     assert quotas.limited_kinds() == frozenset(TITLES)
     assert (quotas.loadbalancer, quotas.member) == (100, 10_000)

@@ -21,7 +21,7 @@ def logger(out: io.StringIO) -> structlog.typing.FilteringBoundLogger:
     return made
 
 
-def test_a_loop_without_file_descriptors_says_so_and_shows_no_traceback(written: io.StringIO) -> None:
+def test_a_loop_without_file_descriptors_reports_it_and_shows_no_traceback(written: io.StringIO) -> None:
     try:
         try:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))

@@ -41,7 +41,7 @@ async def test_a_port_is_served_until_the_end(tmp_path: Path) -> None:
     assert not await connects(port)
 
 
-def test_an_address_that_is_taken_is_told_with_its_option(tmp_path: Path) -> None:
+def test_an_address_that_is_taken_is_reported_with_its_option(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()

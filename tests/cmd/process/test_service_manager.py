@@ -24,7 +24,7 @@ def systemd(tmp_path: Path) -> Iterator[Systemd]:
     made.close()
 
 
-def test_without_systemd_nothing_is_told() -> None:
+def test_without_systemd_nothing_is_reported() -> None:
     environment: dict[str, str] = {}
     manager = ServiceManager(environment)
     manager.notify_ready()
@@ -84,7 +84,7 @@ START_SECONDS = 240.0
 
 
 @pytest.mark.timeout(900)
-async def test_a_controller_is_ready_when_its_api_listens_reloads_at_sighup_and_says_when_it_ends(
+async def test_a_controller_is_ready_when_its_api_listens_reloads_at_sighup_and_states_when_it_ends(
     systemd: Systemd, tmp_path: Path
 ) -> None:
     config = small_controller(tmp_path)

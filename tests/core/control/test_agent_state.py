@@ -74,7 +74,7 @@ SILENT: dict[str, Any] = {"alive": False, "fit": False}
         (SILENT | {"forced_down": True, "admin_state_up": False}, AgentState.FORCED_DOWN),
     ],
 )
-def test_one_word_says_how_an_agent_stands(values: dict[str, Any], state: AgentState) -> None:
+def test_one_word_states_how_an_agent_stands(values: dict[str, Any], state: AgentState) -> None:
     assert agent_state(agent(**values)) is state
 
 

@@ -3,7 +3,7 @@
 from evenkeel.core.devices.device import FINDING_CHARACTERS_MAX, FINDINGS_MAX, repair
 
 
-def test_a_repair_tells_of_a_few_findings_and_counts_the_rest() -> None:
+def test_a_repair_reports_a_few_findings_and_counts_the_rest() -> None:
     few = repair("lb", "d", ["a", "b"])
     assert few.found == ("a", "b")
     many = repair("lb", "d", [f"{n}" for n in range(FINDINGS_MAX + 5)])

@@ -38,7 +38,7 @@ def test_changes_name_what_is_and_what_would_be() -> None:
     )
 
 
-def test_plans_of_many_operations_are_cut_at_their_end_and_say_so() -> None:
+def test_plans_of_many_operations_are_cut_at_their_end_and_report_it() -> None:
     attributes = attribute_changes({f"a{number}": "é" * 200 for number in range(10)}, {})
     many = tuple(
         PlannedOperation(verb="create", type="ltm/pool", name=f"pool-{number}", attributes=attributes)

@@ -31,7 +31,7 @@ def test_a_device_is_away_only_if_no_agent_reaches_it() -> None:
     assert group_reach(Reach(), [agent(1, "b"), agent(0, "a", "b")], NOW) == Reach(away=("b",))
 
 
-def test_a_group_is_out_of_reach_when_every_agent_that_is_up_says_so_for_a_moment() -> None:
+def test_a_group_is_out_of_reach_when_every_agent_that_is_up_reports_it_for_a_moment() -> None:
     cut = agent(0, "a", "b")
     assert group_reach(Reach(), [cut, agent(0, "a", "b")], NOW) == NONE
     gone = NOW - UNWATCHED_SECONDS - 1

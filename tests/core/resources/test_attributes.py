@@ -46,7 +46,7 @@ def test_links_are_the_last_attributes(kind: type[Any]) -> None:
 
 
 @pytest.mark.parametrize(("spec", "kind", "sent"), SENT)
-def test_a_device_is_told_the_attributes_as_they_are_kept(spec: Any, kind: Any, sent: Any) -> None:
+def test_a_device_gets_the_attributes_as_they_are_kept(spec: Any, kind: Any, sent: Any) -> None:
     declared = {name: (field.type, field.required) for name, field in fields_of(spec).items()}
 
     for cls in (kind, sent):

@@ -71,7 +71,7 @@ def test_a_bad_policy_is_refused_by_name_value_and_what_is_allowed(text: str, wr
     assert wrong in str(refused.value) and allowed in str(refused.value)
 
 
-def test_figures_leave_out_what_was_not_measured_or_not_asked_for() -> None:
+def test_figures_leave_out_what_was_not_measured_or_not_requested() -> None:
     found = capacity_figures({"tenant_count": 10.0, "ssltps": 5.0}, {"tenant_count": 3.0, "vlan_count": 2.0})
     assert found == {"tenant_count": CapacityFigure(value=3.0, limit=10.0)}
 

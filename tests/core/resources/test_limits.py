@@ -21,7 +21,7 @@ def test_up_to_the_limit_and_what_takes_nothing_is_allowed(there: int, more: int
     check_limits("lb", LIMITS, {"listener": there}, {"listener": more})  # type: ignore[arg-type]
 
 
-def test_more_is_refused_with_limit_what_is_there_and_what_was_asked_for() -> None:
+def test_more_is_refused_with_limit_what_is_there_and_what_was_requested() -> None:
     with pytest.raises(LimitMet) as refused:
         check_limits("lb", LIMITS, {"member": 2}, {"listener": 1, "member": 2})  # type: ignore[arg-type]
     assert str(refused.value) == "Load balancer lb may have at most 3 members: it has 2, and 2 more were requested."

@@ -24,7 +24,7 @@ def test_one_of_the_version_before_counts_by_its_revision() -> None:
     assert known(5, "") and known(1, "") and not known(6, "")
 
 
-def test_a_change_that_the_database_does_not_know_any_more_contradicts_it() -> None:
+def test_a_change_that_the_database_does_not_have_any_more_contradicts_it() -> None:
     def contradiction(revision: int, change_id: str) -> bool:
         return contradicts_database(outcome(revision, change_id), revision=5, change_id="c5")
 

@@ -29,7 +29,7 @@ def test_first_confirmation_makes_online_if_enabled() -> None:
 
 
 @pytest.mark.parametrize("was", [S.OFFLINE, S.NO_MONITOR])
-def test_a_new_member_waits_for_its_monitor_or_says_that_there_is_none(was: OperatingStatus) -> None:
+def test_a_new_member_waits_for_its_monitor_or_states_that_there_is_none(was: OperatingStatus) -> None:
     assert first_member_status(was, new=True, enabled=True, monitored=False) is S.NO_MONITOR
     assert first_member_status(was, new=True, enabled=True, monitored=True) is was
     assert first_member_status(was, new=True, enabled=False, monitored=False) is S.OFFLINE
@@ -39,7 +39,7 @@ def test_unobserved_object_is_online_if_enabled() -> None:
     assert (unobserved_status(enabled=True), unobserved_status(enabled=False)) == (S.ONLINE, S.OFFLINE)
 
 
-def test_below_a_load_balancer_out_of_reach_nothing_says_that_it_works() -> None:
+def test_below_a_load_balancer_out_of_reach_nothing_states_that_it_works() -> None:
     kept = {S.OFFLINE, S.NO_MONITOR}
     for was in S:
         assert status_below(was, S.OFFLINE) is (was if was in kept else S.OFFLINE)

@@ -99,7 +99,7 @@ def test_waiting_outcome_stays_pending_with_the_reason() -> None:
     assert done is not None and done.now.provisioning_status is ProvisioningStatus.ACTIVE and not done.now.status_reason
 
 
-def test_waiting_says_nothing_of_what_is_not_pending_or_was_changed_since() -> None:
+def test_waiting_states_nothing_of_what_is_not_pending_or_was_changed_since() -> None:
     was = accepted(NEW)
     waiting = Applied(load_balancer_id=was.id, revision=was.revision, error="no device", waiting=True)
     assert apply_report(accepted(was), waiting) is None

@@ -234,7 +234,7 @@ async def test_adoption_with_a_device_away_is_refused_and_completed_by_a_repetit
             assert partition["description"] == "evenkeel:dev/1:partition"
 
 
-async def test_changes_of_meaning_and_irules_of_operators_are_told_in_the_plan(scene: F5Listener) -> None:
+async def test_changes_of_meaning_and_irules_of_operators_are_in_the_plan(scene: F5Listener) -> None:
     hands = scene.rig.hands
     path = f"ltm/virtual/~{PARTITION}~{VIRTUAL}"
     await hands.call("POST", "ltm/rule", {"name": "by-hand", "apiAnonymous": "when HTTP_REQUEST { }"})

@@ -391,7 +391,7 @@ async def test_adopted_partition_is_refused_to_other_device_groups(scene: Adopti
         await other.take_over(PROJECT, 1, session_of(1))
 
 
-async def test_an_empty_partition_and_one_that_is_not_there_need_no_adoption(scene: AdoptionScene) -> None:
+async def test_an_empty_partition_and_one_that_does_not_exist_need_no_adoption(scene: AdoptionScene) -> None:
     agent = scene.owner()
     await agent.adopt("elsewhere")
     await scene.rig.hands.call("POST", "auth/partition", {"name": "dev_elsewhere"})

@@ -24,7 +24,7 @@ def test_global_routed_mode_is_the_default_and_needs_nothing() -> None:
     assert layout(max_namespaces_per_tenant="3", f5_snat_mode="False") == NetworkLayout()
 
 
-def test_the_layout_says_what_has_to_be_allocated() -> None:
+def test_the_layout_states_what_has_to_be_allocated() -> None:
     assert layout(f5_global_routed_mode="False") == NetworkLayout(
         adjacent=True,
         devices=("10.0.0.1:443", "10.0.0.2:8443"),

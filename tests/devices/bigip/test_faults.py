@@ -20,7 +20,7 @@ def add(rig: BigIpRig, **fault: Any) -> int:
     return int(rig.emulator.faults.add(Fault(**fault)))
 
 
-async def test_a_busy_device_is_asked_again(rig: BigIpRig) -> None:
+async def test_a_busy_device_is_queried_again(rig: BigIpRig) -> None:
     agent = rig.owner(retry_time="60")
     add(rig, kind="busy", count=3)
     add(rig, kind="busy", count=2, **COMMIT)
@@ -161,7 +161,7 @@ async def test_a_corrected_password_is_used_at_once(rig: BigIpRig) -> None:
     assert state.reachable and not state.problem
 
 
-async def test_a_wrong_password_is_said_to_be_one_and_not_shown(rig: BigIpRig) -> None:
+async def test_a_wrong_password_is_reported_and_not_shown(rig: BigIpRig) -> None:
     agent = rig.owner(icontrol_password="hunter2")
     with pytest.raises(DeviceUnavailable) as refusal:
         await agent.take_over(PROJECT, 1, session_of(1))

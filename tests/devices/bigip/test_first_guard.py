@@ -61,7 +61,7 @@ async def test_of_two_owners_that_make_it_at_once_the_newer_one_owns(rig: BigIpR
     assert await guards(rig) == [2]
 
 
-async def test_an_owner_whose_partition_came_anew_meanwhile_takes_it_only_by_a_newer_epoch(rig: BigIpRig) -> None:
+async def test_an_owner_whose_partition_came_again_meanwhile_takes_it_only_by_a_newer_epoch(rig: BigIpRig) -> None:
     late, heir = rig.owner(), rig.owner()
     await late.take_over(PROJECT, 1, session_of(1))
     await heir.take_over(PROJECT, 2, session_of(2))

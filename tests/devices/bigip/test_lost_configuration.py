@@ -187,7 +187,7 @@ async def lose(rig: BigIpRig, device: str, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["rebooted", "restored", "wiped"])
-async def test_a_device_that_lost_its_configuration_says_so_and_gets_it_back(rig: BigIpRig, way: str) -> None:
+async def test_a_device_that_lost_its_configuration_reports_it_and_gets_it_back(rig: BigIpRig, way: str) -> None:
     first, agent, observer = rig.owner(**SAVED_LAST), rig.owner(), rig.agent()
     await first.apply(batch(service(), epoch=1, complete=True))
     rig.emulator.snapshot("bigip-1", "archive")

@@ -96,7 +96,7 @@ async def test_a_newer_owner_there_is_never_taken_for_a_device_that_lags(pair: B
     assert await Hands(pair.emulator, "bigip-2").content() == content and await epochs(pair, "bigip-2") == ["3"]
 
 
-async def test_without_one_that_takes_writes_the_reason_is_told(pair: BigIpRig) -> None:
+async def test_without_one_that_takes_writes_the_reason_is_reported(pair: BigIpRig) -> None:
     pair.emulator.faults.add(Fault(kind="refuse_transaction"))
     new = pair.agent(**QUICK)
     await new.take_over(PROJECT, 2, session_of(2))  # the partition is new: its guard comes with the first objects

@@ -205,7 +205,7 @@ async def test_keys_are_nowhere_but_in_what_was_uploaded(rig: BigIpRig, capfd: p
 
 
 @pytest.mark.parametrize("status", [400, 413, 500])
-async def test_an_answer_that_repeats_what_was_uploaded_is_not_told(
+async def test_an_answer_that_repeats_what_was_uploaded_is_not_reported(
     rig: BigIpRig, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], status: int
 ) -> None:
     exchange = HttpsTransport.exchange

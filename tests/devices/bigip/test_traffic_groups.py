@@ -44,7 +44,7 @@ async def test_virtual_addresses_get_it_and_keep_it(pair: BigIpRig) -> None:
     assert (await agent.apply(batch(service(), complete=True))).writes == 0
 
 
-async def test_groups_that_are_not_there_are_told(pair: BigIpRig) -> None:
+async def test_groups_that_do_not_exist_are_reported(pair: BigIpRig) -> None:
     agent = pair.owner(traffic_groups="/Common/traffic-group-1,/Common/none,/Common/traffic-group-local-only")
     told = "has no floating traffic group /Common/none, /Common/traffic-group-local-only"
     assert all(told in state.problem for state in await agent.check())

@@ -57,7 +57,7 @@ def test_a_project_id_cannot_leave_its_partitions_name(project: str) -> None:
     assert name.startswith("dev_") and name.isascii() and not set(name) & set("/~%?# \\\"'") and len(name) <= 70
 
 
-def test_guards_are_told_by_their_names() -> None:
+def test_guards_are_reported_by_their_names() -> None:
     for guard in (guard_of(12, "a"), Guard(epoch=12), guard_of(10**18, "a"), Guard(epoch=2**63)):
         assert parse_guard(guard.name) == guard
     assert len({guard_of(12, session).name for session in ("a", "b", "")}) == 3

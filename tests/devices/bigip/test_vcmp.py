@@ -161,7 +161,7 @@ async def test_operators_vlan_at_the_vcmp_host_stays_theirs(chassis: Chassis) ->
     assert await chassis.given("host-1", "alone") == ["/Common/by-hand"]
 
 
-async def test_bad_mappings_and_networks_without_tags_are_said(chassis: Chassis) -> None:
+async def test_bad_mappings_and_networks_without_tags_are_reported(chassis: Chassis) -> None:
     owner = own(chassis.single, chassis)
     flat = on_vlan(chassis.single, network_type=NetworkType.FLAT, segmentation_id=None, physical_network="flatnet")
     unmapped = on_vlan(chassis.single, 2, physical_network="elsewhere")
@@ -171,7 +171,7 @@ async def test_bad_mappings_and_networks_without_tags_are_said(chassis: Chassis)
     assert await chassis.vlans() == {}
 
 
-async def test_a_device_that_is_no_guest_of_any_host_is_said(chassis: Chassis) -> None:
+async def test_a_device_that_is_no_guest_of_any_host_is_reported(chassis: Chassis) -> None:
     for guest in ("alone", "bigip-1"):
         await chassis.hands["host-1"].call("PATCH", f"vcmp/guest/{guest}", {"managementIp": "192.0.2.99/24"})
     owner = own(chassis.single, chassis)

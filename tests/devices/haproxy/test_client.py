@@ -50,7 +50,7 @@ async def test_each_operation_is_one_request(daemon: FakeDaemon) -> None:
     await client.close()
 
 
-async def test_a_partition_that_is_not_there_holds_nothing(daemon: FakeDaemon) -> None:
+async def test_a_partition_that_does_not_exist_holds_nothing(daemon: FakeDaemon) -> None:
     client = daemon.client()
     daemon.answer = refusal("not_found", 404)
     assert await client.held_load_balancers("dev_p") == ()
@@ -114,7 +114,7 @@ async def test_refused_connection_makes_the_daemon_unavailable() -> None:
         await client.close()
 
 
-async def test_a_certificate_of_nobody_we_know_is_not_accepted_unless_told_so(daemon: FakeDaemon) -> None:
+async def test_an_unknown_authoritys_certificate_is_refused_by_default(daemon: FakeDaemon) -> None:
     client = daemon.client(ca_file="")
     with pytest.raises(DeviceUnavailable, match="certificate"):
         await client.about()

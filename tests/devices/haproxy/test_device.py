@@ -74,7 +74,7 @@ async def test_the_others_are_applied(daemon: FakeDaemon, group: Device, complet
 
 
 @pytest.mark.parametrize("complete", [False, True])
-async def test_a_partition_in_trouble_says_why_and_leaves_the_device_trusted(
+async def test_a_partition_in_trouble_states_why_and_leaves_the_device_trusted(
     daemon: FakeDaemon, group: Device, complete: bool
 ) -> None:
     failed = refusal("failed", 500, reason="partition dev_p: No space left on device")

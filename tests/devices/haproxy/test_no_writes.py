@@ -91,7 +91,7 @@ async def test_a_newer_owner_there_is_never_taken_for_a_device_that_lags(pair: H
         assert refusal.value.seen_epoch == 3 and held(second) == (3, [3])
 
 
-async def test_without_one_that_takes_writes_the_reason_is_told(pair: HaproxyRig, full: set[str]) -> None:
+async def test_without_one_that_takes_writes_the_reason_is_reported(pair: HaproxyRig, full: set[str]) -> None:
     first, second = pair.boxes
     await pair.owner().apply(batch(service(), epoch=1, complete=True))
     full.add(str(second.folder))

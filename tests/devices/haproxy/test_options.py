@@ -45,7 +45,7 @@ def test_a_wrong_option_is_refused_by_name(changes: dict[str, str], text: str) -
         parsed(**changes)
 
 
-def test_a_password_in_the_url_is_refused_and_not_told() -> None:
+def test_a_password_in_the_url_is_refused_and_not_reported() -> None:
     with pytest.raises(ValueError, match="haproxyd_url") as refusal:
         parsed(haproxyd_url="https://agent:s3cret@lb1")
     assert "s3cret" not in str(refusal.value)

@@ -80,7 +80,7 @@ async def test_nothing_else_is_answered(rig: HaproxyRig, plain: Member) -> None:
     assert (await ask(rig, "/metrics?scope=global"))[0] == 200
 
 
-async def test_only_a_worker_is_told_and_only_of_its_own_partition(rig: HaproxyRig, plain: Member) -> None:
+async def test_only_a_worker_is_informed_and_only_of_its_own_partition(rig: HaproxyRig, plain: Member) -> None:
     """This process is none, whatever it says."""
     await served(rig, plain)
     reader, writer = await asyncio.open_unix_connection(str(rig.box.running._settings.metrics_socket))

@@ -251,7 +251,7 @@ async def test_checks_of_a_member_added_at_runtime_send_the_proxy_header(site: H
         assert begun == [{SIGNATURE}, {SIGNATURE}]
 
 
-async def test_members_are_told_about_the_clients_tls_by_the_proxy_protocol(
+async def test_members_are_informed_about_the_clients_tls_by_the_proxy_protocol(
     site: HaproxySite, clients: Clients
 ) -> None:
     told, checks = [], []

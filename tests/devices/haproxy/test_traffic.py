@@ -55,7 +55,7 @@ class TestHaproxyServices(ServiceBehaviour):
     def site(self, rig: HaproxyRig) -> HaproxySite:
         return HaproxySite(rig)
 
-    async def test_an_address_is_nobody_elses(
+    async def test_an_address_is_no_others(
         self, site: HaproxySite, clients: Clients, servers: tuple[Server, ...]
     ) -> None:
         pools = (pool(members=members(servers), monitor=None),)
@@ -80,7 +80,7 @@ class TestHaproxyServices(ServiceBehaviour):
         await clients.apply(service(listeners=listeners, pools=(pool(members=members(servers), monitor=None),)))
         assert (await clients.ask())[1] and (await clients.ask(port=81))[1]
 
-    async def test_a_member_that_dies_is_told(
+    async def test_a_member_that_dies_is_reported(
         self, site: HaproxySite, clients: Clients, servers: tuple[Server, ...]
     ) -> None:
         await servers[0].keep_port()

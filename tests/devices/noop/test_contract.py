@@ -48,7 +48,7 @@ class TestNoop(DeviceContract):
         return NoopRig()
 
 
-async def test_a_device_out_of_reach_is_unavailable_and_says_so() -> None:
+async def test_a_device_out_of_reach_is_unavailable_and_reports_it() -> None:
     memory = NoopMemory()
     group = NoopGroup(memory)
     memory.reachable = False

@@ -33,7 +33,7 @@ def test_numbers_rise_over_restarts() -> None:
     assert second.entries_after(first.entries_after(0).entries[-1].number).entries[0].epoch == 51
 
 
-def test_each_write_is_logged_and_a_refused_one_says_why():
+def test_each_write_is_logged_and_a_refused_one_states_why():
     journal = WriteJournal()
     with capture_logs() as logs:
         add(journal, 7, load_balancer_ids=["lb-1", "lb-2"])

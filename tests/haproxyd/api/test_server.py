@@ -144,7 +144,7 @@ async def test_every_read_answers_its_type(world: World, path: str, kind: type) 
     msgspec.json.decode(content, type=kind)
 
 
-async def test_until_it_knows_what_it_holds_agents_are_told_to_come_again(world: World) -> None:
+async def test_until_it_knows_what_it_holds_agents_are_ordered_to_retry(world: World) -> None:
     world.ready = False
     for method, path in (("GET", "/v1"), ("GET", "/v1/partitions"), ("PUT", "/v1/partitions/p1")):
         status, refusal = await world.refused(method, path, CHANGE if method == "PUT" else None)
@@ -162,7 +162,7 @@ async def test_put_is_complete_and_patch_is_not(world: World) -> None:
         assert world.device.changes[-1] == (CHANGE, complete)
 
 
-async def test_a_stale_owner_is_told_the_guards_epoch(world: World) -> None:
+async def test_a_stale_owner_gets_the_guards_epoch(world: World) -> None:
     for method, path, body in (
         ("PUT", "/v1/partitions/p1", wire.PartitionChange(epoch=2)),
         ("PATCH", "/v1/partitions/p1", wire.PartitionChange(epoch=2)),

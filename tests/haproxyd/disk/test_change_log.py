@@ -89,7 +89,7 @@ def test_a_torn_last_line_was_never_acknowledged(book, tmp_path):
     assert set(book.read()) == {"lb-1", "lb-3"}
 
 
-def test_a_line_that_cannot_be_understood_is_told_and_not_skipped(book, tmp_path):
+def test_a_line_that_cannot_be_understood_is_reported_and_not_skipped(book, tmp_path):
     (tmp_path / "held.log").write_bytes(b"nonsense\n")
     with pytest.raises(StorageBroken, match=r"held\.log of partition .* cannot be read"):
         book.read()

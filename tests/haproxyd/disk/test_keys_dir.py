@@ -27,7 +27,7 @@ def disk(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_memory_is_told_from_disks_also_where_nothing_is_yet(memory: Path, disk: Path) -> None:
+def test_memory_is_distinguished_from_disks_also_where_nothing_is_yet(memory: Path, disk: Path) -> None:
     assert is_in_memory(memory) and is_in_memory(memory / "not" / "there")
     assert not is_in_memory(disk) and not is_in_memory(disk / "not" / "there")
     (disk / "link").symlink_to(memory)
@@ -39,7 +39,7 @@ def test_directory_of_unknown_file_system_counts_as_on_disk(memory: Path, monkey
     assert not is_in_memory(memory)
 
 
-def test_the_folder_is_where_it_is_said_else_in_memory_else_with_the_rest(
+def test_the_folder_is_where_it_is_configured_else_in_memory_else_with_the_rest(
     memory: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def base(**settings: Path) -> Path:

@@ -67,7 +67,7 @@ def test_nothing_is_known_of_the_process_if_that_cannot_be_read(storage):
     assert storage.read_running() == RunningFile()
 
 
-def test_an_overlong_log_begins_anew_and_what_it_was_is_kept(storage, monkeypatch):
+def test_an_overlong_log_begins_again_and_what_it_was_is_kept(storage, monkeypatch):
     storage.trim_log()
     storage.log.write_text("words\n")
     storage.trim_log()

@@ -84,7 +84,7 @@ async def test_finds_the_one_of_the_system_or_of_the_package():
     assert (await find_binary(None)).release >= (2, 6)
 
 
-async def test_one_that_says_nothing_ends_with_those_who_asked_it(tmp_path):
+async def test_one_that_states_nothing_ends_with_those_who_requested_it(tmp_path):
     silent, said = tmp_path / "haproxy", tmp_path / "pid"
     silent.write_text(f"#!/bin/sh\necho $$ >{said}.new; mv {said}.new {said}; exec sleep 600\n")
     silent.chmod(0o755)
@@ -96,7 +96,7 @@ async def test_one_that_says_nothing_ends_with_those_who_asked_it(tmp_path):
     assert not is_there(int(said.read_text()))
 
 
-async def test_a_program_that_is_removed_is_told_and_one_that_is_back_is_used(tmp_path: Path) -> None:
+async def test_a_program_that_is_removed_is_reported_and_one_that_is_back_is_used(tmp_path: Path) -> None:
     program = tmp_path / "haproxy"
 
     def install() -> None:

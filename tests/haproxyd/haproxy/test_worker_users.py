@@ -345,7 +345,7 @@ def test_impossible_worker_user_is_refused(tmp_path, changes, reason):
         WorkerUsers(settings(tmp_path, **changes))
 
 
-def test_a_daemon_that_is_not_root_runs_workers_as_itself_and_says_so(tmp_path, monkeypatch):
+def test_a_daemon_that_is_not_root_runs_workers_as_itself_and_reports_it(tmp_path, monkeypatch):
     monkeypatch.setattr(worker_users, "missing_privileges", lambda privileges: "not started as root")
     users = WorkerUsers(settings(tmp_path))
     assert (users.separate, users.assign("p")) == (False, None)

@@ -41,7 +41,7 @@ async def test_dropped_events_are_reported_as_missed() -> None:
     assert (await ring.events_after(start, 0)).missed
 
 
-async def test_numbers_of_an_earlier_daemon_are_told_as_missed_at_once() -> None:
+async def test_numbers_of_an_earlier_daemon_are_reported_as_missed_at_once() -> None:
     earlier, later = EventRing(now=lambda: 100.0), EventRing(now=lambda: 105.0)
     for _ in range(20):
         earlier.add(news())

@@ -111,7 +111,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
 
 
-async def test_haproxy_is_told_the_verdict_and_told_again_after_a_reload(quick: None) -> None:
+async def test_haproxy_gets_the_verdict_and_gets_it_again_after_a_reload(quick: None) -> None:
     keeper, answers = FakeKeeper(), {"192.0.2.1": True}
 
     async def send(address: str, timeout_seconds: float) -> bool:
@@ -130,7 +130,7 @@ async def test_haproxy_is_told_the_verdict_and_told_again_after_a_reload(quick: 
     await checks.close()
 
 
-async def test_a_haproxy_that_is_down_is_told_when_it_is_back(quick: None) -> None:
+async def test_a_haproxy_that_is_down_is_reported_when_it_is_back(quick: None) -> None:
     keeper = FakeKeeper()
     keeper.hold()
     keeper.cli.down = True
@@ -267,7 +267,7 @@ async def test_a_new_daemon_goes_on_from_the_earlier_verdict(quick: None) -> Non
 
 
 @pytest.mark.parametrize(("op", "admin"), [(0, 1), (2, 1)])
-async def test_server_back_from_maintenance_is_checked_anew(quick: None, op: int, admin: int) -> None:
+async def test_server_back_from_maintenance_is_checked_again(quick: None, op: int, admin: int) -> None:
     keeper = held(op, admin)
 
     async def send(address: str, timeout_seconds: float) -> bool:
@@ -398,7 +398,7 @@ def test_pings_leave_files_for_everything_else(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOBUFS])
 @pytest.mark.parametrize("failing", ["_create_socket", "_set_ttl"])
-async def test_an_error_of_this_host_is_told_apart_from_silence(
+async def test_an_error_of_this_host_is_distinguished_from_silence(
     monkeypatch: pytest.MonkeyPatch, number: int, failing: str
 ) -> None:
     def fail(*_: object) -> None:

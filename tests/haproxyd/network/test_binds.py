@@ -14,7 +14,7 @@ def lb(name, *places):
     return wire.LoadBalancerConfig(id=name, revision=1, frontends=(wire.Frontend(name=name, binds=binds),))
 
 
-def test_the_second_partition_at_a_place_is_told_who_is_there():
+def test_the_second_partition_at_a_place_gets_the_name_of_the_first():
     registry = BindRegistry()
     assert not registry.reserve("one", lb("a", ("10.0.0.1", 80)))
     assert registry.reserve("two", lb("b", ("10.0.0.1", 80))) == (

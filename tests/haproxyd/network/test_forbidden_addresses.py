@@ -98,7 +98,7 @@ def test_where_loopback_is_allowed_the_daemons_own_ports_are_not() -> None:
     assert made.problem_of(balancer(address="127.0.0.1", arguments=("check", "port", "9443")), peers)
 
 
-def test_the_kernel_is_asked_once_in_a_while() -> None:
+def test_the_kernel_is_queried_once_in_a_while() -> None:
     kernel, now = Kernel(HERE), [0.0]
     made = ForbiddenAddresses(
         DaemonSettings(name="host-1", state_dir=Path("/nowhere"), run_dir=Path("/nowhere")),

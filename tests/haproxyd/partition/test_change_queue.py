@@ -91,7 +91,7 @@ async def test_a_haproxy_that_dies_while_a_change_is_written_is_started_again(mo
         assert await get(vip) == "a"  # settled: its problem ends when it listens
 
 
-async def test_a_place_is_free_when_the_answer_says_so(monkeypatch):
+async def test_a_place_is_free_when_the_answer_reports_it(monkeypatch):
     async with world() as site:
         a = await site.member("a")
         vip = free_vip()
@@ -144,7 +144,7 @@ async def test_a_certificate_without_content_stays_as_it_is_held():
         assert problem.startswith("file new.pem: content is empty, and no certificate is held under that name")
 
 
-async def test_a_content_that_is_named_and_not_held_costs_its_load_balancer_alone_and_is_asked_for():
+async def test_a_content_that_is_named_and_not_held_costs_its_load_balancer_alone_and_is_requested():
     async with world() as site:
         a = await site.member("a")
         vip, other = free_vip(), free_vip()

@@ -88,7 +88,7 @@ async def test_guard_is_not_raised_by_more_than_the_allowed_jump(storage: Partit
         await guard.move(guard_of(seen_epoch + EPOCH_JUMP_MAX))
 
 
-async def test_an_impossible_epoch_on_disk_is_told_and_locks_nobody_out(storage: PartitionStorage) -> None:
+async def test_an_impossible_epoch_on_disk_is_reported_and_locks_nobody_out(storage: PartitionStorage) -> None:
     storage.write_guard(GuardFile(epoch=2**63 - 1, session_id="x", owner="dev/1"))
     with structlog.testing.capture_logs() as logs:
         guard = opened(storage)

@@ -90,7 +90,7 @@ async def test_a_haproxy_that_is_killed_comes_back_and_its_neighbour_notices_not
         assert site.partitions.get("one").problem == ""
 
 
-async def test_a_crash_loop_is_said_and_slows_down():
+async def test_a_crash_loop_is_reported_and_slows_down():
     async with world(restart_min_seconds=0.01, restart_max_seconds=3600, steady_after_seconds=3600) as site:
         a = await site.member("a")
         mine, neighbour = free_vip(), free_vip()
@@ -106,7 +106,7 @@ async def test_a_crash_loop_is_said_and_slows_down():
         assert supervisor._availability.restarts.pause_seconds >= 0.04
 
 
-def test_pauses_double_up_to_the_longest_and_begin_anew_after_steady_service(tmp_path):
+def test_pauses_double_up_to_the_longest_and_begin_again_after_steady_service(tmp_path):
     now = [0.0]
     settings = DaemonSettings(name="x", state_dir=tmp_path, run_dir=tmp_path, restart_max_seconds=1.0)
     restarts = RestartBackoff(settings, lambda: now[0])

@@ -39,7 +39,7 @@ async def test_a_key_is_in_files_of_the_daemons_alone_and_nowhere_else():
         assert not canary.is_in(b"".join(map(msgspec.json.encode, told)))
 
 
-async def test_a_daemon_that_begins_anew_finds_them():
+async def test_a_daemon_that_begins_again_finds_them():
     async with world() as site:
         a = await site.member("a")
         vip = free_vip()
@@ -52,7 +52,7 @@ async def test_a_daemon_that_begins_anew_finds_them():
         assert (receipt.how, errors(receipt), site.partitions.get("p").master_pid) == ("nothing", {}, pid)
 
 
-async def test_after_the_host_began_anew_others_run_and_the_key_is_asked_for():
+async def test_after_the_host_began_again_others_run_and_the_key_is_requested():
     async with world() as site:
         a = await site.member("a")
         vip, plain = free_vip(), free_vip()
@@ -114,7 +114,7 @@ async def test_load_balancer_whose_keys_were_lost_is_left_out_until_they_are_sen
         await eventually(without_certificates)
 
 
-async def test_a_host_that_began_anew_with_nothing_else_waits_for_the_key():
+async def test_a_host_that_began_again_with_nothing_else_waits_for_the_key():
     async with world(restart_max_seconds=0.2) as site:
         a = await site.member("a")
         vip = free_vip()
@@ -129,7 +129,7 @@ async def test_a_host_that_began_anew_with_nothing_else_waits_for_the_key():
         assert (await shown(vip), supervisor.problem) == (("a.test", 1), "")
 
 
-async def test_a_content_that_is_not_what_was_kept_is_asked_for():
+async def test_a_content_that_is_not_what_was_kept_is_requested():
     async with world() as site:
         a = await site.member("a")
         vip = free_vip()

@@ -42,7 +42,7 @@ async def test_partitions_that_begin_at_once_get_ports_of_their_own(monkeypatch)
         assert len({receipt.peer.port for receipt in receipts}) == 4
 
 
-async def test_partitions_that_have_the_same_port_on_disk_are_told_apart():
+async def test_partitions_that_have_the_same_port_on_disk_are_distinguished():
     async with world(peers_address=HERE) as site:
         a = await site.member("a")
         for name in ("one", "two"):
@@ -181,7 +181,7 @@ async def test_a_load_balancer_that_is_aimed_at_the_peers_of_another_tenant_gets
             assert await answer(through, None) == b""
 
 
-async def test_a_key_outlives_the_daemon_and_one_that_is_broken_is_made_anew():
+async def test_a_key_outlives_the_daemon_and_one_that_is_broken_is_made_again():
     async with world(peers_address=HERE) as site:
         a = await site.member("a")
         one = load_balancer("lb", free_vip(), a)

@@ -3,7 +3,7 @@
 from evenkeel.haproxyd.partition.repairs import TEXTS_MAX, RepairReport
 
 
-def test_texts_are_told_once_without_repetitions_and_of_what_is_still_held() -> None:
+def test_texts_are_reported_once_without_repetitions_and_of_what_is_still_held() -> None:
     report = RepairReport()
     report.add({"lb-1": ("a", "b"), "gone": ("c",)})
     report.add({"lb-1": ("b", "d")})

@@ -152,7 +152,7 @@ async def test_a_haproxy_that_is_too_busy_to_answer_at_once_is_kept():
         assert await get(vip) == "a"
 
 
-async def test_a_haproxy_that_is_started_anew_does_not_believe_what_was_known_of_servers_at_the_last_reload():
+async def test_a_haproxy_that_is_started_again_does_not_believe_what_was_known_of_servers_at_the_last_reload():
     async with world() as site:
         a = await site.member("a")
         vip = free_vip()

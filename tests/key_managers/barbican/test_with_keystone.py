@@ -114,7 +114,7 @@ async def test_each_project_reads_its_own_and_no_others(cloud: Cloud, manager: K
             await manager.certificate(reference, cloud.projects[other])
 
 
-async def test_a_project_that_there_is_not_is_no_missing_certificate(cloud: Cloud, manager: KeyManager) -> None:
+async def test_a_project_that_does_not_exist_is_no_missing_certificate(cloud: Cloud, manager: KeyManager) -> None:
     reference = cloud.secret("pa", LEAF.pkcs12(INTERMEDIATE))
 
     with pytest.raises(KeyManagerUnavailable, match="refuses the controllers' login"):

@@ -135,7 +135,7 @@ async def test_the_disk_holds_nothing_in_clear_and_for_its_owner_only(
     assert b"BEGIN" not in content and LEAF.key_pem().splitlines()[1] not in content
 
 
-async def test_a_file_that_was_changed_or_moved_or_another_key_is_told_as_unavailable(
+async def test_a_file_that_was_changed_or_moved_or_another_key_is_reported_as_unavailable(
     manager: DirectoryKeyManager, tmp_path: Path
 ) -> None:
     await manager.add(new(), replace=False)

@@ -148,7 +148,7 @@ def test_inconsistent_bundle_is_refused_by_its_field(
     assert f"client_ca: {REF}" in str(caught.value.of_field("client_ca"))
 
 
-def test_a_key_that_asks_for_endless_rounds_is_refused_before_they_are_done() -> None:
+def test_a_key_that_requests_endless_rounds_is_refused_before_they_are_done() -> None:
     pem = LEAF.key_pem(b"pw")
     der = base64.b64decode(b"".join(pem.splitlines()[1:-1]))
     rounds = b"\x02\x02\x08\x00"  # 2048, which the library writes
@@ -164,7 +164,7 @@ def test_a_key_that_asks_for_endless_rounds_is_refused_before_they_are_done() ->
 
 
 @pytest.mark.parametrize("cost", ["4000 08 003c", "4000 0100 01", "100000 08 01", "02 01 0f4240"])
-def test_a_key_that_asks_for_endless_scrypt_is_refused_before_it_is_done(cost: str) -> None:
+def test_a_key_that_requests_endless_scrypt_is_refused_before_it_is_done(cost: str) -> None:
     numbers = b"".join(_der(0x02, bytes.fromhex(number)) for number in cost.split())
     scrypt = _der(0x30, bytes.fromhex("06092b06010401da47040b") + _der(0x30, _der(0x04, bytes(8)) + numbers))
     cipher = _der(0x30, bytes.fromhex("060960864801650304012a") + _der(0x04, bytes(16)))

@@ -129,7 +129,7 @@ def test_a_passphrase_of_a_key_that_has_none_is_unused() -> None:
     assert read_private_key(own, Secret(b"unused"), REF)
 
 
-def test_a_key_that_does_not_belong_to_its_certificate_is_told_apart() -> None:
+def test_a_key_that_does_not_belong_to_its_certificate_is_distinguished() -> None:
     key = _pem("RSA PRIVATE KEY", _sequence(*map(_number, _rsa_numbers(LARGE, OTHER))))
     with pytest.raises(CertificateError) as refused:
         certificate_bundle(REF, LEAF.pem, Secret(key))

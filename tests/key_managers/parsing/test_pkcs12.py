@@ -66,7 +66,7 @@ def endless() -> bytes:
     return made
 
 
-def test_a_file_that_asks_for_endless_work_is_given_up() -> None:
+def test_a_file_that_requests_endless_work_is_given_up() -> None:
     started = time.monotonic()
     with pytest.raises(Pkcs12Unreadable, match=r"within 0\.5 s"):
         pkcs12_bundle(REF, endless(), Secret(b"pw"), timeout_seconds=0.5)

@@ -148,7 +148,7 @@ def test_a_redirect_is_not_followed(vault: AnyVault, folders: SecretFolders) -> 
     assert len(vault.tokens) == 1
 
 
-def test_a_secret_that_there_is_not_is_not_found(vault: AnyVault, folders: SecretFolders) -> None:
+def test_a_secret_that_does_not_exist_is_not_found(vault: AnyVault, folders: SecretFolders) -> None:
     vault.status, vault.body = 404, b'{"errors": []}'
 
     with pytest.raises(CertificateNotFound):
@@ -184,7 +184,7 @@ def test_forbidden_read_is_sent_once_and_one_with_a_bad_token_twice(vault: AnyVa
 
 
 @pytest.mark.parametrize("status", [400, 401, 403])
-def test_a_login_that_is_refused_is_told_as_that(vault: AnyVault, folders: SecretFolders, status: int) -> None:
+def test_a_login_that_is_refused_is_reported_as_that(vault: AnyVault, folders: SecretFolders, status: int) -> None:
     vault.login_status = status
 
     with pytest.raises(KeyManagerUnavailable, match="refuses the controllers' login by approle"):

@@ -197,7 +197,7 @@ async def test_unusable_secret_is_refused_with_its_reference(
         await manager.certificate(reference, P1)
 
 
-async def test_authorities_and_lists_without_their_field_are_told_so(vault: Vault, manager: KeyManager) -> None:
+async def test_authorities_and_lists_without_their_field_are_reported(vault: Vault, manager: KeyManager) -> None:
     reference = vault.put("p1", "empty", password="x")
 
     with pytest.raises(AuthorityUnreadable, match="no field certificate or value"):
@@ -242,7 +242,7 @@ async def test_a_login_that_is_refused_is_unavailable(vault: Vault, opened: Open
     assert "canary-word" not in str(caught.value)
 
 
-async def test_a_secrets_engine_that_there_is_not_is_no_missing_certificate(vault: Vault, opened: Opener) -> None:
+async def test_a_secrets_engine_that_does_not_exist_is_no_missing_certificate(vault: Vault, opened: Opener) -> None:
     vault.root.sys.create_or_update_policy("evenkeel", 'path "*" { capabilities = ["read"] }')
     elsewhere = opened(**vault.options(), kv_mountpoint="nowhere").key_manager
     assert elsewhere is not None

@@ -101,7 +101,7 @@ async def test_refused_credentials_are_the_operators_problem(case: Make, status:
         ((404, "not JSON of Neutron's"), Invalid, "HTTP 404"),
     ],
 )
-async def test_a_refused_port_is_told_and_leaves_no_claim(
+async def test_a_refused_port_is_reported_and_leaves_no_claim(
     case: Make, answer: Answer, error: type[Exception], text: str
 ) -> None:
     it = case({"POST /v2.0/ports": answer})
@@ -193,7 +193,7 @@ async def test_a_port_that_cannot_be_deleted_is_a_conflict_and_one_out_of_reach_
 SUBNETS: Answer = (200, {"subnets": [SUBNET]})
 
 
-async def test_a_segment_that_is_not_told_says_what_the_user_lacks(case: Make) -> None:
+async def test_a_segment_that_is_not_reported_states_what_the_user_lacks(case: Make) -> None:
     networks = {"networks": [{"id": "n1", "mtu": 1500}]}
     it = case({"GET /v2.0/subnets": SUBNETS, "GET /v2.0/networks": (200, networks)})
     facts = await it.driver.read_facts(["s1"])

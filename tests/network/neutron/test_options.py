@@ -116,7 +116,7 @@ async def test_a_new_port_has_the_policy_and_the_groups(neutron: Connection, wor
     assert (port.qos_policy_id, port.security_group_ids) == (gold, [web])
 
 
-async def test_a_policy_or_group_that_is_not_there_or_anothers_is_not_found_and_nothing_is_taken(
+async def test_a_policy_or_group_that_does_not_exist_or_anothers_is_not_found_and_nothing_is_taken(
     neutron: Connection, world: World
 ) -> None:
     theirs = {"qos_policy_id": policy(neutron, "somebody"), "security_group_ids": (group(neutron, "somebody", "x"),)}

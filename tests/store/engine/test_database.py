@@ -107,7 +107,7 @@ async def test_unreachable_postgresql_is_unavailable_at_once() -> None:
     await store.close()
 
 
-async def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
+async def test_a_file_that_is_no_database_is_reported(tmp_path: Path) -> None:
     (tmp_path / "x.db").write_text("not a database, and long enough to be read as one" * 20)
     store = open_store(f"sqlite:///{tmp_path}/x.db")
     with pytest.raises(StoreUnavailable):
@@ -134,7 +134,7 @@ async def test_an_sqlite_read_sees_one_moment(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_a_busy_sqlite_file_is_told_and_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_busy_sqlite_file_is_reported_and_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_module, "BUSY_TIMEOUT_SECONDS", 0.01)
     store = open_store(f"sqlite:///{tmp_path}/store.db")
     await store.start()

@@ -378,7 +378,7 @@ async def test_no_cancellation_is_lost(database: Database) -> None:
         assert done and asking.cancelled()
 
 
-async def test_errors_say_neither_passwords_nor_what_tenants_sent(mariadb_database: str) -> None:
+async def test_errors_state_neither_passwords_nor_what_tenants_sent(mariadb_database: str) -> None:
     wrong = re.sub(r"/test_\w+", "/no_such_database", mariadb_database)
     for url, statement in ((wrong, "SELECT 1"), (mariadb_database, "SELECT * FROM nowhere WHERE x = :v")):
         database = open_database(url)

@@ -34,7 +34,7 @@ async def test_most_urgent_work_runs_first_and_all_work_runs() -> None:
         await thread.run(lambda: None)
 
 
-async def test_loops_of_other_threads_use_it_too_and_errors_are_told() -> None:
+async def test_loops_of_other_threads_use_it_too_and_errors_are_reported() -> None:
     thread = OrderedThread("x")
     assert await asyncio.to_thread(asyncio.run, thread.run(threading.get_ident)) == await thread.run(
         threading.get_ident

@@ -77,7 +77,7 @@ async def test_a_text_that_is_no_cursor_names_all(store: SqlStore, cursor: str) 
     assert found.all and found.ids == ()
 
 
-async def test_more_changes_than_one_request_may_ask_about_are_all(store: SqlStore) -> None:
+async def test_more_changes_than_one_request_may_name_are_all(store: SqlStore) -> None:
     what = await mirrored(store)
     cursor = (await store.mirrors.changes("prod", "")).cursor
 

@@ -191,7 +191,7 @@ async def test_a_changed_network_is_changed_on_devices_before_its_load_balancers
     assert not (await definitions(world))[id_].problem
 
 
-async def test_all_networks_are_common_if_the_group_says_so(world: World) -> None:
+async def test_all_networks_are_common_if_the_group_is_configured_so(world: World) -> None:
     await world.agent("a1", network_layout=replace(LAYOUT, all_common=True))
     await world.operator.add_network(network(1, project_id="p1"))
     await world.operator.add_network(network(2))

@@ -112,7 +112,7 @@ async def test_from_an_unknown_subnet_to_a_definition(world: World) -> None:
     assert await due(world) == {each.claim.claim_id for each in made}
 
 
-async def test_reading_again_asks_for_nothing_and_costs_the_same(world: World) -> None:
+async def test_reading_again_requests_nothing_and_costs_the_same(world: World) -> None:
     await world.agent("a1", network_layout=LAYOUT)
     sizes = []
     for number in (1, 2, 3):

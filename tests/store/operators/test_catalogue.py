@@ -71,7 +71,7 @@ async def test_names_of_flavors_and_zones_are_taken_once(store: SqlStore) -> Non
             await refused
 
 
-async def test_a_profile_that_is_not_there_is_named(store: SqlStore) -> None:
+async def test_a_profile_that_does_not_exist_is_named(store: SqlStore) -> None:
     with pytest.raises(Invalid, match=r"flavor_profile_id.*nope"):
         await store.catalogue.add_catalogue_entry(Flavor(id=new_id(), name="x", flavor_profile_id="nope"))
 

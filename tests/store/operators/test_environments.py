@@ -70,7 +70,7 @@ async def test_one_that_differs_is_a_conflict_that_names_the_field(store: SqlSto
     assert (await store.operators.environments())[0] == before
 
 
-async def test_changes_are_kept_and_told_once(store: SqlStore) -> None:
+async def test_changes_are_kept_and_reported_once(store: SqlStore) -> None:
     changes = {"failback": FailbackMode.NEVER, "breaker_share": 1.0, "breaker_agents": 2, "description": "new"}
 
     changed = [await store.operators.update_environment("prod", changes) for _ in range(2)]

@@ -80,7 +80,7 @@ async def test_a_host_is_declared_dead_and_not_dead_once(store: SqlStore) -> Non
     assert await kinds(store) == ["agent_forced_down", "agent_allowed_up"]
 
 
-async def test_failback_is_asked_for_once_and_only_if_something_is_away(store: SqlStore) -> None:
+async def test_failback_is_requested_once_and_only_if_something_is_away(store: SqlStore) -> None:
     await placed(store)
     await add_agent(store, OTHER)
 

@@ -27,7 +27,7 @@ async def change(store: SqlStore, load_balancer_id: str, name: str) -> None:
     await store.tenants.update_load_balancer(load_balancer_id, {"name": name}, project_id=None)
 
 
-async def test_each_revision_has_who_asked_for_it_and_who_applied_it(store: SqlStore) -> None:
+async def test_each_revision_has_who_requested_it_and_who_applied_it(store: SqlStore) -> None:
     await placed(store)
     request_id = begin_request()
     note_caller(name="alice", user_id="u-1", project_id="p1", address="192.0.2.1")
@@ -46,7 +46,7 @@ async def test_each_revision_has_who_asked_for_it_and_who_applied_it(store: SqlS
     assert (newest.number, newest.user, newest.request_id, newest.applied_at) == (2, "bob", second, None)
 
 
-async def test_a_failure_is_told_until_it_is_applied(store: SqlStore) -> None:
+async def test_a_failure_is_reported_until_it_is_applied(store: SqlStore) -> None:
     await placed(store)
     made = (await create(store)).load_balancer.id
     await change(store, made, "x")
@@ -80,7 +80,7 @@ async def test_a_bounded_number_is_kept_and_goes_with_the_load_balancer(store: S
     assert not [row for row in left if row.load_balancer_id == made]
 
 
-async def test_one_that_there_is_not_has_no_past(store: SqlStore) -> None:
+async def test_load_balancer_that_does_not_exist_has_no_past(store: SqlStore) -> None:
     with pytest.raises(NotFound):
         await store.operators.revisions(LoadBalancerId(new_id()))
 

@@ -105,7 +105,7 @@ async def test_an_unknown_agent_is_not_found(store: SqlStore) -> None:
             await ask
 
 
-async def test_the_admin_state_is_set_and_told_once(store: SqlStore) -> None:
+async def test_the_admin_state_is_set_and_reported_once(store: SqlStore) -> None:
     await add_agent(store)
 
     assert not (await store.operators.set_agent_admin_state(AGENT, False)).admin_state_up
@@ -124,7 +124,7 @@ async def test_an_agent_that_is_alive_stays(store: SqlStore) -> None:
         await store.operators.delete_agent(AGENT)
 
 
-async def test_a_home_of_load_balancers_stays_and_says_what_to_do(store: SqlStore) -> None:
+async def test_a_home_of_load_balancers_stays_and_states_what_to_do(store: SqlStore) -> None:
     await add_agent(store, ttl_seconds=None)
     await add_shard(store)
     await create(store, bare())
@@ -286,7 +286,7 @@ async def test_ids_that_begin_alike(store: SqlStore) -> None:
     assert (await store.operators.ids("%", limit=10))["loadbalancers"] == ()
 
 
-async def test_the_summary_says_how_long_the_oldest_change_is_pending(store: SqlStore) -> None:
+async def test_the_summary_states_how_long_the_oldest_change_is_pending(store: SqlStore) -> None:
     assert (await store.operators.summary()).oldest_pending_seconds == 0
     made = (await create(store, bare())).load_balancer
     await create(store, bare())

@@ -169,7 +169,7 @@ async def test_addresses_that_it_does_not_need_or_may_not_have_are_left(scene: W
     assert await addresses_of(scene) == before
 
 
-async def test_an_address_that_was_allocated_for_something_else_is_allocated_anew(scene: World) -> None:
+async def test_an_address_that_was_allocated_for_something_else_is_allocated_again(scene: World) -> None:
     before = await addresses_of(scene)
     await adopt(scene, 9, snat(before["self", FIRST]))
     found = await addresses_of(scene)

@@ -72,7 +72,7 @@ async def status(world: World, lb: str, agent_id: str, session_id: str) -> Repor
     )
 
 
-async def test_an_ended_session_says_nothing_more(scene: tuple[World, Any, str]) -> None:
+async def test_an_ended_session_states_nothing_more(scene: tuple[World, Any, str]) -> None:
     world, shard, lb = scene
     await world.change(schema.agent, "a1", session_id=None)  # and the shard still names the agent
     report = ReportApplied(agent_id="a1", session_id=MINE, shard_id=shard.id, epoch=1, outcomes=(applied(lb),))
@@ -124,7 +124,7 @@ async def test_an_epoch_is_lifted_by_one_jump_at_a_time(scene: tuple[World, Any,
         assert epoch == expected
 
 
-async def test_two_owners_of_one_epoch_are_told_apart_by_a_higher_one(scene: tuple[World, Any, str]) -> None:
+async def test_two_owners_of_one_epoch_are_distinguished_by_a_higher_one(scene: tuple[World, Any, str]) -> None:
     """The device holds our epoch for another session: whom the database calls the owner gets the next."""
     world, shard, _ = scene
     assert await world.store.ownership.raise_epoch("a1", MINE, shard.id, 1, 1)

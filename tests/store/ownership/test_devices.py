@@ -69,7 +69,7 @@ async def test_one_device_by_two_addresses_is_no_pair(world: World) -> None:
     assert A in text and B in text
 
 
-async def test_another_device_behind_the_same_address_is_told_of(world: World) -> None:
+async def test_another_device_behind_the_same_address_is_reported(world: World) -> None:
     await join(world, "a1", 1, A, B, identities={A: "serial-a", B: "serial-b"})
     await end(world, "a1")
     await join(world, "a1", 1, A, B, identities={A: "", B: "serial-b"})

@@ -64,7 +64,7 @@ async def test_each_keepalive_is_numbered_and_says_the_history_with_one_statemen
     assert len(sent.sent) <= 2  # MariaDB has no UPDATE that returns
 
 
-async def test_a_keepalive_that_the_database_does_not_know_begins_a_new_history(old: World) -> None:
+async def test_a_keepalive_that_the_database_does_not_have_begins_a_new_history(old: World) -> None:
     lb, _ = await served(old)
     before = await keep(old)
     seen = ConfirmedState(history=before.history, keepalives=before.keepalives)
@@ -106,7 +106,7 @@ async def test_a_loss_is_known_until_a_new_history_has_begun(old: World) -> None
     ("revision", "change_id", "lost"),
     [(1, CHANGE, False), (2, CHANGE, True), (1, ANOTHER, True), (1, "", False), (0, CHANGE, False)],
 )
-async def test_a_confirmed_change_that_the_database_does_not_know_proves_it_too(
+async def test_a_confirmed_change_that_the_database_does_not_have_proves_it_too(
     old: World, revision: int, change_id: str, lost: bool
 ) -> None:
     lb, _ = await served(old)
@@ -118,7 +118,7 @@ async def test_a_confirmed_change_that_the_database_does_not_know_proves_it_too(
     assert (await keep(old, ConfirmedState(history=after.history, confirmed=gone))).history == after.history
 
 
-async def test_a_confirmed_load_balancer_that_is_not_there_is_looked_for_in_its_shard(old: World) -> None:
+async def test_a_confirmed_load_balancer_that_does_not_exist_is_looked_for_in_its_shard(old: World) -> None:
     """It was made within the seconds that were lost, or removed a moment ago: that proves nothing."""
     lb, shard_id = await served(old)
     before = await keep(old)
@@ -145,7 +145,7 @@ async def test_a_confirmed_load_balancer_that_is_not_there_is_looked_for_in_its_
     assert (told.history, told.unknown_in) == (before.history, gone.confirmed_in)
 
 
-async def test_a_shard_that_an_agent_was_given_and_that_is_not_there_proves_it(old: World) -> None:
+async def test_a_shard_that_an_agent_was_given_and_that_does_not_exist_proves_it(old: World) -> None:
     """The first load balancer of a tenant was lost before anything of it was confirmed."""
     _, shard_id = await served(old)
     before = await keep(old)
@@ -154,7 +154,7 @@ async def test_a_shard_that_an_agent_was_given_and_that_is_not_there_proves_it(o
     assert (await keep(old, replace(seen, left="lost"))).history != before.history
 
 
-async def test_a_report_of_a_change_that_the_database_does_not_know_proves_it(old: World) -> None:
+async def test_a_report_of_a_change_that_the_database_does_not_have_proves_it(old: World) -> None:
     lb, shard_id = await served(old)
     history = (await old.operator.history()).id
     lost = Applied(load_balancer_id=lb, revision=2, change_id=ANOTHER)
@@ -314,7 +314,7 @@ async def test_calls_at_the_same_time_make_no_more_shards_than_one(old: World, m
 
 
 @pytest.mark.parametrize("seconds", [3600.0, -3600.0])
-async def test_shards_that_were_not_looked_at_because_the_clock_was_set_are_asked_for_again(
+async def test_shards_that_were_not_looked_at_because_the_clock_was_set_are_requested_again(
     old: World, seconds: float
 ) -> None:
     await old.operator.new_history()

@@ -90,7 +90,7 @@ async def test_the_key_of_an_earlier_session_is_not_used(world: World) -> None:
     assert found == CertificateReader(sealing_key=b"", readable=())
 
 
-async def test_no_more_than_a_call_may_ask_for(world: World) -> None:
+async def test_no_more_than_a_call_may_request(world: World) -> None:
     shard_id, load_balancer = await scene(world)
     more = [wanted(reference=f"more-{number}") for number in range(CERTIFICATES_PER_CALL + 1)]
     for each in more:

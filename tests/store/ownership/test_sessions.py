@@ -98,7 +98,7 @@ async def test_group_may_be_redefined_while_no_other_agent_of_it_is_live(world: 
     assert (await refusal(world, "a1")).code == "contradiction"
 
 
-async def test_second_session_of_a_live_agent_is_refused_and_told_when_to_retry(world: World) -> None:
+async def test_second_session_of_a_live_agent_is_refused_with_the_time_of_a_retry(world: World) -> None:
     await world.agent("a1")
     error = await refusal(world, "a1", session_id="another")
     assert error.code == "duplicate"
@@ -111,7 +111,7 @@ async def test_second_agent_id_of_a_live_host_is_refused(world: World) -> None:
     assert (await refusal(world, "a2", host="host-of-a1")).code == "duplicate"
 
 
-async def test_contradiction_is_told_before_duplicate(world: World) -> None:
+async def test_contradiction_is_reported_before_duplicate(world: World) -> None:
     await world.agent("a1")
     assert (await refusal(world, "a1", session_id="another", device_driver="noop")).code == "contradiction"
 
@@ -138,7 +138,7 @@ async def test_new_life_does_not_own_what_the_former_one_did(world: World) -> No
     assert await world.assignments_revision("a1") > state.assignments_revision
 
 
-async def test_expired_session_that_registers_again_starts_anew(world: World) -> None:
+async def test_expired_session_that_registers_again_starts_again(world: World) -> None:
     await world.agent("a1")
     await world.expire("a1")
     await world.agent("a1")

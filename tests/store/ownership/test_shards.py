@@ -193,7 +193,7 @@ async def handover_to_a1(world: World) -> str:
     return owner.shard_id
 
 
-async def test_owner_is_told_of_the_handover_and_its_release_passes_the_shard_on(world: World) -> None:
+async def test_owner_is_informed_of_the_handover_and_its_release_passes_the_shard_on(world: World) -> None:
     shard_id = await handover_to_a1(world)
     assert (await assignment(world, shard_id, "a2")).handover
     before = {agent_id: await world.assignments_revision(agent_id) for agent_id in ("a1", "a2")}

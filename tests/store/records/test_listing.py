@@ -100,7 +100,7 @@ async def test_a_reverse_page_is_the_one_before_the_marker(store: SqlStore, seve
     assert (page.before, page.after) == (True, True)
 
 
-async def test_the_first_page_says_that_nothing_is_before(store: SqlStore, seven: list[LoadBalancer]) -> None:
+async def test_the_first_page_states_that_nothing_is_before(store: SqlStore, seven: list[LoadBalancer]) -> None:
     page = await store.tenants.list(LoadBalancer, ListQuery(limit=2, marker=seven[2].id, page_reverse=True))
 
     assert ids(page.items) == ids(seven[:2])

@@ -3,7 +3,7 @@ from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import create, placed, tree
 
 
-async def test_trees_come_in_the_order_asked_for_and_unknown_ones_are_left_out(store: SqlStore) -> None:
+async def test_trees_come_in_the_order_requested_and_unknown_ones_are_left_out(store: SqlStore) -> None:
     stored = [(await create(store, tree(listeners=2, members=2))).load_balancer.id for _ in range(3)]
     wanted = [stored[2], "nope", stored[0], stored[2]]
 
@@ -15,7 +15,7 @@ async def test_trees_come_in_the_order_asked_for_and_unknown_ones_are_left_out(s
         assert {row.load_balancer_id for row in (*found.listeners, *found.members)} == {load_balancer_id}
 
 
-async def test_nothing_asked_for_is_nothing(store: SqlStore) -> None:
+async def test_nothing_requested_is_nothing(store: SqlStore) -> None:
     assert await store.database.read(lambda connection: load_trees(connection, [])) == {}
 
 

@@ -64,7 +64,7 @@ async def test_few_are_counted_for_each_question_and_nothing_is_written(store: S
     assert await rows(store) == 0
 
 
-async def test_one_counts_for_all_and_says_how_long_ago(
+async def test_one_counts_for_all_and_states_how_long_ago(
     store: SqlStore, other_store: SqlStore, asked: Questions
 ) -> None:
     assert await of(store, asked).get() == (1, 0.0)
@@ -96,7 +96,7 @@ async def test_count_that_is_too_old_is_not_returned(store: SqlStore, other_stor
     assert waiting.result().content == 7  # settled: a result that is there does not change
 
 
-async def test_whoever_waits_for_too_long_is_told(
+async def test_whoever_waits_for_too_long_gets_an_error(
     store: SqlStore, asked: Questions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shared_counts, "WAIT_SECONDS", 0.0)

@@ -28,7 +28,7 @@ async def told(world: World) -> list[str]:
     return [kind.removeprefix("certificate_") + text.partition("within")[2].partition(":")[0] for kind, text in now]
 
 
-async def test_each_moment_is_told_once(world: World) -> None:
+async def test_each_moment_is_reported_once(world: World) -> None:
     id_ = await world.certificate(await world.load_balancer(), "ref-1")
     moments = {31.0: [], 29.0: ["expiring 30 d"], 6.9: ["expiring 7 d"], 0.9: ["expiring 1 d"], -0.1: ["expired"]}
     for days, expected in moments.items():
@@ -46,7 +46,7 @@ async def test_expiry_that_is_found_late_is_reported_once_at_its_stage(
     assert await told(world) == []
 
 
-async def test_a_renewed_certificate_is_told_of_anew(world: World) -> None:
+async def test_a_renewed_certificate_is_reported_again(world: World) -> None:
     id_ = await world.certificate(await world.load_balancer(), "ref-1")
     await ending_in(world, id_, 5.0)
     assert await told(world) == ["expiring 7 d"]
@@ -71,7 +71,7 @@ async def test_controllers_tell_it_once_together(world: World) -> None:
     assert sum(counts) == 1 == len(await events(world))
 
 
-async def test_a_revocation_list_is_told_of_when_it_is_out_of_date(world: World) -> None:
+async def test_a_revocation_list_is_reported_when_it_is_out_of_date(world: World) -> None:
     """Most of them are never far from their next one."""
     id_ = await world.certificate(await world.load_balancer(), "ref-1", kind="revocation_list")
     await ending_in(world, id_, 0.5)

@@ -184,7 +184,7 @@ async def test_a_report_that_comes_late_changes_nothing_and_is_not_called_taken(
         assert [row.bytes_in for row in await world.rows(schema.listener_statistics)] == [5]
 
 
-async def test_every_message_of_what_is_said_in_order_counts(world: World) -> None:
+async def test_every_message_in_order_counts(world: World) -> None:
     """And the newest may be repeated, though controllers have shown something else meanwhile."""
     await world.agent("a1")
     balancers = [await world.placed() for _ in range(3)]

@@ -63,7 +63,7 @@ async def test_a_young_history_and_a_grace_time_of_0_keep_all(world: World) -> N
     assert never.remove == () and never.kept == {"x1": None}
 
 
-async def test_after_the_clock_was_set_back_the_grace_time_begins_anew_and_not_when_the_clock_has_caught_up(
+async def test_after_the_clock_was_set_back_the_grace_time_begins_again_and_not_when_the_clock_has_caught_up(
     world: World,
 ) -> None:
     await world.agent("a1")
@@ -100,7 +100,7 @@ async def test_an_operator_has_one_removed_at_once(world: World) -> None:
     assert (await asked(world, "x1", "x2")).remove == ("x1",)
 
 
-async def test_deleted_one_stays_while_a_history_is_unknown_and_is_asked_about_again(world: World) -> None:
+async def test_deleted_one_stays_while_a_history_is_unknown_and_is_queried_again(world: World) -> None:
     await world.agent("a1")
     await world.placed()
     removed = insert(schema.removed_load_balancer).values(id="gone", removed_at=db_now())

@@ -97,7 +97,7 @@ async def test_a_database_that_may_be_the_wrong_one_removes_nothing(world: World
     assert await serve(world) == 2
 
 
-async def test_after_the_clock_was_set_back_the_grace_time_begins_anew_and_not_when_the_clock_has_caught_up(
+async def test_after_the_clock_was_set_back_the_grace_time_begins_again_and_not_when_the_clock_has_caught_up(
     world: World,
 ) -> None:
     await world.agent("a1")

@@ -21,7 +21,7 @@ async def events(store: SqlStore) -> list[str]:
     return [event.text.partition(":")[0] + event.text.partition(":")[2][:5] for event in found if "own_" in event.kind]
 
 
-async def test_each_stage_of_expiry_is_told_once_and_a_renewed_certificate_begins_anew(store: SqlStore) -> None:
+async def test_each_stage_of_expiry_is_reported_once_and_a_renewed_certificate_begins_again(store: SqlStore) -> None:
     soon = OwnCertificate(name=BROKER, ends_at=time.time() + 6.5 * DAY_SECONDS)
     for _ in range(2):
         await store.scheduling.note_certificates((soon,))

@@ -115,7 +115,7 @@ def in_time(group: GroupSnapshot) -> GroupSnapshot:
 
 
 @given(rows)
-def test_operators_are_told_why_nothing_moves_if_and_only_if_the_rule_has_no_step(
+def test_operators_are_informed_why_nothing_moves_if_and_only_if_the_rule_has_no_step(
     rule_world: RuleWorld, some: Rows
 ) -> None:
     rule_world.fill(some)
@@ -142,7 +142,7 @@ def under_way(shard: ShardSnapshot, views: Mapping[str, AgentSnapshot]) -> bool:
 
 
 @given(rows)
-def test_operators_are_told_why_shards_are_away_if_and_only_if_the_rule_does_not_bring_them_home(
+def test_operators_are_informed_why_shards_are_away_if_and_only_if_the_rule_does_not_bring_them_home(
     rule_world: RuleWorld, some: Rows
 ) -> None:
     rule_world.fill(some)

@@ -463,7 +463,7 @@ async def test_dead_agents_shards_spread_and_come_home(world: World) -> None:
 # -- handover
 
 
-async def test_handover_is_asked_of_the_acting_agent_once(world: World) -> None:
+async def test_handover_is_requested_of_the_acting_agent_once(world: World) -> None:
     shard_id = await away_from_home(world)
     before = await world.assignments_revision("a2")
     asked = await world.store.scheduling.start_handover(shard_id, 2, "a1")
@@ -474,7 +474,7 @@ async def test_handover_is_asked_of_the_acting_agent_once(world: World) -> None:
 
 
 @pytest.mark.parametrize("obstacle", ["old epoch", "receiver is dead", "receiver has it"])
-async def test_handover_is_not_asked_for_in_vain(world: World, obstacle: str) -> None:
+async def test_handover_is_not_requested_in_vain(world: World, obstacle: str) -> None:
     shard_id = await away_from_home(world)
     if obstacle == "receiver is dead":
         await world.expire("a1")

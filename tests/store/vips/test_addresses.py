@@ -56,7 +56,7 @@ async def test_an_address_that_is_taken_in_either_way_is_refused_by_name(
     assert len((await store.tenants.list(LoadBalancer, ListQuery())).items) == 1
 
 
-async def test_free_addresses_go_to_the_last_one_and_then_it_says_which_subnet_is_full(store: SqlStore) -> None:
+async def test_free_addresses_go_to_the_last_one_and_then_it_states_which_subnet_is_full(store: SqlStore) -> None:
     made = [await create(store, additional=(also(),)) for _ in range(4)]
 
     assert {one.load_balancer.additional_vips[0].address for one in made} == {f"10.2.0.{n}" for n in range(1, 5)}

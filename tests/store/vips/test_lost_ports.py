@@ -79,7 +79,7 @@ async def lost(store: SqlStore) -> tuple[LoadBalancer, DuePort]:
     return root, found
 
 
-async def test_a_lost_port_is_due_and_says_how_to_make_it_again(store: SqlStore) -> None:
+async def test_a_lost_port_is_due_and_states_how_to_make_it_again(store: SqlStore) -> None:
     root, found = await lost(store)
     assert root.vip is not None
     assert found.lost == LostPort(

@@ -35,7 +35,7 @@ async def now_and_due(store: SqlStore) -> tuple[float, float | None]:
     return now, due_at
 
 
-async def test_a_change_says_what_the_port_is_to_have(store: SqlStore) -> None:
+async def test_a_change_states_what_the_port_is_to_have(store: SqlStore) -> None:
     root = (await create(store)).load_balancer
     assert await store.ports.port_of(root.id) is None
 
@@ -50,7 +50,7 @@ async def test_a_change_says_what_the_port_is_to_have(store: SqlStore) -> None:
     )
 
 
-async def test_groups_that_changed_once_are_told_until_that_was_done(store: SqlStore) -> None:
+async def test_groups_that_changed_once_are_reported_until_that_was_done(store: SqlStore) -> None:
     root = (await create(store)).load_balancer
     await changed(store, root.id, vip_sg_ids=("web", "ssh"))
     await changed(store, root.id, vip_qos_policy_id="gold")
@@ -86,7 +86,7 @@ async def test_changes_that_are_none_of_the_ports_and_networks_without_ports_wri
     assert not change.tell_network and await store.ports.port_of(root.id) is None
 
 
-async def test_a_new_load_balancer_on_a_port_that_is_there_is_told_of_too(store: SqlStore) -> None:
+async def test_a_new_load_balancer_on_a_port_that_is_there_is_reported_too(store: SqlStore) -> None:
     tree = replace(bare(), load_balancer=load_balancer(vip_sg_ids=("web",)))
     change = await store.tenants.create_load_balancer(tree, vip(tell_network=True))
 

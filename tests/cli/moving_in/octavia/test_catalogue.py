@@ -98,7 +98,7 @@ def test_pairs_may_be_repeated_and_ours_may_contain_an_equals_sign() -> None:
     assert pairs("--flavor", ["a=b", "a=b", "c=d=e"]) == {"a": "b", "c": "d=e"}
 
 
-def test_entries_have_the_settings_of_their_profiles_if_the_administrator_asks(
+def test_entries_have_the_settings_of_their_profiles_at_the_administrators_request(
     api: OctaviaApi, octavia: RecordedOctavia
 ) -> None:
     data = '{"loadbalancer_topology": "SINGLE"}'

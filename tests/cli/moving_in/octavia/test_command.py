@@ -106,7 +106,7 @@ def test_held_load_balancer_is_brought_up_to_date(run: Run, ours: Stub) -> None:
     assert puts(ours)[0][1]["held"] is False
 
 
-def test_plan_says_that_a_held_load_balancer_would_be_updated(run: Run, ours: Stub) -> None:
+def test_plan_states_that_a_held_load_balancer_would_be_updated(run: Run, ours: Stub) -> None:
     answer = {"id": LB, "outcome": "outdated", "differences": ["name"]}
     ours.on("PUT", f"/imports/loadbalancers/{LB}", {"import": answer})
     ran = run()
@@ -196,6 +196,6 @@ def test_source_out_of_reach_is_exit_code_3(run: Run) -> None:
     assert ran.code == 3 and "the source: no endpoint answers" in ran.err
 
 
-def test_members_are_asked_once_for_each_pool_that_has_any(run: Run, octavia: RecordedOctavia) -> None:
+def test_members_are_queried_once_for_each_pool_that_has_any(run: Run, octavia: RecordedOctavia) -> None:
     run("--source-requests", "2", "--provider", "amphora", "--project", "p1")
     assert [path for path in octavia.queries if "/members" in path] == [f"/pools/{HTTP_POOL}/members?limit=1000"]

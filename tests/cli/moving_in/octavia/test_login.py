@@ -72,7 +72,7 @@ def test_keystone_out_of_reach_is_an_error_without_the_password(clouds: Clouds) 
     assert "very-secret" not in str(refusal.value)
 
 
-def test_without_openstacksdk_the_error_says_what_to_install(clouds: Clouds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_openstacksdk_the_error_states_what_to_install(clouds: Clouds, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openstack.config", None)
     with pytest.raises(UsageError, match=r"install evenkeel-lbaas\[neutron\], or give --source-url"):
         place_of("old")

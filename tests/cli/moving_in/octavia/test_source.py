@@ -11,7 +11,9 @@ from evenkeel.cli.moving_in.octavia.source import PROJECTS_ASKED_ONE_BY_ONE_MAX,
 from tests.cli.moving_in.octavia.recorded import HTTP_POOL, LB, MEMBER, RecordedOctavia, uid
 
 
-def test_only_pools_and_policies_with_children_are_asked_one_by_one(api: OctaviaApi, octavia: RecordedOctavia) -> None:
+def test_only_pools_and_policies_with_children_are_queried_one_by_one(
+    api: OctaviaApi, octavia: RecordedOctavia
+) -> None:
     found = api.read(Wanted(provider="amphora"))
     assert [row["id"] for row in found.load_balancers] == [LB] and found.moving == frozenset()
     assert [row["id"] for row in found.members[HTTP_POOL]] == [MEMBER] and len(found.members) == 1
@@ -34,7 +36,7 @@ def test_all_pages_are_read_by_markers_of_our_own(api: OctaviaApi, octavia: Reco
     assert f"/listeners?limit=1000&marker={uid('b', 2)}" in octavia.queries
 
 
-def test_source_without_load_balancers_is_asked_once(api: OctaviaApi, octavia: RecordedOctavia) -> None:
+def test_source_without_load_balancers_is_queried_once(api: OctaviaApi, octavia: RecordedOctavia) -> None:
     assert api.read(Wanted(provider="ovn")).load_balancers == ()
     assert octavia.queries == ["/loadbalancers?limit=1000"]
 
@@ -69,7 +71,7 @@ def test_lists_of_all_projects_are_read_for_load_balancers_of_many(api: OctaviaA
     assert "/listeners?limit=1000" in octavia.queries
 
 
-def test_children_of_load_balancers_that_are_not_wanted_are_not_asked(
+def test_children_of_load_balancers_that_are_not_wanted_are_not_queried(
     api: OctaviaApi, octavia: RecordedOctavia
 ) -> None:
     other = copy.deepcopy(octavia.rows("/pools")[1]) | {"id": uid("c", 9), "loadbalancers": [{"id": uid("a", 9)}]}

@@ -123,7 +123,7 @@ def test_attribute_of_another_release_is_lost_if_it_has_an_effect(made: Make, oc
     ]
 
 
-def test_ports_of_sriov_are_asked_for_again(made: Make, octavia: RecordedOctavia) -> None:
+def test_ports_of_sriov_are_requested_again(made: Make, octavia: RecordedOctavia) -> None:
     octavia.rows(f"/pools/{HTTP_POOL}/members")[0]["vnic_type"] = "direct"
     octavia.rows("/loadbalancers")[0]["vip_vnic_type"] = "direct"
     assert by_id(made().body["pools"])[HTTP_POOL]["members"][0]["request_sriov"] is True

@@ -75,7 +75,7 @@ async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(pair:
     answering.cancel()
 
 
-async def test_a_worker_that_ends_while_it_is_asked_has_no_metrics() -> None:
+async def test_a_worker_that_ends_while_it_is_queried_has_no_metrics() -> None:
     ours, theirs = socket.socketpair()
     line = WorkerLine(ours)
     await line.open()

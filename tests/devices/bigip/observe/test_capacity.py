@@ -103,7 +103,7 @@ async def test_a_group_out_of_reach_is_unavailable(rig: BigIpRig) -> None:
         await agent.capacity(["node_count"])
 
 
-async def test_only_what_is_asked_for_is_read_and_each_once(rig: BigIpRig) -> None:
+async def test_only_what_is_requested_is_read_and_each_once(rig: BigIpRig) -> None:
     agent = rig.owner()
     await agent.capacity(["node_count"])
     rig.counts()
@@ -151,7 +151,7 @@ async def test_a_second_look_at_once_repeats_the_rates() -> None:
     assert await reader.read(["ssltps"]) == {"ssltps": 10.0}
 
 
-async def test_nothing_is_said_of_counters_that_began_anew() -> None:
+async def test_nothing_is_reported_of_counters_that_began_again() -> None:
     device, watch = Counters(), Watch()
     reader = BigIpCapacity(device, monotonic=watch)
     for total, expected in ((1_000, {}), (50, {}), (150, {"ssltps": 10.0})):

@@ -18,7 +18,7 @@ def seen(key: Key, mark: Mark | None = None, **attributes: Any) -> Observed:
 
 
 @pytest.mark.parametrize("name", ["tcp", "fastL4"])
-def test_full_proxy_that_becomes_a_packet_filter_is_told(name: str) -> None:
+def test_full_proxy_that_becomes_a_packet_filter_is_reported(name: str) -> None:
     observed = seen(KEY, profiles=[{"name": name, "partition": "Common"}])
     note = adoption_note(KEY, FASTL4, observed, PARTITION)
     assert note == ("TCP ended at the device, and is passed on by fastL4 now" if name == "tcp" else "")
@@ -31,7 +31,7 @@ def test_tcp_profile_of_f5s_agent_counts_as_full_proxy() -> None:
 
 
 @pytest.mark.parametrize(("expiration", "told"), [("0:0:30:0", True), ("0", False)])
-def test_expiry_of_cookies_is_told(expiration: str, told: bool) -> None:
+def test_expiry_of_cookies_is_reported(expiration: str, told: bool) -> None:
     profile = Key(type=COOKIE_PERSISTENCE, name="http_cookie_dev_l")
     persist = [{"name": profile.name, "partition": PARTITION}]
     observed = seen(KEY, persist=persist) | seen(profile, expiration=expiration)

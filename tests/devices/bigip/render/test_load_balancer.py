@@ -336,7 +336,7 @@ def test_members_cannot_be_twice() -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "0.0.0.0"])
-def test_no_device_is_sent_to_itself_or_told_to_listen_there(address: str) -> None:
+def test_no_device_is_sent_to_itself_or_ordered_to_listen_there(address: str) -> None:
     sent = service(pools=(pool(members=(member(address=address),)),))
     there = Vip(address=address, subnet_id="s", network_id="n", port_id="p")
     for definition, words in (

@@ -92,7 +92,7 @@ def test_the_time_to_connect_is_that_of_the_members_side() -> None:
 
 
 @given(st.integers(1, 31_536_000_000))
-def test_a_device_gives_up_when_it_is_told_to(milliseconds: int) -> None:
+def test_a_device_gives_up_on_request(milliseconds: int) -> None:
     first, repeats = syn_intervals(milliseconds)
     assert 1 <= first <= SYN_INTERVAL_MILLISECONDS_MAX and SYN_REPEATS_MIN <= repeats <= SYN_REPEATS_MAX
     tries = 2 ** (repeats + 1) - 1

@@ -146,7 +146,7 @@ async def test_a_device_that_goes_away_on_the_way_loses_it_later(synced: BigIpRi
     assert not (await synced.owner(**QUICK).apply(batch(service(), epoch=2, complete=True))).lagging
 
 
-async def test_a_partition_that_is_not_there_costs_no_config_sync(synced: BigIpRig) -> None:
+async def test_a_partition_that_does_not_exist_costs_no_config_sync(synced: BigIpRig) -> None:
     agent = synced.owner(**QUICK)
     await agent.check()
     assert await agent.retire(PROJECT, 1, session_of(1)) == Retirement()

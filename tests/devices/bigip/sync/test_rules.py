@@ -102,7 +102,7 @@ def test_groups_of_other_types_are_not_failover_groups() -> None:
     assert membership(ClusterView(devices=view.devices, groups=(listed,))).group == "s"
 
 
-def test_a_cluster_without_an_active_device_is_told() -> None:
+def test_a_cluster_without_an_active_device_is_reported() -> None:
     assert not role_problems(cluster("a", "ab", "ab"))
     assert role_problems(cluster("a", "ab", "ab", active="")) == ["no device of its cluster is active"]
     assert not role_problems(ClusterView())

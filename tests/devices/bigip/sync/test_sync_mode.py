@@ -227,7 +227,9 @@ async def test_a_group_before_its_initial_sync_is_left_alone() -> None:
             await agent.apply(batch(service(), complete=True))
 
 
-async def test_a_written_device_that_takes_no_guard_is_told_as_such_and_written_when_it_does(synced: BigIpRig) -> None:
+async def test_a_written_device_that_takes_no_guard_is_reported_as_such_and_written_when_it_does(
+    synced: BigIpRig,
+) -> None:
     await synced.owner(**QUICK).apply(batch(service(), epoch=1, complete=True))
     before = {name: writes(synced, name) for name in synced.emulator.devices}
     (written,) = [name for name, count in before.items() if count > 1]

@@ -41,7 +41,7 @@ def test_whatever_is_on_the_device_counts() -> None:
     }
 
 
-def test_only_what_was_asked_for_is_told() -> None:
+def test_only_what_was_requested_is_reported() -> None:
     assert HaproxyCapacity().read(seen(), ["node_count", "vlan_count"]) == {"node_count": 3.0}
 
 
@@ -57,7 +57,7 @@ def test_rates_need_two_looks_that_are_apart() -> None:
     assert reader.read(seen(900, 9000), wanted) == rates
 
 
-def test_counters_that_fell_say_nothing() -> None:
+def test_counters_that_fell_report_nothing() -> None:
     clock = Hand()
     reader = HaproxyCapacity(monotonic=clock)
     reader.read(seen(100), ["throughput"])

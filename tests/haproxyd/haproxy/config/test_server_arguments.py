@@ -20,5 +20,5 @@ from evenkeel.haproxyd.haproxy.config.server_arguments import ServerArguments, a
         ),
     ],
 )
-def test_arguments_are_told_from_their_values(arguments: tuple[str, ...], meaning: ServerArguments) -> None:
+def test_arguments_are_reported_from_their_values(arguments: tuple[str, ...], meaning: ServerArguments) -> None:
     assert arguments_of(wire.BackendServer(name="s", address="10.0.0.1", port=80, arguments=arguments)) == meaning

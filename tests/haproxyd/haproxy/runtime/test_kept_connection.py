@@ -76,7 +76,7 @@ async def test_queries_share_one_connection_and_each_gets_its_own_answer(worker)
     kept.close()
 
 
-async def test_another_worker_on_the_socket_is_not_asked(worker):
+async def test_another_worker_on_the_socket_is_not_queried(worker):
     kept = KeptConnection(worker.socket)
     assert await kept.query(8, "show stat") is None
     await eventually(lambda: not worker.open)

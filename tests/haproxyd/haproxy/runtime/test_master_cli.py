@@ -89,7 +89,7 @@ async def master(path, answer: bytes):
         (b"Can't find the target CLI!\n", "no worker"),
     ],
 )
-async def test_an_answer_that_is_none_says_so(tmp_path, answer, reason):
+async def test_an_answer_that_is_none_reports_it(tmp_path, answer, reason):
     async with master(tmp_path / "m", answer) as cli:
         with pytest.raises(HaproxyDown, match=reason):
             await cli.command("show servers state")
@@ -100,7 +100,7 @@ async def test_missing_socket_is_haproxy_down(tmp_path):
         await MasterCli(tmp_path / "m", timeout_seconds=20, answer_bytes_max=1000).command("show info")
 
 
-async def test_no_answer_in_time_says_so(tmp_path):
+async def test_no_answer_in_time_reports_it(tmp_path):
     never = asyncio.Event()
 
     async def serve(reader, writer):

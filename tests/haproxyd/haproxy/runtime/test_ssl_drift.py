@@ -29,7 +29,7 @@ def shown(name: str, *certificates: str) -> str:
 LIST = "# l.list\na.pem\nb.pem [alpn h2 ] b.test\n\n"
 
 
-def test_every_file_is_asked_for_and_read_again() -> None:
+def test_every_file_is_requested_and_read_again() -> None:
     assert drift_commands(BOTH) == ("show ssl cert a.pem", "show ssl cert b.pem", "show ssl crt-list l.list")
     seen = parse(shown("a.pem", A) + LIST)
     assert seen.listed == {"l.list": ["a.pem", "b.pem"]}
