@@ -226,7 +226,7 @@ class SimSubscription:
             self._broker.put_back(self._queue, message, self._consumer, 0.0)
             raise
         if outcome.aside:
-            self._broker.effects.faults["message dead-lettered"] += 1
+            self._broker.effects.faults["message set aside"] += 1
         await self._bus.respond(outcome, self._queue, message, self._consumer)
 
     async def close(self) -> None:

@@ -119,7 +119,7 @@ async def judge(world: World, clients: Iterable[Client]) -> None:
             world.watch.violation(f"somebody else's objects on the devices of group {number} were touched")
     for client in clients:
         _judge_client(world, client)
-    if dead := world.effects.faults["message dead-lettered"]:
+    if dead := world.effects.faults["message set aside"]:
         world.watch.violation(f"{dead} messages were set aside")
     if not world.server.losses and world.server.look("SELECT id FROM history") != [(FIRST_HISTORY,)]:
         world.watch.violation("a new history began, and no commit was lost")

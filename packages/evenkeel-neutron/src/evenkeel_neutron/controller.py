@@ -10,7 +10,7 @@ from evenkeel_neutron.forwarding import Forwarder, Inquiry
 
 
 class LbaasController:
-    """Forwards every request below its path to the controllers."""
+    """Forwards whatever is asked below its path."""
 
     collection = None
     resource = None

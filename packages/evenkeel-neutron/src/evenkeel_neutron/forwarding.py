@@ -20,7 +20,7 @@ _TO_CONTROLLER = ("X-Auth-Token", "Content-Type", "Accept", "X-Openstack-Request
 _TO_CALLER = ("Content-Type", "Location", "Retry-After", "X-Openstack-Request-Id")
 _READS = ("GET", "HEAD", "OPTIONS")
 _ANOTHER_MAY_DO = (502, 503, 504)
-"""Statuses of a controller that is ill; a reading request is sent to another one then."""
+"""Statuses of a controller that is ill; another one is asked if the request reads."""
 _PIECE_BYTES = 64 * 1024
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[4]
-"""Root of the checkout that the demo runs from."""
+"""The checkout."""
 PACKAGE = ROOT / "packages" / "evenkeel-octavia"
 EntryPoints = Mapping[str, Mapping[str, str]]
 """Module and attribute by name, by group."""
@@ -174,7 +174,7 @@ class OctaviaFiles:
         (folder / "entry_points.txt").write_text("\n".join([*lines, ""]))
 
     def sockets_exist(self) -> bool:
-        """Whether Octavia's driver-agent listens on all of its sockets."""
+        """Whether driver-agent listens."""
         return all((self.home / f"{name}.sock").exists() for name in SOCKETS)
 
     def remove_sockets(self) -> None:

@@ -41,7 +41,7 @@ class OctaviaHost:
 
     @property
     def url(self) -> str:
-        """URL of Octavia's API."""
+        """Endpoint of Octavia."""
         return f"http://127.0.0.1:{self._port}"
 
     @property

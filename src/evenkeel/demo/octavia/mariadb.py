@@ -43,7 +43,7 @@ class MariadbCommands:
 
     @property
     def serve(self) -> list[str]:
-        """The command that runs the server."""
+        """Run the server."""
         return self._command(
             "mariadbd",
             f"--datadir={self._data}",

@@ -27,7 +27,7 @@ class OctaviaScenario(Scenario):
 
     @property
     def endpoint(self) -> str:
-        """URL of Octavia's API."""
+        """Octavia's endpoint."""
         return self._host.url
 
     async def run(self) -> DemoResult:

@@ -1,4 +1,4 @@
-"""Endpoint and login for the API of a source: a URL without login, or a catalogue as ``openstack`` finds it.
+"""Where the API of a source is, and who asks it: a URL without login, or a catalogue as ``openstack`` finds it.
 
 Clouds come from ``OS_*``, ``OS_CLOUD`` and ``clouds.yaml`` through openstacksdk, which is needed for them alone.
 """
@@ -13,7 +13,7 @@ _VERSIONS = ("/v2.0", "/v2")
 
 
 class SourceEndpoint(NamedTuple):
-    """The root URL of an Octavia and the headers that authenticate requests to it."""
+    """The root URL of an Octavia and the headers by which it knows who asks."""
 
     url: str
     headers: dict[str, str]
