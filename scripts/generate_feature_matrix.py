@@ -64,6 +64,19 @@ def pairs() -> Iterable[tuple[str, Cell]]:
             )
 
 
+def algorithms() -> Iterable[tuple[str, Cell]]:
+    """Each algorithm, and in which pools it is not possible."""
+    for name in get_args(LbAlgorithm):
+
+        def cell(table: Capabilities, name: str = name) -> str:
+            without = [pool for pool, possible in table.pool_algorithms.items() if name not in possible]
+            if name not in table.lb_algorithms or not without:
+                return yes(name in table.lb_algorithms)
+            return f"not in {', '.join(without)} pools"
+
+        yield name, cell
+
+
 def persistence() -> Iterable[tuple[str, Cell]]:
     """Each type, and behind which listeners."""
     for type_ in get_args(PersistenceType):
@@ -158,7 +171,7 @@ SECTIONS: list[tuple[str, str, Callable[[], Iterable[tuple[str, Cell]]]]] = [
     (
         "Load-balancing algorithms",
         "`lb_algorithm`",
-        lambda: ((name, lambda table, name=name: yes(name in table.lb_algorithms)) for name in get_args(LbAlgorithm)),
+        algorithms,
     ),
     ("Session persistence", "`session_persistence`", persistence),
     ("Health monitors", "`type`", monitors),

@@ -272,3 +272,13 @@ def test_an_attribute_may_be_fixed_for_a_protocol() -> None:
     ):
         found = [*listener_problems(table, attributes)]
         assert found == (["timeout_member_connect 7 of protocol SCTP. Allowed: 5000."] if refused else [])
+
+
+def test_algorithm_that_a_pool_protocol_lacks_is_refused() -> None:
+    table = Capabilities(pool_algorithms={"UDP": ("ROUND_ROBIN",)})
+    udp = {"protocol": "UDP", "lb_algorithm": "LEAST_CONNECTIONS"}
+    assert list(pool_problems(table, udp)) == [
+        "lb_algorithm LEAST_CONNECTIONS in a pool of protocol UDP. Allowed: ROUND_ROBIN."
+    ]
+    assert list(pool_problems(table, udp | {"protocol": "TCP"})) == []
+    assert list(pool_problems(table, {"lb_algorithm": "LEAST_CONNECTIONS"})) == []

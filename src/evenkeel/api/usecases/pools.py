@@ -21,6 +21,7 @@ from evenkeel.api.usecases.tls_rules import POOL_TLS, check_allowed, refuse_empt
 from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.devices.capabilities import (
+    algorithm_problems,
     member_problems,
     monitor_problems,
     monitored_problems,
@@ -126,9 +127,11 @@ async def _check_changes(
 ) -> list[ChangedUser]:
     """Check changes, some of which need the current pool. TLS attributes are changed as a whole."""
     about_tls = changes.keys() & POOL_TLS.keys()
-    if not about_tls and not changes.get("session_persistence"):
+    algorithm = changes.get("lb_algorithm") if served.table.pool_algorithms else None
+    if not about_tls and not changes.get("session_persistence") and algorithm is None:
         return []
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
+    served.refuse(algorithm_problems(served.table, pool.protocol, algorithm))
     if isinstance(change := changes.get("session_persistence"), change_requests.PersistenceChange):
         changes["session_persistence"] = changed_persistence(change, pool.session_persistence)
     after = settled_tls(structs.replace(pool, **changes), services.tls)

@@ -99,6 +99,8 @@ class Capabilities(Value):
     protocol_pairs: dict[str, tuple[str, ...]] = field(default_factory=_all_pairs)
     """Protocols of pools to which a listener may send, by listener protocol."""
     lb_algorithms: tuple[str, ...] = get_args(LbAlgorithm)
+    pool_algorithms: dict[str, tuple[str, ...]] = {}
+    """Allowed algorithms by pool protocol, for protocols with fewer than ``lb_algorithms``."""
     session_persistence: dict[str, tuple[str, ...]] = field(default_factory=_all_persistences)
     """Protocols of listeners with which a type of session persistence works, by type."""
     cookie_pools: tuple[str, ...] = ("HTTP", "TCP", "HTTPS")
@@ -208,6 +210,9 @@ def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
     """Yield unsupported attributes of a pool, without its members and monitor."""
     yield from _not_among("protocol", attributes.get("protocol"), table.pool_protocols)
     yield from _not_among("lb_algorithm", attributes.get("lb_algorithm"), table.lb_algorithms)
+    # Changes do not contain the protocol; their use case checks the algorithm with the stored pool's.
+    if (protocol := attributes.get("protocol")) is not None:
+        yield from algorithm_problems(table, protocol, attributes.get("lb_algorithm"))
     persistence: SessionPersistence | None = attributes.get("session_persistence")
     if persistence is not None:
         yield from _not_among("session_persistence type", persistence.type, table.session_persistence)
@@ -217,6 +222,13 @@ def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
         yield from _option_problems(table, "session_persistence", PERSISTENCE_DEFAULTS, asdict(persistence))
     yield from _option_problems(table, "pool", POOL_DEFAULTS, attributes)
     yield from _tls_version_problems(table, attributes.get("tls_versions") or ())
+
+
+def algorithm_problems(table: Capabilities, pool_protocol: str, algorithm: str | None) -> Iterator[str]:
+    """Yield why a pool of that protocol cannot have the algorithm."""
+    allowed = table.pool_algorithms.get(pool_protocol, table.lb_algorithms)
+    if algorithm in table.lb_algorithms and algorithm not in allowed:
+        yield f"lb_algorithm {algorithm} in a pool of protocol {pool_protocol}. Allowed: {', '.join(allowed)}."
 
 
 def persistence_problems(table: Capabilities, pool_protocol: str, persistence: SessionPersistence) -> Iterator[str]:
