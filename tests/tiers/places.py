@@ -43,6 +43,8 @@ SLOW = {
     "equivalence/test_planted_faults.py": "daemons and real HAProxys",
     "fuzz": "hundreds of strangers",
     "haproxyd/haproxy/test_worker_users.py": "real HAProxys of other users",
+    "haproxyd/layer4/test_daemon_udp.py": "daemons' processes, real HAProxys and network namespaces",
+    "haproxyd/layer4/test_kernel.py": "network namespaces",
     "haproxyd/partition": "real HAProxys for most tests",
     "haproxyd/test_daemon.py": "a daemon and real HAProxys",
     "haproxyd/test_daemon_process.py": "a daemon's process",
@@ -123,6 +125,8 @@ PURE = (
     "devices/bigip/test_reach.py",
     "devices/haproxy/observe",
     "devices/haproxy/render",
+    "haproxyd/layer4/test_dealing.py",
+    "haproxyd/layer4/test_transaction.py",
     *(
         f"packages/evenkeel-octavia/tests/octavia_tests/test_{name}.py"
         for name in ("convert", "drift", "options", "reports")

@@ -28,6 +28,7 @@ from evenkeel.haproxyd.health.metrics_server import MetricsServer
 from evenkeel.haproxyd.health.observation import Observer
 from evenkeel.haproxyd.health.ping import PingChecks
 from evenkeel.haproxyd.partition.manager import PartitionManager
+from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.metrics.haproxyd import PARTITION_PROBLEMS, PARTITIONS, USABLE
 
@@ -49,7 +50,7 @@ class HaproxyDaemon:
         context = server_context(http.certificate, http.key)
         self._counters: dict[str, PartitionCounters] = {}
         self._events = EventRing()
-        self.partitions = PartitionManager(settings, on_event=self._events.add, make_counters=self._make_counters)
+        self.partitions = PartitionManager(settings, on_event=self._on_event, make_counters=self._make_counters)
         self._pings = PingChecks(self.partitions)
         self._observer = Observer(
             self.partitions,
@@ -57,10 +58,11 @@ class HaproxyDaemon:
             newest_event=lambda: self._events.newest,
             state_id=lambda: self.partitions.identity.state_id,
             is_pinged=self._pings.is_pinged,
+            datagrams=self.partitions.datagrams,
         )
         self._health_log = HealthLogListener(
             settings.health_log_socket,
-            self._events.add,
+            self._on_event,
             is_worker=self.partitions.is_worker,
             others_write=self.partitions.separate_worker_users,
         )
@@ -149,6 +151,7 @@ class HaproxyDaemon:
             state_id=self.partitions.identity.state_id,
             owners=dict(self.partitions.owners),
             note=self.partitions.note,
+            datagrams=self.partitions.datagrams.problem,
         )
 
     async def set_gauges(self) -> None:
@@ -156,6 +159,11 @@ class HaproxyDaemon:
         PARTITIONS.set(len(self.partitions.names()))
         PARTITION_PROBLEMS.set(self.partitions.problem_count)
         USABLE.set(not self.partitions.problem)
+
+    def _on_event(self, event: PartitionEvent) -> None:
+        # first: datagrams leave a server that is down before its event is answered
+        self.partitions.datagrams.on_event(event)
+        self._events.add(event)
 
     def _make_counters(self, name: str, directory: Path) -> PartitionCounters:
         self._counters[name] = PartitionCounters(name, directory)

@@ -52,6 +52,10 @@ class DaemonSettings(Value):
     peers_port_first: int = 10300
     peers_port_last: int = 12299
 
+    nftables_table: str = "evenkeel"
+    """The table (family ``inet``) in which the kernel forwards datagrams. Each daemon of a network namespace needs its
+    own."""
+
     addresses: AddressRules = STRICT
     """Addresses that tenants' load balancers may send to and listen on."""
     management_addresses: tuple[str, ...] = ()
@@ -125,6 +129,8 @@ RUN_DIR_CHARS_MAX = 60
 _PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")
 """Paths that need no quotes in HAProxy's configuration."""
 
+_TABLE = re.compile(r"[a-z][a-z0-9_]{0,59}")
+
 
 def check_settings(settings: DaemonSettings) -> None:
     """Raises :class:`ValueError` naming the first invalid option."""
@@ -134,5 +140,7 @@ def check_settings(settings: DaemonSettings) -> None:
             raise ValueError(f"{what} = {path}: an absolute path of letters, digits and _ . / + @ - is allowed")
     if len(str(settings.run_dir)) > RUN_DIR_CHARS_MAX:
         raise ValueError(f"run_dir = {settings.run_dir}: at most {RUN_DIR_CHARS_MAX} characters are allowed")
+    if not _TABLE.fullmatch(settings.nftables_table):
+        raise ValueError(f"nftables_table is {settings.nftables_table[:200]!r}; allowed: {_TABLE.pattern}")
     if not re.fullmatch(wire.NAME, settings.name):
         raise ValueError(f"name is {settings.name[:200]!r}; allowed: {wire.NAME}")

@@ -79,27 +79,67 @@ class BackendServer(Wire):
     backup: bool = False
     arguments: tuple[str, ...] = ()
     ping_address: str | None = None
+    ping_port: int | None = None
+    """Port of :class:`Ping` over UDP, if it differs from the traffic's."""
 
 
 class Ping(Wire):
-    """The daemon checks the servers of a backend by ICMP echo. ``delay`` and ``timeout`` in seconds; no answer is
-    waited for longer than 10 s. ``rise``, ``fall``: consecutive results."""
+    """The daemon checks the servers of a backend itself, by ICMP echo or by a datagram. ``delay`` and ``timeout`` in
+    seconds; no answer is waited for longer than 10 s. ``rise``, ``fall``: consecutive results.
+
+    ``protocol`` ``udp``: an empty datagram to the server's port; the server is down if the port or the address is
+    reported as unreachable, and up if it answers or stays silent.
+    """
 
     delay: int
     timeout: int
     rise: int
     fall: int
+    protocol: Literal["icmp", "udp"] = "icmp"
+
+
+DatagramProtocol = Literal["udp"]
+
+
+class DatagramBalance(Wire):
+    """The way in which the kernel deals a backend's servers to new flows; HAProxy only checks these servers.
+
+    ``choice``: at random by weight, or by a hash of the client's address, or of address and port. ``sticky_seconds``:
+    time without packets after which a client may get another server; 0: clients are not bound to servers.
+    ``sticky_netmask``: clients that are equal under it are bound together; empty: each by itself.
+    """
+
+    protocol: DatagramProtocol = "udp"
+    choice: Literal["weight", "source", "source_port"] = "weight"
+    sticky_seconds: int = 0
+    sticky_netmask: str = ""
 
 
 class Backend(Wire):
     """One pool. ``dynamic``: servers can be added and removed at runtime (a dynamic balancing algorithm, and no
-    argument that servers added later would lack)."""
+    argument that servers added later would lack). ``datagrams``: the kernel sends the servers datagrams."""
 
     name: str
     lines: tuple[str, ...] = ()
     servers: tuple[BackendServer, ...] = ()
     ping: Ping | None = None
     dynamic: bool = True
+    datagrams: DatagramBalance | None = None
+
+
+class DatagramListener(Wire):
+    """One listener whose flows the kernel forwards (nftables), beside HAProxy.
+
+    ``backend``: name of a backend with ``datagrams``; empty: every client is refused. ``flows_max`` None: no limit of
+    concurrent flows. ``allowed_cidrs``: networks of the clients that are accepted; none: all clients.
+    """
+
+    name: str
+    binds: tuple[Bind, ...]
+    protocol: DatagramProtocol = "udp"
+    backend: str = ""
+    flows_max: int | None = None
+    allowed_cidrs: tuple[str, ...] = ()
 
 
 class File(Wire):
@@ -133,6 +173,12 @@ class LoadBalancerConfig(Wire):
     backends: tuple[Backend, ...] = ()
     files: tuple[File, ...] = ()
     note: str = ""
+    datagram_listeners: tuple[DatagramListener, ...] = ()
+
+    @property
+    def listeners(self) -> tuple[Frontend | DatagramListener, ...]:
+        """All listeners: HAProxy's and the kernel's."""
+        return (*self.frontends, *self.datagram_listeners)
 
 
 class HaproxyPeer(Wire):
@@ -226,6 +272,8 @@ class About(Wire):
     owners: dict[str, str] = {}
     """Owners of the partitions, by prefix: the part of their names before the last ``_``."""
     note: str = ""
+    datagrams: str = ""
+    """Reason why load balancers with listeners for datagrams are refused on this host; empty if they are accepted."""
 
 
 class PartitionSummary(Wire):

@@ -276,6 +276,31 @@ async def test_haproxy_takes_no_monitor_times_of_nothing(api: Client) -> None:
     await api.put(f"/healthmonitors/{(await made(api, 'big')).monitor}", {"healthmonitor": {"timeout": 0}})
 
 
+async def test_haproxy_hosts_take_udp_and_refuse_by_name_what_their_kernel_cannot_do(api: Client) -> None:
+    root = (await api.load_balancer(provider="hap"))["id"]
+    listener = await api.listener(root, protocol="UDP", protocol_port=53)
+    body = {"listener_id": listener["id"], "protocol": "UDP", "lb_algorithm": "LEAST_CONNECTIONS"}
+    refused = "lb_algorithm LEAST_CONNECTIONS in a pool of protocol UDP"
+    assert refused in (await api.post("/pools", {"pool": body}, 501))["faultstring"]
+    pool = await api.pool(root, listener_id=listener["id"], protocol="UDP")
+    path = f"/pools/{pool['id']}"
+    change = {"pool": {"lb_algorithm": "LEAST_CONNECTIONS"}}
+    assert refused in (await api.put(path, change, 501))["faultstring"]
+    bound = {"type": "SOURCE_IP", "persistence_timeout": 60}
+    await api.put(path, {"pool": {"lb_algorithm": "SOURCE_IP_PORT", "session_persistence": bound}})
+    timeout = {"listener": {"timeout_client_data": 7}}
+    assert "of protocol UDP" in (await api.put(f"/listeners/{listener['id']}", timeout, 501))["faultstring"]
+    times = {"pool_id": pool["id"], "delay": 5, "timeout": 3, "max_retries": 2}
+    sctp = {"healthmonitor": times | {"type": "SCTP"}}
+    assert "type SCTP" in (await api.post("/healthmonitors", sctp, 501))["faultstring"]
+    await api.post("/healthmonitors", {"healthmonitor": times | {"type": "UDP-CONNECT"}})
+    body = {"loadbalancer_id": root, "protocol": "SCTP", "protocol_port": 53}
+    assert "protocol SCTP" in (await api.post("/listeners", {"listener": body}, 501))["faultstring"]
+    # a pool of another protocol may have the algorithm
+    tcp = await api.pool(root, protocol="TCP")
+    await api.put(f"/pools/{tcp['id']}", change)
+
+
 async def test_cidrs_are_of_the_vips_family(api: Client) -> None:
     four = await made(api, "dev")
     six = (await api.load_balancer(vip_subnet_id=SIX.id))["id"]
@@ -368,9 +393,9 @@ OF_NOOP: dict[str, Case] = {
 }
 
 
-OF_EVERY_DEVICE = {"TERMINATED_HTTPS", "tls_enabled", "ca_tls_container_ref", "tls_versions"}
+OF_EVERY_DEVICE = {"TERMINATED_HTTPS", "UDP", "UDP pool", "tls_enabled", "ca_tls_container_ref", "tls_versions"}
 """What all of them can do."""
-OF_ONE = {("hap", "PROMETHEUS"), ("big", "UDP"), ("big", "SCTP"), ("big", "UDP pool")}
+OF_ONE = {("hap", "PROMETHEUS"), ("big", "SCTP")}
 """What the other one cannot do."""
 
 

@@ -67,6 +67,8 @@ class Box:
             peers_address=f"127.{self.network}.0.1",
             peers_port_first=peers_port,
             peers_port_last=peers_port + 60,
+            # daemons of all tests share this host's kernel
+            nftables_table=f"evenkeel_{name}_{self.network}",
         )
         self._http = HttpSettings(
             certificate=files.certificate,
@@ -208,12 +210,14 @@ def free_network() -> tuple[socket.socket, int]:
 
 def _at(moved: Callable[[str, int], tuple[str, int]], config: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     """The load balancer with other addresses."""
-    frontends = []
-    for frontend in config.frontends:
-        binds = (moved(bind.address, bind.port) for bind in frontend.binds)
-        at = tuple(wire.Bind(address=address, port=port) for address, port in binds)
-        frontends.append(msgspec.structs.replace(frontend, binds=at))
-    return msgspec.structs.replace(config, frontends=tuple(frontends))
+
+    def elsewhere(binds: tuple[wire.Bind, ...]) -> tuple[wire.Bind, ...]:
+        places = (moved(bind.address, bind.port) for bind in binds)
+        return tuple(wire.Bind(address=address, port=port) for address, port in places)
+
+    frontends = tuple(msgspec.structs.replace(each, binds=elsewhere(each.binds)) for each in config.frontends)
+    datagrams = tuple(msgspec.structs.replace(each, binds=elsewhere(each.binds)) for each in config.datagram_listeners)
+    return msgspec.structs.replace(config, frontends=frontends, datagram_listeners=datagrams)
 
 
 class MovedDaemon(Daemon):

@@ -17,6 +17,7 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import (
 )
 from evenkeel.haproxyd.health import observation as module
 from evenkeel.haproxyd.health.observation import Observer
+from evenkeel.haproxyd.layer4.totals import DatagramTotals
 
 STATES = """1
 # be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_iweight srv_time_since_last_change srv_check_status srv_check_result srv_check_health srv_check_state srv_agent_state bk_f_forced_id srv_f_forced_id srv_fqdn srv_port srvrecord srv_use_ssl srv_check_port srv_check_addr srv_agent_addr srv_agent_port
@@ -119,6 +120,24 @@ class FakeKeeper:
         return {name: counts[name] for name in kept}
 
 
+class Datagrams:
+    """Listeners that the kernel serves; keeps what it is told of servers."""
+
+    problem = ""
+
+    def __init__(self) -> None:
+        self.states: dict[str, Mapping[tuple[str, str], bool]] = {}
+
+    def observe(self, partition: str, states: Mapping[tuple[str, str], bool]) -> None:
+        self.states[partition] = states
+
+    async def collect_totals(self) -> None:
+        """Totals never change here."""
+
+    def totals_of(self, partition: str) -> Mapping[str, DatagramTotals]:
+        return {"udp_1": DatagramTotals(bytes_in=5, bytes_out=7, flows=3)} if partition == "p1" else {}
+
+
 class World:
     """Some partitions, and an observer of them."""
 
@@ -126,12 +145,14 @@ class World:
         self.keepers = {name: FakeKeeper(name) for name in names}
         self.events = 0
         self.now = 1000.0
+        self.datagrams = Datagrams()
         self.observer = Observer(
             self,
             self.keepers,
             newest_event=lambda: self.events,
             state_id=lambda: "life",
             is_pinged=lambda *key: key == ("p1", "be_1", "s1"),
+            datagrams=self.datagrams,
             monotonic=lambda: self.now,
         )
 
@@ -245,3 +266,17 @@ async def test_manual_change_is_found_unless_a_change_is_in_progress() -> None:
     await world.observe()
     assert len(keeper.found) == 2 and "set server be_1/s1 weight 1" in keeper.found[1]
     assert not any("s3" in text for text in keeper.found[1])  # in maintenance, it waits for its end
+
+
+async def test_datagram_listeners_are_observed_with_their_totals_and_servers() -> None:
+    world = World("p1")
+    listener = wire.DatagramListener(name="udp_1", binds=(wire.Bind(address="192.0.2.1", port=53),))
+    one = wire.LoadBalancerConfig(id="lb-udp", revision=1, datagram_listeners=(listener,))
+    world.keepers["p1"].held = {**world.keepers["p1"].held, one.id: one}
+    world.keepers["p1"].passes = 1
+    seen = (await world.observe())["p1"]
+    found = next(each for each in seen.frontends if each.name == "udp_1")
+    assert (found.listening, found.bytes_in, found.bytes_out, found.total_connections) == (True, 5, 7, 3)
+    assert ("be_1", "s1") in world.datagrams.states["p1"]
+    world.datagrams.problem = "no permission"
+    assert not next(each for each in (await world.observe())["p1"].frontends if each.name == "udp_1").listening

@@ -128,6 +128,11 @@ HAPROXYD = [
         default=[],
         help="Addresses of this host where no load balancer may listen, beside bind_host and peers_address.",
     ),
+    cfg.StrOpt(
+        "nftables_table",
+        default=_DAEMON.nftables_table,
+        help="Name of the nftables table (family inet) that forwards UDP; each daemon of a host needs its own.",
+    ),
     *ADDRESSES,
     cfg.PortOpt("peers_port_last", default=_DAEMON.peers_port_last, help="Last port for that."),
 ]
@@ -158,6 +163,7 @@ def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
         worker_max_reloads=section.worker_max_reloads,
         old_workers_memory_max_mib=section.old_workers_memory_max,
         traffic_log=_syslog_server("haproxyd.traffic_log", section.traffic_log),
+        nftables_table=section.nftables_table,
         peers_address=section.peers_address,
         peers_port_first=section.peers_port_first,
         peers_port_last=section.peers_port_last,

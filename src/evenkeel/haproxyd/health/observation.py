@@ -17,6 +17,7 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     SERVERS_CONNECTIONS,
     SERVERS_STATE,
     FrontendCounts,
+    ServerKey,
     server_connections,
     server_states,
 )
@@ -24,11 +25,13 @@ from evenkeel.haproxyd.health.observed_partition import ObservedPartition, Obser
 from evenkeel.haproxyd.health.statuses import (
     IsPinged,
     ServerStatuses,
+    datagram_statuses,
     frontend_statuses,
     manual_changes,
     notes_of,
     status_without_haproxy,
 )
+from evenkeel.haproxyd.layer4.totals import DatagramTotals
 from evenkeel.haproxyd.ports import WorkerCli
 
 log = structlog.get_logger(__name__)
@@ -36,6 +39,27 @@ log = structlog.get_logger(__name__)
 CONCURRENT_MAX = 8
 PARTITION_SECONDS = 6.0
 """Timeout for all of one partition; each command has a timeout of its own."""
+
+
+class ObservedDatagrams(Protocol):
+    """Listeners that the kernel serves."""
+
+    @property
+    def problem(self) -> str:
+        """Reason why none is served; empty if they are."""
+        ...
+
+    def observe(self, partition: str, states: Mapping[ServerKey, bool]) -> None:
+        """Take note of whether servers are up."""
+        ...
+
+    async def collect_totals(self) -> None:
+        """Read the counters of all listeners."""
+        ...
+
+    def totals_of(self, partition: str) -> Mapping[str, DatagramTotals]:
+        """Totals of the partition's listeners at the last reading, by name."""
+        ...
 
 
 class FrontendTotals(Protocol):
@@ -57,6 +81,7 @@ class Observer:
         newest_event: Callable[[], int],
         state_id: Callable[[], str],
         is_pinged: IsPinged,
+        datagrams: ObservedDatagrams,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._partitions = partitions
@@ -64,6 +89,7 @@ class Observer:
         self._newest_event = newest_event
         self._state_id = state_id
         self._is_pinged = is_pinged
+        self._datagrams = datagrams
         self._slots = asyncio.Semaphore(CONCURRENT_MAX)
         self._next: asyncio.Task[wire.DaemonObservation] | None = None
         self._monotonic = monotonic
@@ -87,6 +113,7 @@ class Observer:
         self._began_at_seconds = self._monotonic()
         # taken before the observation: an event during it is delivered again, and never lost
         event, state_id = self._newest_event(), self._state_id()
+        await self._datagrams.collect_totals()
         found = await asyncio.gather(*(self._partition(name) for name in self._partitions.names()))
         partitions = tuple(status for status in found if status is not None)
         return wire.DaemonObservation(event=event, state_id=state_id, partitions=partitions)
@@ -128,11 +155,17 @@ class Observer:
             found = manual_changes(held, states, totals, pinged=pinged)
             if found:
                 partition.repair_drift(found)
+            self._datagrams.observe(partition.name, {server: state.up for server, state in states.items()})
         servers = ServerStatuses(partition.name, states, server_connections(connections), self._is_pinged)
         return wire.PartitionStatus(
             name=partition.name,
             load_balancer_ids=tuple(held),
-            frontends=tuple(frontend_statuses(held.values(), totals)),
+            frontends=(
+                *frontend_statuses(held.values(), totals),
+                *datagram_statuses(
+                    held.values(), self._datagrams.totals_of(partition.name), serving=not self._datagrams.problem
+                ),
+            ),
             backends=tuple(servers.backends(held.values())),
             problem=partition.problem,
             notes=notes_of(held),

@@ -1,4 +1,4 @@
-"""ICMP checks: HAProxy has none, so the daemon pings servers and sets the result in HAProxy.
+"""Checks by ICMP and UDP: HAProxy has none, so the daemon pings servers and sets the result in HAProxy.
 
 Health is set by ``set server … health up|down``, which HAProxy logs as any other change. It is set again in every new
 worker and whenever a server leaves maintenance, because HAProxy then assumes that it is up. While the daemon does not
@@ -27,6 +27,7 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE, server
 from evenkeel.haproxyd.health.health_state import HealthState
 from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, PingNotPermitted, SendPing
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition, ObservedPartitions
+from evenkeel.haproxyd.health.udp_probe import SendProbe, UdpProbe
 
 log = structlog.get_logger(__name__)
 
@@ -56,6 +57,8 @@ class PingTarget(Value):
     server: str
     address: str
     ping: wire.Ping
+    port: int = 0
+    """Port of checks over UDP; 0 for others, so that they do not begin anew with another port."""
 
     @property
     def key(self) -> ServerOf:
@@ -66,9 +69,12 @@ class PingTarget(Value):
 class PingChecks:
     """Pings every server of every backend with ICMP checks."""
 
-    def __init__(self, partitions: ObservedPartitions, send: SendPing | None = None) -> None:
+    def __init__(
+        self, partitions: ObservedPartitions, send: SendPing | None = None, probe: SendProbe | None = None
+    ) -> None:
         self._partitions = partitions
         self._send = send or IcmpPing()
+        self._probe = probe or UdpProbe()
         self._checks: dict[PingTarget, asyncio.Task[None]] = {}
         self._ending: dict[asyncio.Task[None], ServerOf] = {}
         """Cancelled checks that may still have a command in progress."""
@@ -223,7 +229,10 @@ class PingChecks:
         # The partition's slot comes first: a tenant that waits for its own limit must hold no slot of all.
         async with self._slots_of[target.partition], self._slots:
             try:
-                return await self._send(target.address, min(target.ping.timeout, ANSWER_SECONDS_MAX))
+                timeout_seconds = min(target.ping.timeout, ANSWER_SECONDS_MAX)
+                if target.ping.protocol == "udp":
+                    return await self._probe(target.address, target.port, timeout_seconds)
+                return await self._send(target.address, timeout_seconds)
             except PingImpossible as error:
                 self._permitted = not isinstance(error, PingNotPermitted)
                 self._log_impossible(str(error))
@@ -231,7 +240,7 @@ class PingChecks:
 
     def _log_impossible(self, reason: str) -> None:
         if self._may_log():
-            log.error("icmp checks are not possible", reason=reason)
+            log.error("checks are not possible", reason=reason)
 
     def _log_failed(self, target: PingTarget, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and self._may_log():
@@ -309,4 +318,5 @@ def _targets_of(partition: ObservedPartition) -> Iterator[PingTarget]:
                         server=server.name,
                         address=server.ping_address or server.address,
                         ping=backend.ping,
+                        port=(server.ping_port or server.port) if backend.ping.protocol == "udp" else 0,
                     )

@@ -8,6 +8,7 @@ from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload
 from evenkeel.haproxyd.haproxy.runtime.drift import server_drift
 from evenkeel.haproxyd.haproxy.runtime.worker_state import FrontendCounts, ServerKey, ServerState
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition
+from evenkeel.haproxyd.layer4.totals import DatagramTotals
 
 IsPinged = Callable[[str, str, str], bool]
 """Whether the server (partition, backend, name) is checked by ICMP and has a result."""
@@ -91,6 +92,24 @@ def frontend_statuses(
                 active_connections=counts.active,
                 total_connections=counts.connections,
                 request_errors=counts.request_errors,
+            )
+
+
+def datagram_statuses(
+    balancers: Iterable[wire.LoadBalancerConfig], totals: Mapping[str, DatagramTotals], *, serving: bool
+) -> Iterable[wire.FrontendStatus]:
+    """Statuses of all held listeners for datagrams; flows count as connections. The kernel's flows are not counted
+    while they are active."""
+    for balancer in balancers:
+        for listener in balancer.datagram_listeners:
+            counts = totals.get(listener.name, DatagramTotals())
+            yield wire.FrontendStatus(
+                name=listener.name,
+                load_balancer_id=balancer.id,
+                listening=serving,
+                bytes_in=counts.bytes_in,
+                bytes_out=counts.bytes_out,
+                total_connections=counts.flows,
             )
 
 

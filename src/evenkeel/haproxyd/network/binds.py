@@ -9,6 +9,7 @@ import ipaddress
 import os
 import socket
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
@@ -22,6 +23,9 @@ ANY = (ANY_IPV4, "::")
 
 BindAddress = tuple[str, int]
 """An address in the notation of :mod:`ipaddress`, and a port."""
+Protocol = Literal["tcp", "udp"]
+Place = tuple[Protocol, BindAddress]
+"""Each protocol has ports of its own."""
 
 
 class BindHolder(Value):
@@ -32,8 +36,20 @@ class BindHolder(Value):
 
 
 def bind_addresses(one: wire.LoadBalancerConfig) -> tuple[BindAddress, ...]:
-    """The addresses on which a load balancer listens, with repetitions if its configuration has any."""
+    """The addresses on which HAProxy listens for a load balancer, with repetitions if its configuration has any."""
     return tuple(bind for frontend in one.frontends for bind in frontend_addresses(frontend))
+
+
+def places_of(one: wire.LoadBalancerConfig) -> tuple[Place, ...]:
+    """The addresses at which a load balancer receives, by HAProxy and by the kernel, with repetitions as above."""
+    return (
+        *(("tcp", bind) for bind in bind_addresses(one)),
+        *(
+            (listener.protocol, bind_address(bind.address, bind.port))
+            for listener in one.datagram_listeners
+            for bind in listener.binds
+        ),
+    )
 
 
 def frontend_addresses(frontend: wire.Frontend) -> tuple[BindAddress, ...]:
@@ -56,9 +72,9 @@ class BindRegistry:
     interleave."""
 
     def __init__(self) -> None:
-        self._holders: dict[int, dict[str, set[BindHolder]]] = {}
-        """Holders by port and address."""
-        self._reserved: dict[str, set[tuple[BindAddress, BindHolder]]] = {}
+        self._holders: dict[tuple[Protocol, int], dict[str, set[BindHolder]]] = {}
+        """Holders by protocol, port and address."""
+        self._reserved: dict[str, set[tuple[Place, BindHolder]]] = {}
         """Reserved addresses with their holders, by partition."""
 
     def reserve(self, partition: str, one: wire.LoadBalancerConfig, *, own: bool = False) -> str:
@@ -67,40 +83,41 @@ class BindRegistry:
         Returns empty, or a text for operators that names the conflicting holder: a load balancer of another partition,
         and with ``own`` also another one of the same partition.
         """
-        wanted = bind_addresses(one)
+        wanted = places_of(one)
         holder = BindHolder(partition=partition, load_balancer_id=one.id)
-        for bind in wanted:
-            if wanted.count(bind) > 1:
-                return f"{_describe(bind)} is there twice; a listener has it to itself"
-            other = self._conflict(bind, holder, own=own)
+        for place in wanted:
+            if wanted.count(place) > 1:
+                return f"{_describe_place(place)} is there twice; a listener has it to itself"
+            other = self._conflict(place, holder, own=own)
             if other:
                 held_by = f"load balancer {other.load_balancer_id} in partition {other.partition}"
-                return f"{_describe(bind)} is used by {held_by}"
+                return f"{_describe_place(place)} is used by {held_by}"
         # Only after all were checked, because a refused load balancer must reserve none.
-        for bind in wanted:
-            self._add(bind, holder)
+        for place in wanted:
+            self._add(place, holder)
         return ""
 
     def reserve_unknown(self, partition: str, taken: Iterable[BindAddress]) -> None:
         """Reserve addresses on which the partition's HAProxy may be listening for a load balancer that is not known."""
         for one in taken:
-            self._add(one, BindHolder(partition=partition, load_balancer_id="(unknown)"))
+            self._add(("tcp", one), BindHolder(partition=partition, load_balancer_id="(unknown)"))
 
     def replace(self, partition: str, held: Mapping[str, wire.LoadBalancerConfig]) -> None:
         """Replace all reservations of a partition by these."""
         kept = {
-            (bind, BindHolder(partition=partition, load_balancer_id=one.id))
+            (place, BindHolder(partition=partition, load_balancer_id=one.id))
             for one in held.values()
-            for bind in bind_addresses(one)
+            for place in places_of(one)
         }
         before = set(self._reserved.get(partition, ()))
-        for bind, holder in before - kept:
-            self._remove(bind, holder)
-        for bind, holder in kept - before:
-            self._add(bind, holder)
+        for place, holder in before - kept:
+            self._remove(place, holder)
+        for place, holder in kept - before:
+            self._add(place, holder)
 
-    def _conflict(self, bind: BindAddress, holder: BindHolder, *, own: bool) -> BindHolder | None:
-        addresses = self._holders.get(bind[1], {})
+    def _conflict(self, place: Place, holder: BindHolder, *, own: bool) -> BindHolder | None:
+        protocol, bind = place
+        addresses = self._holders.get((protocol, bind[1]), {})
         # Only these can overlap, so the other addresses that use the port need not be compared.
         for address in addresses if bind[0] in ANY else (bind[0], *ANY):
             if address in addresses and _overlaps(address, bind[0]):
@@ -109,16 +126,18 @@ class BindRegistry:
                         return other
         return None
 
-    def _add(self, bind: BindAddress, holder: BindHolder) -> None:
-        self._holders.setdefault(bind[1], {}).setdefault(bind[0], set()).add(holder)
-        self._reserved.setdefault(holder.partition, set()).add((bind, holder))
+    def _add(self, place: Place, holder: BindHolder) -> None:
+        protocol, (address, port) = place
+        self._holders.setdefault((protocol, port), {}).setdefault(address, set()).add(holder)
+        self._reserved.setdefault(holder.partition, set()).add((place, holder))
 
-    def _remove(self, bind: BindAddress, holder: BindHolder) -> None:
-        self._reserved[holder.partition].discard((bind, holder))
-        addresses = self._holders[bind[1]]
-        addresses[bind[0]].discard(holder)
-        if not addresses[bind[0]]:
-            del addresses[bind[0]]
+    def _remove(self, place: Place, holder: BindHolder) -> None:
+        self._reserved[holder.partition].discard((place, holder))
+        protocol, (address, port) = place
+        addresses = self._holders[protocol, port]
+        addresses[address].discard(holder)
+        if not addresses[address]:
+            del addresses[address]
 
 
 def in_the_way(first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.LoadBalancerConfig]) -> dict[str, str]:
@@ -172,3 +191,8 @@ def _reason(error: OSError) -> str:
 
 def _describe(bind: BindAddress) -> str:
     return f"address {bind[0]} port {bind[1]}"
+
+
+def _describe_place(place: Place) -> str:
+    protocol, bind = place
+    return _describe(bind) if protocol == "tcp" else f"{_describe(bind)} of {protocol.upper()}"

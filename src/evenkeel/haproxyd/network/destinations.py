@@ -19,7 +19,9 @@ def destinations(one: wire.LoadBalancerConfig) -> Iterator[Destination]:
             where = f"backend {backend.name}: server {server.name}"
             yield where, server.address, server.port
             if server.ping_address is not None:
-                yield f"{where}: ping_address", server.ping_address, server.port
+                yield f"{where}: ping_address", server.ping_address, server.ping_port or server.port
+            elif server.ping_port is not None:
+                yield f"{where}: ping_port", server.address, server.ping_port
             yield from _checked_at(where, server)
 
 

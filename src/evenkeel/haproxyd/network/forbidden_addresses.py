@@ -69,11 +69,11 @@ class ForbiddenAddresses:
         return next(filter(None, (*self._listening(one, peers), *self._problems_of_destinations(one, peers))), "")
 
     def _listening(self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]) -> Iterator[str]:
-        for frontend in one.frontends:
-            for bind in frontend.binds:
+        for listener in one.listeners:
+            for bind in listener.binds:
                 address = _normal_address(bind.address)
                 if taken := self._user_of_address(address, bind.port, peers):
-                    yield f"frontend {frontend.name}: bind: address is {address!r}, {taken}; a VIP is allowed"
+                    yield f"frontend {listener.name}: bind: address is {address!r}, {taken}; a VIP is allowed"
 
     def _problems_of_destinations(
         self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]

@@ -1,4 +1,5 @@
-"""Applies changes to one partition: to its HAProxy first, then to what it holds, on disk and in memory.
+"""Applies changes to one partition: to its HAProxy first, then to the kernel's forwarding of datagrams, then to what it
+holds, on disk and in memory.
 
 Not safe for concurrent calls; :mod:`partition.supervisor` serializes them.
 """
@@ -7,11 +8,14 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runner import ApplyResult, HaproxyRunner
 from evenkeel.haproxyd.haproxy.worker_users import PartitionUser, WorkerUsers
+from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
 from evenkeel.haproxyd.network.binds import BindRegistry
 from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
@@ -30,6 +34,7 @@ class HostResources(NamedTuple):
     peer_ports: PeerPorts
     worker_users: WorkerUsers
     forbidden_addresses: ForbiddenAddresses
+    datagrams: DatagramBalancer
 
 
 class ChangeApplier:
@@ -82,6 +87,7 @@ class ChangeApplier:
             settings=self._host.settings,
             registry=self._host.binds,
             forbidden_addresses=self._host.forbidden_addresses,
+            datagrams=self._host.datagrams,
             peers=self.guard.peers,
             partition=self._partition,
         )
@@ -101,9 +107,13 @@ class ChangeApplier:
         applied = await self.runner.apply(self._config(merged.wanted, peers), verify=verify)
         # Only load balancers that a change names have an outcome; errors of others become the partition's problem.
         merged.errors.update({name: words for name, words in applied.errors.items() if name in merged.named})
+        target = merged.target_state({**self.held.by_id, **applied.kept})
+        # HAProxy first: what it refuses must not be forwarded either.
+        if await self._host.datagrams.serve(self._partition, target) and applied.how == "nothing":
+            applied = msgspec.structs.replace(applied, how="runtime")
         # HAProxy runs the change before it is stored: if the daemon dies here, no receipt was sent, and the owner sends
         # everything again after the restart.
-        await self.held.replace(merged.target_state({**self.held.by_id, **applied.kept}))
+        await self.held.replace(target)
         await self.guard.set_peers(peers)
         return applied
 

@@ -18,6 +18,7 @@ from evenkeel.haproxyd.haproxy.config.layout import layout_of
 from evenkeel.haproxyd.haproxy.old_workers import limit_memory, memory_limit_bytes
 from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUsers
+from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
 from evenkeel.haproxyd.network.binds import BindRegistry
 from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
@@ -55,12 +56,14 @@ class PartitionManager:
         self._on_event = on_event
         self._make_counters = make_counters
         self.forbidden_addresses = ForbiddenAddresses(settings)
+        self.datagrams = DatagramBalancer(settings, on_event=on_event)
         self._host = HostResources(
             settings=settings,
             binds=BindRegistry(),
             peer_ports=PeerPorts(settings),
             worker_users=WorkerUsers(settings),
             forbidden_addresses=self.forbidden_addresses,
+            datagrams=self.datagrams,
         )
         self.identity = DaemonIdentity(settings.state_dir)
         self._supervisors: dict[str, PartitionSupervisor] = {}
@@ -117,6 +120,7 @@ class PartitionManager:
         async with self._create_lock:  # requests wait for the lock until all partitions are loaded
             for name in await asyncio.to_thread(partition_names, self._settings.partitions_dir):
                 await self._load(name)
+            await self.datagrams.start({name: each.held for name, each in self._supervisors.items()})
             # Requests are answered from here on, while the HAProxys are being started.
             self.loaded.set()
             loaded = [supervisor for supervisor in self._supervisors.values() if supervisor.name not in self._broken]
@@ -127,14 +131,17 @@ class PartitionManager:
     async def close(self) -> None:
         """Stop managing the partitions; every HAProxy keeps running."""
         await asyncio.gather(*(supervisor.close() for supervisor in self._supervisors.values()))
+        await self.datagrams.close()
 
     async def stop_all(self) -> None:
-        """Terminate the HAProxys of all partitions."""
+        """Terminate the HAProxys of all partitions, and stop the forwarding of datagrams."""
         await asyncio.gather(*(supervisor.stop() for supervisor in self._supervisors.values()))
+        await self.datagrams.clear()
 
     async def maintain(self) -> None:
-        """Periodic work: finds a usable HAProxy if there was none, and rotates logs."""
+        """Periodic work: finds a usable HAProxy if there was none, restores the kernel's table, and rotates logs."""
         await self._find_binary()
+        await self.datagrams.verify()
         for supervisor in tuple(self._supervisors.values()):
             try:
                 await supervisor.trim_log()

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import InvalidChange
-from evenkeel.haproxyd.network.binds import BindRegistry, bind_addresses, in_the_way
+from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
+from evenkeel.haproxyd.network.binds import BindRegistry, in_the_way, places_of
 from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.partition.change_queue import QueuedChange
 from evenkeel.haproxyd.partition.contents import missing_contents, with_held_contents
@@ -24,6 +25,7 @@ class MergedChanges:
         settings: DaemonSettings,
         registry: BindRegistry,
         forbidden_addresses: ForbiddenAddresses,
+        datagrams: DatagramBalancer,
         peers: tuple[wire.HaproxyPeer, ...],
         partition: str,
     ) -> None:
@@ -32,6 +34,7 @@ class MergedChanges:
         self._settings = settings
         self._registry = registry
         self._forbidden_addresses = forbidden_addresses
+        self._datagrams = datagrams
         self._peers_before = peers
         self._partition = partition
         self.changes = changes
@@ -100,12 +103,16 @@ class MergedChanges:
     def _problem(self, one: wire.LoadBalancerConfig) -> str:
         # Members may reach neither the present peers nor the new ones, because both are in use during the pass.
         peers = self._peers_before if self.peers is None else (*self._peers_before, *self.peers)
-        return problem_of(one, self._settings) or self._forbidden_addresses.problem_of(one, peers)
+        return (
+            problem_of(one, self._settings)
+            or self._forbidden_addresses.problem_of(one, peers)
+            or self._datagrams.problem_of(one)
+        )
 
     def _keeps_names_and_addresses(self, one: wire.LoadBalancerConfig) -> bool:
         """Whether the load balancer already holds the names and addresses that it is to have."""
         before = self._before.get(one.id)
-        return before is not None and _names(before) == _names(one) and bind_addresses(before) == bind_addresses(one)
+        return before is not None and _names(before) == _names(one) and places_of(before) == places_of(one)
 
     def _put_back(self, name: str, problem: str) -> None:
         self.errors[name] = problem
@@ -139,7 +146,7 @@ class MergedChanges:
 
 def _names(one: wire.LoadBalancerConfig) -> list[tuple[str, str]]:
     return [
-        *(("frontend", item.name) for item in one.frontends),
+        *(("frontend", item.name) for item in one.listeners),
         *(("backend", item.name) for item in one.backends),
         *(("file", item.name) for item in one.files),
     ]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from evenkeel.core.networking.addresses import ALLOWED_WORDS
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.network.binds import bind_address
 from evenkeel.haproxyd.network.destinations import destinations, words_of
 from evenkeel.haproxyd.partition.certificate_references import OUTSIDE, Kinds, argument_problems, list_problems
 from evenkeel.haproxyd.partition.contents import is_lacking
@@ -22,6 +23,8 @@ NAME = re.compile(wire.NAME)
 # HAProxy refuses larger weights.
 WEIGHT_MAX = 256
 MAXCONN_MAX = 2**31 - 1
+STICKY_SECONDS_MAX = 7 * 86_400
+"""Longest time that clients of datagrams stay bound to a server."""
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _HIDING = re.compile(r"[\"'\\$#]")
@@ -38,7 +41,7 @@ def problem_of(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings)
 
 def _problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterator[str]:
     named: tuple[tuple[str, tuple[str, ...]], ...] = (
-        ("frontend", tuple(item.name for item in one.frontends)),
+        ("frontend", tuple(item.name for item in one.listeners)),
         ("backend", tuple(item.name for item in one.backends)),
         ("file", tuple(item.name for item in one.files)),
     )
@@ -49,6 +52,7 @@ def _problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterato
         yield from _frontend_problems(frontend, settings, kinds)
     for backend in one.backends:
         yield from _backend_problems(backend, settings, kinds)
+    yield from datagram_problems(one, settings)
     for what, address, port in destinations(one):
         yield address_problem(what, address, port)
         if problem := settings.addresses.member_problem(address):
@@ -98,12 +102,7 @@ def name_problem(what: str, name: str) -> str:
 
 def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings, kinds: Kinds) -> Iterator[str]:
     what = f"frontend {frontend.name}"
-    if not frontend.binds:
-        yield f"{what}: binds is empty; a frontend listens somewhere"
-    for bind in frontend.binds:
-        yield address_problem(f"{what}: bind", bind.address, bind.port)
-        if problem := settings.addresses.vip_problem(bind.address):
-            yield f"{what}: bind: address is {bind.address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
+    yield from _bind_problems(what, frontend.binds, settings)
     if frontend.maxconn is not None and not 1 <= frontend.maxconn <= MAXCONN_MAX:
         yield f"{what}: maxconn is {frontend.maxconn}; 1 to {MAXCONN_MAX} is allowed"
     yield from _text_problems(f"{what}: bind_arguments", frontend.bind_arguments, settings)
@@ -112,6 +111,65 @@ def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings, kinds:
     if "namespace" in words:
         yield f"{what}: bind_arguments: 'namespace' is not allowed; binds set its addresses"
     yield from _line_problems(what, frontend.lines, KEYWORDS["frontend"], settings, _pages(kinds))
+
+
+def _bind_problems(what: str, binds: tuple[wire.Bind, ...], settings: DaemonSettings) -> Iterator[str]:
+    if not binds:
+        yield f"{what}: binds is empty; a frontend listens somewhere"
+    for bind in binds:
+        yield address_problem(f"{what}: bind", bind.address, bind.port)
+        if problem := settings.addresses.vip_problem(bind.address):
+            yield f"{what}: bind: address is {bind.address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
+
+
+def datagram_problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterator[str]:
+    """Reasons to refuse the datagram listeners and pools of a load balancer. Each value becomes a part of a rule."""
+    pools = {backend.name: balance for backend in one.backends if (balance := backend.datagrams) is not None}
+    for listener in one.datagram_listeners:
+        what = f"frontend {listener.name}"
+        yield from _bind_problems(what, listener.binds, settings)
+        if listener.backend and listener.backend not in pools:
+            yield f"{what}: backend is {listener.backend[:100]!r}; a backend with datagrams is allowed"
+        elif listener.backend and pools[listener.backend].protocol != listener.protocol:
+            served = pools[listener.backend].protocol
+            yield f"{what}: protocol is {listener.protocol}; {served}, the backend's, is allowed"
+        if listener.flows_max is not None and not 1 <= listener.flows_max <= MAXCONN_MAX:
+            yield f"{what}: flows_max is {listener.flows_max}; 1 to {MAXCONN_MAX} is allowed"
+        if len(listener.allowed_cidrs) > settings.lines_max:
+            yield f"{what}: {len(listener.allowed_cidrs)} allowed_cidrs given; at most {settings.lines_max} are allowed"
+        yield from (
+            f"{what}: allowed_cidrs has {text[:60]!r}; networks are allowed"
+            for text in listener.allowed_cidrs
+            if not _is_network(text)
+        )
+    for backend in one.backends:
+        if backend.datagrams is not None:
+            yield from _balance_problems(backend, backend.datagrams)
+
+
+def _balance_problems(backend: wire.Backend, balance: wire.DatagramBalance) -> Iterator[str]:
+    what = f"backend {backend.name}: datagrams"
+    if not 0 <= balance.sticky_seconds <= STICKY_SECONDS_MAX:
+        yield f"{what}: sticky_seconds is {balance.sticky_seconds}; 0 to {STICKY_SECONDS_MAX} is allowed"
+    if balance.sticky_netmask and not _is_address(balance.sticky_netmask):
+        yield f"{what}: sticky_netmask is {balance.sticky_netmask[:60]!r}; a netmask is allowed"
+    # in one notation, because the kernel compares addresses and not texts
+    places = Counter(bind_address(one.address, one.port) for one in backend.servers if _is_address(one.address))
+    for (address, port), count in places.items():
+        if count > 1:
+            yield f"{what}: {count} servers at {address!r} port {port}; one is allowed"
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return "%" not in text
+
+
+def _is_address(text: str) -> bool:
+    return not address_problem("", text, 1)
 
 
 def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: Kinds) -> Iterator[str]:

@@ -33,6 +33,7 @@ from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.note import Note, pack_note
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
+from evenkeel.devices.haproxy.render.datagrams import PROTOCOLS, datagram_listener
 from evenkeel.devices.haproxy.render.headers import inserted_headers
 from evenkeel.devices.haproxy.render.l7 import policy_lines, pools_in_use, redirect_pools
 from evenkeel.devices.haproxy.render.listener import cidr_files, frontend
@@ -106,13 +107,19 @@ def _load_balancer(
             services=services[listener.id],
         )
         for listener in listening
+        if listener.protocol not in PROTOCOLS
     )
     rendered_pools = tuple(
         backend
         for pool in service.pools
         for backend in backends(pool, _senders(service.listeners, pool), address, certificates, tunnels)
     )
-    lists = [file for each in listening for file in (*cidr_files(each), *list_files(each, certificates))]
+    lists = [
+        file
+        for each in listening
+        if each.protocol not in PROTOCOLS
+        for file in (*cidr_files(each), *list_files(each, certificates))
+    ]
     return wire.LoadBalancerConfig(
         id=object_name("load balancer", service.load_balancer_id),
         revision=service.revision,
@@ -121,6 +128,11 @@ def _load_balancer(
         # Last, because rendering collects the files that it refers to.
         files=(*lists, *(file for each in services.values() for file in each.files), *certificates.files),
         note=pack_note(_note_of(service, listening)),
+        datagram_listeners=tuple(
+            datagram_listener(listener, (address, *more), service.pools)
+            for listener in listening
+            if listener.protocol in PROTOCOLS
+        ),
     )
 
 

@@ -10,7 +10,15 @@ from evenkeel.core.devices.service import ServiceListener, ServicePool
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 
-MODES = {"HTTP": "http", "TCP": "tcp", "HTTPS": "tcp", "TERMINATED_HTTPS": "http", "PROMETHEUS": "http"}
+MODES = {
+    "HTTP": "http",
+    "TCP": "tcp",
+    "HTTPS": "tcp",
+    "TERMINATED_HTTPS": "http",
+    "PROMETHEUS": "http",
+    # HAProxy only checks the members of these, in the mode that takes any check
+    "UDP": "tcp",
+}
 """HAProxy's mode by listener protocol."""
 
 

@@ -1,20 +1,22 @@
 """Health monitors as HAProxy's checks. Pure.
 
-==========  ===================================================================================
+=========== ===================================================================================
 Octavia     HAProxy
-==========  ===================================================================================
+=========== ===================================================================================
 HTTP        ``option httpchk`` with ``http-check send`` and ``expect``
 HTTPS       the same over TLS (``check-ssl``); members' certificates are verified as configured in the pool, and not
             at all in a pool without TLS
 TCP         a connection
 TLS-HELLO   a TLS handshake, by ``check-ssl`` alone: ``ssl-hello-chk`` sends an SSLv3 hello, accepts any answer
 PING        by the daemon: HAProxy's ``external-check`` would have to fork a ``ping`` program
+UDP-CONNECT by the daemon: HAProxy has no UDP
 delay       ``inter``; ``timeout`` is ``timeout check``; PING: at most 10 seconds
 retries     ``max_retries`` is ``rise``, ``max_retries_down`` is ``fall``
-==========  ===================================================================================
+=========== ===================================================================================
 """
 
 import re
+from typing import Literal
 
 from evenkeel.core.devices.service import ServiceMonitor
 from evenkeel.core.kit.values import Value
@@ -24,7 +26,9 @@ from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.quoting import log_format_literal, percent_encode_path, quote_line
 from evenkeel.haproxyd import wire
 
-TYPES = frozenset({"HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING"})
+TYPES = frozenset({"HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING", "UDP-CONNECT"})
+BY_DAEMON: dict[str, Literal["icmp", "udp"]] = {"PING": "icmp", "UDP-CONNECT": "udp"}
+"""Protocol of checks that the daemon makes, by type."""
 METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 SECONDS_MAX = 86_400
 RETRIES_MAX = 100
@@ -50,10 +54,14 @@ def checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool =
     if monitor.type not in TYPES:
         raise Unrenderable(f"health monitor {monitor.id}: type {monitor.type} is not possible on HAProxy")
     _refuse_numbers(monitor)
-    if monitor.type == "PING":
+    if monitor.type in BY_DAEMON:
         return Checks(
             ping=wire.Ping(
-                delay=monitor.delay, timeout=monitor.timeout, rise=monitor.max_retries, fall=monitor.max_retries_down
+                delay=monitor.delay,
+                timeout=monitor.timeout,
+                rise=monitor.max_retries,
+                fall=monitor.max_retries_down,
+                protocol=BY_DAEMON[monitor.type],
             )
         )
     over_http = monitor.type in ("HTTP", "HTTPS")

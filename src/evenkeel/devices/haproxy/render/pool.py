@@ -22,10 +22,11 @@ from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
+from evenkeel.devices.haproxy.render.datagrams import DATAGRAM_POOLS, datagram_balance, refuse_mixed
 from evenkeel.devices.haproxy.render.listener import duration
 from evenkeel.devices.haproxy.render.modes import backend_name, modes_of
 from evenkeel.devices.haproxy.render.monitor import Checks, checks
-from evenkeel.devices.haproxy.render.persistence import balance_lines, cookie_arguments, persistence_lines
+from evenkeel.devices.haproxy.render.persistence import BALANCE, balance_lines, cookie_arguments, persistence_lines
 from evenkeel.devices.haproxy.render.reencryption import server_arguments
 from evenkeel.haproxyd import wire
 
@@ -51,6 +52,7 @@ def backends(
     ``tunnels``: time-out of tunnels in seconds by id of listeners that have one, by an enhanced service.
     """
     modes = modes_of(pool, listeners)
+    refuse_mixed(pool, listeners)
     _refuse_twins(pool)
     return tuple(
         _backend(pool, mode, backend_name(pool, mode, modes), listeners, vip_address, certificates, tunnels)
@@ -73,11 +75,11 @@ def _backend(
         name=name,
         lines=(
             f"mode {mode}",
-            *balance_lines(pool, mode),
+            *(BALANCE["ROUND_ROBIN"] if pool.protocol in DATAGRAM_POOLS else balance_lines(pool, mode)),
             *_timeouts(listeners),
             *_tunnel_timeout(listeners, tunnels),
             *retry_lines(pool),
-            *persistence_lines(pool, mode),
+            *([] if pool.protocol in DATAGRAM_POOLS else persistence_lines(pool, mode)),
             *how.lines,
             *(["option allbackups"] if any(member.backup for member in pool.members) else []),
         ),
@@ -85,6 +87,7 @@ def _backend(
             _server(pool, member, how, (*_proxy_arguments(pool, mode, listeners), *tls)) for member in pool.members
         ),
         ping=how.ping,
+        datagrams=datagram_balance(pool),
     )
 
 
@@ -144,6 +147,7 @@ def _server(pool: ServicePool, member: ServiceMember, how: Checks, connection: t
         admin_up=pool.admin_state_up and member.admin_state_up,
         backup=member.backup,
         ping_address=_pinged_at(member) if how.ping is not None else None,
+        ping_port=member.monitor_port if how.ping is not None and how.ping.protocol == "udp" else None,
         arguments=(
             *connection,
             *cookie_arguments(pool, member),

@@ -90,11 +90,11 @@ def without_unbindable(config: HaproxyConfig, running: LoadBalancers, bad: dict[
 
 
 def ping_changed(before: HaproxyConfig, after: HaproxyConfig) -> bool:
-    """Whether the configurations differ in settings of the daemon's own ICMP checks."""
+    """Whether the configurations differ in settings of the daemon's own checks."""
 
-    def pings(config: HaproxyConfig) -> set[tuple[str, wire.Ping | None, tuple[str | None, ...]]]:
+    def pings(config: HaproxyConfig) -> set[tuple[str, wire.Ping | None, tuple[tuple[str | None, int | None], ...]]]:
         return {
-            (backend.name, backend.ping, tuple(server.ping_address for server in backend.servers))
+            (backend.name, backend.ping, tuple((server.ping_address, server.ping_port) for server in backend.servers))
             for one in config.load_balancers.values()
             for backend in one.backends
         }

@@ -1,0 +1,104 @@
+"""UDP listeners and pools, which the kernel of the daemon's host serves beside HAProxy. Pure.
+
+==========================  =================================================================================
+Octavia                     the daemon
+==========================  =================================================================================
+listener                    datagram listener: addresses, pool, allowed CIDRs, ``connection_limit`` as flows
+pool                        backend with ``datagrams``; HAProxy has its members too, but only for health checks
+ROUND_ROBIN                 at random, in proportion to the weights
+SOURCE_IP, SOURCE_IP_PORT   by a hash
+persistence SOURCE_IP       bound clients: ``persistence_timeout`` (default 360 s), ``persistence_granularity``
+==========================  =================================================================================
+"""
+
+import ipaddress
+from collections.abc import Collection
+from typing import Literal
+
+from evenkeel.core.devices.service import ServiceListener, ServicePool
+from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.haproxy.naming import object_name
+from evenkeel.haproxyd import wire
+
+PROTOCOLS: dict[str, wire.DatagramProtocol] = {"UDP": "udp"}
+"""The daemon's protocol by protocol of listeners and pools."""
+DATAGRAM_POOLS = frozenset(PROTOCOLS)
+Choice = Literal["weight", "source", "source_port"]
+CHOICES: dict[str, Choice] = {"ROUND_ROBIN": "weight", "SOURCE_IP": "source", "SOURCE_IP_PORT": "source_port"}
+STICKY_SECONDS = 360
+"""Time for which clients are bound by default, as in Octavia's amphorae."""
+STICKY_SECONDS_MAX = 7 * 86_400
+FLOWS_MAX = 2_147_483_647
+
+
+def datagram_listener(
+    listener: ServiceListener, addresses: Collection[str], pools: Collection[ServicePool]
+) -> wire.DatagramListener:
+    """Render a listener. Raises :class:`Unrenderable`."""
+    if not 1 <= listener.protocol_port <= 65_535:
+        raise Unrenderable(f"listener {listener.id}: protocol_port {listener.protocol_port}: 1 to 65535 are possible")
+    limit = listener.connection_limit
+    if limit != -1 and not 1 <= limit <= FLOWS_MAX:
+        raise Unrenderable(f"listener {listener.id}: connection_limit {limit} is not possible; -1 means no limit")
+    pool = next((pool for pool in pools if pool.id == listener.default_pool_id), None)
+    if pool is not None:
+        _refuse_other_families(pool, addresses)
+    return wire.DatagramListener(
+        name=object_name("listener", listener.id),
+        binds=tuple(wire.Bind(address=address, port=listener.protocol_port) for address in addresses),
+        protocol=PROTOCOLS[listener.protocol],
+        backend="" if pool is None else object_name("pool", pool.id),
+        flows_max=None if limit == -1 else limit,
+        # sorted, so that the same networks in another order are no change
+        allowed_cidrs=tuple(sorted({_network(listener, text) for text in listener.allowed_cidrs})),
+    )
+
+
+def datagram_balance(pool: ServicePool) -> wire.DatagramBalance | None:
+    """The kernel's rules for a pool; None for a pool that HAProxy serves. Raises :class:`Unrenderable`."""
+    if pool.protocol not in PROTOCOLS:
+        return None
+    if pool.lb_algorithm not in CHOICES:
+        raise Unrenderable(f"pool {pool.id}: lb_algorithm {pool.lb_algorithm} is not possible for {pool.protocol}")
+    bound = pool.session_persistence
+    if bound is not None and bound.type != "SOURCE_IP":
+        raise Unrenderable(f"pool {pool.id}: session_persistence {bound.type} is not possible for {pool.protocol}")
+    seconds = 0 if bound is None else bound.persistence_timeout or STICKY_SECONDS
+    if not 0 <= seconds <= STICKY_SECONDS_MAX:
+        raise Unrenderable(f"pool {pool.id}: persistence_timeout {seconds}: 1 to {STICKY_SECONDS_MAX} are possible")
+    return wire.DatagramBalance(
+        protocol=PROTOCOLS[pool.protocol],
+        choice=CHOICES[pool.lb_algorithm],
+        sticky_seconds=seconds,
+        sticky_netmask="" if bound is None else bound.persistence_granularity or "",
+    )
+
+
+def refuse_mixed(pool: ServicePool, listeners: Collection[ServiceListener]) -> None:
+    """Refuse a pool that datagrams would reach by HAProxy, or connections by the kernel.
+
+    Raises :class:`Unrenderable`.
+    """
+    of_datagrams = pool.protocol in PROTOCOLS
+    for listener in listeners:
+        if (listener.protocol in PROTOCOLS) != of_datagrams:
+            raise Unrenderable(
+                f"listener {listener.id}: protocol {listener.protocol} is not possible with pools of {pool.protocol}"
+            )
+
+
+def _refuse_other_families(pool: ServicePool, addresses: Collection[str]) -> None:
+    """Raises :class:`Unrenderable` for members that no address can be translated to."""
+    versions = {ipaddress.ip_address(address).version for address in addresses}
+    for member in pool.members:
+        if ipaddress.ip_address(member.address).version not in versions:
+            raise Unrenderable(
+                f"member {member.id}: address {member.address}: {pool.protocol} members need a VIP of their IP version"
+            )
+
+
+def _network(listener: ServiceListener, text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text, strict=False))
+    except ValueError as error:
+        raise Unrenderable(f"listener {listener.id}: allowed_cidrs: {text!r} is no network") from error

@@ -1,0 +1,62 @@
+"""One UDP check: an empty datagram from a connected socket, and what comes back.
+
+An answer, or nothing within the time-out, counts as up, as in Octavia's UDP-CONNECT: most servers do not answer what
+they do not understand. "Port unreachable" and "host unreachable" count as down; only connected sockets receive them.
+Hosts limit how many of these they send: six at once, then one in a second for each host that asks. So an address is
+asked at most once in a second, whatever the number of its ports.
+"""
+
+import asyncio
+import contextlib
+import errno
+import socket
+from collections.abc import Awaitable, Callable
+
+from evenkeel.haproxyd.health.icmp import LOCAL_ERRORS, PingImpossible
+
+BETWEEN_SECONDS = 1.0
+ADDRESSES_MAX = 100_000
+DATAGRAM_BYTES_MAX = 2048
+
+SendProbe = Callable[[str, int, float], Awaitable[bool]]
+"""Takes an address, a port and a timeout in seconds; returns whether the server is up. Raises
+:class:`PingImpossible`."""
+
+
+class UdpProbe:
+    """Sends probes, to one address after the other."""
+
+    def __init__(self, between_seconds: float = BETWEEN_SECONDS) -> None:
+        self._between_seconds = between_seconds
+        self._next_at_seconds: dict[str, float] = {}
+        """Time from which an address may be asked again."""
+
+    async def __call__(self, address: str, port: int, timeout_seconds: float) -> bool:
+        """Whether the server is up. Raises :class:`PingImpossible`."""
+        await self._wait_for_turn(address)
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        loop = asyncio.get_running_loop()
+        try:
+            with contextlib.closing(socket.socket(family, socket.SOCK_DGRAM)) as probe:
+                probe.setblocking(False)
+                probe.connect((address, port))
+                probe.send(b"")
+                async with asyncio.timeout(timeout_seconds):
+                    await loop.sock_recv(probe, DATAGRAM_BYTES_MAX)
+        except TimeoutError:
+            return True
+        except OSError as error:
+            # without a route, the fault is this host's
+            if error.errno in LOCAL_ERRORS or error.errno == errno.ENETUNREACH:
+                raise PingImpossible(error.strerror or "no socket") from error
+            return False
+        return True
+
+    async def _wait_for_turn(self, address: str) -> None:
+        now = asyncio.get_running_loop().time()
+        at = max(now, self._next_at_seconds.get(address, now))
+        if len(self._next_at_seconds) >= ADDRESSES_MAX:
+            self._next_at_seconds = {one: when for one, when in self._next_at_seconds.items() if when > now}
+        self._next_at_seconds[address] = at + self._between_seconds
+        if at > now:
+            await asyncio.sleep(at - now)

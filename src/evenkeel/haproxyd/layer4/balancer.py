@@ -1,0 +1,252 @@
+"""Datagram listeners of all partitions of this host: what is held and healthy becomes the kernel's table.
+
+HAProxy checks the servers, or the daemon on its behalf; their health reaches this module from HAProxy's log at once and
+from each observation. The kernel goes on forwarding while no daemon runs.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import structlog
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.errors import PartitionFailed
+from evenkeel.haproxyd.layer4.forwarding import forwarding_problem
+from evenkeel.haproxyd.layer4.health_file import HealthFile
+from evenkeel.haproxyd.layer4.kernel import KernelRefused, KernelTable
+from evenkeel.haproxyd.layer4.ruleset import Content, Family, ServerKey, content_of, family_of
+from evenkeel.haproxyd.layer4.totals import DatagramTotals, PartitionTotals
+from evenkeel.haproxyd.ports import OnEvent, PartitionEvent
+from evenkeel.haproxyd.settings import DaemonSettings
+
+log = structlog.get_logger(__name__)
+
+LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
+
+
+class DatagramBalancer:
+    """Keeps the kernel's table in accordance with partitions' load balancers and their servers' health."""
+
+    def __init__(
+        self,
+        settings: DaemonSettings,
+        *,
+        on_event: OnEvent,
+        forwarding: Callable[[Iterable[Family]], str] = forwarding_problem,
+    ) -> None:
+        self._settings = settings
+        self._on_event = on_event
+        self._forwarding = forwarding
+        self._kernel = KernelTable(settings.nftables_table)
+        self._health_file = HealthFile(settings.run_dir / "datagrams-down.json")
+        self._held: dict[str, LoadBalancers] = {}
+        self._down: dict[str, frozenset[ServerKey]] = {}
+        self._totals: dict[str, PartitionTotals] = {}
+        self._dirty: set[str] = set()
+        """Partitions whose servers' health changed since their content was made."""
+        self._failed: set[str] = set()
+        """Partitions whose last change of health the kernel refused."""
+        self._turn = asyncio.Lock()
+        """Held from the moment a partition's content is made until the kernel has it, so that none is overtaken."""
+        self._task: asyncio.Task[None] | None = None
+        self._uncertain_until = 0.0
+        self.problem = "the daemon has not started"
+        """Reason why datagrams are not forwarded on this host; empty if they are."""
+
+    # -- start and end
+
+    async def start(self, held: Mapping[str, LoadBalancers]) -> None:
+        """Take over the kernel's table, for the load balancers that are on disk. Failures are reported in
+        ``problem``."""
+        self._held = {name: of_datagrams for name, each in held.items() if (of_datagrams := _of_datagrams(each))}
+        down = await asyncio.to_thread(self._health_file.read)
+        self._down = {name: _present(down.get(name, frozenset()), each) for name, each in self._held.items()}
+        # Like a running HAProxy, a table that differs is left to its owners' next change for a while: the disk may be
+        # an older copy.
+        self._uncertain_until = asyncio.get_running_loop().time() + self._settings.owner_wait_seconds
+        await self._open()
+
+    async def close(self) -> None:
+        """Stop; the kernel goes on forwarding."""
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._kernel.close()
+
+    async def clear(self) -> None:
+        """Stop all forwarding. Failures are logged."""
+        try:
+            await asyncio.to_thread(self._kernel.clear)
+        except KernelRefused as error:
+            log.error("datagrams are still forwarded", reason=str(error))
+        self._kernel.close()
+
+    async def _open(self) -> None:
+        try:
+            await asyncio.to_thread(self._kernel.open)
+            contents = {name: self._content(name, each) for name, each in self._held.items()}
+            if not await asyncio.to_thread(self._kernel.adopt, contents):
+                log.warning("nftables table differs from what is held", table=self._settings.nftables_table)
+        except KernelRefused as error:
+            if str(error) != self.problem:
+                log.log(_level(bool(self._held)), "datagrams cannot be forwarded", reason=str(error))
+            self.problem = str(error)
+        else:
+            self.problem = ""
+
+    # -- changes
+
+    def problem_of(self, one: wire.LoadBalancerConfig) -> str:
+        """Reason to refuse a load balancer; empty if it has no datagrams, or this host forwards them."""
+        if not one.datagram_listeners:
+            return ""
+        families = {family_of(bind.address) for listener in one.datagram_listeners for bind in listener.binds}
+        # of a demonstration, clients and members are on this host
+        forwards = self._settings.addresses.allow_loopback
+        problem = self.problem or ("" if forwards else self._forwarding(families))
+        return (
+            f"listener {one.datagram_listeners[0].name}: datagrams are not forwarded here: {problem}" if problem else ""
+        )
+
+    async def serve(self, partition: str, load_balancers: LoadBalancers) -> bool:
+        """Have the kernel forward exactly the datagrams of these load balancers of the partition.
+
+        Returns whether the kernel's table changed. Raises :class:`PartitionFailed`: then it has not.
+        """
+        wanted = _of_datagrams(load_balancers)
+        if not wanted and partition not in self._held:
+            return False
+        async with self._turn:
+            down = _present(self._down.get(partition, frozenset()), wanted)
+            content = content_of(partition, wanted.values(), down)
+            try:
+                changed = await asyncio.to_thread(self._kernel.apply, partition, content)
+            except KernelRefused as error:
+                raise PartitionFailed(f"partition {partition}: {error}") from error
+            self._held[partition] = wanted
+            # health may have changed meanwhile
+            now = _present(self._down.get(partition, frozenset()), wanted)
+            self._set_down(partition, now)
+            if now != down:
+                self._apply_soon([partition])
+            if not wanted:
+                del self._held[partition]
+        return changed
+
+    # -- health
+
+    def on_event(self, event: PartitionEvent) -> None:
+        """Take note of a server whose health changed."""
+        if event.server:
+            self.observe(event.partition, {(event.backend, event.server): event.up})
+
+    def observe(self, partition: str, states: Mapping[ServerKey, bool]) -> None:
+        """Take note of servers' health; servers that get no datagrams are ignored."""
+        held = self._held.get(partition)
+        if held is None:
+            return
+        known = self._down.get(partition, frozenset())
+        found = known.difference(key for key, up in states.items() if up)
+        found = _present(found.union(key for key, up in states.items() if not up), held)
+        if found != known:
+            self._set_down(partition, found)
+            self._apply_soon([partition])
+
+    def _apply_soon(self, partitions: Iterable[str]) -> None:
+        self._dirty.update(partitions)
+        if self._dirty and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(self._apply_health(), name="health of datagram servers")
+
+    async def _apply_health(self) -> None:
+        while self._dirty:
+            partition = self._dirty.pop()
+            try:
+                await self._apply_health_of(partition)
+            except KernelRefused as error:
+                log.error("servers' health not applied; retrying", partition=partition, reason=str(error))
+                self._failed.add(partition)
+        await asyncio.to_thread(self._health_file.write, dict(self._down))
+
+    async def _apply_health_of(self, partition: str) -> None:
+        async with self._turn:
+            held = self._held.get(partition)
+            # without a table, its first change brings the health too; one that is uncertain is left to its owner
+            if held is not None and not self.problem and self._kernel.certain:
+                await asyncio.to_thread(self._kernel.apply, partition, self._content(partition, held))
+
+    def _set_down(self, partition: str, down: frozenset[ServerKey]) -> None:
+        if down:
+            self._down[partition] = down
+        else:
+            self._down.pop(partition, None)
+
+    def _content(self, partition: str, held: LoadBalancers) -> Content:
+        return content_of(partition, held.values(), self._down.get(partition, frozenset()))
+
+    # -- totals
+
+    async def collect_totals(self) -> None:
+        """Read the kernel's counters. Failures are logged, and the last totals stay."""
+        if self.problem or not (self._held or self._totals):
+            return
+        try:
+            await asyncio.to_thread(self._collect_totals, dict(self._held))
+        except KernelRefused as error:
+            log.error("datagrams not counted; retrying", reason=str(error))
+
+    def _collect_totals(self, held: Mapping[str, LoadBalancers]) -> None:
+        counters = self._kernel.counters()
+        for name in self._totals.keys() - held.keys():
+            del self._totals[name]
+        for name, load_balancers in held.items():
+            if name not in self._totals:
+                self._totals[name] = PartitionTotals(name, self._settings.partitions_dir / name / "datagrams.json")
+                self._totals[name].load()
+            listeners = (each.name for one in load_balancers.values() for each in one.datagram_listeners)
+            self._totals[name].update(listeners, counters)
+
+    def totals_of(self, partition: str) -> Mapping[str, DatagramTotals]:
+        """Totals of the partition's listeners at the last reading, by name."""
+        found = self._totals.get(partition)
+        return found.totals() if found is not None else {}
+
+    # -- repair
+
+    async def verify(self) -> None:
+        """Compare the kernel's table and restore it if another program changed it. Called with each observation."""
+        if self.problem:
+            await self._open()
+            return
+        if not self._kernel.certain and asyncio.get_running_loop().time() < self._uncertain_until:
+            return
+        try:
+            if await asyncio.to_thread(self._kernel.restore):
+                log.warning("nftables table restored", table=self._settings.nftables_table)
+                for name in self._held:
+                    text = "nftables rules were changed by another program, and are restored"
+                    self._on_event(PartitionEvent(partition=name, text=text))
+            await asyncio.to_thread(self._kernel.retry_flows)
+        except KernelRefused as error:
+            log.error("nftables table not verified; retrying", reason=str(error))
+        failed, self._failed = self._failed, set()
+        self._apply_soon(failed)
+
+
+def _of_datagrams(load_balancers: LoadBalancers) -> dict[str, wire.LoadBalancerConfig]:
+    return {name: one for name, one in load_balancers.items() if one.datagram_listeners}
+
+
+def _servers(load_balancers: LoadBalancers) -> Iterator[ServerKey]:
+    """Servers in service that get datagrams. HAProxy forgets the health of one that is not in service."""
+    for one in load_balancers.values():
+        for backend in one.backends:
+            if backend.datagrams is not None:
+                yield from ((backend.name, server.name) for server in backend.servers if server.admin_up)
+
+
+def _present(down: Iterable[ServerKey], load_balancers: LoadBalancers) -> frozenset[ServerKey]:
+    return frozenset(down).intersection(_servers(load_balancers))
+
+
+def _level(is_needed: bool) -> int:
+    return logging.ERROR if is_needed else logging.INFO

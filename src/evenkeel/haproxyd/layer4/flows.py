@@ -1,0 +1,114 @@
+"""Flows in the kernel's connection table that have to end: their server is gone, and rules apply only to new flows.
+
+Flows are removed after the rules have changed; the other order lets a client that is sending make its flow anew, to the
+server that it was to leave. Numbers are of the kernel's ``nfnetlink_conntrack.h``.
+"""
+
+import ipaddress
+import socket
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+
+from evenkeel.core.kit.values import Value
+from evenkeel.haproxyd.layer4.netlink import CONNTRACK, Attributes, Netfilter, attribute, attributes, nested
+from evenkeel.haproxyd.layer4.ruleset import Content, FlowTarget, Service, family_of
+
+_GET, _DELETE = 1, 2
+_ORIGINAL, _REPLY, _ID, _FILTER = 1, 2, 12, 25
+_TUPLE_IP, _TUPLE_PROTOCOL = 1, 2
+_SOURCE4, _DESTINATION4, _SOURCE6, _DESTINATION6 = 1, 2, 3, 4
+_NUMBER, _SOURCE_PORT, _DESTINATION_PORT = 1, 2, 3
+_FILTER_ORIGINAL = 1
+_BY_ADDRESS, _BY_PROTOCOL, _BY_PORT = 1 << 1, 1 << 3, 1 << 5
+"""Parts of a flow by which the kernel selects: destination address, protocol and destination port."""
+PROTOCOLS = {"udp": socket.IPPROTO_UDP}
+
+
+class Ended(Value):
+    """Flows to remove: those of a service whose server is not among ``kept``."""
+
+    service: Service
+    kept: frozenset[FlowTarget]
+
+
+def ended_by(old: Content, new: Content) -> tuple[Ended, ...]:
+    """Flows that the change from one content to another ends.
+
+    A new service is among them: until it was there, datagrams to it may have left flows that are not translated.
+    """
+    return tuple(
+        Ended(service=service, kept=new.flows.get(service, frozenset()))
+        for service in sorted(old.flows.keys() | new.flows.keys(), key=lambda one: (one.address, one.port))
+        if service not in old.flows
+        or old.flows[service] - new.flows.get(service, frozenset())
+        # a service that is gone had flows even if it had no server any more
+        or service not in new.flows
+    )
+
+
+def remove(netfilter: Netfilter, ended: Iterable[Ended]) -> int:
+    """Remove the flows and return their number. Blocks. Raises :class:`OSError`."""
+    return sum(_remove(netfilter, one) for one in ended)
+
+
+def _remove(netfilter: Netfilter, ended: Ended) -> int:
+    family = socket.AF_INET6 if family_of(ended.service.address) == 6 else socket.AF_INET
+    # read to the end before the first removal, which would change what is being read
+    found = list(netfilter.dump(CONNTRACK, _GET, family=family, payload=_selection(ended.service)))
+    count = 0
+    for flow in found:
+        if _service_of(flow) == ended.service and _target_of(flow) not in ended.kept:
+            parts = [nested(_ORIGINAL, flow[_ORIGINAL])]
+            # the id tells it from a flow of the same addresses that was made since
+            parts += [attribute(_ID, flow[_ID])] if _ID in flow else []
+            with suppress(FileNotFoundError):  # it ended by itself
+                netfilter.do(CONNTRACK, _DELETE, family=family, payload=b"".join(parts))
+                count += 1
+    return count
+
+
+def _selection(service: Service) -> bytes:
+    """Has the kernel (5.8 and later) select the service's flows; an earlier one dumps all of the family."""
+    address = ipaddress.ip_address(service.address)
+    ip = attribute(_DESTINATION6 if address.version == 6 else _DESTINATION4, address.packed)
+    protocol = attribute(_NUMBER, bytes([PROTOCOLS[service.protocol]]))
+    port = attribute(_DESTINATION_PORT, struct.pack("!H", service.port))
+    chosen = struct.pack("=I", _BY_ADDRESS | _BY_PROTOCOL | _BY_PORT)
+    return nested(_ORIGINAL, nested(_TUPLE_IP, ip), nested(_TUPLE_PROTOCOL, protocol, port)) + nested(
+        _FILTER, attribute(_FILTER_ORIGINAL, chosen)
+    )
+
+
+def _service_of(flow: Attributes) -> Service | None:
+    numbers, addresses = _tuple(flow, _ORIGINAL)
+    names = {number: name for name, number in PROTOCOLS.items()}
+    name = names.get(numbers.get(_NUMBER, b"\0")[0])
+    place = _place(addresses, numbers, (_DESTINATION4, _DESTINATION6), _DESTINATION_PORT)
+    if name is None or place is None:
+        return None
+    return Service(protocol=name, address=place.address, port=place.port)  # type: ignore[arg-type]
+
+
+def _target_of(flow: Attributes) -> FlowTarget | None:
+    """The server that answers."""
+    numbers, addresses = _tuple(flow, _REPLY)
+    return _place(addresses, numbers, (_SOURCE4, _SOURCE6), _SOURCE_PORT)
+
+
+def _tuple(flow: Attributes, direction: int) -> tuple[Mapping[int, bytes], Mapping[int, bytes]]:
+    parts = attributes(flow.get(direction, b""))
+    return attributes(parts.get(_TUPLE_PROTOCOL, b"")), attributes(parts.get(_TUPLE_IP, b""))
+
+
+def _place(
+    addresses: Mapping[int, bytes], numbers: Mapping[int, bytes], either: tuple[int, int], port: int
+) -> FlowTarget | None:
+    address = next(_present(addresses, either), None)
+    if address is None or port not in numbers:
+        return None
+    return FlowTarget(address=str(ipaddress.ip_address(address)), port=int.from_bytes(numbers[port], "big"))
+
+
+def _present(values: Mapping[int, bytes], keys: Iterable[int]) -> Iterator[bytes]:
+    return (values[key] for key in keys if key in values)

@@ -1,0 +1,55 @@
+"""Requirements of forwarding on this host: the kernel, permissions, and that no other daemon has the same table."""
+
+import errno
+import os
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+
+from evenkeel.haproxyd.layer4.ruleset import Family
+
+SYSCTL = {4: "net/ipv4/ip_forward", 6: "net/ipv6/conf/all/forwarding"}
+PROC = Path("/proc/sys")
+
+
+def forwarding_problem(families: Iterable[Family], proc: Path = PROC) -> str:
+    """Reason why this host forwards nothing of one of the families; empty if it forwards all."""
+    for family in sorted(families):
+        try:
+            is_on = (proc / SYSCTL[family]).read_text().strip() not in ("", "0")
+        except OSError:
+            is_on = False
+        if not is_on:
+            return f"this host does not forward packets: set {SYSCTL[family].replace('/', '.')} = 1"
+    return ""
+
+
+class TableLock:
+    """Exclusive use of a table in this network namespace, until the process ends."""
+
+    def __init__(self, table: str) -> None:
+        # Abstract sockets belong to the network namespace, as tables do, and end with their process.
+        self._name = f"\0evenkeel-nftables-{table}"
+        self._descriptor: int | None = None
+
+    def take(self) -> bool:
+        """Whether the table is this process's now. Raises :class:`OSError`."""
+        if self._descriptor is not None:
+            return True
+        taken = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        try:
+            taken.bind(self._name)
+        except OSError as error:
+            taken.close()
+            if error.errno == errno.EADDRINUSE:
+                return False
+            raise
+        # a bare descriptor: it is to stay open for as long as the process lives, whatever becomes of this object
+        self._descriptor = taken.detach()
+        return True
+
+    def release(self) -> None:
+        """Give the table up."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

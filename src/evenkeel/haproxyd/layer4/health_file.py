@@ -1,0 +1,46 @@
+"""Servers that health checks found down, on disk for the next daemon: it then finds the kernel's table as it left it.
+
+The file is a hint. Without it every server is taken as up until HAProxy reports otherwise, within an observation.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from evenkeel.core.kit.values import Wire
+from evenkeel.haproxyd.disk.files import StorageBroken, read_value, write_file
+from evenkeel.haproxyd.layer4.ruleset import ServerKey
+
+log = structlog.get_logger(__name__)
+
+
+class DownFile(Wire):
+    """Backend and name of each server that is down, by partition."""
+
+    down: dict[str, tuple[ServerKey, ...]] = {}
+
+
+class HealthFile:
+    """The file; it never raises."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> dict[str, frozenset[ServerKey]]:
+        """Servers that were down, by partition. Blocks."""
+        try:
+            found = read_value(self._path, DownFile) or DownFile()
+        except (OSError, StorageBroken) as error:
+            log.warning("health of datagram servers not known", reason=str(error))
+            return {}
+        return {name: frozenset(servers) for name, servers in found.down.items()}
+
+    def write(self, down: Mapping[str, frozenset[ServerKey]]) -> None:
+        """Replace the file. Blocks."""
+        content = DownFile(down={name: tuple(sorted(servers)) for name, servers in down.items() if servers})
+        try:
+            write_file(self._path, msgspec.json.encode(content))
+        except OSError as error:
+            log.warning("health of datagram servers not saved", reason=str(error))

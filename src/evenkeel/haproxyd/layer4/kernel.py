@@ -1,0 +1,218 @@
+"""The daemon's table in the kernel and this process's view of it. Blocks; safe for several threads.
+
+A transaction and what follows from it, the removal of flows, are one step: no thread sees the middle. Every transaction
+on the host raises a number, the generation; while it is unchanged, so is the table.
+"""
+
+import threading
+from collections.abc import Mapping
+
+import structlog
+
+from evenkeel.core.kit.errors import EvenKeelError
+from evenkeel.haproxyd.layer4.flows import Ended, ended_by, remove
+from evenkeel.haproxyd.layer4.forwarding import TableLock
+from evenkeel.haproxyd.layer4.kernel_table import (
+    CounterValue,
+    TableState,
+    generation,
+    outline_of,
+    read_counters,
+    read_table,
+)
+from evenkeel.haproxyd.layer4.libnftables import Libnftables, NftablesFailed
+from evenkeel.haproxyd.layer4.netlink import Netfilter
+from evenkeel.haproxyd.layer4.ruleset import Content
+from evenkeel.haproxyd.layer4.transaction import change, whole
+
+log = structlog.get_logger(__name__)
+
+Contents = Mapping[str, Content]
+_NOTHING = Content()
+
+
+class KernelRefused(EvenKeelError):
+    """The kernel did not take a change, which is undone as a whole; the text gives the cause."""
+
+
+class KernelTable:
+    """One nftables table. Nothing is touched before :meth:`open`."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+        self._table_lock = TableLock(table)
+        self._nft: Libnftables | None = None
+        self._lock = threading.Lock()
+        self._contents: dict[str, Content] = {}
+        """Contents that the kernel holds, by partition; those that it should hold while ``_known`` is False."""
+        self._exists = False
+        self._known = True
+        """Whether the table holds ``_contents``."""
+        self._generation = -1
+        """Generation in which the table was last certain."""
+        self._state: TableState | None = None
+        """State of the table in that generation; None: not read since the last transaction."""
+        self._pending: list[Ended] = []
+        """Flows whose removal failed."""
+
+    def open(self) -> None:
+        """Check library, permission and kernel, and take the table for this process.
+
+        Raises :class:`KernelRefused`; may be repeated.
+        """
+        with self._lock:
+            try:
+                nft = self._nft or Libnftables()
+                # a dry run of the whole table: the kernel names what it lacks, and nothing changes
+                nft.run(whole(self._table, ()), dry_run=True)
+                if not self._table_lock.take():
+                    raise KernelRefused(
+                        f"another daemon in this network namespace has the nftables table {self._table}"
+                    )
+            except (NftablesFailed, OSError) as error:
+                raise KernelRefused(str(error)) from error
+            self._nft = nft
+
+    def adopt(self, contents: Contents) -> bool:
+        """Take over the table of an earlier daemon, with the contents that it should have. False: it has others, and
+        is left as it is until the next change or :meth:`restore`. Raises :class:`KernelRefused`."""
+        with self._lock:
+            self._contents = {name: one for name, one in contents.items() if one != _NOTHING}
+            try:
+                with Netfilter() as netfilter:
+                    self._generation, found = generation(netfilter), read_table(netfilter, self._table)
+                    self._exists = bool(found.rules)
+                    wanted = outline_of(self._contents)
+                    self._known = found.outline() == wanted or not (self._exists or self._contents)
+                    self._state = found if self._known else None
+                    if self._known:
+                        self._end_flows(netfilter, _all_ended(self._contents))
+            except OSError as error:
+                raise KernelRefused(f"nftables: {error.strerror or error}") from error
+            return self._known
+
+    def apply(self, partition: str, wanted: Content) -> bool:
+        """Bring one partition's content into the kernel in one transaction, and then end flows of servers that left.
+
+        Returns whether anything changed. Raises :class:`KernelRefused`: then nothing has.
+        """
+        with self._lock:
+            before = self._contents.get(partition, _NOTHING)
+            if before == wanted and self._known:
+                return False
+            contents = {name: one for name, one in self._contents.items() if name != partition}
+            if wanted != _NOTHING:
+                contents[partition] = wanted
+            if self._known and self._exists:
+                self._run(change(self._table, [(before, wanted)]), ended_by(before, wanted))
+            else:
+                self._run(whole(self._table, contents.values()), (*ended_by(before, wanted), *_all_ended(contents)))
+            self._contents = contents
+            self._exists = self._known = True
+            return True
+
+    def restore(self) -> bool:
+        """Replace the table if it is not what it should be. Returns whether it was replaced. Raises
+        :class:`KernelRefused`."""
+        with self._lock:
+            if self._known and not self._exists:
+                return False
+            if self._known and self._is_unchanged():
+                return False
+            # Until this works the table is uncertain: the next attempt must not take its generation for good.
+            self._known = False
+            self._run(whole(self._table, self._contents.values()), _all_ended(self._contents))
+            self._exists = self._known = True
+            return True
+
+    @property
+    def certain(self) -> bool:
+        """Whether the table is known to hold what it should."""
+        return self._known
+
+    def clear(self) -> None:
+        """Remove the table: nothing is forwarded any more. Raises :class:`KernelRefused`."""
+        with self._lock:
+            if self._exists:
+                gone = {service: targets for one in self._contents.values() for service, targets in one.flows.items()}
+                self._run(f"delete table inet {self._table}\n", ended_by(Content(flows=gone), _NOTHING))
+                self._contents, self._exists = {}, False
+
+    def counters(self) -> dict[str, CounterValue]:
+        """The named counters. Raises :class:`KernelRefused`."""
+        if not self._exists:
+            return {}
+        try:
+            with Netfilter() as netfilter:
+                return read_counters(netfilter, self._table)
+        except OSError as error:
+            raise KernelRefused(f"nftables: {error.strerror or error}") from error
+
+    def retry_flows(self) -> None:
+        """Remove flows whose removal has failed before."""
+        with self._lock:
+            if self._pending:
+                pending, self._pending = self._pending, []
+                self._end_flows(None, pending)
+
+    def close(self) -> None:
+        """Give the table up; the kernel goes on forwarding."""
+        self._table_lock.release()
+
+    def _run(self, text: str, ended: tuple[Ended, ...]) -> None:
+        if self._nft is None:
+            raise KernelRefused("nftables is not available")
+        try:
+            with Netfilter() as netfilter:
+                before = generation(netfilter)
+                self._nft.run(text)
+                after = generation(netfilter)
+                # Another program's transaction in between may have been on our table: the next look compares it.
+                self._generation, self._state = (after if after == before + 1 else -1), None
+                self._end_flows(netfilter, ended)
+        except NftablesFailed as error:
+            raise KernelRefused(f"nftables: {error}") from error
+        except OSError as error:
+            # it is not known whether the transaction came first
+            self._known = False
+            raise KernelRefused(f"nftables: {error.strerror or error}") from error
+
+    def _is_unchanged(self) -> bool:
+        try:
+            with Netfilter() as netfilter:
+                now = generation(netfilter)
+                if now == self._generation and self._state is not None:
+                    return True
+                found = read_table(netfilter, self._table)
+                if generation(netfilter) != now:
+                    return True  # it changes just now; the next look finds out
+        except OSError as error:
+            raise KernelRefused(f"nftables: {error.strerror or error}") from error
+        # Handles tell a rule that was replaced from the one that this daemon made; they are known only if the table was
+        # read since its last transaction.
+        same = found == self._state if self._state is not None else found.outline() == outline_of(self._contents)
+        if same:
+            self._generation, self._state = now, found
+        return same
+
+    def _end_flows(self, netfilter: Netfilter | None, ended: tuple[Ended, ...] | list[Ended]) -> None:
+        """Remove flows; what fails is tried again later, because the rules are in force already."""
+        for one in ended:
+            try:
+                if netfilter is None:
+                    with Netfilter() as opened:
+                        remove(opened, [one])
+                else:
+                    remove(netfilter, [one])
+            except OSError as error:
+                log.error("flows not removed; retrying", service=str(one.service), reason=error.strerror)
+                self._pending.append(one)
+
+
+def _all_ended(contents: Contents) -> tuple[Ended, ...]:
+    """Flows of any service to servers that it does not have."""
+    return tuple(
+        Ended(service=service, kept=targets)
+        for content in contents.values()
+        for service, targets in content.flows.items()
+    )

@@ -1,0 +1,101 @@
+"""Totals of datagram listeners, which go on over changes of rules, and restarts of daemon and host.
+
+The kernel's counters begin at 0 when the table is replaced: only differences between two readings are added, and a
+counter that fell counts from 0. What passed since the last reading is lost with a table that is flushed.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from evenkeel.core.kit.values import Value, Wire
+from evenkeel.haproxyd.disk.files import StorageBroken, read_value, write_file
+from evenkeel.haproxyd.layer4.kernel_table import CounterValue
+from evenkeel.haproxyd.layer4.ruleset import listener_counters
+
+log = structlog.get_logger(__name__)
+
+_NONE = CounterValue()
+
+
+class DatagramTotals(Wire):
+    """Totals of one listener since it was created: bytes of IP packets, and flows."""
+
+    bytes_in: int = 0
+    bytes_out: int = 0
+    flows: int = 0
+
+
+class _Reading(Wire):
+    """Totals, and the kernel's counters that they include."""
+
+    totals: DatagramTotals = DatagramTotals()
+    seen: DatagramTotals = DatagramTotals()
+
+
+class TotalsFile(Wire):
+    """Content of a partition's file, by listener."""
+
+    listeners: dict[str, _Reading] = {}
+
+
+class PartitionTotals:
+    """Totals of one partition's listeners. Its file is a hint for the next daemon; writing it never fails a reading."""
+
+    def __init__(self, partition: str, path: Path) -> None:
+        self._partition = partition
+        self._path = path
+        self._readings: dict[str, _Reading] = {}
+
+    def load(self) -> None:
+        """Read the file. Blocks."""
+        try:
+            self._readings = dict((read_value(self._path, TotalsFile) or TotalsFile()).listeners)
+        except (OSError, StorageBroken) as error:
+            log.warning("totals of datagram listeners lost", partition=self._partition, reason=str(error))
+
+    def update(self, listeners: Iterable[str], counters: Mapping[str, CounterValue]) -> None:
+        """Add what the kernel's counters have grown by, for these listeners; others are forgotten. Blocks."""
+        readings = {name: _next(self._readings.get(name, _Reading()), self._seen(name, counters)) for name in listeners}
+        if readings != self._readings:
+            self._readings = readings
+            self._save()
+
+    def totals(self) -> dict[str, DatagramTotals]:
+        """Totals by listener."""
+        return {name: reading.totals for name, reading in self._readings.items()}
+
+    def _seen(self, name: str, counters: Mapping[str, CounterValue]) -> DatagramTotals:
+        received, sent, flows = (counters.get(each, _NONE) for each in listener_counters(self._partition, name))
+        return DatagramTotals(bytes_in=received.bytes, bytes_out=sent.bytes, flows=flows.packets)
+
+    def _save(self) -> None:
+        try:
+            write_file(self._path, msgspec.json.encode(TotalsFile(listeners=self._readings)))
+        except OSError as error:
+            log.warning("totals of datagram listeners not saved", partition=self._partition, reason=error.strerror)
+
+
+class Growth(Value):
+    """One counter at two readings."""
+
+    total: int
+    before: int
+    now: int
+
+    @property
+    def new_total(self) -> int:
+        """The total with what has been counted since; a counter that fell began anew."""
+        return self.total + (self.now - self.before if self.now >= self.before else self.now)
+
+
+def _next(reading: _Reading, seen: DatagramTotals) -> _Reading:
+    grown = {
+        name: Growth(
+            total=getattr(reading.totals, name), before=getattr(reading.seen, name), now=getattr(seen, name)
+        ).new_total
+        for name in DatagramTotals.__struct_fields__
+    }
+    return _Reading(totals=DatagramTotals(**grown), seen=seen)

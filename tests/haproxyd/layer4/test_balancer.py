@@ -1,0 +1,89 @@
+"""Hosts that cannot forward datagrams: load balancers are refused with the reason, and others are served."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.layer4 import kernel, libnftables
+from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
+from evenkeel.haproxyd.layer4.forwarding import SYSCTL, forwarding_problem
+from evenkeel.haproxyd.layer4.libnftables import Libnftables, NftablesFailed
+from evenkeel.haproxyd.layer4.ruleset import ServerKey
+from evenkeel.haproxyd.ports import PartitionEvent
+from evenkeel.haproxyd.settings import DaemonSettings
+from tests.haproxyd.layer4.configs import balancer
+
+SERVER = wire.BackendServer(name="m1", address="10.0.0.1", port=53)
+UDP = balancer(SERVER)
+TCP = wire.LoadBalancerConfig(id="tcp", revision=1)
+
+
+class Refusing:
+    """nftables of a kernel that lacks a module."""
+
+    def run(self, commands: str, *, dry_run: bool = False) -> str:
+        raise NftablesFailed("Error: Could not process rule: No such file or directory")
+
+
+def made(directory: Path, problem: str = "") -> DatagramBalancer:
+    settings = DaemonSettings(
+        name="host-1", state_dir=directory, run_dir=directory, nftables_table=f"evenkeel_test_{os.getpid()}"
+    )
+    return DatagramBalancer(settings, on_event=lambda event: None, forwarding=lambda families: problem)
+
+
+@pytest.mark.usefixtures("possible")
+async def test_another_daemon_with_the_same_table_is_named_until_it_ends(tmp_path: Path) -> None:
+    first, second = made(tmp_path), made(tmp_path)
+    try:
+        await first.start({})
+        await second.start({})
+        assert first.problem_of(UDP) == ""
+        assert "another daemon in this network namespace has the nftables table" in second.problem_of(UDP)
+        assert second.problem_of(TCP) == ""
+        await first.close()
+        await second.verify()
+        assert second.problem_of(UDP) == ""
+    finally:
+        await first.close()
+        await second.close()
+
+
+async def test_a_kernel_without_modules_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "Libnftables", Refusing)
+    found = made(tmp_path)
+    await found.start({"p": {"lb1": UDP}})
+    assert "datagrams are not forwarded here: Error: Could not process rule" in found.problem_of(UDP)
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libnftables, "LIBRARY", "libnftables-of-nobody.so.1")
+    with pytest.raises(NftablesFailed, match=r"libnftables-of-nobody\.so\.1 is missing"):
+        Libnftables()
+
+
+@pytest.mark.usefixtures("possible")
+async def test_a_host_that_does_not_forward_is_named(tmp_path: Path) -> None:
+    found = made(tmp_path, "set net.ipv4.ip_forward = 1")
+    await found.start({})
+    assert found.problem_of(UDP).endswith("datagrams are not forwarded here: set net.ipv4.ip_forward = 1")
+    await found.close()
+
+
+def test_forwarding_is_needed_for_the_families_of_the_vips(tmp_path: Path) -> None:
+    for family, value in {4: "1\n", 6: "0\n"}.items():
+        path = tmp_path / SYSCTL[family]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(value)
+    assert forwarding_problem({4}, tmp_path) == ""
+    assert "net.ipv6.conf.all.forwarding = 1" in forwarding_problem({4, 6}, tmp_path)
+
+
+async def test_health_of_servers_without_datagrams_is_ignored(tmp_path: Path) -> None:
+    found = made(tmp_path)
+    key: ServerKey = ("elsewhere", "m1")
+    found.observe("p", {key: False})
+    found.on_event(PartitionEvent(partition="p", backend="lb1_b", server="m1", up=False))
+    assert found._task is None

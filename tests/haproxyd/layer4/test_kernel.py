@@ -1,0 +1,285 @@
+"""The kernel's table with real datagrams."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.layer4.kernel import KernelTable
+from evenkeel.haproxyd.layer4.ruleset import ServerKey, content_of
+from tests.haproxyd.layer4.configs import balancer, server
+from tests.haproxyd.layer4.lab import CLIENT, PORT, VIP, VIP6, Lab, Member, in_namespace, ip
+
+FLOWS = 10_000
+
+
+class Host:
+    """A kernel's table on the lab's host."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.table = KernelTable("evenkeel")
+        in_namespace(lab.host, self.table.open)
+        assert in_namespace(lab.host, lambda: self.table.adopt({}))
+
+    def serve(
+        self, *balancers: wire.LoadBalancerConfig, down: tuple[ServerKey, ...] = (), partition: str = "p"
+    ) -> bool:
+        content = content_of(partition, balancers, frozenset(down))
+        return in_namespace(self.lab.host, lambda: self.table.apply(partition, content))
+
+    def nft(self, words: str) -> str:
+        return in_namespace(self.lab.host, lambda: self.table._nft.run(words))  # type: ignore[union-attr]
+
+    def restore(self) -> bool:
+        return in_namespace(self.lab.host, self.table.restore)
+
+    def counters(self) -> dict[str, Any]:
+        return in_namespace(self.lab.host, self.table.counters)
+
+
+@pytest.fixture
+def host(lab: Lab) -> Iterator[Host]:
+    made = Host(lab)
+    try:
+        yield made
+    finally:
+        made.table.close()
+
+
+@pytest.fixture
+async def members(lab: Lab) -> list[Member]:
+    return [await lab.member(number) for number in (1, 2, 3)]
+
+
+async def test_flows_are_dealt_by_weight(lab: Lab, host: Host, members: list[Member]) -> None:
+    weights = {"m1": 1, "m2": 3, "m3": 6}
+    host.serve(balancer(*(server(member, weight=weights[member.name]) for member in members)))
+    seen = await lab.send_flows(FLOWS, members)
+    assert seen.total() == FLOWS
+    for name, weight in weights.items():
+        assert abs(seen[name] / FLOWS - weight / 10) < 0.02, seen
+
+
+async def test_a_removed_member_gets_nothing_and_other_flows_are_undisturbed(
+    lab: Lab, host: Host, members: list[Member]
+) -> None:
+    host.serve(balancer(*members))
+    clients = [lab.open_client() for _ in range(30)]
+    before = [await client.ask() for client in clients]
+    assert set(before) == {"m1", "m2", "m3"}
+    host.serve(balancer(*members[:2]))
+    received = members[2].received
+    after = [await client.ask() for client in clients]
+    assert members[2].received == received
+    assert [(old, new) for old, new in zip(before, after, strict=True) if old != "m3" and old != new] == []
+    assert set(after) == {"m1", "m2"}
+
+
+async def test_a_member_of_weight_0_keeps_its_flows_and_gets_no_new_ones(
+    lab: Lab, host: Host, members: list[Member]
+) -> None:
+    host.serve(balancer(*members[:2]))
+    clients = [lab.open_client() for _ in range(20)]
+    before = [await client.ask() for client in clients]
+    host.serve(balancer(server(members[0], weight=0), members[1]))
+    assert [await client.ask() for client in clients] == before
+    assert {await lab.ask() for _ in range(20)} == {"m2"}
+
+
+async def test_clients_are_refused_where_no_member_is_up(lab: Lab, host: Host, members: list[Member]) -> None:
+    host.serve(balancer(members[0]))
+    client = lab.open_client()
+    assert await client.ask() == "m1"
+    host.serve(balancer(members[0]), down=(("lb1_b", "m1"),))
+    assert (await client.ask(), await lab.ask()) == ("refused", "refused")
+    # the client's port is not pinned to what was refused
+    host.serve(balancer(members[0]))
+    assert await client.ask() == "m1"
+
+
+async def test_a_listener_without_pool_and_one_that_is_gone_refuse(lab: Lab, host: Host, members: list[Member]) -> None:
+    host.serve(balancer(members[0], listener={"backend": ""}))
+    assert await lab.ask() == "refused"
+    host.serve(balancer(members[0]))
+    client = lab.open_client()
+    assert await client.ask() == "m1"
+    host.serve()
+    assert await client.ask() == "refused"
+
+
+async def test_backup_members_serve_while_no_other_does(lab: Lab, host: Host, members: list[Member]) -> None:
+    config = balancer(members[0], *(server(member, backup=True) for member in members[1:]))
+    host.serve(config)
+    assert {await lab.ask() for _ in range(10)} == {"m1"}
+    host.serve(config, down=(("lb1_b", "m1"),))
+    assert {await lab.ask() for _ in range(30)} == {"m2", "m3"}
+
+
+@pytest.mark.parametrize("choice", ["source", "source_port"])
+async def test_hashed_clients_keep_their_member_when_another_one_leaves(
+    lab: Lab, host: Host, members: list[Member], choice: str
+) -> None:
+    for number in range(3, 43):
+        ip("-n", lab.client, "address", "add", f"10.90.0.{number}/24", "dev", "eth0")
+    sources = [f"10.90.0.{number}" for number in range(3, 43)]
+
+    async def answers() -> list[str]:
+        return [await lab.ask(source=source) for source in sources]
+
+    host.serve(balancer(*members, choice=choice))
+    before = await answers()
+    assert set(before) == {"m1", "m2", "m3"}
+    if choice == "source_port":  # another port may lead to another member
+        return
+    assert await answers() == before
+    host.serve(balancer(*members[:2], choice=choice))
+    assert [(old, new) for old, new in zip(before, await answers(), strict=True) if old not in (new, "m3")] == []
+
+
+async def test_bound_clients_stay_with_their_member(lab: Lab, host: Host, members: list[Member]) -> None:
+    host.serve(balancer(*members, sticky_seconds=60))
+    mine = await lab.ask()
+    assert {await lab.ask() for _ in range(20)} == {mine}
+    others = [member for member in members if member.name != mine]
+    host.serve(balancer(*others, sticky_seconds=60))
+    other = await lab.ask()
+    assert other != mine
+    assert {await lab.ask() for _ in range(20)} == {other}
+
+
+async def test_bound_clients_of_one_network_stay_together(lab: Lab, host: Host, members: list[Member]) -> None:
+    for number in range(3, 13):
+        ip("-n", lab.client, "address", "add", f"10.90.0.{number}/24", "dev", "eth0")
+    host.serve(balancer(*members, sticky_seconds=60, sticky_netmask="255.255.255.0"))
+    assert len({await lab.ask(source=f"10.90.0.{number}") for number in range(3, 13)}) == 1
+
+
+async def test_only_allowed_networks_are_served(lab: Lab, host: Host, members: list[Member]) -> None:
+    allowed = {"allowed_cidrs": ("10.90.0.8/29", "2001:db8::/32")}
+    ip("-n", lab.client, "address", "add", "10.90.0.9/24", "dev", "eth0")
+    host.serve(balancer(members[0], listener=allowed))
+    assert (await lab.ask(), await lab.ask(source="10.90.0.9")) == ("refused", "m1")
+    host.serve(balancer(members[0], listener={"allowed_cidrs": ("10.90.0.0/29",)}))
+    assert (await lab.ask(), await lab.ask(source="10.90.0.9")) == ("m1", "refused")
+
+
+async def test_flows_beyond_the_limit_are_refused_and_others_go_on(lab: Lab, host: Host, members: list[Member]) -> None:
+    host.serve(balancer(*members, listener={"flows_max": 3}))
+    clients = [lab.open_client() for _ in range(3)]
+    assert "refused" not in [await client.ask() for client in clients]
+    # a change of members does not forget the flows
+    host.serve(balancer(*members[:2], listener={"flows_max": 3}), down=())
+    assert "refused" not in [await client.ask() for client in clients]
+    assert await lab.ask() == "refused"
+
+
+async def test_members_see_the_host_and_clients_see_the_vip(lab: Lab, host: Host, members: list[Member]) -> None:
+    host.serve(balancer(members[0]))
+    assert await lab.ask() == "m1"
+    assert members[0].peers == Counter({"10.91.0.1": 1})
+
+
+async def test_ipv6_clients_reach_ipv6_members(lab: Lab, host: Host, members: list[Member]) -> None:
+    six = await lab.member(9, six=True)
+    host.serve(balancer(members[0], six, vips=(VIP, VIP6)))
+    assert {await lab.ask(VIP6) for _ in range(5)} == {"m9"}
+    assert {await lab.ask(VIP) for _ in range(5)} == {"m1"}
+
+
+async def test_tenants_are_apart(lab: Lab, host: Host, members: list[Member]) -> None:
+    host.serve(balancer(members[0]), partition="p_1")
+    host.serve(balancer(members[1], port=PORT + 1), partition="p_2")
+    assert (await lab.ask(), await lab.ask(port=PORT + 1)) == ("m1", "m2")
+    host.serve(partition="p_1")
+    assert (await lab.ask(), await lab.ask(port=PORT + 1)) == ("refused", "m2")
+
+
+async def test_a_flushed_ruleset_is_found_and_live_flows_go_on(lab: Lab, host: Host, members: list[Member]) -> None:
+    host.serve(balancer(*members))
+    client = lab.open_client()
+    mine = await client.ask()
+    assert not host.restore()
+    host.nft("flush ruleset")
+    assert host.restore()
+    assert await client.ask() == mine
+    assert await lab.ask() in ("m1", "m2", "m3")
+    assert not host.restore()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "flush chain inet evenkeel vs-p/lb1_f",
+        "delete element inet evenkeel services4 { 192.0.2.10 . udp . 5353 }",
+        "add rule inet evenkeel guard accept",
+        "flush chain inet evenkeel source",
+        "delete table inet evenkeel",
+    ],
+)
+async def test_changes_by_hand_are_undone(lab: Lab, host: Host, members: list[Member], words: str) -> None:
+    host.serve(balancer(members[0]))
+    host.nft(words)
+    assert host.restore()
+    assert await lab.ask() == "m1"
+    assert not host.restore()
+
+
+async def test_a_rule_replaced_by_hand_is_undone(lab: Lab, host: Host, members: list[Member]) -> None:
+    host.serve(balancer(members[0]))
+    assert not host.restore()  # the rules have been read
+    host.nft("flush chain inet evenkeel pl-p/lb1_b; add rule inet evenkeel pl-p/lb1_b drop")
+    assert host.restore()
+    assert await lab.ask() == "m1"
+
+
+async def test_other_programs_rules_are_left_alone(lab: Lab, host: Host, members: list[Member]) -> None:
+    host.nft("add table inet theirs; add chain inet theirs c")
+    host.serve(balancer(members[0]))
+    host.nft("add rule inet theirs c accept")
+    assert not host.restore()
+    assert "accept" in host.nft("list table inet theirs")
+
+
+async def test_another_daemon_takes_the_table_over_without_a_change(
+    lab: Lab, host: Host, members: list[Member]
+) -> None:
+    config = balancer(*members, sticky_seconds=60)
+    host.serve(config)
+    mine = await lab.ask()
+    host.table.close()
+    following = KernelTable("evenkeel")
+    in_namespace(lab.host, following.open)
+    contents = {"p": content_of("p", [config])}
+    assert in_namespace(lab.host, lambda: following.adopt(contents))
+    assert not in_namespace(lab.host, lambda: following.apply("p", contents["p"]))
+    assert {await lab.ask() for _ in range(10)} == {mine}
+    following.close()
+
+
+async def test_flows_of_a_member_that_left_while_no_daemon_ran_end(lab: Lab, host: Host, members: list[Member]) -> None:
+    host.serve(balancer(members[0]))
+    client = lab.open_client()
+    assert await client.ask() == "m1"
+    host.table.close()
+    following = KernelTable("evenkeel")
+    in_namespace(lab.host, following.open)
+    contents = {"p": content_of("p", [balancer(members[1])])}
+    assert not in_namespace(lab.host, lambda: following.adopt(contents))
+    assert in_namespace(lab.host, following.restore)
+    assert await client.ask() == "m2"
+    following.close()
+
+
+async def test_counters_count_both_directions_and_flows(lab: Lab, host: Host, members: list[Member]) -> None:
+    host.serve(balancer(members[0]))
+    client = lab.open_client()
+    for _ in range(4):
+        await client.ask()
+    counted = host.counters()
+    assert (counted["in-p/lb1_f"].packets, counted["out-p/lb1_f"].packets, counted["new-p/lb1_f"].packets) == (4, 4, 1)
+    host.serve(balancer(*members))
+    assert host.counters()["in-p/lb1_f"].packets == 4
+    assert CLIENT

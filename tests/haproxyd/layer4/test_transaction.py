@@ -1,0 +1,219 @@
+"""Contents of the table, and the transactions between them."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.layer4.flows import Ended, ended_by
+from evenkeel.haproxyd.layer4.ruleset import Content, FlowTarget, Service, SetDeclaration, content_of, object_name
+from evenkeel.haproxyd.layer4.transaction import change, whole
+
+SERVERS = st.lists(
+    st.builds(
+        wire.BackendServer,
+        name=st.sampled_from([f"m{number}" for number in range(5)]),
+        address=st.just("10.0.0.1"),
+        port=st.just(53),
+        weight=st.integers(0, 3),
+        admin_up=st.booleans(),
+        backup=st.booleans(),
+    ),
+    unique_by=lambda server: server.name,
+    max_size=5,
+).map(lambda servers: tuple(_placed(server) for server in servers))
+BALANCE = st.builds(
+    wire.DatagramBalance,
+    choice=st.sampled_from(["weight", "source", "source_port"]),
+    sticky_seconds=st.sampled_from([0, 60, 90]),
+    sticky_netmask=st.sampled_from(["", "255.255.255.0"]),
+)
+
+
+def _placed(server: wire.BackendServer) -> wire.BackendServer:
+    number = int(server.name[1:])
+    address = f"2001:db8::{number + 1}" if number == 4 else f"10.0.0.{number + 1}"
+    return wire.BackendServer(
+        **{field: getattr(server, field) for field in server.__struct_fields__} | {"address": address}
+    )
+
+
+@st.composite
+def load_balancers(draw: st.DrawFn) -> tuple[wire.LoadBalancerConfig, ...]:
+    made = []
+    for number in sorted(draw(st.sets(st.integers(1, 3)))):
+        pool = wire.Backend(name=f"pool{number}", servers=draw(SERVERS), datagrams=draw(BALANCE))
+        listeners = tuple(
+            wire.DatagramListener(
+                name=f"l{number}-{port}",
+                binds=tuple(wire.Bind(address=vip, port=port) for vip in draw(VIPS)),
+                backend=draw(st.sampled_from(["", pool.name])),
+                flows_max=draw(st.sampled_from([None, 5, 6])),
+                allowed_cidrs=draw(CIDRS),
+            )
+            for port in sorted(draw(st.sets(st.sampled_from([number, number + 10]), min_size=1)))
+        )
+        made.append(
+            wire.LoadBalancerConfig(id=f"lb{number}", revision=1, backends=(pool,), datagram_listeners=listeners)
+        )
+    return tuple(made)
+
+
+VIPS = st.sampled_from([("192.0.2.1",), ("192.0.2.1", "2001:db8:2::1"), ("2001:db8:2::1",)])
+CIDRS = st.sampled_from([(), ("10.0.0.0/8",), ("10.0.0.0/8", "10.1.0.0/16", "2001:db8::/32"), ("2001:db8::/32",)])
+DOWN = st.frozensets(st.tuples(st.sampled_from(["pool1", "pool2"]), st.sampled_from(["m0", "m1"])))
+few = settings(max_examples=30)
+CONTENTS = st.builds(lambda held, down: content_of("dev_p:1", held, down), load_balancers(), DOWN)
+
+
+class Table:
+    """What nft's commands make of a table; refuses what the kernel would refuse."""
+
+    def __init__(self) -> None:
+        self.chains: dict[str, list[str]] = {}
+        self.sets: dict[str, str] = {}
+        self.counters: set[str] = set()
+        self.elements: dict[str, dict[str, str]] = {}
+
+    def run(self, text: str) -> None:
+        for line in text.splitlines():
+            verb, kind, *_ = line.split(" ", 2)
+            self._do(f"{verb} {kind}", line.split(" ", 4)[4] if line.count(" ") > 3 else "")
+            if verb == "delete" and kind in ("chain", "set", "counter"):
+                self._refuse_dangling()
+        self._refuse_dangling()
+
+    def _do(self, command: str, rest: str) -> None:
+        name, _, more = rest.partition(" ")
+        inside = more.removeprefix("{ ").removesuffix(" }")
+        match command:
+            case "add table":
+                pass
+            case "delete table":
+                self.__init__()  # type: ignore[misc]
+            case "add chain":
+                assert name not in self.chains
+                self.chains[name] = []
+            case "flush chain":
+                self.chains[name].clear()
+            case "delete chain":
+                assert not self.chains.pop(name)
+            case "add rule":
+                self.chains[name].append(more)
+            case "add set" | "add map":
+                assert name not in self.sets
+                self.sets[name] = inside
+                self.elements[name] = {}
+            case "flush set":
+                self.elements[name].clear()
+            case "delete set":
+                del self.sets[name], self.elements[name]
+            case "add counter":
+                assert name not in self.counters
+                self.counters.add(name)
+            case "delete counter":
+                self.counters.remove(name)
+            case "add element":
+                for text in inside.split(", "):
+                    key, _, data = text.partition(" : ")
+                    assert key not in self.elements[name]
+                    self.elements[name][key] = data
+            case "delete element":
+                for key in inside.split(", "):
+                    del self.elements[name][key]
+            case _:
+                raise AssertionError(command)
+
+    def _refuse_dangling(self) -> None:
+        rules = [rule for each in self.chains.values() for rule in each]
+        data = [text for each in self.elements.values() for text in each.values()]
+        for text in (*rules, *data):
+            assert self.chains.keys() >= set(re.findall(r"goto (\S+?)(?=,| |$)", text)), text
+        for rule in rules:
+            assert self.sets.keys() >= set(re.findall(r"@(\S+)", rule)), rule
+            assert self.counters >= set(re.findall(r"counter name (\S+-\S+/\S+)", rule)), rule
+        assert self.counters >= {text.strip('"') for text in data if text.startswith('"')}
+
+    def state(self) -> tuple[Any, ...]:
+        return self.chains, self.sets, self.counters, self.elements
+
+
+def table_of(*contents: Content) -> Table:
+    made = Table()
+    made.run(whole("evenkeel", contents))
+    return made
+
+
+@few
+@given(CONTENTS, CONTENTS)
+def test_a_change_leads_to_the_table_that_is_made_anew(old: Content, new: Content) -> None:
+    changed = table_of(old)
+    changed.run(change("evenkeel", [(old, new)]))
+    assert changed.state() == table_of(new).state()
+
+
+@few
+@given(CONTENTS)
+def test_no_change_is_no_transaction(content: Content) -> None:
+    assert change("evenkeel", [(content, content)]) == ""
+
+
+@few
+@given(CONTENTS, load_balancers())
+def test_tenants_share_no_object(one: Content, others: tuple[wire.LoadBalancerConfig, ...]) -> None:
+    other = content_of("dev_p", others)
+    assert one.chains.keys().isdisjoint(other.chains)
+    assert one.sets.keys().isdisjoint(other.sets)
+    assert one.counters.isdisjoint(other.counters)
+
+
+@few
+@given(CONTENTS, CONTENTS)
+def test_flows_end_where_their_server_is_gone(old: Content, new: Content) -> None:
+    ended = {each.service: each.kept for each in ended_by(old, new)}
+    for service, targets in old.flows.items():
+        kept = new.flows.get(service, frozenset())
+        assert (service in ended) == (service not in new.flows or not targets <= kept)
+        assert ended.get(service, kept) == kept
+    assert ended.keys() >= new.flows.keys() - old.flows.keys()
+
+
+def test_only_a_new_service_ends_flows_that_are_not_translated() -> None:
+    service = Service(protocol="udp", address="192.0.2.1", port=53)
+    targets = frozenset({FlowTarget(address="10.0.0.1", port=53)})
+    wanted = Content(flows={service: targets})
+    assert ended_by(Content(), wanted) == (Ended(service=service, kept=targets),)
+    assert ended_by(wanted, wanted) == ()
+
+
+@pytest.mark.parametrize(
+    ("parts", "name"),
+    [
+        (("dev_p", "l1"), "vs-dev_p/l1"),
+        (("dev_p:", "l1"), "vs-dev_p///l1"),
+        (("dev_p", "a.b", "c"), "vs-dev_p/a.b/c"),
+    ],
+)
+def test_names_contain_the_partition(parts: tuple[str, ...], name: str) -> None:
+    assert object_name("vs", *parts) == name
+
+
+NAMES = st.from_regex(wire.NAME, fullmatch=True)
+
+
+@given(NAMES, NAMES, NAMES, NAMES)
+def test_names_of_different_objects_differ(one: str, other: str, third: str, fourth: str) -> None:
+    made = object_name("vs", one, other)
+    assert (made == object_name("vs", third, fourth)) == ((one, other) == (third, fourth))
+    assert re.fullmatch(r"vs-[A-Za-z0-9/_.-]{1,117}", made)
+
+
+def test_networks_that_overlap_are_merged() -> None:
+    listener = wire.DatagramListener(
+        name="l", binds=(wire.Bind(address="192.0.2.1", port=1),), allowed_cidrs=("10.0.0.0/8", "10.9.0.0/16", "::/0")
+    )
+    content = content_of("p", [wire.LoadBalancerConfig(id="lb", revision=1, datagram_listeners=(listener,))])
+    assert content.sets["al4-p/l"] == SetDeclaration(text="type ipv4_addr; flags interval;", elements=("10.0.0.0/8",))
