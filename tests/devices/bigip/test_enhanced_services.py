@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import Vip
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig, at
+from tests.devices.bigip.traffic import TrafficSite
+from tests.devices.enhanced_behaviour import EnhancedServiceBehaviour
 from tests.devices.services import batch, listener, member, pool, service
 from tests.devices.tls_behaviour import Member
 
@@ -192,3 +194,26 @@ async def test_members_get_the_header_of_the_operators_irule(busy: BigIpRig, tmp
         assert "X-Added: by the operator" in server.heard[-1]
     finally:
         await server.stop()
+
+
+class EnhancedTrafficSite(TrafficSite):
+    """One device whose agent reads definitions from a directory."""
+
+    def __init__(self, rig: BigIpRig, esd_dir: Path) -> None:
+        super().__init__(rig, esd_dir=str(esd_dir))
+        self.esd_dir = esd_dir
+
+    async def refresh(self) -> Mapping[str, str]:
+        found = await self._owner.enhanced_services()
+        return {one.name: one.problem for one in found.services}
+
+
+class TestBigIpParts(EnhancedServiceBehaviour):
+    @pytest.fixture
+    async def site(self, tmp_path: Path) -> AsyncIterator[EnhancedTrafficSite]:
+        async with Emulator(["bigip-1"], users={"admin": "admin"}, monitor_scale=0.1) as emulator:
+            rig = BigIpRig(emulator, "standalone")
+            try:
+                yield EnhancedTrafficSite(rig, tmp_path)
+            finally:
+                await rig.close()

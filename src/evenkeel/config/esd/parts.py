@@ -5,8 +5,10 @@ A part states what clients and members see, and each driver renders it for its d
 """
 
 import ipaddress
+from collections.abc import Mapping
 from hashlib import sha256
 from string import Formatter
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, json, to_builtins
@@ -53,6 +55,25 @@ HeaderValue = Annotated[str, Meta(pattern=r"\A[ -~]+\Z", max_length=HEADER_VALUE
 ContentType = Annotated[str, Meta(pattern=_MEDIA_TYPE, max_length=100)]
 Network = Annotated[str, Meta(max_length=64)]
 Networks = Annotated[tuple[Network, ...], Meta(min_length=1, max_length=NETWORKS_MAX)]
+
+SECURITY_HEADERS: Mapping[SecurityHeaders, Mapping[str, str]] = MappingProxyType(
+    {
+        "basic": {
+            "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "SAMEORIGIN",
+            "Referrer-Policy": "strict-origin-when-cross-origin",
+        },
+        "strict": {
+            "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "DENY",
+            "Referrer-Policy": "no-referrer",
+            "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; object-src 'none'; base-uri 'self'",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+        },
+    }
+)
+"""Headers of each named set, as in OWASP's Secure Headers Project."""
 
 
 class HttpsRedirect(Value):

@@ -68,6 +68,17 @@ CAPABILITIES = Capabilities(
     l7rule_dn_fields=("C", "CN", "DC", "L", "O", "OU", "ST", "STREET", "UID"),
     # an iRule's Tcl unrolls counts, and needs a time for look-ahead that grows with the square of a request's length
     pattern_limits=PatternLimits(look_ahead=False, count_max=255, size_max=1000),
+    service_parts=(
+        "allow",
+        "deny",
+        "connection_limit_per_source",
+        "rate_limit",
+        "maintenance",
+        "https_redirect",
+        "request_headers",
+        "response_headers",
+        "security_headers",
+    ),
     service_tags=True,
     standby="silent",
     # a device does not send to addresses that it answers for itself

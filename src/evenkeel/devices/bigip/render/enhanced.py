@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from evenkeel.config.esd import tags as t
 from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.parts import parts_report
 from evenkeel.core.devices.service import ServiceListener, ServicePool
 from evenkeel.core.resources.enhanced_services import OPTIONAL, PER_LISTENER_MAX
 from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
@@ -345,11 +346,16 @@ def _code(made: _Virtual, found: Mapping[str, _Setting]) -> None:
         made.attributes["policies"] = [*ours, *theirs]
 
 
+def _content(definition: Definition) -> list[tuple[str, tuple[str, ...]]]:
+    parts = [(part, (text,)) for part, text in parts_report(definition.parts).items()]
+    return sorted((*definition.tags.items(), *parts))
+
+
 def digest_of(listeners: Iterable[ServiceListener], known: Definitions) -> str:
     """Identity of everything that enhanced services contribute to these listeners; empty: nothing."""
     named = {name for listener in listeners for name in listener.enhanced_services}
     names = sorted(name for name in named if not name.startswith(OPTIONAL) or name in known)
     if not names:
         return ""
-    text = repr([(name, sorted(known[name].tags.items()) if name in known else None) for name in names])
+    text = repr([(name, _content(known[name]) if name in known else None) for name in names])
     return hashlib.sha256(text.encode()).hexdigest()

@@ -31,6 +31,7 @@ equal objects. Names and descriptions given by users are not put on the device.
 
 from types import MappingProxyType
 
+from evenkeel.config.esd.parts import Parts
 from evenkeel.core.devices.capabilities import definition_problems
 from evenkeel.core.devices.service import ServiceDefinition, ServicePool
 from evenkeel.core.networking.addresses import STRICT, AddressRules
@@ -54,10 +55,12 @@ from evenkeel.devices.bigip.render.pool import pool_object
 from evenkeel.devices.bigip.render.profiles import http_profile
 from evenkeel.devices.bigip.render.rules import listener_rules
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_profiles
+from evenkeel.devices.bigip.render.services.rule import service_objects
 from evenkeel.devices.bigip.render.tls import cipher_objects
 from evenkeel.devices.bigip.render.transport import transport_profiles
 from evenkeel.devices.bigip.render.virtual import virtual_server
 from evenkeel.devices.errors import Unrenderable, problem_of
+from evenkeel.devices.esd.selection import parts_of
 
 
 def render(
@@ -110,7 +113,8 @@ def _objects(
     for listener in service.listeners:
         default_pool = pools.get(listener.default_pool_id or "")
         routes = effective_routing(listener, pools)
-        own = _listener_objects(service, routes, default_pool, names)
+        parts = parts_of(listener, enhanced)
+        own = _listener_objects(service, routes, default_pool, names, parts)
         client_ssl = client_ssl_profiles(service, listener, names, references, parent_ssl_profile)
         own = [*own, *client_ssl]
         made = (virtual_server(service, vip, default_pool, routes, own, names) for vip in vips)
@@ -123,10 +127,11 @@ def _objects(
 
 
 def _listener_objects(
-    service: ServiceDefinition, routes: Routing, pool: ServicePool | None, names: BigIpNames
+    service: ServiceDefinition, routes: Routing, pool: ServicePool | None, names: BigIpNames, parts: Parts
 ) -> list[WantedObject]:
-    """The virtual server's auxiliary objects, except client-ssl profiles."""
+    """The virtual server's auxiliary objects, except client-ssl profiles. ``parts``: of its enhanced services."""
     listener, l7 = routes.listener, render_l7(service, routes, names)
+    groups, rule_parts = service_objects(service, listener, parts, names)
     return [
         *(cipher_objects(service, listener, names) if listener.protocol == TLS_PROTOCOL else ()),
         *http_profile(service, listener, names),
@@ -134,5 +139,6 @@ def _listener_objects(
         *http2_profiles(service, listener, names),
         *admitted_networks(service, listener, names),
         *l7.objects,
-        *listener_rules(service, routes, l7.parts, names),
+        *groups,
+        *listener_rules(service, routes, (*l7.parts, *rule_parts), names),
     ]

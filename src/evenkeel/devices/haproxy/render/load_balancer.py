@@ -29,6 +29,7 @@ from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, Se
 from evenkeel.core.kit.values import Value
 from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.devices.errors import Unrenderable, problem_of
+from evenkeel.devices.esd.selection import Definitions, parts_of
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.note import Note, pack_note
@@ -40,7 +41,6 @@ from evenkeel.devices.haproxy.render.listener import cidr_files, frontend
 from evenkeel.devices.haproxy.render.modes import backend_name, mode_of, modes_of
 from evenkeel.devices.haproxy.render.pool import backends
 from evenkeel.devices.haproxy.render.services.lines import service_lines
-from evenkeel.devices.haproxy.render.services.selection import Definitions, parts_of
 from evenkeel.devices.haproxy.render.termination import bind_arguments, list_files
 from evenkeel.haproxyd import wire
 

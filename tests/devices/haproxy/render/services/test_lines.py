@@ -8,9 +8,9 @@ import pytest
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import Parts
 from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.esd.selection import parts_of
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.devices.haproxy.render.services.lines import NO_SERVICES, service_lines
-from evenkeel.devices.haproxy.render.services.selection import parts_of
 from tests.devices.services import listener, pool, service
 
 

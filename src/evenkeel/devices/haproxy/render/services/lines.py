@@ -21,10 +21,9 @@ Stick tables are in the partition's ``peers`` section: counts survive reloads, a
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
-from evenkeel.config.esd.parts import HeaderChanges, Parts, RequestRate, ResponsePage, SecurityHeaders
+from evenkeel.config.esd.parts import SECURITY_HEADERS, HeaderChanges, Parts, RequestRate, ResponsePage
 from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
@@ -36,24 +35,6 @@ TABLE_ENTRIES = "100k"
 """Clients that one stick table counts at once; beyond it the oldest are forgotten."""
 KEY_CHARACTERS_MAX = 128
 """Characters of a header or cookie that a rate limit distinguishes; longer values are counted by their hash."""
-SECURITY_HEADERS: Mapping[SecurityHeaders, Mapping[str, str]] = MappingProxyType(
-    {
-        "basic": {
-            "X-Content-Type-Options": "nosniff",
-            "X-Frame-Options": "SAMEORIGIN",
-            "Referrer-Policy": "strict-origin-when-cross-origin",
-        },
-        "strict": {
-            "X-Content-Type-Options": "nosniff",
-            "X-Frame-Options": "DENY",
-            "Referrer-Policy": "no-referrer",
-            "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; object-src 'none'; base-uri 'self'",
-            "Cross-Origin-Opener-Policy": "same-origin",
-            "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-        },
-    }
-)
-"""Headers of each named set, as in OWASP's Secure Headers Project."""
 _CONNECTION_KEY = "sc0"
 _REQUEST_KEY = "sc1"
 

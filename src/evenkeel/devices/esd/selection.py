@@ -9,9 +9,8 @@ from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import PARTS, Parts
 from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.resources.enhanced_services import OPTIONAL, PER_LISTENER_MAX
-from evenkeel.core.resources.model import CHILDLESS_PROTOCOL
+from evenkeel.core.resources.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.haproxy.render.modes import mode_of
 
 Definitions = Mapping[str, Definition]
 
@@ -43,7 +42,8 @@ def _check_protocol(listener: ServiceListener, definition: Definition, part: str
     where = f"{definition.file}: enhanced service {definition.name!r}: {part}"
     times = definition.parts.timeouts
     of_http = part == "timeouts" and times is not None and (times.request or times.keep_alive)
-    if mode_of(listener) != "http" and (part not in _IN_ANY_MODE or of_http):
+    is_http = listener.protocol in (*L7_PROTOCOLS, CHILDLESS_PROTOCOL)
+    if not is_http and (part not in _IN_ANY_MODE or of_http):
         raise Unrenderable(f"{where}: listener {listener.id} has protocol {listener.protocol}; HTTP is needed")
     if listener.protocol == CHILDLESS_PROTOCOL and part not in ("allow", "deny"):
         raise Unrenderable(

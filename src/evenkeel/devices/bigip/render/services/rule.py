@@ -1,0 +1,191 @@
+"""Parts of enhanced services as parts of a listener's iRule. Pure.
+
+=================  ===================================================================================================
+part               iRule
+=================  ===================================================================================================
+allow, deny        ``reject`` or ``drop`` at ``CLIENT_ACCEPTED``, with the networks in data groups of addresses
+connection_limit_  a counter in the session table, raised at ``CLIENT_ACCEPTED`` and lowered at ``CLIENT_CLOSED``
+per_source
+rate_limit         a counter in the session table for each key, which ends an interval after the key's first request
+maintenance        ``HTTP::respond 503``
+https_redirect     ``HTTP::respond`` with ``Location``, on listeners without TLS
+request_headers    ``HTTP::header``, after the L7 policies
+response_headers,  ``HTTP::header`` at ``HTTP_RESPONSE``: in responses of members, not in those that the device makes
+security_headers   itself
+=================  ===================================================================================================
+"""
+
+import ipaddress
+from collections.abc import Iterable, Iterator
+
+from evenkeel.config.esd.parts import SECURITY_HEADERS, HeaderChanges, Parts, RequestRate, template_words
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
+from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS, TLS_PROTOCOL
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import WantedObject
+from evenkeel.devices.bigip.render.data_groups import data_group
+from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
+from evenkeel.devices.bigip.render.services.texts import Texts
+
+TEXTS = "services"
+NETWORKS = ("deny", "allow")
+COUNTED_SECONDS = 86_400
+"""Lifetime of a source's count of connections after its last new connection."""
+_UUID = (
+    '    binary scan [md5 "[clock clicks][IP::client_addr][TCP::client_port][expr { rand() }]"] H8H4H4H4H12 a b c d e',
+    '    set service_request_id "$a-$b-$c-$d-$e"',
+)
+
+
+def service_objects(
+    service: ServiceDefinition, listener: ServiceListener, parts: Parts, names: BigIpNames
+) -> tuple[list[WantedObject], list[RulePart]]:
+    """Data groups and parts of the iRule for a listener's parts of enhanced services."""
+    if not parts.names:
+        return [], []
+    texts = Texts(_path(service, TEXTS, listener, names), over_tls=listener.protocol == TLS_PROTOCOL)
+    rule = [
+        *_admission(service, listener, parts, names),
+        *_connection_limit(listener, parts),
+        *_of_requests(listener, parts, texts),
+    ]
+    objects = [
+        data_group(service, kind, listener.id, dict.fromkeys(_canonical(networks), ""), names, type_="ip")
+        for kind in NETWORKS
+        if (networks := getattr(parts, kind)) is not None
+    ]
+    if texts.records:
+        objects.append(data_group(service, TEXTS, listener.id, dict(sorted(texts.records.items())), names))
+    return objects, rule
+
+
+def _path(service: ServiceDefinition, kind: str, listener: ServiceListener, names: BigIpNames) -> str:
+    return f"/{names.partition(service.project_id)}/{names.helper(kind, listener.id)}"
+
+
+def _canonical(networks: Iterable[str]) -> list[str]:
+    # Sorted, so that the same networks in another order are no change.
+    return sorted({str(ipaddress.ip_network(network)) for network in networks})
+
+
+def _admission(
+    service: ServiceDefinition, listener: ServiceListener, parts: Parts, names: BigIpNames
+) -> Iterator[RulePart]:
+    refusal = "drop" if listener.protocol in DATAGRAM_PROTOCOLS else "reject"
+    for kind, negation in zip(NETWORKS, ("", "!"), strict=True):
+        if getattr(parts, kind) is not None:
+            # The address is compared without its route domain, which the networks of the data group do not have.
+            match = f'[class match [getfield [IP::client_addr] % 1] equals "{_path(service, kind, listener, names)}"]'
+            lines = (f"    if {{ {negation}{match} }} {{", f"        {refusal}", "        return", "    }")
+            yield RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=lines)
+
+
+def _connection_limit(listener: ServiceListener, parts: Parts) -> Iterator[RulePart]:
+    if parts.connection_limit_per_source is None:
+        return
+    accepted = (
+        f'    set service_source "connections:{listener.id}:[IP::client_addr]"',
+        # touched by each connection: without one for so long, a count that was not lowered is forgotten
+        f"    table add $service_source 0 {COUNTED_SECONDS}",
+        f"    if {{ [table incr $service_source] > {parts.connection_limit_per_source} }} {{",
+        "        table incr $service_source -1",
+        "        unset service_source",
+        "        reject",
+        "        return",
+        "    }",
+    )
+    closed = ("    if { [info exists service_source] } {", "        table incr $service_source -1", "    }")
+    yield RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=accepted)
+    yield RulePart(event="CLIENT_CLOSED", order=Order.ADMISSION, lines=closed)
+
+
+def _of_requests(listener: ServiceListener, parts: Parts, texts: Texts) -> Iterator[RulePart]:
+    answers = tuple(_answers(listener, parts, texts))
+    if answers:
+        yield RulePart(event="HTTP_REQUEST", order=Order.ADMISSION, lines=answers)
+    changes = [each for each in (parts.request_headers, parts.response_headers) if each is not None]
+    stored = tuple(_stored(listener, changes))
+    if stored:
+        yield RulePart(event="HTTP_REQUEST", order=Order.CLEANING, lines=stored)
+    if parts.request_headers is not None:
+        lines = tuple(_changes(parts.request_headers, texts))
+        yield RulePart(event="HTTP_REQUEST", order=Order.INSERTION, lines=lines)
+    lines = tuple(_changes(parts.response_headers, texts)) if parts.response_headers is not None else ()
+    if parts.security_headers is not None:
+        named = SECURITY_HEADERS[parts.security_headers]
+        lines += tuple(
+            f"    HTTP::header replace {texts.word(name)} {texts.word(value)}" for name, value in named.items()
+        )
+    if lines:
+        yield RulePart(event="HTTP_RESPONSE", order=Order.INSERTION, lines=lines)
+
+
+def _answers(listener: ServiceListener, parts: Parts, texts: Texts) -> Iterator[str]:
+    redirects = parts.https_redirect is not None and listener.protocol != TLS_PROTOCOL
+    if parts.rate_limit is None and parts.maintenance is None and not redirects:
+        return
+    # an LTM policy of the listener may have answered
+    yield "    if { [HTTP::has_responded] } {"
+    yield "        return"
+    yield "    }"
+    if parts.rate_limit is not None:
+        yield from _rate_limit(listener, parts.rate_limit, texts)
+    if parts.maintenance is not None:
+        page = parts.maintenance
+        type_, body = texts.word(page.content_type), texts.word(page.body)
+        headers = f'"Content-Type" {type_} "Retry-After" {page.retry_after}'
+        yield f"    HTTP::respond 503 content {body} noserver {headers}"
+        yield "    return"
+    if redirects and parts.https_redirect is not None:
+        port = "" if parts.https_redirect.port == 443 else f":{parts.https_redirect.port}"
+        yield '    if { [HTTP::host] eq "" } {'
+        yield "        HTTP::respond 400 noserver"
+        yield "        return"
+        yield "    }"
+        yield "    regsub {:[0-9]*$} [HTTP::host] {} service_name"
+        location = f'"https://${{service_name}}{port}[HTTP::uri]"'
+        yield f'    HTTP::respond {parts.https_redirect.code} noserver "Location" {location}'
+        yield "    return"
+
+
+def _rate_limit(listener: ServiceListener, rate: RequestRate, texts: Texts) -> Iterator[str]:
+    if rate.header is not None:
+        key = f"[HTTP::header value {texts.word(rate.header)}]"
+    elif rate.cookie is not None:
+        key = f"[HTTP::cookie value {texts.word(rate.cookie)}]"
+    else:
+        key = "[IP::client_addr]"
+    yield f"    set service_key {key}"
+    yield '    if { $service_key ne "" } {'
+    # a digest, because a client chooses what the key is and how long
+    yield "        binary scan [sha256 $service_key] H* service_key"
+    yield f'        set service_key "rate:{listener.id}:$service_key"'
+    yield f"        table add $service_key 0 indefinite {rate.interval}"
+    yield f"        if {{ [table incr -notouch $service_key] > {rate.requests} }} {{"
+    yield f'            HTTP::respond {rate.status} noserver "Retry-After" {rate.interval}'
+    yield "            return"
+    yield "        }"
+    yield "    }"
+
+
+def _stored(listener: ServiceListener, changes: Iterable[HeaderChanges]) -> Iterator[str]:
+    """Lines that store what header values need from the request."""
+    values = [value for each in changes for value in (*each.set.values(), *each.add.values())]
+    used = {name for value in values for _, name in template_words(value)}
+    if "host" in used:
+        yield "    set service_host [HTTP::host]"
+    if "request_id" in used:
+        yield from _UUID
+    if "client_certificate_cn" in used and listener.protocol == TLS_PROTOCOL:
+        yield '    set service_cn ""'
+        yield "    if { [SSL::cert count] > 0 } {"
+        yield "        set service_cn [X509::subject [SSL::cert 0] commonName]"
+        yield "    }"
+
+
+def _changes(changes: HeaderChanges, texts: Texts) -> Iterator[str]:
+    for name in changes.remove:
+        yield f"    HTTP::header remove {texts.word(name)}"
+    for action, values in (("replace", changes.set), ("insert", changes.add)):
+        for name, value in sorted(values.items()):
+            yield f"    HTTP::header {action} {texts.word(name)} {texts.value(value)}"

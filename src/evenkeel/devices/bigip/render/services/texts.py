@@ -1,0 +1,56 @@
+"""The data group with the texts of a listener's enhanced services, and how its iRule reads them. Pure.
+
+Texts are percent-encoded records, so that none becomes code; the code has the records' names only, which are numbers.
+"""
+
+from urllib.parse import quote
+
+from evenkeel.config.esd.parts import Variable, template_words
+
+ONE_LINE = r'string map [list "\r" "" "\n" ""]'
+"""Removes line breaks: a name in a certificate may contain any character."""
+_SAFE = "/:._-~"
+
+
+class Texts:
+    """The records of one data group, by name, in the order in which they were used first."""
+
+    def __init__(self, group: str, *, over_tls: bool) -> None:
+        """``group``: full path of the data group; ``over_tls``: whether clients use TLS."""
+        self._group = group
+        self._over_tls = over_tls
+        self.records: dict[str, str] = {}
+
+    def word(self, text: str) -> str:
+        """Tcl code whose value is the text."""
+        encoded = quote(text, safe=_SAFE)
+        known = next((name for name, data in self.records.items() if data == encoded), None)
+        name = known or str(len(self.records) + 1)
+        self.records[name] = encoded
+        return f'[URI::decode [class lookup "{name}" {self._group}]]'
+
+    def value(self, template: str) -> str:
+        """Tcl code whose value is that of a header value with variables."""
+        words = [
+            (self.word(literal) if literal else "") + (self._variable(name) if name else "")  # type: ignore[arg-type]
+            for literal, name in template_words(template)
+        ]
+        return f'"{"".join(words)}"'
+
+    def _variable(self, name: Variable) -> str:
+        over_tls: dict[Variable, str] = {
+            "tls_version": "[SSL::cipher version]",
+            "sni": "[SSL::sni name]",
+            "client_certificate_cn": f"[{ONE_LINE} $service_cn]",
+        }
+        if name in over_tls:
+            return over_tls[name] if self._over_tls else ""
+        return {
+            # without its route domain
+            "client_address": "[getfield [IP::client_addr] % 1]",
+            "client_port": "[TCP::client_port]",
+            "protocol": "https" if self._over_tls else "http",
+            # a response has no Host, and a UUID differs each time it is made
+            "host": "$service_host",
+            "request_id": "$service_request_id",
+        }[name]
