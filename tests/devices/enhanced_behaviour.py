@@ -6,6 +6,7 @@ a directory of definitions. What its table of capabilities lacks is skipped.
 """
 
 import asyncio
+import contextlib
 import json
 import re
 from collections import Counter
@@ -16,6 +17,11 @@ from typing import Any, Protocol
 import pytest
 
 from evenkeel.config.esd.parse import parse_all
+from evenkeel.core.devices.device import PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.tls.certificates import CertificateContent
+from tests.certificates import by_sha256, referring
+from tests.devices import tls_behaviour
 from tests.devices.plain_http import ask
 from tests.devices.service_behaviour import VIP, Clients, Server, Site, members
 from tests.devices.services import listener, pool, service
@@ -29,6 +35,12 @@ class EnhancedSite(Site, Protocol):
     """A device under test whose agent reads definitions from a directory."""
 
     esd_dir: Path
+
+    async def apply(
+        self, service: ServiceDefinition, contents: Mapping[str, CertificateContent] = ...
+    ) -> PartitionOutcome:
+        """Make the load balancer so. ``contents``: certificates that the batch brings, by identity."""
+        ...
 
     async def refresh(self) -> Mapping[str, str]:
         """Have the agent read the files; problems by name of the enhanced services."""
@@ -73,6 +85,17 @@ def header(head: str | bytes, name: str) -> list[str]:
     """Values of a header, in order."""
     text = head.decode() if isinstance(head, bytes) else head
     return re.findall(rf"(?im)^{name}:[ \t]*(.*?)\r?$", text)
+
+
+class _AtVip:
+    """A site as :mod:`tests.devices.tls_behaviour` has it: its places are ports of one VIP."""
+
+    def __init__(self, site: EnhancedSite) -> None:
+        self.apply, self.observe = site.apply, site.observe
+        self._site = site
+
+    def place(self, port: int) -> tuple[str, int]:
+        return self._site.place(VIP, port)
 
 
 class EnhancedServiceBehaviour:
@@ -232,6 +255,46 @@ class EnhancedServiceBehaviour:
         finally:
             await texts.stop()
 
+    async def test_members_behind_tls_get_what_the_client_negotiated(
+        self, clients: EnhancedClients, tmp_path: Path
+    ) -> None:
+        told = "{protocol} {tls_version} {sni} {client_certificate_cn}"
+        await clients.offer(web={"request_headers": {"set": {"X-Client": told}}, "https_redirect": {}})
+        over_tls = tls_behaviour.Clients(_AtVip(clients.site), tmp_path)
+        async with tls_behaviour.running(over_tls.member("plain")) as member:
+            wanted = tls_behaviour.tls_listener(
+                enhanced_services=("web",), **tls_behaviour.verified(client_authentication="OPTIONAL")
+            )
+            definition = service(listeners=(wanted,), pools=(tls_behaviour.pool_of(member),))
+            outcome = await clients.site.apply(
+                referring(definition, tls_behaviour.NAMED), by_sha256(tls_behaviour.NAMED)
+            )
+            assert [one.error for one in outcome.outcomes if one.error] == []
+            context = over_tls.context(tls_behaviour.CLIENT)
+            assert (await over_tls.ask(tls=context)).status == 200
+            assert (await over_tls.ask()).status == 200
+            shown, anonymous = ((header(one, "X-Client") or [""])[0].split(" ") for one in member.heard)
+        version = shown[1]
+        assert version in ("TLSv1.2", "TLSv1.3")
+        assert shown == ["https", version, "www.example.org", "client"]
+        assert anonymous[:3] == ["https", version, "www.example.org"] and "client" not in anonymous
+
+    async def test_requests_of_one_connection_are_counted_each(self, clients: EnhancedClients) -> None:
+        kept = Keeping("member-1-1")
+        await kept.start()
+        await clients.offer(api={"rate_limit": {"requests": 2, "interval": 3600}})
+        await clients.serve((kept,), "api")
+        reader, writer = await asyncio.open_connection(*clients.site.place(VIP, 80))
+        found = []
+        for _ in range(3):
+            writer.write(b"GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+            head = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(int(*header(head, "Content-Length")))
+            found.append(_status(head.decode()))
+        writer.close()
+        await kept.stop()
+        assert found == ["200", "200", "429"]
+
     async def test_all_parts_work_together_behind_one_listener(
         self, clients: EnhancedClients, servers: tuple[Server, ...]
     ) -> None:
@@ -269,4 +332,15 @@ class Texts(Server):
         head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(self.BODY)}\r\n"
         writer.write(f"{head}Connection: close\r\n\r\n{self.BODY}".encode())
         await writer.drain()
+        writer.close()
+
+
+class Keeping(Server):
+    """Answers many requests of a connection."""
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            while True:
+                await reader.readuntil(b"\r\n\r\n")
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         writer.close()

@@ -3,14 +3,19 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
+from evenkeel.core.devices.device import PartitionOutcome
+from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.tls.certificates import CertificateContent
 from tests.devices.enhanced_behaviour import EnhancedClients, EnhancedServiceBehaviour
 from tests.devices.haproxy.rig import Box, HaproxyRig
 from tests.devices.haproxy.test_traffic import HaproxySite
 from tests.devices.plain_http import ask
 from tests.devices.service_behaviour import VIP, Server
+from tests.devices.services import batch
 from tests.waiting import eventually
 
 
@@ -21,6 +26,12 @@ class EnhancedHaproxySite(HaproxySite):
         self.rig = rig
         self.esd_dir = esd_dir
         self.owner = rig.owner(esd_dir=str(esd_dir))
+
+    async def apply(
+        self, service: ServiceDefinition, contents: Mapping[str, CertificateContent] = MappingProxyType({})
+    ) -> PartitionOutcome:
+        outcome: PartitionOutcome = await self.owner.apply(batch(service, certificates=contents))
+        return outcome
 
     async def refresh(self) -> Mapping[str, str]:
         (agent,) = self.rig.agents

@@ -3,12 +3,9 @@
 from typing import Any
 
 import msgspec
-import pytest
 
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import Parts
-from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.esd.selection import parts_of
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.devices.haproxy.render.services.lines import NO_SERVICES, service_lines
 from tests.devices.services import listener, pool, service
@@ -46,36 +43,6 @@ def test_another_page_has_another_file_so_that_it_is_loaded() -> None:
 def test_networks_in_another_order_are_no_change() -> None:
     one, other = ["192.0.2.0/24", "10.0.0.0/8"], ["10.0.0.0/8", "192.0.2.0/24"]
     assert service_lines(listener(), parts(deny=one)) == service_lines(listener(), parts(deny=other))
-
-
-def test_the_first_service_that_has_a_part_decides_it() -> None:
-    known = {
-        "a": definition("a", security_headers="basic"),
-        "b": definition("b", security_headers="strict", compression={}),
-    }
-    found = parts_of(listener(enhanced_services=("a", "b")), known)
-    assert (found.names, found.security_headers) == (("security_headers", "compression"), "basic")
-
-
-@pytest.mark.parametrize(
-    ("protocol", "content", "said"),
-    [
-        ("TCP", {"https_redirect": {}}, "https_redirect: listener listener-1 has protocol TCP; HTTP is needed"),
-        ("TCP", {"timeouts": {"request": 5}}, "timeouts: listener listener-1 has protocol TCP; HTTP is needed"),
-        ("PROMETHEUS", {"compression": {}}, "has protocol PROMETHEUS; allow and deny are possible"),
-    ],
-)
-def test_part_that_the_protocol_has_no_place_for_is_a_problem(protocol: str, content: Any, said: str) -> None:
-    with pytest.raises(Unrenderable, match=said):
-        parts_of(listener(protocol=protocol, enhanced_services=("web",)), {"web": definition("web", **content)})
-
-
-def test_unknown_and_unusable_services_are_problems_and_optional_ones_are_left_out() -> None:
-    broken = {"web": Definition(name="web", file="a.json", problem="a.json: it is broken")}
-    for known, said in (({}, "'web' is in no file"), (broken, "it is broken")):
-        with pytest.raises(Unrenderable, match=said):
-            parts_of(listener(enhanced_services=("web",)), known)
-    assert parts_of(listener(enhanced_services=("?web",)), {}).names == ()
 
 
 def test_longest_tunnel_time_out_counts_for_a_shared_pool() -> None:

@@ -1,0 +1,70 @@
+"""Parts of enhanced services as an iRule; test_enhanced_services.py shows what clients see of them."""
+
+import re
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.parts import Parts
+from evenkeel.devices.bigip.capabilities import CAPABILITIES
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.services.rule import service_objects
+from evenkeel.devices.bigip.render.services.texts import Texts
+from tests.devices.services import listener, policy, pool, rule, service
+
+NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
+
+
+def parts(**content: Any) -> Parts:
+    return msgspec.convert(content, Parts)
+
+
+def code(**content: Any) -> str:
+    _, rule_parts = service_objects(service(), listener(), parts(**content), NAMES)
+    return "\n".join(line for part in rule_parts for line in part.lines)
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=60))
+def test_no_text_of_a_definition_becomes_code(text: str) -> None:
+    value = text.replace("{", "{{").replace("}", "}}")
+    plain = code(request_headers={"set": {"X-A": "a"}}, maintenance={"body": "a"})
+    assert code(request_headers={"set": {"X-A": value}}, maintenance={"body": text}).count("\n") == plain.count("\n")
+    texts = Texts("/p/g", over_tls=False)
+    assert re.fullmatch(r'"(\[URI::decode \[class lookup "\d+" /p/g\]\])+"', texts.value(value))
+    assert not set("".join(texts.records.values())) & set(" \"'[]{}$;\\#\n")
+
+
+def test_networks_are_data_groups_and_their_order_is_no_change() -> None:
+    made = [
+        service_objects(service(), listener(), parts(deny=networks), NAMES)
+        for networks in (["192.0.2.0/24", "10.0.0.0/8"], ["10.0.0.0/8", "192.0.2.0/24"])
+    ]
+    assert made[0] == made[1]
+    ((group,), _) = made[0]
+    assert (group.key.name, group.attributes["type"]) == ("dev_deny_listener-1", "ip")
+
+
+def test_listener_with_tls_is_not_redirected() -> None:
+    _, rule_parts = service_objects(service(), listener(protocol="TERMINATED_HTTPS"), parts(https_redirect={}), NAMES)
+    assert rule_parts == []
+
+
+def test_the_rule_joins_that_of_the_listeners_l7_policies() -> None:
+    known = {"web": Definition(name="web", file="a.json", parts=parts(maintenance={"body": "later"}))}
+    rejecting = policy(1, action="REJECT", rules=(rule(1),))
+    wanted = listener(enhanced_services=("web",), l7policies=(rejecting,))
+    rendered = render(service(listeners=(wanted,), pools=(pool(),)), NAMES, enhanced=known)
+    assert rendered.problem == ""
+    (rule_text,) = (str(one.attributes["apiAnonymous"]) for one in rendered.objects if one.key.type == "ltm/rule")
+    assert rule_text.count("when HTTP_REQUEST {") == 1
+    assert rule_text.index("HTTP::respond 503") < rule_text.index("l7_")
+
+
+@pytest.mark.parametrize("part", ["compression", "error_pages", "timeouts"])
+def test_parts_that_need_profiles_are_not_among_a_bigips(part: str) -> None:
+    assert part not in CAPABILITIES.service_parts

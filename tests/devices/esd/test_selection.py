@@ -1,0 +1,53 @@
+"""Which definitions' parts a listener has."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.parts import Parts
+from evenkeel.core.resources.enhanced_services import PER_LISTENER_MAX
+from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.esd.selection import parts_of
+from tests.devices.services import listener
+
+
+def definition(name: str, **content: Any) -> Definition:
+    return Definition(name=name, file="a.json", parts=msgspec.convert(content, Parts))
+
+
+def test_the_first_service_that_has_a_part_decides_it() -> None:
+    known = {
+        "a": definition("a", security_headers="basic"),
+        "b": definition("b", security_headers="strict", compression={}),
+    }
+    found = parts_of(listener(enhanced_services=("a", "b")), known)
+    assert (found.names, found.security_headers) == (("security_headers", "compression"), "basic")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "content", "said"),
+    [
+        ("TCP", {"https_redirect": {}}, "https_redirect: listener listener-1 has protocol TCP; HTTP is needed"),
+        ("TCP", {"timeouts": {"request": 5}}, "timeouts: listener listener-1 has protocol TCP; HTTP is needed"),
+        ("PROMETHEUS", {"compression": {}}, "has protocol PROMETHEUS; allow and deny are possible"),
+    ],
+)
+def test_part_that_the_protocol_has_no_place_for_is_a_problem(protocol: str, content: Any, said: str) -> None:
+    with pytest.raises(Unrenderable, match=said):
+        parts_of(listener(protocol=protocol, enhanced_services=("web",)), {"web": definition("web", **content)})
+
+
+def test_unknown_and_unusable_services_are_problems_and_optional_ones_are_left_out() -> None:
+    broken = {"web": Definition(name="web", file="a.json", problem="a.json: it is broken")}
+    for known, said in (({}, "'web' is in no file"), (broken, "it is broken")):
+        with pytest.raises(Unrenderable, match=said):
+            parts_of(listener(enhanced_services=("web",)), known)
+    assert parts_of(listener(enhanced_services=("?web",)), {}).names == ()
+
+
+def test_too_many_services_are_a_problem() -> None:
+    names = tuple(f"s{number}" for number in range(PER_LISTENER_MAX + 1))
+    with pytest.raises(Unrenderable, match="17 enhanced services; at most 16 are allowed"):
+        parts_of(listener(enhanced_services=names), {name: definition(name) for name in names})
