@@ -1,13 +1,16 @@
-"""PostgreSQL's indexes for searches by part of a text; other databases have none.
+"""Indexes for searches by part of a text, which only one kind of database has.
 
-They need the extension ``pg_trgm``, which the owner of a database may create where its files are installed. Without it
-searches read other indexes as a whole, within :mod:`evenkeel.store.engine.time_limit`.
+PostgreSQL's need the extension ``pg_trgm``, which the owner of a database may create where its files are installed.
+Without it searches read other indexes as a whole, within :mod:`evenkeel.store.engine.time_limit`. MariaDB reads one
+narrow index with all texts of a load balancer as a whole; SQLite would not choose it, and reads one index a column.
 """
 
 from sqlalchemy import DDL
 
 TRIGRAM_INDEX = "_trigrams"
-"""End of the names of these indexes, which are no part of :mod:`evenkeel.store.records.schema`."""
+"""End of the names of PostgreSQL's indexes."""
+TEXTS_INDEX = "ix_load_balancer_texts"
+"""Name of MariaDB's index. None of these is part of :mod:`evenkeel.store.records.schema`."""
 
 CREATE_TRIGRAM_INDEXES = DDL(  # type: ignore[no-untyped-call]
     """
