@@ -11,6 +11,7 @@ const HOUR_MS = 3600000;
 /** Milliseconds between two marks of the time axis, by hours shown. */
 const EVERY_MS = { 1: HOUR_MS / 6, 6: HOUR_MS, 24: 4 * HOUR_MS };
 const NARROW = 420;
+const LABEL = 36; // width of a time
 
 export const moment = (text) => Date.parse(`${text}Z`);
 const hour = (at) => new Date(at).toISOString().slice(11, 16);
@@ -113,7 +114,7 @@ export function BigChart({ title, unit, figures, points: given, hours, stepMs, t
       ${Array.from({ length: TICKS + 1 }, (_, index) => (top * index) / TICKS).map(
         (value) => html`<g class="axis"><line x1=${LEFT} x2=${width - RIGHT} y1=${y(value)} y2=${y(value)} /><text x=${LEFT - 6} y=${y(value) + 4} text-anchor="end">${value === 0 ? "0" : values.length ? amount(value) : ""}</text></g>`,
       )}
-      ${hoursAt.map((time) => html`<text class="hour" x=${x(time)} y=${HEIGHT - 6} text-anchor="middle">${hour(time)}</text>`)}
+      ${hoursAt.map((time) => html`<text class="hour" x=${x(time)} y=${HEIGHT - 6} text-anchor=${width - x(time) < LABEL / 2 ? "end" : "middle"}>${hour(time)}</text>`)}
       ${figures.map(([name], number) =>
         pieces(points, name, sparse ? Infinity : gapMs).map((piece) =>
           piece.length > 1

@@ -26,7 +26,7 @@ export function Devices({ live }) {
     ["Problem", (row) => row.problem],
   ];
   return html`<h1>Devices</h1>
-    <p>What agents say of the devices of their group: of several the one that reaches it.</p>
+    <p>As reported by the agents of their device group; where reports differ, by one that reaches the device.</p>
     <${Failure} error=${error} loading=${!data} />
     <${Table} caption="Devices" columns=${columns} rows=${rows} empty="No agent has reported a device yet." />
     <${Also} command="evenkeel device list" path="${OPERATORS}/topology" />`;

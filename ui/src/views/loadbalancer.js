@@ -125,7 +125,7 @@ function Summary({ data: { root, hosting, listeners }, id }) {
   const behind = hosting.revision - hosting.applied_revision;
   return html`<${Facts}
     facts=${[
-      ["Id", withCopy(id)],
+      ["Id", withCopy(id), "long"],
       ["VIP", root.vip_address],
       ["Listeners", wordsOf(listeners)],
       ["Environment", hosting.shard ? `${hosting.shard.environment}, device group ${hosting.shard.group_number}` : `${root.provider}, not placed yet`],
