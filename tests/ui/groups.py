@@ -38,7 +38,11 @@ class TwoGroups(World):
     @property
     def group(self) -> int:
         """Number of the device group that has the load balancer ``website``."""
-        return int(self.hosting()["shard"]["group_number"])
+        return self.group_of(self.load_balancer_id)
+
+    def group_of(self, id_: str) -> int:
+        """Number of the device group that has a load balancer."""
+        return int(self.ask("GET", f"{OPERATORS}/loadbalancers/{id_}/agent")["hosting"]["shard"]["group_number"])
 
     @property
     def subnet_id(self) -> str:

@@ -91,7 +91,7 @@ def test_a_held_load_balancer_is_found_and_released_to_its_devices(groups: TwoGr
     window.check_accessibility()
     confirm(window)
     is_followed(window, "Release to devices imported", "ACTIVE")
-    found = groups.on_device(groups.group, "GET", "ltm/virtual-address")["items"]
+    found = groups.on_device(groups.group_of(id_), "GET", "ltm/virtual-address")["items"]
     assert new["vip_address"] in {each["address"] for each in found}
 
 
@@ -103,6 +103,7 @@ def test_after_a_restore_the_lost_history_is_accepted_and_an_orphan_removed(
     newer = groups.ask("GET", f"{OPERATORS}/database")["database"]["history_id"]
     orphan = groups.create("late", PROJECT)
     groups.until(lambda: groups.status(orphan) == "ACTIVE")
+    group = groups.group_of(orphan)
     groups.restore(tmp_path / "copy.db")
     groups.until(lambda: groups.ask("GET", f"{OPERATORS}/database")["database"]["unknown_histories"])
     window = open_page(groups)
@@ -118,10 +119,10 @@ def test_after_a_restore_the_lost_history_is_accepted_and_an_orphan_removed(
     assert not groups.ask("GET", f"{OPERATORS}/database")["database"]["unknown_histories"]
     groups.until(lambda: orphan in groups.orphans())
     window.page.get_by_role("button", name="Look for orphans").click()
-    expect(window.row(orphan)).to_contain_text(f"prod/{groups.group}")
+    expect(window.row(orphan)).to_contain_text(f"prod/{group}")
     window.check_accessibility()
     dialog = ask_for(window, f"Remove {orphan[:8]}")
     expect(dialog).to_contain_text(f"evenkeel orphan remove {orphan}")
     confirm(window)
     is_followed(window, f"Remove {orphan[:8]}", "devices hold it no more")
-    assert not any(orphan in name for name in groups.names(groups.group, "ltm/virtual-address"))
+    assert not any(orphan in name for name in groups.names(group, "ltm/virtual-address"))

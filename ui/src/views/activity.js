@@ -39,7 +39,7 @@ function Known({ data, to }) {
   return html`<p class="live">
       ${amount(requests.count)} API requests since ${clock(data.since)} UTC, ${amount(requests.failed)} failed,
       ${requests.mean_seconds === null ? "" : ` ${Math.round(requests.mean_seconds * 1000)} ms on average;`}
-      ${times.count ? ` ${amount(times.count)} changes became ACTIVE, half of them within ${amount(times.median_seconds)} s, 95 % within ${amount(times.p95_seconds)} s.` : " no change became ACTIVE yet."}
+      ${times.count ? ` ${amount(times.count)} ${times.count === 1 ? "change" : "changes"} became ACTIVE, half of them within ${amount(times.median_seconds)} s, 95 % within ${amount(times.p95_seconds)} s.` : " no change became ACTIVE yet."}
       ${" "}These are of the controller process that answered; traffic is that of all load balancers.
     </p>
     ${points.length ? "" : html`<p class="empty">${data.reason}</p>`}

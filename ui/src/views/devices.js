@@ -5,12 +5,15 @@ import { Also, Failure, Status, Table, age } from "../parts.js";
 
 const read = async () => (await get(`${OPERATORS}/topology`)).topology;
 
+/** In the order of the names that are shown. */
+export const byName = (devices) => [...devices].sort((one, other) => (one.own_name || one.name).localeCompare(other.own_name || other.name, "en", { numeric: true }));
+
 export function Devices({ live }) {
   const { data, error } = useData(read, live.newest);
   const rows =
     data &&
     data.groups.flatMap((group) =>
-      group.devices.map((device) => ({ ...device, id: `${group.environment}/${group.group_number}/${device.name}`, group })),
+      byName(group.devices).map((device) => ({ ...device, id: `${group.environment}/${group.group_number}/${device.name}`, group })),
     );
   const columns = [
     ["Device", (row) => row.own_name || row.name],

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { OPERATORS, get } from "../api.js";
 import { useData } from "../live.js";
 import { Also, Failure, short } from "../parts.js";
+import { byName } from "./devices.js";
 import { linkTo } from "../route.js";
 import { fitted, layoutOf } from "../topology_layout.js";
 import { useWidth } from "../width.js";
@@ -121,7 +122,8 @@ function Group({ group, topology, opened: open, turn }) {
   const moves = useMoves(group, all);
   const [place, width] = useWidth();
   const [pointed, setPointed] = useState(null);
-  const { agents, devices } = group;
+  const { agents } = group;
+  const devices = byName(group.devices);
   const { controllers } = topology;
   const layout = layoutOf({ controllers, agents, devices, lines }, width);
   const tenants = group.lines.reduce((sum, line) => sum + line.shards, 0);

@@ -89,7 +89,7 @@ def _head(snapshot: TopSnapshot, lost: str) -> Iterator[Text]:
     shards = status["shards"]
     yield _line(
         f"operating: {_counts(status['load_balancers_operating'])}; shards: {shards['total']},"
-        f" {shards['unserved']} unserved; agents: {status['agents']['up']} up, {status['agents']['down']} down"
+        f" {shards['unserved']} unserved; agents: {status['agents']['up']} up, {status['agents']['down']} silent or stopped"
     )
 
 
