@@ -37,10 +37,10 @@ function Known({ data, to }) {
   const { requests, time_to_active: times, points, hours } = data;
   const each = data.interval * 1000 * Math.max(1, Math.ceil((hours * 3600) / data.interval / POINTS));
   return html`<p class="live">
-      ${amount(requests.count)} API requests since ${clock(data.since)} UTC, ${amount(requests.failed)} failed,
+      This controller process since ${clock(data.since)} UTC: ${amount(requests.count)} API requests, ${amount(requests.failed)} failed,
       ${requests.mean_seconds === null ? "" : ` ${Math.round(requests.mean_seconds * 1000)} ms on average;`}
-      ${times.count ? ` ${amount(times.count)} ${times.count === 1 ? "change" : "changes"} became ACTIVE, half of them within ${amount(times.median_seconds)} s, 95 % within ${amount(times.p95_seconds)} s.` : " no change became ACTIVE yet."}
-      ${" "}These are of the controller process that answered; traffic is that of all load balancers.
+      ${times.count ? ` ${amount(times.count)} ${times.count === 1 ? "change" : "changes"} became ACTIVE by reports to it, half of them within ${amount(times.median_seconds)} s, 95 % within ${amount(times.p95_seconds)} s.` : " no change became ACTIVE by a report to it."}
+      ${" "}Other controllers count their own. Traffic is that of all load balancers.
     </p>
     ${points.length ? "" : html`<p class="empty">${data.reason}</p>`}
     <div class="bigs">${CHARTS.map((chart) => html`<${BigChart} key=${chart.title} ...${chart} points=${points} hours=${hours} stepMs=${each} to=${to} />`)}</div>`;

@@ -180,9 +180,15 @@ function Part({ box, topology, pointing }) {
 
 function stateOf({ kind, object }, topology) {
   if (kind === "bus") return [topology.message_broker === "connected" ? "up" : "silent", "message bus"];
-  if (kind === "controller") return [object.alive ? "up" : "silent", `controller :${object.url.split(":").pop()}`];
+  if (kind === "controller") return [object.alive ? "up" : "silent", controllerName(object.url)];
   if (kind === "agent") return [object.state, `${object.host} · ${object.state}`];
   return [object.reachable ? "up" : "silent", `${object.own_name || object.name} · ${object.reachable ? object.failover_state || "reached" : "out of reach"}`];
+}
+
+/** Its port, and its host unless that is where everything is. */
+function controllerName(url) {
+  const { hostname, port } = new URL(url);
+  return ["127.0.0.1", "localhost", "[::1]"].includes(hostname) ? `controller :${port}` : `${hostname}:${port}`;
 }
 
 function hostOf(agents, id) {
