@@ -230,7 +230,7 @@ class EvenKeelApp(CommandApp):
 
 
 def commands_like(typed: str, names: Sequence[str]) -> str:
-    """Those of ``names`` that look like the words ``typed``, or begin with the first, as the end of a sentence."""
+    """Commands of ``names`` that look like the words ``typed``, or begin with the first, as the end of a sentence."""
     first, *others = typed.split() or [""]
     first = SHORT_FORMS.get(first, first)
     of_group = [name for name in names if name.split()[0] == first]

@@ -5,7 +5,11 @@ Without it searches read other indexes as a whole, within :mod:`evenkeel.store.e
 narrow index with all texts of a load balancer as a whole; SQLite would not choose it, and reads one index a column.
 """
 
-from sqlalchemy import DDL
+from typing import Any
+
+from sqlalchemy import DDL, Dialect
+
+from evenkeel.store.engine.in_list import MARIADB
 
 TRIGRAM_INDEX = "_trigrams"
 """End of the names of PostgreSQL's indexes."""
@@ -26,3 +30,13 @@ CREATE_TRIGRAM_INDEXES = DDL(  # type: ignore[no-untyped-call]
     """
 ).execute_if(dialect="postgresql")
 """Make the indexes, on PostgreSQL where the extension can be had."""
+
+
+def _is_mariadb(*_args: Any, dialect: Dialect, **_more: Any) -> bool:
+    return dialect.name in MARIADB
+
+
+CREATE_TEXTS_INDEX = DDL(  # type: ignore[no-untyped-call]
+    f"CREATE INDEX IF NOT EXISTS {TEXTS_INDEX} ON load_balancer (name, vip_address, project_id)"
+).execute_if(callable_=_is_mariadb)
+"""Make the index, on MariaDB."""

@@ -2,8 +2,7 @@
 
 from alembic import op
 
-from evenkeel.store.engine.in_list import MARIADB
-from evenkeel.store.migrations.search_indexes import TEXTS_INDEX
+from evenkeel.store.migrations.search_indexes import CREATE_TEXTS_INDEX
 
 revision = "v0011"
 down_revision = "v0010"
@@ -13,5 +12,4 @@ depends_on = None
 
 def upgrade() -> None:
     op.create_index("ix_load_balancer_held_created", "load_balancer", ["held", "created_at", "id"], unique=False)
-    if op.get_bind().dialect.name in MARIADB:
-        op.create_index(TEXTS_INDEX, "load_balancer", ["name", "vip_address", "project_id"], unique=False)
+    CREATE_TEXTS_INDEX(None, op.get_bind())
