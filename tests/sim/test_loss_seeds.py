@@ -4,7 +4,8 @@ Every run has :data:`BUDGET` seeds, the release tier the others."""
 
 import pytest
 
-from tests.sim.run import LOSSES, clean_runs
+from tests.sim.kept_runs import clean_runs
+from tests.sim.run import LOSSES
 from tests.sim.scenario import LOSS
 
 pytestmark = pytest.mark.timeout(1200)  # much work, and never one wait: it takes what a busy machine gives

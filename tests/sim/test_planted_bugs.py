@@ -3,23 +3,16 @@
 No run but the release tier's looks for a seed: ``python -m tests.sim.bugs NAME`` does."""
 
 import shlex
-from functools import cache
 
 import pytest
 
 from tests.sim.bugs import BUGS, SEEDS, clean_seed, first_seed
-from tests.sim.run import Result, run_seed
+from tests.sim.kept_runs import result_of
 
 pytestmark = pytest.mark.timeout(1200)  # much work, and never one wait: it takes what a busy machine gives
 
 RECORDED = {name: bug.found_at for name, bug in BUGS.items() if bug.found_at is not None}
 UNRECORDED = [name for name in BUGS if name not in RECORDED]
-
-
-@cache  # many bugs are found by the same seed
-def without_bugs(seed: str) -> Result:
-    """The run of a seed with the product as it is, without its event log."""
-    return run_seed(seed)._replace(trace=[])
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -31,7 +24,7 @@ def test_the_simulation_finds_it(name: str) -> None:
         f"python -m tests.sim.bugs {shlex.quote(name)}"
     )
     _, violation = found
-    clean = without_bugs(bug.seed(RECORDED[name]))
+    clean = result_of(bug.seed(RECORDED[name]))
     assert not clean.violations, f"{clean.command} fails without the bug too: {clean.violations[0]}; with: {violation}"
 
 

@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
+from tests.sim.kept_runs import clean_runs
 from tests.sim.pool_clients import PoolClient
-from tests.sim.run import POOLS, clean_runs, run_world
+from tests.sim.run import POOLS, run_world
 from tests.sim.story import Plain
 from tests.sim.world import World
 

@@ -4,8 +4,9 @@ Every run has :data:`BUDGET` seeds, the release tier the others."""
 
 import pytest
 
+from tests.sim.kept_runs import clean_runs
 from tests.sim.replacement import WAYS
-from tests.sim.run import REPLACED, clean_runs
+from tests.sim.run import REPLACED
 
 pytestmark = pytest.mark.timeout(1200)  # much work, and never one wait: it takes what a busy machine gives
 

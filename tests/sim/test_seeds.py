@@ -4,7 +4,7 @@ Every run has :data:`BUDGET` of them, the release tier the others."""
 
 import pytest
 
-from tests.sim.run import clean_runs
+from tests.sim.kept_runs import clean_runs
 
 pytestmark = pytest.mark.timeout(1200)  # much work, and never one wait: it takes what a busy machine gives
 
