@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from tests import canary, log_handlers
 from tests.compiled_statements import share_compiled_statements
+from tests.entry_points import read_entry_points_once
 from tests.services import sharing
 from tests.tiers.marks import pytest_collection as pytest_collection
 from tests.tiers.marks import pytest_collection_modifyitems as pytest_collection_modifyitems
@@ -24,6 +25,7 @@ settings.register_profile("exploring", _BUSY, derandomize=False)
 settings.load_profile("busy machines")
 canary.watch_removals()
 share_compiled_statements()
+read_entry_points_once()
 structlog.configure(
     processors=[
         *structlog.get_config()["processors"][:-1],
