@@ -2,7 +2,7 @@
 
 schemathesis finds from the document which answers lead to which paths; here ids in bodies come from earlier answers.
 
-``EVENKEEL_TEST_STATEFUL_EXAMPLES`` sets how many chains the long test makes.
+``EVENKEEL_TEST_STATEFUL_EXAMPLES`` sets how many chains.
 """
 
 import contextlib
@@ -26,7 +26,6 @@ from tests.api.common.test_openapi import CONFIG, DOCUMENT
 from tests.api.live import LiveServer
 
 EXAMPLES = int(os.environ.get("EVENKEEL_TEST_STATEFUL_EXAMPLES", "4"))
-FEW_EXAMPLES = 2
 STEPS = 25
 KINDS = {
     "loadbalancers": ("loadbalancer", ("loadbalancer_id",)),
@@ -128,16 +127,6 @@ PARTS = {
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", PARTS)
 def test_chains_of_requests_keep_to_the_document(tmp_path: Path, part: str) -> None:
-    chains_keep_to_the_document(tmp_path, part, FEW_EXAMPLES)
-
-
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("part", PARTS)
-def test_more_chains_of_requests_keep_to_the_document(tmp_path: Path, part: str) -> None:
-    chains_keep_to_the_document(tmp_path, part, EXAMPLES)
-
-
-def chains_keep_to_the_document(tmp_path: Path, part: str, examples: int) -> None:
     good: Counter[str] = Counter()
     chosen = schema.include(path_regex=f"^{PARTS[part]}")
 
@@ -176,7 +165,7 @@ def chains_keep_to_the_document(tmp_path: Path, part: str, examples: int) -> Non
 
     Machine.run(
         settings=settings(
-            max_examples=examples,
+            max_examples=EXAMPLES,
             stateful_step_count=STEPS,
             deadline=None,
             derandomize=True,

@@ -26,6 +26,11 @@ _SETTINGS = {
     "shared_buffers": "64MB",
     "listen_addresses": "127.0.0.1",
     "autovacuum": "off",
+    # nobody restores or follows it: its log need hold no more than a restart needs
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "max_wal_size": "256MB",
+    "jit": "off",  # tables without statistics look large, and compiling a query takes longer than running it
 }
 _INITDB = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N")
 _DROP_SECONDS = 180.0

@@ -41,7 +41,7 @@ NARROW = {
     "state": "state",
     "devices_in_reach": "devices",
     "acting_shards": "shards",
-    "home_shards": "at home",
+    "load_balancers": "LBs",
 }
 FILTERS = ("environment", "host", "state")
 

@@ -64,9 +64,9 @@ class Device:
         self.forced_offline = False
         """Whether an operator took it offline; it is not so while it is powered off."""
         self.active_for: frozenset[str] = frozenset()
-        """Names of the traffic groups for which the device is active."""
+        """Traffic groups by name."""
         self.commits: dict[str, CommitId] = {}
-        """The last commit, by device group."""
+        """By device group."""
         self.saved_commits: dict[str, CommitId] = {}
         self.reachable = True
         self.boots = 0

@@ -14,8 +14,7 @@ NAMED_MAX = 5
 CONNECT_SECONDS = 5
 
 
-# restart: one that hangs is running
-START_AGENT = "systemctl restart evenkeel-agent"
+START_AGENT = "systemctl start evenkeel-agent"
 
 
 def start_agents(silent: Sequence[AgentLife]) -> str:

@@ -26,7 +26,7 @@ class BadWord(Exception):
 @dataclass(frozen=True, slots=True)
 class Suite:
     name: str
-    """The suite's name in OpenSSL."""
+    """OpenSSL's name."""
     tags: frozenset[str]
     by_default: bool
     versions: tuple[str, ...]
