@@ -31,6 +31,7 @@ def test_the_first_service_that_has_a_part_decides_it() -> None:
     [
         ("TCP", {"https_redirect": {}}, "https_redirect: listener listener-1 has protocol TCP; HTTP is needed"),
         ("TCP", {"timeouts": {"request": 5}}, "timeouts: listener listener-1 has protocol TCP; HTTP is needed"),
+        ("UDP", {"deny": ["192.0.2.0/24"]}, "deny: listener listener-1 has protocol UDP; no part is possible"),
         ("PROMETHEUS", {"compression": {}}, "has protocol PROMETHEUS; allow and deny are possible"),
     ],
 )

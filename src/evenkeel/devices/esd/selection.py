@@ -9,7 +9,7 @@ from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import PARTS, Parts
 from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.resources.enhanced_services import OPTIONAL, PER_LISTENER_MAX
-from evenkeel.core.resources.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS
+from evenkeel.core.resources.model import CHILDLESS_PROTOCOL, DATAGRAM_PROTOCOLS, L7_PROTOCOLS
 from evenkeel.devices.errors import Unrenderable
 
 Definitions = Mapping[str, Definition]
@@ -40,6 +40,8 @@ def parts_of(listener: ServiceListener, known: Definitions) -> Parts:
 
 def _check_protocol(listener: ServiceListener, definition: Definition, part: str) -> None:
     where = f"{definition.file}: enhanced service {definition.name!r}: {part}"
+    if listener.protocol in DATAGRAM_PROTOCOLS:
+        raise Unrenderable(f"{where}: listener {listener.id} has protocol {listener.protocol}; no part is possible")
     times = definition.parts.timeouts
     of_http = part == "timeouts" and times is not None and (times.request or times.keep_alive)
     is_http = listener.protocol in (*L7_PROTOCOLS, CHILDLESS_PROTOCOL)

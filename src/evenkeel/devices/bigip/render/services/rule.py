@@ -3,7 +3,7 @@
 =================  ===================================================================================================
 part               iRule
 =================  ===================================================================================================
-allow, deny        ``reject`` or ``drop`` at ``CLIENT_ACCEPTED``, with the networks in data groups of addresses
+allow, deny        ``reject`` at ``CLIENT_ACCEPTED``, with the networks in data groups of addresses
 connection_limit_  a counter in the session table, raised at ``CLIENT_ACCEPTED`` and lowered at ``CLIENT_CLOSED``
 per_source
 rate_limit         a counter in the session table for each key, which ends an interval after the key's first request
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 
 from evenkeel.config.esd.parts import SECURITY_HEADERS, HeaderChanges, Parts, RequestRate, template_words
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
-from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS, TLS_PROTOCOL
+from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.render.data_groups import data_group
@@ -71,12 +71,11 @@ def _canonical(networks: Iterable[str]) -> list[str]:
 def _admission(
     service: ServiceDefinition, listener: ServiceListener, parts: Parts, names: BigIpNames
 ) -> Iterator[RulePart]:
-    refusal = "drop" if listener.protocol in DATAGRAM_PROTOCOLS else "reject"
     for kind, negation in zip(NETWORKS, ("", "!"), strict=True):
         if getattr(parts, kind) is not None:
             # The address is compared without its route domain, which the networks of the data group do not have.
             match = f'[class match [getfield [IP::client_addr] % 1] equals "{_path(service, kind, listener, names)}"]'
-            lines = (f"    if {{ {negation}{match} }} {{", f"        {refusal}", "        return", "    }")
+            lines = (f"    if {{ {negation}{match} }} {{", "        reject", "        return", "    }")
             yield RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=lines)
 
 
