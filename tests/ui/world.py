@@ -5,17 +5,19 @@ a load balancer with one of each kind below it.
 import asyncio
 import base64
 import random
-import subprocess
 import sys
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 
 from evenkeel.cli.client import Client
 from evenkeel.cli.login import login_headers
+from evenkeel.cmd.users import main as evenkeel_users
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
 from tests.freezing import freeze
@@ -53,9 +55,9 @@ class World:
     def __init__(self, directory: Path) -> None:
         users = directory / "users"
         for name, password, role in LOGINS:
-            command = [sys.executable, "-m", "evenkeel.cmd.users", "--file", str(users), "add", name]
-            command += ["--password-stdin", "--project", PROJECT, "--roles", role]
-            subprocess.run(command, input=password + "\n", text=True, check=True, capture_output=True)
+            words = ["--file", str(users), "add", name, "--password-stdin", "--project", PROJECT, "--roles", role]
+            with patch.object(sys, "stdin", StringIO(f"{password}\n")):
+                assert evenkeel_users(words) == 0
         key_file = directory / "certificates.key"
         key_file.touch(mode=0o600)
         key_file.write_bytes(base64.b64encode(bytes(32)))
