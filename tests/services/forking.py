@@ -78,7 +78,8 @@ class Origin:
 
     def fork(self, arguments: Sequence[str], environment: Mapping[str, str], log: int) -> Forked:
         """Start the program. Raises OSError if that takes too long."""
-        request = Request(parent=os.getpid(), arguments=list(arguments), environment=dict(environment))
+        os.umask(umask := os.umask(0o077))
+        request = Request(parent=os.getpid(), umask=umask, arguments=list(arguments), environment=dict(environment))
         with _adopting():
             socket.send_fds(self._channel, [msgspec.json.encode(request)], [log])
             return Forked(int(self._received()), arguments)

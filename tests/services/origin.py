@@ -28,9 +28,11 @@ ADOPTION_SECONDS = 60.0
 
 
 class Request(msgspec.Struct):
-    """What to start; the file descriptor of its log comes with it. ``parent``: pid of whoever asks."""
+    """What to start; the file descriptor of its log comes with it. ``parent``: pid of whoever asks, whose umask it
+    gets."""
 
     parent: int
+    umask: int
     arguments: list[str]
     environment: dict[str, str]
 
@@ -76,6 +78,7 @@ def run(program: str, request: Request, log: int, channel: socket.socket) -> Non
     os.environ.clear()
     os.environ.update(request.environment)
     time.tzset()
+    os.umask(request.umask)
     sys.argv[1:] = request.arguments
     runpy.run_module(program, run_name="__main__", alter_sys=True)
 

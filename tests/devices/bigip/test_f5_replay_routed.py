@@ -33,6 +33,8 @@ _KEYS = "https://keys.example/v1/containers"
 CONTAINERS = {f"{_KEYS}/{uuid_of('tls-1')}": WWW, f"{_KEYS}/{uuid_of('tls-2')}": SHOP}
 NAMED = {reference: certificate(issued) for reference, issued in CONTAINERS.items()}
 TENANT = Tenant(id=PROJECT, prefix=ENVIRONMENT, bandwidth_mbps=200)
+PAUSE_SECONDS = 0.02
+"""Between the requests of a connection, which otherwise take the core from the device that is changed."""
 ENOUGH = 4
 ANSWER_SECONDS = 20.0
 
@@ -66,6 +68,7 @@ class Visitors:
                 if " 200 " not in head or body not in ("a", "b"):
                     self.failures.append(f"{port}: {head} {body}")
                 counts[port] += 1
+                await asyncio.sleep(PAUSE_SECONDS)
                 requests = None if requests is None else requests - 1
         finally:
             writer.close()

@@ -24,6 +24,8 @@ from tests.waiting import eventually
 
 CLIENT = "10.1.0.50"
 ANSWER_SECONDS = 10.0
+PAUSE_SECONDS = 0.02
+"""Between a client's requests, which otherwise take the core from the device that is changed."""
 ENOUGH = 4
 """Requests of each client before and after the adoption."""
 
@@ -46,6 +48,7 @@ class Browsing:
                     self.answers += await self._client.ask(self._vip)
             except (OSError, EOFError, TimeoutError) as error:
                 self.failures.append(repr(error))
+            await asyncio.sleep(PAUSE_SECONDS)
 
     async def _on_one_connection(self) -> None:
         reader, writer = await self._client.connect(self._vip)
@@ -57,6 +60,7 @@ class Browsing:
                 length = int(head.lower().split(b"content-length:")[1].split()[0])
                 self.answers.append((await reader.readexactly(length)).decode())
                 self.lasting += 1
+                await asyncio.sleep(PAUSE_SECONDS)
         except (OSError, EOFError, TimeoutError) as error:
             self.failures.append(f"after {self.lasting}: {error!r}")
         finally:
