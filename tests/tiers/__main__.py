@@ -61,7 +61,7 @@ def main() -> int:
     failed_checks = _check(environment)
     with tempfile.TemporaryDirectory(prefix="evenkeel-tests-") as folder:
         runner = Runner(options.pytest, Path(folder), environment)
-        runs = {tier.name: runner.run_tier(tier) for tier in tiers(options.mode, options.marks)}
+        runs = runner.run_tiers(tiers(options.mode, options.marks))
         tests = outcomes.merged(run for run in runs.values() if run is not None)
         failed = {name: test for name, test in tests.items() if test.outcome == "failed"}
         split = verdict(failed)

@@ -62,6 +62,25 @@ def shared():
 def test_shared(number):
     pass
 """
+OVERLAPPING = """
+import os
+import pathlib
+import time
+import pytest
+
+def meet(mine, other):
+    pathlib.Path(mine).write_text(str(os.nice(0)))
+    end = time.monotonic() + 240
+    while not pathlib.Path(other).exists():
+        assert time.monotonic() < end
+
+def test_computing():
+    meet("computing", "waiting")
+
+@pytest.mark.services
+def test_waiting():
+    meet("waiting", "computing")
+"""
 FLAKY = "test_suite.py::test_flaky[a@b]"
 
 
@@ -86,6 +105,21 @@ def test_outcomes_are_recorded_and_only_delayed_failures_are_repeated(runner: Ru
     again = repeat(runner, split.repeated)
     assert list(again.flaky) == [FLAKY] and "1 passed" in again.flaky[FLAKY][-1]
     assert again.broken == ["test_suite.py::test_always_fails", "test_suite.py::test_teardown_fails"]
+
+
+def test_tiers_that_compute_run_beside_tiers_that_wait_and_give_way_to_them(
+    runner: Runner, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test_suite.py").write_text(OVERLAPPING)
+    tiers = [Tier("that compute", "not services"), Tier("that wait", "services", is_waiting=True)]
+    runs = runner.run_tiers(tiers)
+    assert list(runs) == ["that compute", "that wait"]
+    assert [list(run.tests) for run in runs.values() if run is not None and not run.failed] == [
+        ["test_suite.py::test_computing"],
+        ["test_suite.py::test_waiting"],
+    ]
+    assert int((tmp_path / "computing").read_text()) > int((tmp_path / "waiting").read_text())
+    assert capfd.readouterr().out.count("1 passed") == 2
 
 
 def test_cpu_time_of_shared_fixtures_ends_is_no_tests(runner: Runner, tmp_path: Path) -> None:
