@@ -6,6 +6,7 @@ Sockets belong to the namespace in which they are made, so clients and members r
 import asyncio
 import contextlib
 import ctypes
+import functools
 import itertools
 import os
 import shutil
@@ -159,7 +160,7 @@ class Lab:
             for where, link in set(ends):
                 ip("-n", where, "link", "set", link, "up")
         for sysctl in ("ipv4/ip_forward", "ipv6/conf/all/forwarding"):
-            in_namespace(self.host, lambda path=sysctl: Path(f"/proc/sys/net/{path}").write_text("1"))
+            in_namespace(self.host, functools.partial(Path(f"/proc/sys/net/{sysctl}").write_text, "1"))
         for address in (VIP, VIP6):
             gateway = HOST6 if ":" in address else HOST
             ip("-n", self.client, "route", "add", address, "via", gateway)
@@ -216,9 +217,40 @@ class Lab:
                 header = struct.pack("!HHHH", 10_000 + number, port, 12, 0)  # without a checksum, as IPv4 allows
                 raw.sendto(header + b"ping", (address, 0))
                 if number % 200 == 199:  # members read what has arrived
-                    await eventually(lambda done=number + 1: _received(members, before).total() >= done)
-            await eventually(lambda: _received(members, before).total() >= count)
+                    await _all_received(members, before, number + 1)
+            await _all_received(members, before, count)
         return _received(members, before)
+
+
+class Stream:
+    """Datagrams of some flows without a pause; counts answers, and datagrams without one."""
+
+    def __init__(self, lab: Lab, flows: int = 8) -> None:
+        self._clients = [lab.open_client() for _ in range(flows)]
+        self.answers: Counter[str] = Counter()
+        self._ending = False
+
+    @contextlib.asynccontextmanager
+    async def flowing(self) -> AsyncIterator["Stream"]:
+        tasks = [asyncio.create_task(self._flow(client)) for client in self._clients]
+        try:
+            yield self
+        finally:
+            self._ending = True
+            await asyncio.gather(*tasks)
+
+    async def more(self, count: int) -> None:
+        goal = self.answers.total() + count
+        await eventually(lambda: self.answers.total() >= goal)
+
+    async def _flow(self, client: Client) -> None:
+        while not self._ending:
+            self.answers[await client.ask()] += 1
+            await asyncio.sleep(0.005)
+
+
+async def _all_received(members: list[Member], before: dict[str, int], count: int) -> None:
+    await eventually(lambda: _received(members, before).total() >= count)
 
 
 def _received(members: list[Member], before: dict[str, int]) -> Counter[str]:

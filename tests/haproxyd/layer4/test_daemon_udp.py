@@ -1,8 +1,5 @@
 """A daemon, its HAProxy and the kernel together: health, statuses, totals, restarts."""
 
-import asyncio
-import contextlib
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
@@ -11,7 +8,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.libnftables import Libnftables
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.host import HostClient, HostDaemon, running
-from tests.haproxyd.layer4.lab import PORT, VIP, Client, Lab, Member, in_namespace
+from tests.haproxyd.layer4.lab import PORT, VIP, Lab, Member, Stream, in_namespace
 from tests.waiting import eventually
 
 PARTITION = "dev_p1"
@@ -37,33 +34,6 @@ async def members(lab: Lab) -> list[Member]:
 
 def holding(*balancers: wire.LoadBalancerConfig, removed: tuple[str, ...] = ()) -> wire.PartitionChange:
     return wire.PartitionChange(epoch=1, load_balancers=balancers, removed=removed)
-
-
-class Stream:
-    """Datagrams of some flows without a pause; counts answers, and datagrams without one."""
-
-    def __init__(self, lab: Lab, flows: int = 8) -> None:
-        self._clients = [lab.open_client() for _ in range(flows)]
-        self.answers: Counter[str] = Counter()
-        self._ending = False
-
-    @contextlib.asynccontextmanager
-    async def flowing(self) -> AsyncIterator["Stream"]:
-        tasks = [asyncio.create_task(self._flow(client)) for client in self._clients]
-        try:
-            yield self
-        finally:
-            self._ending = True
-            await asyncio.gather(*tasks)
-
-    async def more(self, count: int) -> None:
-        goal = self.answers.total() + count
-        await eventually(lambda: self.answers.total() >= goal)
-
-    async def _flow(self, client: Client) -> None:
-        while not self._ending:
-            self.answers[await client.ask()] += 1
-            await asyncio.sleep(0.005)
 
 
 async def test_a_dead_member_leaves_and_comes_back(

@@ -1,16 +1,19 @@
 """The kernel's table with real datagrams."""
 
+import asyncio
+import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.kernel import KernelTable
+from evenkeel.haproxyd.layer4.libnftables import Libnftables, NftablesFailed
 from evenkeel.haproxyd.layer4.ruleset import ServerKey, content_of
 from tests.haproxyd.layer4.configs import balancer, server
-from tests.haproxyd.layer4.lab import CLIENT, PORT, VIP, VIP6, Lab, Member, in_namespace, ip
+from tests.haproxyd.layer4.lab import PORT, VIP, VIP6, Lab, Member, Stream, in_namespace, ip
 
 FLOWS = 10_000
 
@@ -76,6 +79,48 @@ async def test_a_removed_member_gets_nothing_and_other_flows_are_undisturbed(
     assert members[2].received == received
     assert [(old, new) for old, new in zip(before, after, strict=True) if old != "m3" and old != new] == []
     assert set(after) == {"m1", "m2"}
+
+
+CHANGES = 60
+
+
+async def test_a_member_that_comes_and_goes_under_traffic_costs_no_datagram(
+    lab: Lab, host: Host, members: list[Member]
+) -> None:
+    host.serve(balancer(*members))
+    async with Stream(lab, flows=6).flowing() as stream:
+        for _ in range(CHANGES):
+            await asyncio.to_thread(host.serve, balancer(*members[:2]))
+            await stream.more(12)  # what was on its way has arrived
+            received = members[2].received
+            await stream.more(12)
+            assert members[2].received == received  # settled: two rounds of answers came from others
+            await asyncio.to_thread(host.serve, balancer(*members))
+    assert stream.answers.keys() <= {"m1", "m2", "m3"}  # settled: any other answer is a failure whenever it comes
+
+
+@pytest.fixture
+async def resolver(lab: Lab) -> AsyncIterator[Member]:
+    """A dnsmasq that knows one name."""
+    if shutil.which("dnsmasq") is None or shutil.which("dig") is None:
+        pytest.skip("needs dnsmasq-base and bind9-dnsutils")
+    member = await lab.member(7)
+    member.stop()
+    words = ["--no-daemon", "--no-resolv", "--no-hosts", "--conf-file=/dev/null", "--pid-file=", "--user=root"]
+    words += [f"--listen-address={member.address}", "--bind-interfaces", f"--port={member.port}"]
+    command = ["ip", "netns", "exec", lab.servers, "dnsmasq", *words, "--address=/name.test/192.0.2.77"]
+    running = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
+    yield member
+    running.terminate()
+    await running.wait()
+
+
+async def test_dns_of_a_real_resolver_is_served(lab: Lab, host: Host, resolver: Member) -> None:
+    host.serve(balancer(resolver))
+    words = ("ip", "netns", "exec", lab.client, "dig", f"@{VIP}", "-p", str(PORT), "name.test", "+short", "+tries=30")
+    asked = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE)
+    answer, _ = await asked.communicate()
+    assert answer.decode().splitlines()[-1] == "192.0.2.77"
 
 
 async def test_a_member_of_weight_0_keeps_its_flows_and_gets_no_new_ones(
@@ -235,6 +280,40 @@ async def test_a_rule_replaced_by_hand_is_undone(lab: Lab, host: Host, members: 
     assert await lab.ask() == "m1"
 
 
+class Racing:
+    """nftables at a moment in which another program changes its own table."""
+
+    def __init__(self, nft: Libnftables) -> None:
+        self._nft = nft
+        self.failures = 2
+
+    def run(self, commands: str, *, dry_run: bool = False) -> str:
+        if self.failures:
+            self.failures -= 1
+            self._nft.run("add table inet theirs; delete table inet theirs")
+            raise NftablesFailed("Error: No such file or directory")
+        return self._nft.run(commands, dry_run=dry_run)
+
+
+async def test_a_change_during_another_programs_change_is_tried_again(
+    lab: Lab, host: Host, members: list[Member]
+) -> None:
+    host.serve(balancer(members[0]))
+    racing = Racing(host.table._nft)  # type: ignore[arg-type]
+    host.table._nft = racing  # type: ignore[assignment]
+    host.serve(balancer(members[1]))
+    assert racing.failures == 0
+    assert await lab.ask() == "m2"
+
+
+async def test_a_change_of_a_table_that_was_removed_makes_it_anew(lab: Lab, host: Host, members: list[Member]) -> None:
+    host.serve(balancer(members[0], listener={"flows_max": 5}))
+    host.nft("flush ruleset")
+    host.serve(balancer(members[1]))
+    assert await lab.ask() == "m2"
+    assert not host.restore()
+
+
 async def test_other_programs_rules_are_left_alone(lab: Lab, host: Host, members: list[Member]) -> None:
     host.nft("add table inet theirs; add chain inet theirs c")
     host.serve(balancer(members[0]))
@@ -256,6 +335,11 @@ async def test_another_daemon_takes_the_table_over_without_a_change(
     assert in_namespace(lab.host, lambda: following.adopt(contents))
     assert not in_namespace(lab.host, lambda: following.apply("p", contents["p"]))
     assert {await lab.ask() for _ in range(10)} == {mine}
+    # the first change after the check at its start, which had the library remove the table without the kernel
+    other = next(member for member in members if member.name != mine)
+    changed = content_of("p", [balancer(other, sticky_seconds=60)])
+    assert in_namespace(lab.host, lambda: following.apply("p", changed))
+    assert await lab.ask() == other.name
     following.close()
 
 
@@ -282,4 +366,3 @@ async def test_counters_count_both_directions_and_flows(lab: Lab, host: Host, me
     assert (counted["in-p/lb1_f"].packets, counted["out-p/lb1_f"].packets, counted["new-p/lb1_f"].packets) == (4, 4, 1)
     host.serve(balancer(*members))
     assert host.counters()["in-p/lb1_f"].packets == 4
-    assert CLIENT

@@ -27,6 +27,7 @@ from evenkeel.haproxyd.layer4.transaction import change, whole
 
 log = structlog.get_logger(__name__)
 
+ATTEMPTS_MAX = 5
 Contents = Mapping[str, Content]
 _NOTHING = Content()
 
@@ -103,13 +104,22 @@ class KernelTable:
             contents = {name: one for name, one in self._contents.items() if name != partition}
             if wanted != _NOTHING:
                 contents[partition] = wanted
-            if self._known and self._exists:
-                self._run(change(self._table, [(before, wanted)]), ended_by(before, wanted))
-            else:
-                self._run(whole(self._table, contents.values()), (*ended_by(before, wanted), *_all_ended(contents)))
+            ended = ended_by(before, wanted)
+            if not (self._known and self._exists and self._change(before, wanted, ended)):
+                self._run(whole(self._table, contents.values()), (*ended, *_all_ended(contents)))
             self._contents = contents
             self._exists = self._known = True
             return True
+
+    def _change(self, before: Content, wanted: Content, ended: tuple[Ended, ...]) -> bool:
+        """Change one partition's content. False: another program changed the table, which has to be made anew."""
+        try:
+            self._run(change(self._table, [(before, wanted)]), ended)
+        except KernelRefused:
+            if self._known and self._is_unchanged():
+                raise
+            self._known = False
+        return self._known
 
     def restore(self) -> bool:
         """Replace the table if it is not what it should be. Returns whether it was replaced. Raises
@@ -164,8 +174,7 @@ class KernelTable:
             raise KernelRefused("nftables is not available")
         try:
             with Netfilter() as netfilter:
-                before = generation(netfilter)
-                self._nft.run(text)
+                before = self._run_alone(netfilter, self._nft, text)
                 after = generation(netfilter)
                 # Another program's transaction in between may have been on our table: the next look compares it.
                 self._generation, self._state = (after if after == before + 1 else -1), None
@@ -176,6 +185,25 @@ class KernelTable:
             # it is not known whether the transaction came first
             self._known = False
             raise KernelRefused(f"nftables: {error.strerror or error}") from error
+
+    def _run_alone(self, netfilter: Netfilter, nft: Libnftables, text: str) -> int:
+        """Run a transaction and return the generation before it.
+
+        The library first reads what is there, and fails if another program removes some of it meanwhile; nothing has
+        changed then, and it is tried again.
+        """
+        for _ in range(ATTEMPTS_MAX - 1):
+            before = generation(netfilter)
+            try:
+                nft.run(text)
+                return before
+            except NftablesFailed as error:
+                if generation(netfilter) == before:
+                    raise
+                log.info("nftables was changed by another program; trying again", reason=str(error))
+        before = generation(netfilter)
+        nft.run(text)
+        return before
 
     def _is_unchanged(self) -> bool:
         try:

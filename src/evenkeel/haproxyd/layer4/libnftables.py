@@ -3,8 +3,10 @@
 One call is one transaction of the kernel: all of it, or nothing. Calls block; the C library runs without Python's lock.
 """
 
+import contextlib
 import ctypes
 import threading
+from collections.abc import Iterator
 
 from evenkeel.core.kit.errors import EvenKeelError
 
@@ -17,33 +19,42 @@ class NftablesFailed(EvenKeelError):
 
 
 class Libnftables:
-    """One context of the library. Safe for use by several threads, one after the other.
+    """The library. Safe for use by several threads, one after the other.
 
     Raises :class:`NftablesFailed` if the library is missing.
     """
 
     def __init__(self) -> None:
         self._library = _load()
-        context = self._library.nft_ctx_new(0)
-        if not context:
-            raise NftablesFailed(f"{LIBRARY}: no memory")
-        self._context = ctypes.c_void_p(context)
-        # answers and errors go to buffers, not to the daemon's own output
-        self._library.nft_ctx_buffer_output(self._context)
-        self._library.nft_ctx_buffer_error(self._context)
         self._lock = threading.Lock()
 
     def run(self, commands: str, *, dry_run: bool = False) -> str:
         """Run nft's commands as one transaction and return the output. ``dry_run``: the kernel checks everything and
         changes nothing. Raises :class:`NftablesFailed`."""
-        with self._lock:
-            self._library.nft_ctx_set_dry_run(self._context, dry_run)
-            failed = self._library.nft_run_cmd_from_buffer(self._context, commands.encode())
-            output = self._library.nft_ctx_get_output_buffer(self._context) or b""
-            problem = self._library.nft_ctx_get_error_buffer(self._context) or b""
+        with self._lock, self._context() as context:
+            self._library.nft_ctx_set_dry_run(context, dry_run)
+            failed = self._library.nft_run_cmd_from_buffer(context, commands.encode())
+            output = self._library.nft_ctx_get_output_buffer(context) or b""
+            problem = self._library.nft_ctx_get_error_buffer(context) or b""
         if failed:
             raise NftablesFailed(_first_error(problem.decode(errors="replace")))
         return str(output.decode(errors="replace"))
+
+    @contextlib.contextmanager
+    def _context(self) -> Iterator[ctypes.c_void_p]:
+        # A context keeps what it has read for as long as the kernel's ruleset has the same number, and what commands
+        # have changed of that even if they were a dry run or failed: each run gets a new one.
+        made = self._library.nft_ctx_new(0)
+        if not made:
+            raise NftablesFailed(f"{LIBRARY}: no memory")
+        context = ctypes.c_void_p(made)
+        try:
+            # answers and errors go to buffers, not to the daemon's own output
+            self._library.nft_ctx_buffer_output(context)
+            self._library.nft_ctx_buffer_error(context)
+            yield context
+        finally:
+            self._library.nft_ctx_free(context)
 
 
 def _first_error(text: str) -> str:
@@ -59,7 +70,7 @@ def _load() -> ctypes.CDLL:
         raise NftablesFailed(f"{LIBRARY} is missing; on Debian it is in the package libnftables1") from error
     context = ctypes.c_void_p
     library.nft_ctx_new.argtypes, library.nft_ctx_new.restype = [ctypes.c_uint32], context
-    for name in ("nft_ctx_buffer_output", "nft_ctx_buffer_error"):
+    for name in ("nft_ctx_buffer_output", "nft_ctx_buffer_error", "nft_ctx_free"):
         getattr(library, name).argtypes = [context]
     for name in ("nft_ctx_get_output_buffer", "nft_ctx_get_error_buffer"):
         function = getattr(library, name)
