@@ -16,13 +16,13 @@ import structlog
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from tests.equivalence import bigip, trial
 from tests.equivalence.faults import FAULTS
-from tests.equivalence.history import STEPS, History, draw
-from tests.equivalence.host import HAPROXY
+from tests.equivalence.history import STEPS, Device, History, draw
+from tests.equivalence.host import possible_here
 from tests.equivalence.verdict import Verdict
 from tests.services.forking import forked_starts
 
 Try = Callable[[History], Awaitable[Verdict]]
-DEVICES = {"haproxy": HAPROXY, "bigip": bigip.BIGIP}
+DEVICES: dict[str, Callable[[], Device]] = {"haproxy": possible_here, "bigip": lambda: bigip.BIGIP}
 
 
 def main() -> int:
@@ -52,7 +52,7 @@ async def _run(wanted: argparse.Namespace, folder: Path) -> int:
             attempt = (await stack.enter_async_context(trial.rig(folder, wanted.fault or ""))).run
         for seed in seeds:
             begun = time.monotonic()
-            verdict = await attempt(draw(seed, DEVICES[wanted.device], steps=wanted.steps))
+            verdict = await attempt(draw(seed, DEVICES[wanted.device](), steps=wanted.steps))
             word = "different" if verdict.differences else "equal"
             print(f"seed {seed}: {word} ({time.monotonic() - begun:.1f} s)", flush=True)
             if verdict.differences and wanted.shrink:

@@ -17,6 +17,7 @@ from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.haproxy.runtime import drift, state_file
 from evenkeel.haproxyd.haproxy.runtime.worker_state import canonical_notation
+from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
 
 
 class Fault(NamedTuple):
@@ -92,7 +93,13 @@ def _added_members_are_checked_in_clear_text() -> AbstractContextManager[Any]:
     return patch.object(server_arguments, "_implied_in_checks", lambda _: ())
 
 
+def _dead_members_get_datagrams() -> AbstractContextManager[Any]:
+    """The kernel is not told of members' health."""
+    return patch.object(DatagramBalancer, "observe", lambda *_: None)
+
+
 FAULTS: Mapping[str, Fault] = {
+    "dead_datagrams": Fault("dead members get datagrams", _dead_members_get_datagrams, "5", 6),
     "old_states": Fault("what a worker was told before wins over its configuration", _old_states_win, "3028", 6),
     "down_for_ever": Fault(
         "a member that was found down stays down without a monitor", _down_without_a_judge, "3061", 6

@@ -4,12 +4,15 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.devices.service import ServiceDefinition
+from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS
 from tests.equivalence import definitions as d
 from tests.equivalence import values
+from tests.equivalence.datagrams import Datagrams
 from tests.equivalence.site import places
 
 LOAD_BALANCERS = (1, 2)
@@ -151,6 +154,8 @@ class Device(NamedTuple):
     table: Capabilities
     render: Callable[[ServiceDefinition], str]
     happens: tuple[tuple[str, int], ...]
+    datagrams: bool = False
+    """Whether a load balancer for datagrams rides along. Other load balancers then have nothing of UDP."""
 
 
 def draw(seed: str, device: Device, *, steps: int = STEPS) -> History:
@@ -158,12 +163,29 @@ def draw(seed: str, device: Device, *, steps: int = STEPS) -> History:
     return _Drawing(seed, device).history(steps)
 
 
+def _ridden(
+    before: ServiceDefinition | None, after: ServiceDefinition | None
+) -> tuple[ServiceDefinition | None, tuple[Edit, ...]]:
+    """The load balancer that rides along after a change, and the edits that lead to it."""
+    if after is None:
+        return None, (() if before is None else (Remove(before.load_balancer_id, ""),))
+    return after, (() if after is before else (Add(after.load_balancer_id, None, after),))
+
+
+def _without_datagrams(table: Capabilities) -> Capabilities:
+    """The table of what load balancers are drawn with beside the one that rides along."""
+    pairs = {name: pools for name, pools in table.protocol_pairs.items() if name not in DATAGRAM_PROTOCOLS}
+    monitors = tuple(name for name in table.health_monitor_types if name != "UDP-CONNECT")
+    return msgspec.structs.replace(table, protocol_pairs=pairs, health_monitor_types=monitors)
+
+
 class _Drawing:
     def __init__(self, seed: str, device: Device) -> None:
         self._seed = seed
         self._rng = Random(seed)
         self._device = device
-        self._maker = d.Maker(self._rng, device.table)
+        self._maker = d.Maker(self._rng, _without_datagrams(device.table) if device.datagrams else device.table)
+        self._datagrams = Datagrams(seed, self._problem) if device.datagrams else None
         self._dead: set[tuple[str, int]] = set()
         self._wants_unbindable = False
 
@@ -172,11 +194,17 @@ class _Drawing:
         for number in LOAD_BALANCERS[: self._rng.choice((1, 1, 2))]:
             first[f"lb-{number}"] = self._load_balancer(number)
         trees, made = first, []
+        rider = self._datagrams.first() if self._datagrams else None
+        if rider is not None:
+            first = {**first, rider.load_balancer_id: rider}
         for _ in range(steps):
             step = self._step(trees)
             if isinstance(step, Change):
                 for edit in step.edits:
                     trees = edit.on(trees)
+                if self._datagrams:
+                    rider, edits = _ridden(rider, self._datagrams.after(rider))
+                    step = step._replace(edits=(*step.edits, *edits))
             made.append(step)
         return History(self._seed, first, tuple(made))
 

@@ -5,6 +5,7 @@ Checks of members are ten times as often as monitors say; what they are is not c
 
 import asyncio
 import contextlib
+import functools
 import itertools
 import os
 import re
@@ -33,8 +34,10 @@ from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.owner import Owner
 from tests.equivalence.daemon import DIES_AFTER, SILENT
+from tests.equivalence.datagrams import possible, rules
 from tests.equivalence.definitions import CONTENTS
 from tests.equivalence.history import Device
+from tests.equivalence.site import Site
 from tests.haproxyd.daemonworld import PASSWORD, Daemon
 from tests.services.process import free_port
 from tests.waiting import eventually
@@ -55,15 +58,24 @@ HAPROXY = Device(
         ("reload", 3),
         ("unbindable", 2),
     ),
+    datagrams=True,
 )
 _projects = itertools.count(1)
+
+
+@functools.cache
+def possible_here() -> Device:
+    """The device type; without datagrams where this machine cannot forward them. The rest of histories is the same."""
+    return HAPROXY._replace(datagrams=not possible())
 
 
 class TrialDaemon(Daemon):
     """The daemon of :mod:`.daemon`."""
 
     def __init__(self, folder: Path, control: Path, fault: str) -> None:
-        super().__init__(folder, bind_port=free_port())
+        # the two daemons of a rig, and those of other processes, share this host's kernel
+        self.table = f"equal_{folder.name}_{os.getpid()}"
+        super().__init__(folder, bind_port=free_port(), nftables_table=self.table)
         self.program = ("-m", "tests.equivalence.daemon", str(control), fault or "-")
 
     def stop_haproxy(self) -> None:
@@ -204,6 +216,10 @@ class Partition:
         """Operating status of everything on the host, by id, as the agent reports them."""
         seen: Observation = await self.host.group().observe()
         return {one.id: one.status.value for one in seen.statuses}
+
+    def rules(self, site: Site) -> dict[str, str]:
+        """What the kernel holds for the project."""
+        return rules(self.host.daemon.table, f"{ENVIRONMENT}_{self.project}", site)
 
     async def ask(self, command: str) -> str:
         """The worker's answer."""

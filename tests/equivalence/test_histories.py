@@ -13,7 +13,7 @@ import pytest
 
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from tests.equivalence.history import draw
-from tests.equivalence.host import HAPROXY
+from tests.equivalence.host import possible_here
 from tests.equivalence.trial import Rig, rig
 
 SEEDS = tuple(map(str, range(1, 11)))
@@ -39,5 +39,5 @@ def trials() -> Iterator[Trials]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_haproxy_with_a_history_equals_a_new_one(trials: Trials, seed: str) -> None:
-    verdict = trials.loop.run(trials.rig.run(draw(seed, HAPROXY)))
+    verdict = trials.loop.run(trials.rig.run(draw(seed, possible_here())))
     assert not verdict.differences, f"repeat with python -m tests.equivalence --seed {seed}\n{verdict}"

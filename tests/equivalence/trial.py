@@ -335,6 +335,7 @@ async def _shown(partition: Partition, site: Site, members: frozenset[str]) -> d
         compared |= runtime.backends(await partition.ask(runtime.STATISTICS))
     statuses = await partition.statuses()
     compared |= {f"status of {name}": status for name, status in statuses.items()}
+    compared |= partition.rules(site)
     return compared | ({} if runtime.settled(rows) else {"unsettled": str(partition.project)})
 
 
