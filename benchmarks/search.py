@@ -38,6 +38,7 @@ QUESTIONS = (
     ("held", "limit=50&held=true"),
     ("part of a name that one has", "limit=50&q=b-97310"),
     ("part of a name that 10,000 have", "limit=50&q=b-9&sort=name:desc"),
+    ("the same in the other order", "limit=50&q=b-9&sort=name:asc"),
     ("part of every name", "limit=50&q=lb-"),
     ("part of a name that none has", "limit=50&q=nothing+like+it"),
     ("a VIP", "limit=50&q=10.1.2.3"),

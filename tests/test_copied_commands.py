@@ -57,3 +57,11 @@ def test_variables_are_set_before_they_are_used(page: Path) -> None:
         for line in without_comments(block).splitlines():
             known |= {name for pair in SET.findall(line) for name in pair if name}
             assert set(USED.findall(re.sub(r"'[^']*'", "", line))) <= known, line
+
+
+@pages
+def test_a_block_leaves_the_umask_as_it_was(page: Path) -> None:
+    """Blocks are pasted one after the other, and a later one may write files that other users read."""
+    for block in blocks(page):
+        umasks = re.findall(r"(?m)^umask (\d+)", without_comments(block))
+        assert not umasks or umasks[-1] == "022", block

@@ -4,10 +4,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.acceptance.history import report
 from tests.acceptance.history.checker import check
 from tests.acceptance.history.events import read
+from tests.acceptance.history.faults import WEIGHTS
 from tests.acceptance.history.run import Plan, Run
 from tests.acceptance.history.site import Server
 from tests.services.mariadb import MariaDB
@@ -16,8 +18,20 @@ from tests.services.rabbitmq import RabbitMQ
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.services, pytest.mark.timeout(2400)]
 
-SHORT = Plan(seed=1, fault_seconds=45.0, tenants=5, load_balancers_each=4, fault_pause_seconds=2.5)
-"""Each kind of fault comes once."""
+TAKEOVERS = (("agent", "kill"), ("agent", "stop"))
+SHORT = Plan(
+    seed=1,
+    fault_seconds=100.0,
+    tenants=4,
+    load_balancers_each=3,
+    fault_pause_seconds=1.5,
+    once=tuple(fault for fault in WEIGHTS if fault[0] in ("agent", "controller", "database")),
+)
+SHORT_OF_OTHERS = replace(
+    SHORT,
+    once=(*(fault for fault in WEIGHTS if fault[0] in ("device", "broker", "database")), *TAKEOVERS),
+)
+"""Each fault comes once in one of the two, those of databases and of agents that end in both."""
 LONG = Plan(seed=1, fault_seconds=75.0)
 
 
@@ -42,7 +56,7 @@ async def test_nothing_is_lost_stuck_or_stale_on_rabbitmq_and_postgresql(
 async def test_nothing_is_lost_stuck_or_stale_on_rabbitmq_and_mariadb(
     tmp_path: Path, own_rabbitmq: RabbitMQ, own_mariadb: MariaDB, own_mariadb_database: str
 ) -> None:
-    await run(SHORT, tmp_path, own_rabbitmq, own_mariadb, own_mariadb_database)
+    await run(SHORT_OF_OTHERS, tmp_path, own_rabbitmq, own_mariadb, own_mariadb_database)
 
 
 async def test_more_writes_and_faults_lose_nothing_on_rabbitmq_and_postgresql(

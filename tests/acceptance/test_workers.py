@@ -22,6 +22,8 @@ TENANTS = 4
 KILLS = 2
 ANSWERS = 10
 """Of each tenant's writer between two kills."""
+PAUSE_SECONDS = 0.2
+"""Between a writer's requests."""
 
 
 @pytest.fixture
@@ -81,7 +83,7 @@ async def test_a_killed_worker_breaks_its_connections_only_and_loses_nothing(clu
         async def write(writer: Writer) -> None:
             while not stop.is_set():
                 await writer.write()
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(PAUSE_SECONDS)
 
         writing = [asyncio.create_task(write(writer)) for writer in writers]
         try:

@@ -2,7 +2,7 @@
 
 schemathesis finds from the document which answers lead to which paths; here ids in bodies come from earlier answers.
 
-``EVENKEEL_TEST_STATEFUL_EXAMPLES`` sets how many chains.
+``EVENKEEL_TEST_STATEFUL_EXAMPLES`` sets how many chains the long test makes.
 """
 
 import contextlib
@@ -26,6 +26,7 @@ from tests.api.common.test_openapi import CONFIG, DOCUMENT
 from tests.api.live import LiveServer
 
 EXAMPLES = int(os.environ.get("EVENKEEL_TEST_STATEFUL_EXAMPLES", "4"))
+FEW_EXAMPLES = 2
 STEPS = 25
 KINDS = {
     "loadbalancers": ("loadbalancer", ("loadbalancer_id",)),
@@ -127,6 +128,16 @@ PARTS = {
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", PARTS)
 def test_chains_of_requests_keep_to_the_document(tmp_path: Path, part: str) -> None:
+    chains_keep_to_the_document(tmp_path, part, FEW_EXAMPLES)
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", PARTS)
+def test_more_chains_of_requests_keep_to_the_document(tmp_path: Path, part: str) -> None:
+    chains_keep_to_the_document(tmp_path, part, EXAMPLES)
+
+
+def chains_keep_to_the_document(tmp_path: Path, part: str, examples: int) -> None:
     good: Counter[str] = Counter()
     chosen = schema.include(path_regex=f"^{PARTS[part]}")
 
@@ -165,7 +176,7 @@ def test_chains_of_requests_keep_to_the_document(tmp_path: Path, part: str) -> N
 
     Machine.run(
         settings=settings(
-            max_examples=EXAMPLES,
+            max_examples=examples,
             stateful_step_count=STEPS,
             deadline=None,
             derandomize=True,

@@ -41,8 +41,18 @@ def test_a_summary_is_the_first_clause(description: str, first: str) -> None:
     assert first_clause(description) == first
 
 
-def test_a_mistyped_command_is_answered_with_those_like_it(stub: Stub, evenkeel: Run) -> None:
-    ran = evenkeel("agent", "lst", "--long")
-    assert ran.code == 2 and "Did you mean" in ran.out
-    assert ran.out.splitlines()[2] == "  agent list"
+@pytest.mark.parametrize(
+    ("typed", "like"),
+    [
+        (("agent", "lst", "--long"), "'agent lst'; did you mean agent list"),
+        (("lb", "list"), "'lb list'; did you mean loadbalancer list"),
+        (("subnet",), "'subnet'; did you mean subnet create, subnet delete, subnet list, subnet set?"),
+        (("qwerty",), "'qwerty'; 'evenkeel --help'"),
+    ],
+)
+def test_unknown_command_is_refused_with_those_like_it(
+    stub: Stub, evenkeel: Run, typed: tuple[str, ...], like: str
+) -> None:
+    ran = evenkeel(*typed)
+    assert ran.code == 2 and f"there is no command {like}" in ran.err
     assert not stub.asked

@@ -179,6 +179,8 @@ RELEASE = {
             "acceptance/test_history.py::test_more_",
             "acceptance/test_hitless.py::test_no_request_of_more_clients_fails",
             "acceptance/test_loss.py::test_kills_of_every_part_under_many_more_writes",
+            "api/common/test_openapi.py::test_more_",
+            "api/test_openapi_stateful.py::test_more_",
             "devices/bigip/test_shared_nodes.py::test_more_",
             "demo/test_demo.py::test_the_demo_keeps_its_promises_to_ten_times_the_requests",
             "system/test_network_traffic.py::test_more_",

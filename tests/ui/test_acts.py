@@ -2,39 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import FilePayload, expect
 
 from tests.key_managers.authority import INTERMEDIATE, LEAF
+from tests.ui.acting import ask_for, confirm, is_followed
 from tests.ui.conftest import Open
-from tests.ui.looking import Window
 from tests.ui.world import HOSTS, LBAAS, OPERATORS, PROJECT, READER, READER_PASSWORD, USER, World
 
 pytestmark = pytest.mark.timeout(600)
-
-
-def ask_for(window: Window, button: str) -> Any:
-    """Press a button; the dialog."""
-    window.page.get_by_role("button", name=button, exact=True).click()
-    dialog = window.page.get_by_role("dialog")
-    expect(dialog).to_be_visible()
-    return dialog
-
-
-def confirm(window: Window) -> None:
-    dialog = window.page.get_by_role("dialog")
-    dialog.locator("button.confirm").click()
-    expect(dialog).to_have_count(0)
-
-
-def is_followed(window: Window, title: str, text: str) -> None:
-    """It is shown to be done, with this text."""
-    row = window.page.get_by_role("region", name="Under way").get_by_role("listitem").filter(has_text=title)
-    expect(row).to_contain_text(re.compile(f"done: {text}"))
-    row.get_by_role("button").click()
-    expect(row).to_have_count(0)
 
 
 def test_a_drain_is_followed_until_it_is_seen_done_and_names_the_operator(world: World, open_page: Open) -> None:
@@ -207,7 +184,9 @@ def test_orphans_are_looked_for_and_a_new_history_begins(world: World, open_page
     window.go("maintenance")
     expect(window.page.get_by_text("None was made yet.")).to_be_visible()
     window.page.get_by_role("button", name="Look for orphans").click()
-    expect(window.page.get_by_text("Devices hold nothing that the database does not know.")).to_be_visible()
+    expect(
+        window.page.get_by_text("Devices hold nothing that the database does not know, by the last comparison.")
+    ).to_be_visible()
     before = world.ask("GET", f"{OPERATORS}/database")["database"]["history_id"]
     ask_for(window, "Begin a new history")
     confirm(window)

@@ -113,9 +113,9 @@ def test_requests_times_to_active_and_traffic_are_on_the_overview(world: World, 
     world.until(is_known)
     window = open_page(world, height=900)
     window.go()
-    section = window.page.get_by_role("region", name="Requests, time to ACTIVE and traffic")
+    section = window.page.get_by_role("region", name="API requests, time to ACTIVE and traffic")
     expect(section.locator("figure.chart")).to_have_count(4)
-    for title in ("Requests", "Time to ACTIVE", "Traffic", "Connections"):
+    for title in ("API requests", "Time to ACTIVE", "Traffic", "Connections"):
         chart = section.locator("figure.chart").filter(has=window.page.get_by_text(title, exact=True))
         expect(chart.get_by_role("status")).to_have_text(re.compile(r"(now|last, \d\d:\d\d): .*\d"))
     requests = section.locator("figure.chart").first
@@ -124,7 +124,7 @@ def test_requests_times_to_active_and_traffic_are_on_the_overview(world: World, 
     expect(requests.get_by_role("status")).to_have_text(re.compile(r"^\d\d:\d\d UTC: answered \d.* failed 0"))
     section.get_by_role("link", name="24 h").click()
     expect(section.get_by_role("link", name="24 h")).to_have_attribute("aria-current", "true")
-    expect(section.get_by_role("img", name=re.compile("^Requests over the last 24 h"))).to_be_visible()
+    expect(section.get_by_role("img", name=re.compile("^API requests over the last 24 h"))).to_be_visible()
     window.page.go_back()
     expect(section.get_by_role("link", name="1 h", exact=True)).to_have_attribute("aria-current", "true")
     window.check_accessibility()

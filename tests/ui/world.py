@@ -52,6 +52,10 @@ class GuardedCluster(Cluster):
 class World:
     """The system. Use :meth:`start` and :meth:`close`; methods block."""
 
+    emulator_arguments: tuple[str, ...] = ()
+    asked = 2
+    """Number of the controller that the operator's own requests go to."""
+
     def __init__(self, directory: Path) -> None:
         users = directory / "users"
         for name, password, role in LOGINS:
@@ -64,6 +68,7 @@ class World:
         self.cluster = GuardedCluster(
             directory / "cluster",
             environment="prod",
+            emulator_arguments=self.emulator_arguments,
             controller_options={
                 "DEFAULT": {"session_ttl": SESSION_SECONDS, "settle_time": 2},
                 "series": {"interval": 5},
@@ -158,10 +163,10 @@ class World:
 
     # -- asking
 
-    def ask(self, method: str, path: str, body: Any = None, *, controller: int = 2) -> Any:
+    def ask(self, method: str, path: str, body: Any = None, *, controller: int = 0) -> Any:
         """The answer of a controller to the operator."""
         answer = httpx.request(
-            method, self.cluster.url(controller) + path, json=body, auth=(USER, PASSWORD), timeout=60.0
+            method, self.cluster.url(controller or self.asked) + path, json=body, auth=(USER, PASSWORD), timeout=60.0
         )
         assert answer.is_success, answer.text
         return answer.json() if answer.content else None
@@ -201,7 +206,8 @@ class World:
 
     def change(self) -> None:
         """Something that devices hold."""
-        (listener,) = self.ask("GET", f"{LBAAS}/listeners")["listeners"]
+        listeners = self.ask("GET", f"{LBAAS}/listeners?loadbalancer_id={self.load_balancer_id}")["listeners"]
+        (listener,) = listeners
         limit = 1000 if listener["connection_limit"] < 0 else listener["connection_limit"] + 1
         self.ask("PUT", f"{LBAAS}/listeners/{listener['id']}", {"listener": {"connection_limit": limit}})
 

@@ -47,7 +47,7 @@ const pathOf = (path, params) => `..${path.replace(/\{(\w+)\}/g, (_, name) => en
 /**
  * A button, and its dialog. `fields`: what is asked for besides. `body`, `query`, `command`: of the values. `plan`: of the
  * values, resolves to `{ view, problem }`, with a problem there is nothing to confirm. `watch`: of answer and values, gives
- * what `follow` calls. `facts`: what holds for this object.
+ * what `follow` takes. `facts`: what holds for this object.
  */
 export function Act({ name, label, about, params = {}, fields = [], body, query, command, plan, facts, watch, done = () => {} }) {
   const act = useContext(Offered)[name];

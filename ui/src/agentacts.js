@@ -2,7 +2,7 @@
 import { html } from "htm/preact";
 import { OPERATORS, get, post } from "./api.js";
 import { Act, Actions } from "./acts.js";
-import { comingHome, gone, leaving, notForcedDown, rebound, seen, shardAt } from "./watches.js";
+import { watches } from "./watches.js";
 import { counted } from "./words.js";
 import { PlanView } from "./plans.js";
 
@@ -20,7 +20,7 @@ export function Drain({ agent, done }) {
     params=${{ id: agent.id }}
     facts=${drain ? `It serves ${counted(agent.acting_shards, "shard")}.` : `${counted(agent.away_shards, "shard")} of its own ${agent.away_shards === 1 ? "is" : "are"} elsewhere.`}
     command=${() => `evenkeel agent ${word} ${agent.host} --wait`}
-    watch=${() => (drain ? leaving(agent.id) : comingHome(agent.id))}
+    watch=${() => (drain ? watches.leaving(agent.id) : watches.comingHome(agent.id))}
     done=${done}
   />`;
 }
@@ -40,7 +40,7 @@ export function AgentActs({ agent, others, done }) {
       params=${params}
       facts=${`${counted(agent.away_shards, "shard")} of it ${agent.away_shards === 1 ? "is" : "are"} elsewhere. ${agent.away_reason}`}
       command=${() => `evenkeel agent failback ${agent.host} --wait`}
-      watch=${() => comingHome(agent.id)}
+      watch=${() => watches.comingHome(agent.id)}
       done=${done}
     />`}
     <${Act}
@@ -51,7 +51,7 @@ export function AgentActs({ agent, others, done }) {
       body=${() => ({ down: !agent.forced_down })}
       facts=${agent.forced_down ? "Its agent may serve shards again." : `${agent.host} is ${agent.state}. Go on only if it is powered off, or isolated.`}
       command=${() => `evenkeel agent force-down ${agent.host} ${agent.forced_down ? "--undo" : "--yes --wait"}`}
-      watch=${() => (agent.forced_down ? notForcedDown(agent.id) : leaving(agent.id))}
+      watch=${() => (agent.forced_down ? watches.notForcedDown(agent.id) : watches.leaving(agent.id))}
       done=${done}
     />
     ${homes.length > 0 &&
@@ -64,7 +64,7 @@ export function AgentActs({ agent, others, done }) {
       fields=${[{ name: "to", label: "New home", options: homes, required: true }]}
       body=${({ to }) => ({ to })}
       command=${({ to }) => `evenkeel agent rebind ${agent.host} --to ${to}`}
-      watch=${() => rebound(agent.id)}
+      watch=${() => watches.rebound(agent.id)}
       done=${done}
     />`}
     ${stopped &&
@@ -77,7 +77,7 @@ export function AgentActs({ agent, others, done }) {
       fields=${[{ name: "rebind_to", label: "New home of its load balancers", options: [["", "none"], ...homes] }]}
       query=${({ rebind_to }) => (rebind_to ? { rebind_to } : {})}
       command=${({ rebind_to }) => `evenkeel agent delete ${agent.host}${rebind_to ? ` --rebind-to ${rebind_to}` : ""}`}
-      watch=${() => gone(`${OPERATORS}/agents/${encodeURIComponent(agent.id)}`)}
+      watch=${() => watches.gone(`${OPERATORS}/agents/${encodeURIComponent(agent.id)}`)}
     />`}
   <//>`;
 }
@@ -96,7 +96,7 @@ export function ShardActs({ shard, agents, driver, done }) {
       fields=${[{ name: "to", label: "New home", options: homes, required: true }]}
       body=${({ to }) => ({ to })}
       command=${({ to }) => `evenkeel shard move ${shard.id} --to ${to}`}
-      watch=${(_, { to }) => shardAt(shard.id, to)}
+      watch=${(_, { to }) => watches.shardAt(shard.id, to)}
       done=${done}
     />`}
     ${driver === "bigip" && html`<${Adoption} shard=${shard} about=${about} back=${false} done=${done} /><${Adoption} shard=${shard} about=${about} back=${true} done=${done} />`}
@@ -115,7 +115,7 @@ function Adoption({ shard, about, back, done }) {
     plan=${async (values) => ({ view: html`<${PlanView} plan=${(await post(`${OPERATORS}/shards/${shard.id}/adoption`, wanted(false, values), ADOPTION_MS)).adoption} />` })}
     body=${(values) => wanted(true, values)}
     command=${({ keep_irules }) => `evenkeel adopt ${shard.project_id} --environment ${shard.environment}${back ? " --back" : ""}${keep_irules ? " --keep-irules" : ""} --yes`}
-    watch=${(answer) => seen(`${answer.adoption.host} has ${back ? "given the partition back" : "adopted the partition; the next pass changes what the plan named"}`)}
+    watch=${(answer) => watches.seen(`${answer.adoption.host} has ${back ? "given the partition back" : "adopted the partition; the next pass changes what the plan named"}`)}
     done=${done}
   />`;
 }

@@ -27,7 +27,12 @@ export function logIn(headers) {
 export function logOut() {
   authorization = {};
   sessionStorage.removeItem(STORED);
+  for (const forget of forgetters) forget();
 }
+
+const forgetters = [];
+/** Calls it when the login of this tab ends. */
+export const onLogOut = (forget) => forgetters.push(forget);
 
 export function isLoggedIn() {
   return Object.keys(authorization).length > 0;

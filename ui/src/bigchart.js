@@ -11,9 +11,12 @@ const HOUR_MS = 3600000;
 /** Milliseconds between two marks of the time axis, by hours shown. */
 const EVERY_MS = { 1: HOUR_MS / 6, 6: HOUR_MS, 24: 4 * HOUR_MS };
 const NARROW = 420;
+const LABEL = 36; // width of a time
 
 export const moment = (text) => Date.parse(`${text}Z`);
 const hour = (at) => new Date(at).toISOString().slice(11, 16);
+/** A figure beside the axis: as short as it can be. */
+const mark = (value) => amount(value).replace(/\.0+(?= |$)/, "");
 const isKnown = (value) => value !== null && value !== undefined;
 
 /** The least round number that is not less. */
@@ -111,9 +114,9 @@ export function BigChart({ title, unit, figures, points: given, hours, stepMs, t
         ([begin, end]) => html`<rect class="unknown" fill="url(#${pattern})" x=${x(begin)} y=${TOP} width=${Math.max(0, x(end) - x(begin))} height=${HEIGHT - TOP - BOTTOM} />`,
       )}
       ${Array.from({ length: TICKS + 1 }, (_, index) => (top * index) / TICKS).map(
-        (value) => html`<g class="axis"><line x1=${LEFT} x2=${width - RIGHT} y1=${y(value)} y2=${y(value)} /><text x=${LEFT - 6} y=${y(value) + 4} text-anchor="end">${value === 0 ? "0" : values.length ? amount(value) : ""}</text></g>`,
+        (value) => html`<g class="axis"><line x1=${LEFT} x2=${width - RIGHT} y1=${y(value)} y2=${y(value)} /><text x=${LEFT - 6} y=${y(value) + 4} text-anchor="end">${value === 0 ? "0" : values.length ? mark(value) : ""}</text></g>`,
       )}
-      ${hoursAt.map((time) => html`<text class="hour" x=${x(time)} y=${HEIGHT - 6} text-anchor="middle">${hour(time)}</text>`)}
+      ${hoursAt.map((time) => html`<text class="hour" x=${x(time)} y=${HEIGHT - 6} text-anchor=${width - x(time) < LABEL / 2 ? "end" : "middle"}>${hour(time)}</text>`)}
       ${figures.map(([name], number) =>
         pieces(points, name, sparse ? Infinity : gapMs).map((piece) =>
           piece.length > 1

@@ -2,7 +2,7 @@
 import { html } from "htm/preact";
 import { OPERATORS, get, post } from "./api.js";
 import { Act, given } from "./acts.js";
-import { moved } from "./watches.js";
+import { watches } from "./watches.js";
 
 const MOVES = `${OPERATORS}/moves`;
 
@@ -30,7 +30,7 @@ export function MoveOne({ id, name, groups, done }) {
     plan=${async (values) => MovePlan((await post(MOVES, wanted(values, false))).move)}
     body=${(values) => wanted(values, true)}
     command=${({ to }) => `evenkeel move ${id} --to-environment ${placeOf(to).to_environment} --to-group ${placeOf(to).to_group} --yes`}
-    watch=${() => moved(id)}
+    watch=${() => watches.moved(id)}
     done=${done}
   />`;
 }
@@ -52,10 +52,10 @@ export function MoveEnds({ move, done }) {
       params=${{ id }}
       facts=${`Its step is ${move.step}. ${move.by_operator ? `Route ${move.vip_address} to device group ${move.target} first.` : ""}`}
       command=${() => `evenkeel move ${id} --finish --yes`}
-      watch=${() => moved(id)}
+      watch=${() => watches.moved(id)}
       done=${done}
     />
-    <${Act} name="move_back" label="Go back" about=${about} params=${{ id }} facts=${`From ${move.target} to ${move.source}.`} command=${() => `evenkeel move ${id} --back --yes`} watch=${() => moved(id)} done=${done} />
+    <${Act} name="move_back" label="Go back" about=${about} params=${{ id }} facts=${`From ${move.target} to ${move.source}.`} command=${() => `evenkeel move ${id} --back --yes`} watch=${() => watches.moved(id)} done=${done} />
   </div>`;
 }
 

@@ -43,7 +43,7 @@ export function amount(value) {
 /** Names and values. */
 export function Facts({ facts }) {
   return html`<dl class="facts">
-    ${facts.filter(([, value]) => value !== "").map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
+    ${facts.filter(([, value]) => value !== "").map(([name, value, isLong]) => html`<div class=${isLong ? "long" : null}><dt>${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;
 }
 
@@ -66,10 +66,16 @@ export function Refused({ error }) {
   return html`<p class="empty">${error.roles.length ? `Needs the role ${error.roles.join(" or ")}.` : error.message}</p>`;
 }
 
-/** `columns`: [title, row => content, sort key]. `order`: by which key it is sorted and the links to other orders. */
-export function Table({ caption, columns, rows, empty, order }) {
+const isEmpty = (content) => content === "" || content === null || content === undefined || content === false;
+
+/**
+ * `columns`: [title, row => content, sort key]; one that is empty in all rows, and can't be sorted by, is left out.
+ * `order`: by which key it is sorted and the links to other orders.
+ */
+export function Table({ caption, columns: all, rows, empty, order }) {
   if (!rows) return null;
   if (!rows.length) return html`<p class="empty">${empty}</p>`;
+  const columns = all.filter(([, cell, key]) => key || rows.some((row) => !isEmpty(cell(row))));
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${caption}>
     <table>
       <caption>

@@ -1,6 +1,5 @@
 // What the next pass would change on devices: observed beside desired.
 import { html } from "htm/preact";
-import { Table } from "./parts.js";
 import { counted } from "./words.js";
 
 export function PlanView({ plan }) {
@@ -9,22 +8,30 @@ export function PlanView({ plan }) {
 }
 
 function DevicePlan({ device, host }) {
-  const rows = device.operations.flatMap((step, index) => {
-    const attributes = step.attributes.length ? step.attributes : [{ name: "", present: "", wanted: "" }];
-    return attributes.map((attribute, place) => ({ id: `${index}.${place}`, step, attribute }));
-  });
-  const columns = [
-    ["Would", ({ step }) => step.verb],
-    ["Object", ({ step }) => html`${step.type} <strong>${step.name}</strong>${step.note && ` (${step.note})`}`],
-    ["Attribute", ({ attribute }) => attribute.name],
-    ["Observed", ({ attribute }) => attribute.present],
-    ["Desired", ({ attribute }) => attribute.wanted],
-  ];
   return html`<h3>${device.device}, read by ${host}</h3>
     ${device.problem && html`<p class="failure">${device.problem}</p>`}
-    ${!rows.length && !device.problem
+    ${!device.operations.length && !device.problem
       ? html`<p class="status good"><span aria-hidden="true">●</span> It holds what is desired: no difference.</p>`
-      : html`<${Table} caption="Differences on ${device.device}" columns=${columns} rows=${rows} empty="" />`}
+      : html`<${Differences} device=${device.device} steps=${device.operations} />`}
     ${device.more > 0 && html`<p>${counted(device.more, "more object differs", "more objects differ")}.</p>`}
     ${device.left.length > 0 && html`<p>Stays, no load balancer needs it: ${device.left.join(", ")}</p>`}`;
+}
+
+/** Each object once, with what would be done to it, above its attributes. */
+function Differences({ device, steps }) {
+  if (!steps.length) return null;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Differences on ${device}">
+    <table class="steps">
+      <caption>Differences on ${device}</caption>
+      <thead>
+        <tr><th scope="col">Attribute</th><th scope="col">Observed</th><th scope="col">Desired</th></tr>
+      </thead>
+      ${steps.map(
+        (step, index) => html`<tbody key=${index}>
+          <tr class="step"><th scope="rowgroup" colspan="3"><span class="verb ${step.verb}">${step.verb}</span> ${step.type} <strong>${step.name}</strong>${step.note && ` (${step.note})`}</th></tr>
+          ${step.attributes.map((each) => html`<tr key=${each.name}><td data-title="Attribute">${each.name}</td><td data-title="Observed">${each.present}</td><td data-title="Desired">${each.wanted}</td></tr>`)}
+        </tbody>`,
+      )}
+    </table>
+  </div>`;
 }

@@ -91,7 +91,7 @@ class PlanService:
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
     def end(self) -> None:
-        """Cancel all inquiries."""
+        """Cancel all inquiries that are under way."""
         for task in self._tasks:
             task.cancel()
         self._tasks.clear()

@@ -41,7 +41,7 @@ NARROW = {
     "state": "state",
     "devices_in_reach": "devices",
     "acting_shards": "shards",
-    "load_balancers": "LBs",
+    "home_shards": "at home",
 }
 FILTERS = ("environment", "host", "state")
 

@@ -2,7 +2,7 @@
 
 import re
 from argparse import ArgumentParser
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from cliff.command import Command
 from cliff.lister import Lister
 from cliff.show import ShowOne
 
-from evenkeel.cli.client import API, ApiRefused, Client, segment
+from evenkeel.cli.client import API, ApiRefused, Client, UsageError, segment
 from evenkeel.cli.columns import format_values, object_title, values_of_columns
 from evenkeel.cli.filters import near
 from evenkeel.cli.watch import add_watch_argument, run_watched
@@ -92,6 +92,7 @@ class ListCommand(ApiCommand, Lister):
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
         """Print the rows in the chosen format."""
         rows = [format_values(row, parsed_args.formatter) for row in data]
+        parsed_args.columns = known_columns(parsed_args.columns, column_names, self.narrow)
         if self.narrow and parsed_args.formatter == "table" and not (parsed_args.long or parsed_args.columns):
             narrow = {name: title for name, title in self.narrow.items() if name in column_names}
             rows = [
@@ -124,8 +125,19 @@ class ShowCommand(ApiCommand, ShowOne):
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
         """Print the object in the chosen format."""
         values = format_values(data, parsed_args.formatter)
+        parsed_args.columns = known_columns(parsed_args.columns, column_names)
         result: int = super().produce_output(parsed_args, column_names, values)
         return result
+
+
+def known_columns(asked: Sequence[str], names: Sequence[str], titles: Mapping[str, str] = NO_FILTERS) -> list[str]:
+    """Names of the columns that ``-c`` asks for, by name or by title. Raises :class:`UsageError` for others."""
+    by_title = {title: name for name, title in titles.items()}
+    found = [name if name in names else by_title.get(name, name) for name in asked]
+    for name in found:
+        if name not in names:
+            raise UsageError(f"-c {name}: there is no such column{near(name, names)}; there are: {', '.join(names)}")
+    return found
 
 
 def find_agent(client: Client, name: str) -> dict[str, Any]:

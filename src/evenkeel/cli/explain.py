@@ -57,7 +57,7 @@ class Explain(ShowCommand):
 def _agent(agent: Mapping[str, Any]) -> str:
     if not agent:
         return ""
-    return f"{agent['host']} ({'alive' if agent['alive'] else 'silent'})"
+    return f"{agent['host']} ({'alive' if agent['alive'] else 'not alive'})"
 
 
 def _next_try(hosting: Mapping[str, Any]) -> str:

@@ -13,11 +13,14 @@ NEAR_MAX = 5
 """Most names that are suggested for one that is not known."""
 
 
-def add_choice_filter(parser: Options, option: str, values: type[StrEnum], help_: str, **more: str) -> None:
-    """Add an option whose value is one of an enumeration, in any case."""
+def add_choice_filter(
+    parser: Options, option: str, values: type[StrEnum], help_: str, *others: str, **more: str
+) -> None:
+    """Add an option whose value is one of an enumeration, in any case. ``others``: further names of the option."""
     by_text = {value.lower(): str(value) for value in values}
     parser.add_argument(
         option,
+        *others,
         type=lambda text: by_text.get(text.lower(), text),
         choices=list(by_text.values()),
         metavar=option.rpartition("-")[2].upper(),

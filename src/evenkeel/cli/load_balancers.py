@@ -72,7 +72,12 @@ class ListLoadBalancers(ListCommand):
         parser.add_argument("--project", dest="project_id", help="Only those of this project.")
         status = parser.add_mutually_exclusive_group()
         add_choice_filter(
-            status, "--status", ProvisioningStatus, "Only those in this provisioning status", dest="provisioning_status"
+            status,
+            "--status",
+            ProvisioningStatus,
+            "Only those in this provisioning status",
+            "--provisioning-status",
+            dest="provisioning_status",
         )
         status.add_argument("--pending", action="store_true", help="Only those whose last change is not applied yet.")
         add_choice_filter(parser, "--operating-status", OperatingStatus, "Only those in this operating status")

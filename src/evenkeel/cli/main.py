@@ -127,6 +127,8 @@ COMMANDS: dict[str, type[Command]] = {
 }
 
 
+SHORT_FORMS = {"lb": "loadbalancer", "env": "environment", "cert": "certificate"}
+"""First words of commands as operators know them from other programs; they are suggested, not accepted."""
 NO_COMMANDS: Mapping[str, type[Command]] = {}
 
 
@@ -134,7 +136,6 @@ class EvenKeelApp(CommandApp):
     """The command tree. ``client`` is ready when a command runs."""
 
     NAME = "evenkeel"
-    _typed = ""
 
     def __init__(self, commands: Mapping[str, type[Command]]) -> None:
         manager = CommandManager()
@@ -185,14 +186,17 @@ class EvenKeelApp(CommandApp):
             print_help(self)
             raise HelpExit
 
-    def get_fuzzy_matches(self, cmd: str) -> list[str]:
-        """Return the commands like the words that were typed, of which cliff knows the first."""
-        names = sorted(name for name, _ in self.command_manager)
-        return similar(self._typed, names, most=3) or [name for name in names if name.startswith(cmd)]
-
     def run_subcommand(self, argv: list[str]) -> int:
-        """Run the command; keeps its words for a hint if there is no such command."""
-        self._typed = " ".join(takewhile(lambda word: not word.startswith("-"), argv))
+        """Run the command. Raises :class:`UsageError` with the commands that are like it if there is none."""
+        try:
+            self.command_manager.find_command(argv)
+        except ValueError:
+            typed = " ".join(takewhile(lambda word: not word.startswith("-"), argv))
+            names = sorted(name for name, _ in self.command_manager)
+            self.stderr.write(
+                f"evenkeel: there is no command {typed!r}{commands_like(typed, names)}; 'evenkeel --help' lists them\n"
+            )
+            return UsageError.exit_code
         result: int = super().run_subcommand(argv)
         return result
 
@@ -223,6 +227,16 @@ class EvenKeelApp(CommandApp):
         self.parser.print_usage(self.stderr)
         self.stderr.write("evenkeel: a command is needed; 'evenkeel --help' lists them\n")
         self.exit_code = UsageError.exit_code
+
+
+def commands_like(typed: str, names: Sequence[str]) -> str:
+    """Commands of ``names`` that look like the words ``typed``, or begin with the first, as the end of a sentence."""
+    first, *others = typed.split() or [""]
+    first = SHORT_FORMS.get(first, first)
+    of_group = [name for name in names if name.split()[0] == first]
+    like = similar(" ".join((first, *others)), names, most=3) if others or not of_group else []
+    found = like or of_group
+    return f"; did you mean {', '.join(found)}?" if found else ""
 
 
 def with_own_timeout(argv: list[str]) -> list[str]:

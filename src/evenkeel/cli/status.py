@@ -9,6 +9,8 @@ from evenkeel.cli.client import API
 from evenkeel.cli.columns import Columns, object_table
 
 FINE = "Nothing is wrong."
+WORDS = {"down": "silent or stopped"}
+"""Names of counts that tables show in other words."""
 
 
 class ShowStatus(ShowCommand):
@@ -39,7 +41,7 @@ def short_status(status: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _counts(counts: Mapping[str, Any]) -> str:
-    return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "none"
+    return ", ".join(f"{number} {WORDS.get(name, name)}" for name, number in counts.items() if number) or "none"
 
 
 def _figure(value: Any) -> str:

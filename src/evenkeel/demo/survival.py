@@ -24,7 +24,7 @@ async def outlive_daemon(
     proxies = await asyncio.to_thread(side.haproxy_pids)
     sent, failed = counts.sent, counts.failed
     side.kill_daemon()
-    say(f"kill -9 of the daemon beside HAProxy, whose process ids are {_pid_list(proxies)}")
+    say(f"kill -9 of the daemon beside HAProxy; HAProxy itself goes on, process ids {_pid_list(proxies)}")
     member = await asyncio.to_thread(tenant.set_weight, load_balancer_id, WEIGHT)
     say(f"a member's weight becomes {WEIGHT}, which no agent can bring to HAProxy: {member.provisioning_status}")
 

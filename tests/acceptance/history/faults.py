@@ -18,7 +18,9 @@ from tests.acceptance.history.site import CONTROLLERS, HOSTS, Site, agent_name, 
 SPARED = {"agent": 2, "controller": 1, "device": 1, "server": 1}
 """How many of each kind are left alone."""
 
-WEIGHTS = {
+Fault = tuple[str, str]
+"""What is hit, and how."""
+WEIGHTS: dict[Fault, int] = {
     ("agent", "kill"): 10,
     ("agent", "freeze"): 6,
     ("agent", "cut_off"): 6,
@@ -42,9 +44,12 @@ STORM_SECONDS, CALM_SECONDS = 100.0, 100.0
 
 
 class Nemesis:
-    """``pause_seconds``: between one fault's beginning and the next's, on average. ``storms``: else it stays calm."""
+    """``pause_seconds``: between one fault's beginning and the next's, on average. ``storms``: else it stays calm.
+    ``once``: the faults that storms have, each of which comes once; empty: all, again and again."""
 
-    def __init__(self, site: Site, rng: random.Random, *, pause_seconds: float, storms: bool) -> None:
+    def __init__(
+        self, site: Site, rng: random.Random, *, pause_seconds: float, storms: bool, once: Sequence[Fault] = ()
+    ) -> None:
         self._site = site
         self._rng = rng
         self._pause_seconds = pause_seconds
@@ -54,12 +59,13 @@ class Nemesis:
         self._hit: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._over = asyncio.Event()
-        self._due = rng.sample(list(WEIGHTS), len(WEIGHTS))
+        self._once = bool(once)
+        self._due = rng.sample(list(once or WEIGHTS), len(once or WEIGHTS))
 
     async def run(self, seconds: float) -> None:
-        """Cause faults for so long, then undo all of them. Raises what could not be undone."""
+        """Cause faults for so long at most, then undo all of them. Raises what could not be undone."""
         begun = self._now()
-        while (passed := self._now() - begun) < seconds:
+        while (passed := self._now() - begun) < seconds and (self._due or not self._once):
             if self._storms and passed % (STORM_SECONDS + CALM_SECONDS) < STORM_SECONDS:
                 await self._one(self._due or self._rng.choices(list(WEIGHTS), weights=list(WEIGHTS.values())))
                 await asyncio.sleep(self._pause_seconds * self._rng.uniform(0.5, 1.5))
@@ -212,15 +218,18 @@ class Nemesis:
         ended()
 
     async def _restart_server(self, target: str, ended: "Ended") -> None:
-        server = self._site.broker if target == "broker" else self._site.database
-        await asyncio.to_thread(server.stop)
-        await asyncio.to_thread(server.start)
+        if target == "broker":
+            await asyncio.to_thread(self._site.broker.stop_application)
+            await asyncio.to_thread(self._site.broker.start)
+        else:
+            await asyncio.to_thread(self._site.database.stop)
+            await asyncio.to_thread(self._site.database.start)
         ended()
 
     async def _wipe(self, target: str, ended: "Ended") -> None:
         """The broker comes back without its queues."""
-        await asyncio.to_thread(self._site.broker.stop)
-        self._site.broker.wipe()
+        await asyncio.to_thread(self._site.broker.stop_application)
+        await asyncio.to_thread(self._site.broker.wipe)
         await asyncio.to_thread(self._site.broker.start)
         ended()
 

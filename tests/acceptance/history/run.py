@@ -17,7 +17,7 @@ from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.traffic import Traffic
 from tests.acceptance.history import finals, watch
 from tests.acceptance.history.events import History
-from tests.acceptance.history.faults import Nemesis
+from tests.acceptance.history.faults import Fault, Nemesis
 from tests.acceptance.history.http import LBAAS, Api, session
 from tests.acceptance.history.site import Server, Site
 from tests.acceptance.history.snapshot import read_api, read_devices, unsettled_roots
@@ -44,6 +44,8 @@ class Plan(Value):
     fault_pause_seconds: float = 4.0
     storms: bool = True
     """Else agents alone are hit, one at a time: that measures takeovers."""
+    once: tuple[Fault, ...] = ()
+    """Faults that come once each, and no others; empty: all, for as long as ``fault_seconds``."""
     session_ttl_seconds: float = 5.0
     """A keepalive is sent five times in it."""
 
@@ -127,7 +129,13 @@ class Run:
         stop = asyncio.Event()
         writing = [asyncio.create_task(writer.run(stop)) for writer in self._writers]
         try:
-            nemesis = Nemesis(self._site, self._rng, pause_seconds=plan.fault_pause_seconds, storms=plan.storms)
+            nemesis = Nemesis(
+                self._site,
+                self._rng,
+                pause_seconds=plan.fault_pause_seconds,
+                storms=plan.storms,
+                once=plan.once,
+            )
             await nemesis.run(plan.fault_seconds)
         finally:
             stop.set()

@@ -14,7 +14,7 @@ from evenkeel.api.common.openapi import Document, document
 from tests.api.client import Client
 from tests.api.live import LiveServer
 
-EXAMPLES = 10
+EXAMPLES, FEW_EXAMPLES = 10, 3
 DOCUMENT: Document = msgspec.json.decode(msgspec.json.encode(document(ROUTES)))
 
 CHECKS = {
@@ -57,15 +57,29 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer,
         yield server, session
 
 
+def examples(number: int) -> settings:
+    """So many examples of each operation, the same in each run."""
+    return settings(
+        max_examples=number,
+        deadline=None,
+        phases=[Phase.generate],
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
 @schema.parametrize()
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    phases=[Phase.generate],
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+@examples(FEW_EXAMPLES)
 def test_api_keeps_to_its_document(case: schemathesis.Case, live: tuple[LiveServer, requests.Session]) -> None:
-    server, session = live
+    answer_is_of_the_document(case, *live)
+
+
+@schema.parametrize()
+@examples(EXAMPLES)
+def test_more_requests_keep_to_the_document(case: schemathesis.Case, live: tuple[LiveServer, requests.Session]) -> None:
+    answer_is_of_the_document(case, *live)
+
+
+def answer_is_of_the_document(case: schemathesis.Case, server: LiveServer, session: requests.Session) -> None:
     case.call_and_validate(base_url=server.url, session=session)

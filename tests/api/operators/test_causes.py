@@ -69,7 +69,7 @@ def test_a_silent_agent_is_one_problem_with_its_shards_and_load_balancers() -> N
             "agents_silent",
             "2 agents are silent: h1, h2; 4 shards are not served; 1 load balancer is in ERROR;"
             " 3 load balancers are PENDING with a reason",
-            "start them: on h1, h2: systemctl start evenkeel-agent",
+            "restart them: on h1, h2: systemctl restart evenkeel-agent",
         )
     ]
 
@@ -80,7 +80,7 @@ def test_a_silent_agent_beside_a_live_one_is_replaced_by_a_command_and_explains_
         (
             "agents_silent",
             "1 agent is silent: h1; 1 shard is not served",
-            "start them: on h1: systemctl start evenkeel-agent; if a host is lost:"
+            "restart them: on h1: systemctl restart evenkeel-agent; if a host is lost:"
             " evenkeel agent delete h1 --rebind-to h2",
         ),
         ("load_balancers_error", "1 load balancer is in ERROR", "evenkeel loadbalancer list --status ERROR"),
@@ -100,7 +100,7 @@ def test_a_halted_environment_is_one_problem_with_its_agents() -> None:
             "environment_halted",
             "environment prod is halted: 2 of 2 agents fell silent; 2 agents are silent: h1, h2;"
             " 4 shards are not served; 2 load balancers are PENDING with a reason",
-            "bring the agents back: on h1, h2: systemctl start evenkeel-agent; if they are lost:"
+            "bring the agents back: on h1, h2: systemctl restart evenkeel-agent; if they are lost:"
             " evenkeel environment resume prod",
         )
     ]
@@ -149,7 +149,7 @@ def test_a_group_whose_agents_were_stopped_is_a_problem_with_its_shards() -> Non
         (
             "device_group_unusable",
             "no agent of device group prod/1 is up, so its devices are not observed; 2 shards are not served",
-            "on h1: systemctl start evenkeel-agent",
+            "on h1: systemctl restart evenkeel-agent",
         )
     ]
 
@@ -183,7 +183,7 @@ def test_a_problem_has_its_objects_and_its_commands_one_by_one() -> None:
     )
     assert [(one.kind, one.id, one.name) for one in found.objects] == [("agent", "id-h 2", "h 2")]
     assert [(one.command, one.host) for one in found.commands] == [
-        ("systemctl start evenkeel-agent", "h 2"),
+        ("systemctl restart evenkeel-agent", "h 2"),
         ("evenkeel agent delete 'h 2' --rebind-to h1", ""),
     ]
     assert all(one.command in found.remedy for one in found.commands)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cmd.process.endpoint import bound_socket, url_of
+from evenkeel.cmd.process.endpoint import bound_socket, url_for_others, url_of
 
 NO_IPV6 = not socket.has_ipv6
 
@@ -24,3 +24,10 @@ def test_an_ipv6_address_is_in_brackets(host: str, shown: str) -> None:
         with pytest.raises(ValueError, match=r"^api\.bind_host, api\.bind_port: .*") as raised:
             bound_socket("api", host, port)
     assert f"{shown}:{port}: " in str(raised.value)
+
+
+def test_url_for_others_has_the_hosts_name_where_all_addresses_are_listened_on() -> None:
+    conf: Any = SimpleNamespace(api=SimpleNamespace(ssl_cert_file="api.pem"))
+    for host, shown in (("0.0.0.0", socket.gethostname()), ("127.0.0.1", "127.0.0.1")):
+        with bound_socket("api", host, 0) as listening:
+            assert url_for_others(listening, conf) == f"https://{shown}:{listening.getsockname()[1]}"

@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from evenkeel.core.control.lists import FoundPage, ListQuery
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.store.migrations.trigrams import TRIGRAM_INDEX
+from evenkeel.store.migrations.search_indexes import TEXTS_INDEX, TRIGRAM_INDEX
 from evenkeel.store.operators import search
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
@@ -55,21 +55,23 @@ async def test_characters_of_patterns_stand_for_themselves(store: SqlStore) -> N
         assert given in found
 
 
-@pytest.mark.parametrize("matches_max", [2, 1000])
+@pytest.mark.parametrize(("matches_max", "counted_max"), [(1000, 10_000), (2, 10_000), (2, 5)])
 async def test_pages_of_a_text_that_few_or_many_have(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch, matches_max: int
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch, matches_max: int, counted_max: int
 ) -> None:
     monkeypatch.setattr(search, "MATCHES_MAX", matches_max)
+    monkeypatch.setattr(search, "COUNTED_MAX", counted_max)
+    total = (min(7, counted_max), counted_max >= 7)
     for number in range(7):
         await create(store, bare(name=f"web-{number}"))
     await create(store, bare(name="mail"))
     first = await find(store, "web", limit=3)
     assert [row.name for row in first.page.items] == ["web-0", "web-1", "web-2"]
-    assert (first.total, first.total_is_exact, first.page.before, first.page.after) == (7, True, False, True)
+    assert ((first.total, first.total_is_exact), first.page.before, first.page.after) == (total, False, True)
     last = await find(store, "web", limit=3, marker=first.page.items[-1].id)
     last = await find(store, "web", limit=3, marker=last.page.items[-1].id)
     assert [row.name for row in last.page.items] == ["web-6"]
-    assert (last.total, last.page.before, last.page.after) == (7, True, False)
+    assert ((last.total, last.total_is_exact), last.page.before, last.page.after) == (total, True, False)
     assert await names(store, "web", limit=3, marker=last.page.items[0].id, page_reverse=True) == [
         "web-3",
         "web-4",
@@ -109,7 +111,7 @@ async def test_filters_by_device_group_and_by_what_is_held(store: SqlStore) -> N
 
 async def test_a_search_that_takes_too_long_is_refused(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "SEARCH_SECONDS", 0.01)
-    monkeypatch.setattr(search, "_matching", lambda connection, given: connection.execute(_endless(connection)).all())
+    monkeypatch.setattr(search, "_with_text", lambda connection, *_: connection.execute(_endless(connection)).all())
     with pytest.raises(Invalid, match="Give more characters") as refused:
         await find(store, "web")
     assert refused.value.code == "search_too_long"
@@ -141,3 +143,15 @@ async def test_postgresql_finds_parts_of_texts_by_index(store: SqlStore) -> None
     found = await store.database.write(plan)
     for table in ("load_balancer", "member"):
         assert f"ix_{table}{TRIGRAM_INDEX}" in found
+
+
+@pytest.mark.parametrize("backend", [pytest.param("mariadb", marks=pytest.mark.services)], indirect=True)
+async def test_mariadb_reads_one_index_with_all_texts(store: SqlStore) -> None:
+    def plan(connection: Any) -> str:
+        compiled = search.matches_of("web", "mariadb").compile(
+            dialect=connection.dialect, compile_kwargs={"render_postcompile": True, "literal_binds": True}
+        )
+        return "\n".join(map(str, connection.exec_driver_sql(f"EXPLAIN {compiled}")))
+
+    await create(store, bare(name="web"))
+    assert (await store.database.write(plan)).count(TEXTS_INDEX) == 1

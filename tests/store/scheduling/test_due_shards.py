@@ -45,6 +45,18 @@ async def test_silence_and_return_are_said_once(world: World) -> None:
     assert len(await world.events("agent_back")) == 1
 
 
+async def test_event_of_silence_names_whether_the_session_expired_or_was_ended(world: World) -> None:
+    for agent in ("a1", "a2"):
+        await world.agent(agent)
+    await world.expire("a1")
+    ended = [each for each in await world.store.scheduling.sessions() if each.agent_id == "a2"]
+    assert await world.store.scheduling.end_sessions(ended) == 1
+    await note(world)
+    expired, vanished = sorted(await world.events("agent_silent"), key=lambda event: event.agent_id)
+    assert "its session expired" in expired.text
+    assert vanished.text.endswith("is silent: its session was ended")
+
+
 async def test_an_agent_that_stopped_is_not_silent(world: World) -> None:
     await world.agent("a1")
     await world.store.ownership.end_session("a1", "session-of-a1")

@@ -5,7 +5,7 @@ import { Act, Actions, given } from "../acts.js";
 import { useData } from "../live.js";
 import { Also, Failure, Status, Table } from "../parts.js";
 import { linkTo } from "../route.js";
-import { read as readAgain, listed, unlisted } from "../watches.js";
+import { readAgain, watches } from "../watches.js";
 import { counted } from "../words.js";
 
 const DAY_MS = 86400000;
@@ -96,7 +96,7 @@ function Kept({ live }) {
       about=${row.name}
       params=${{ project_id: row.project_id, name: row.name }}
       command=${() => `evenkeel certificate delete ${row.reference}`}
-      watch=${() => unlisted(KEPT, "certificates", (seen) => seen.reference === row.reference)}
+      watch=${() => watches.unlisted(KEPT, "certificates", { reference: row.reference })}
       done=${again}
     />`],
   ];
@@ -120,7 +120,7 @@ function Kept({ live }) {
           ]}
           body=${newCertificate}
           command=${({ project_id, name, file }) => `evenkeel certificate add ${name} --project ${project_id} --file ${file ? file.name : "FILE"}`}
-          watch=${(answer) => listed(KEPT, "certificates", (seen) => seen.reference === answer.certificate.reference && seen.sha256 === answer.certificate.sha256, (seen) => `${seen.reference}, valid until ${seen.not_after || "–"}`)}
+          watch=${({ certificate: { reference, sha256, not_after } }) => watches.listed(KEPT, "certificates", { reference, sha256 }, `${reference}, valid until ${not_after || "–"}`)}
           done=${again}
         />
       <//>`}

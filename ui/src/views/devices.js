@@ -5,12 +5,15 @@ import { Also, Failure, Status, Table, age } from "../parts.js";
 
 const read = async () => (await get(`${OPERATORS}/topology`)).topology;
 
+/** In the order of the names that are shown. */
+export const byName = (devices) => [...devices].sort((one, other) => (one.own_name || one.name).localeCompare(other.own_name || other.name, "en", { numeric: true }));
+
 export function Devices({ live }) {
   const { data, error } = useData(read, live.newest);
   const rows =
     data &&
     data.groups.flatMap((group) =>
-      group.devices.map((device) => ({ ...device, id: `${group.environment}/${group.group_number}/${device.name}`, group })),
+      byName(group.devices).map((device) => ({ ...device, id: `${group.environment}/${group.group_number}/${device.name}`, group })),
     );
   const columns = [
     ["Device", (row) => row.own_name || row.name],
@@ -26,7 +29,7 @@ export function Devices({ live }) {
     ["Problem", (row) => row.problem],
   ];
   return html`<h1>Devices</h1>
-    <p>What agents say of the devices of their group: of several the one that reaches it.</p>
+    <p>As reported by the agents of their device group; where reports differ, by one that reaches the device.</p>
     <${Failure} error=${error} loading=${!data} />
     <${Table} caption="Devices" columns=${columns} rows=${rows} empty="No agent has reported a device yet." />
     <${Also} command="evenkeel device list" path="${OPERATORS}/topology" />`;

@@ -3,7 +3,7 @@ import { OPERATORS, get } from "../api.js";
 import { Act, Actions, listOf, useMay } from "../acts.js";
 import { useData } from "../live.js";
 import { Also, Failure, Status, Table } from "../parts.js";
-import { gone, listed, resumed } from "../watches.js";
+import { watches } from "../watches.js";
 import { counted } from "../words.js";
 
 const PATH = `${OPERATORS}/environments`;
@@ -36,7 +36,7 @@ export function Environments({ live }) {
         ]}
         body=${(values) => ({ environment: { name: values.name, device_driver: values.device_driver, ...changes(values) } })}
         command=${({ name, device_driver }) => `evenkeel environment create ${name} --device-driver ${device_driver}`}
-        watch=${(answer) => listed(PATH, "environments", (row) => row.name === answer.environment.name, () => "it is there")}
+        watch=${(answer) => watches.listed(PATH, "environments", { name: answer.environment.name }, "it is there")}
         done=${again}
       />
     <//>
@@ -72,7 +72,7 @@ function RowActs({ row, done }) {
       params=${params}
       facts=${`${row.halted}. Are these agents lost for good?`}
       command=${() => `evenkeel environment resume ${row.name}`}
-      watch=${() => resumed(row.name)}
+      watch=${() => watches.resumed(row.name)}
       done=${done}
     />`}
     <${Act}
@@ -83,15 +83,10 @@ function RowActs({ row, done }) {
       fields=${changeable(row)}
       body=${(values) => ({ environment: changes(values) })}
       command=${(values) => `evenkeel environment set ${row.name} --failback ${values.failback} --breaker-share ${values.breaker_share} --breaker-agents ${values.breaker_agents}`}
-      watch=${(_, values) =>
-        listed(
-          PATH,
-          "environments",
-          (seen) => seen.name === row.name && seen.failback === values.failback && seen.description === values.description && seen.breaker_agents === Number(values.breaker_agents),
-          (seen) => `failback ${seen.failback}, the breaker opens at ${counted(seen.breaker_agents, "agent")}`,
-        )}
+      watch=${({ environment: { failback, description, breaker_agents } }) =>
+        watches.listed(PATH, "environments", { name: row.name, failback, description, breaker_agents }, `failback ${failback}, the breaker opens at ${counted(breaker_agents, "agent")}`)}
       done=${done}
     />
-    <${Act} name="environment_delete" label="Delete" about=${row.name} params=${params} command=${() => `evenkeel environment delete ${row.name}`} watch=${() => gone(`${PATH}/${row.name}`)} done=${done} />
+    <${Act} name="environment_delete" label="Delete" about=${row.name} params=${params} command=${() => `evenkeel environment delete ${row.name}`} watch=${() => watches.gone(`${PATH}/${row.name}`)} done=${done} />
   </div>`;
 }

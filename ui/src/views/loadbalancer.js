@@ -5,7 +5,7 @@ import { Act, Actions } from "../acts.js";
 import { useData } from "../live.js";
 import { Also, Copy, Facts, Failure, Status, clock, short } from "../parts.js";
 import { linkTo } from "../route.js";
-import { activeAgain, applied } from "../watches.js";
+import { watches } from "../watches.js";
 import { References } from "./certificates.js";
 import { EventList } from "./events.js";
 import { LBAAS } from "./loadbalancers.js";
@@ -88,7 +88,7 @@ function Acts({ data: { root, hosting, move, groups }, id, done }) {
       facts=${hosting.acting ? `${hosting.acting.host} serves it now.` : "No agent serves it now."}
       plan=${async () => ({ view: html`<p>What the next pass would change:</p><${PlanView} plan=${(await post(`${OPERATORS}/loadbalancers/${id}/plan`, undefined, TIMEOUT_MS)).plan} />` })}
       command=${() => `openstack loadbalancer failover ${id}`}
-      watch=${() => applied(id)}
+      watch=${() => watches.applied(id)}
       done=${done}
     />`}
     ${hosting.held &&
@@ -100,7 +100,7 @@ function Acts({ data: { root, hosting, move, groups }, id, done }) {
       facts=${`Has the other system stopped answering for ${root.vip_address}?`}
       body=${() => ({ held: false })}
       command=${() => `evenkeel switch-over ${id}`}
-      watch=${() => activeAgain(id)}
+      watch=${() => watches.activeAgain(id)}
       done=${done}
     />`}
     ${move ? html`<${MoveEnds} move=${move} done=${done} />` : html`<${MoveOne} id=${id} name=${name} groups=${others} done=${done} />`}
@@ -125,7 +125,7 @@ function Summary({ data: { root, hosting, listeners }, id }) {
   const behind = hosting.revision - hosting.applied_revision;
   return html`<${Facts}
     facts=${[
-      ["Id", withCopy(id)],
+      ["Id", withCopy(id), "long"],
       ["VIP", root.vip_address],
       ["Listeners", wordsOf(listeners)],
       ["Environment", hosting.shard ? `${hosting.shard.environment}, device group ${hosting.shard.group_number}` : `${root.provider}, not placed yet`],

@@ -5,12 +5,11 @@ import { OPERATORS, get, orRefused, post } from "../api.js";
 import { Act, Actions } from "../acts.js";
 import { useData } from "../live.js";
 import { Also, Facts, Failure, Status, Table, age, clock, short } from "../parts.js";
-import { moved, movedAll, seen } from "../watches.js";
-import { counted } from "../words.js";
+import { watches } from "../watches.js";
 import { MovePlan, MoveEnds } from "../moves.js";
+import { orphansOf } from "../orphans.js";
 
 const MOVES = `${OPERATORS}/moves`;
-const ORPHANS_MS = 40000;
 const ANY = "{id}"; // each device group's common shard is asked
 
 export function Maintenance({ live }) {
@@ -66,7 +65,7 @@ function MoveProject({ agents, environments, done }) {
     command=${({ project_id, environment, to_group }) => `evenkeel move --project ${project_id} --environment ${environment} --to-group ${to_group} --yes`}
     watch=${(answer) => {
       const ids = answer.move.loadbalancers.map((row) => row.load_balancer_id);
-      return ids.length === 1 ? moved(ids[0]) : movedAll(ids);
+      return ids.length === 1 ? watches.moved(ids[0]) : watches.movedAll(ids);
     }}
     done=${done}
   />`;
@@ -93,38 +92,18 @@ function Orphans({ groups }) {
       params=${{ id: row.id }}
       facts=${`${row.devices} of device group ${row.place} hold it.`}
       command=${() => `evenkeel orphan remove ${row.id}`}
-      watch=${() => removed(row)}
+      watch=${() => watches.orphanRemoved(row.shard, row.id)}
     />`],
   ];
   return html`<h2>On devices, but not in the database</h2>
-    <p><button type="button" onClick=${ask} disabled=${state.asking}>Look for orphans</button> The agents read their devices. Nothing is changed.</p>
+    <p><button type="button" onClick=${ask} disabled=${state.asking}>Look for orphans</button> Agents compare their devices with the database once a minute and after each complete pass. Nothing is changed.</p>
     <div aria-live="polite">
       ${state.asking && html`<p>Asking the agents…</p>`}
       ${(state.problems || []).map((problem) => html`<p class="failure">${problem}</p>`)}
-      ${state.rows && html`<${Table} caption="Orphans" columns=${columns} rows=${state.rows} empty="Devices hold nothing that the database does not know." />`}
+      ${state.rows && html`<${Table} caption="Orphans" columns=${columns} rows=${state.rows} empty="Devices hold nothing that the database does not know, by the last comparison." />`}
     </div>
     <${Also} command="evenkeel orphan list" path="${OPERATORS}/shards/${ANY}/orphans" method="POST" />`;
 }
-
-async function orphansOf(shard) {
-  const place = `${shard.environment}/${shard.group_number}`;
-  try {
-    const found = await post(`${OPERATORS}/shards/${shard.id}/orphans`, undefined, ORPHANS_MS);
-    const rows = [
-      ...found.orphans.map((row) => ({ ...row, kind: "load balancer", id: row.load_balancer_id, place, shard })),
-      ...found.partitions.map((row) => ({ ...row, kind: "partition", id: row.project_id, place, shard })),
-    ];
-    return { rows, problem: found.more ? `device group ${place}: ${counted(found.more, "more was", "more were")} not looked at` : "" };
-  } catch (error) {
-    return { rows: [], problem: `device group ${place}: ${error.message}` };
-  }
-}
-
-const removed = (row) => async () => {
-  const { rows, problem } = await orphansOf(row.shard);
-  if (problem) return { text: problem, state: "waiting" };
-  return rows.some((each) => each.id === row.id) ? { text: "devices still hold it", state: "waiting" } : { text: "devices hold it no more", state: "done" };
-};
 
 function Database({ database, done }) {
   return html`<h2>Database</h2>
@@ -143,10 +122,7 @@ function Database({ database, done }) {
           about=${short(row.history_id)}
           params=${{ id: row.history_id }}
           command=${() => `evenkeel database accept-history ${row.history_id}`}
-          watch=${() => async () => {
-            const left = (await get(`${OPERATORS}/database`)).database.unknown_histories;
-            return left.some((each) => each.history_id === row.history_id) ? { text: "still unknown", state: "waiting" } : { text: "it is accepted", state: "done" };
-          }}
+          watch=${() => watches.historyAccepted(row.history_id)}
           done=${done}
         />
       </div>`,
@@ -157,7 +133,7 @@ function Database({ database, done }) {
         label="Begin a new history"
         facts="Only after a backup was restored, or the database has lost changes."
         command=${() => "evenkeel database new-history"}
-        watch=${(answer) => seen(`history ${answer.database.history_id} has begun; agents check everything`)}
+        watch=${(answer) => watches.seen(`history ${answer.database.history_id} has begun; agents check everything`)}
         done=${done}
       />
     <//>

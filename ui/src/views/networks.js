@@ -4,7 +4,7 @@ import { OPERATORS, get, orRefused } from "../api.js";
 import { Act, Actions, given, listOf } from "../acts.js";
 import { useData } from "../live.js";
 import { Also, Failure, Table } from "../parts.js";
-import { listed, unlisted } from "../watches.js";
+import { watches } from "../watches.js";
 
 const SUBNETS = `${OPERATORS}/subnets`;
 const NETWORKS = `${OPERATORS}/networks`;
@@ -40,10 +40,10 @@ function Subnets({ found, done }) {
         fields=${[{ name: "addresses", label: "Addresses for devices", kind: "lines", help: ADDRESSES, initial: row.device_addresses.join("\n") }]}
         body=${({ addresses }) => ({ subnet: { device_addresses: listOf(addresses) } })}
         command=${({ addresses }) => `evenkeel subnet set ${row.name}${listOf(addresses).map((each) => ` --device-addresses ${each}`).join("")}`}
-        watch=${(answer) => listed(SUBNETS, "subnets", (seen) => seen.id === row.id && String(seen.device_addresses) === String(answer.subnet.device_addresses), (seen) => `devices may have ${seen.device_addresses.join(", ") || "none"}`)}
+        watch=${({ subnet: { id, device_addresses } }) => watches.listed(SUBNETS, "subnets", { id, device_addresses }, `devices may have ${device_addresses.join(", ") || "none"}`)}
         done=${done}
       />
-      <${Act} name="subnet_delete" label="Delete" about=${row.name} params=${{ id: row.id }} command=${() => `evenkeel subnet delete ${row.name}`} watch=${() => unlisted(SUBNETS, "subnets", (seen) => seen.id === row.id)} done=${done} />
+      <${Act} name="subnet_delete" label="Delete" about=${row.name} params=${{ id: row.id }} command=${() => `evenkeel subnet delete ${row.name}`} watch=${() => watches.unlisted(SUBNETS, "subnets", { id: row.id })} done=${done} />
     </div>`],
   ];
   return html`<h2>Address pools</h2>
@@ -67,7 +67,7 @@ function Subnets({ found, done }) {
         ]}
         body=${({ reserved, device_addresses, ...values }) => ({ subnet: { ...given(values), ...lists({ reserved, device_addresses }) } })}
         command=${({ name, cidr }) => `evenkeel subnet create ${name} --cidr ${cidr}`}
-        watch=${(answer) => listed(SUBNETS, "subnets", (seen) => seen.id === answer.subnet.id, (seen) => `VIPs from ${seen.allocation_start} to ${seen.allocation_end}`)}
+        watch=${({ subnet: { id, allocation_start, allocation_end } }) => watches.listed(SUBNETS, "subnets", { id }, `VIPs from ${allocation_start} to ${allocation_end}`)}
         done=${done}
       />
     <//>`}
@@ -109,10 +109,10 @@ function Declared({ found, done }) {
         fields=${networkFields(row)}
         body=${(values) => ({ network: networkOf(values) })}
         command=${({ name }) => `evenkeel network set ${row.id} --name ${name} …`}
-        watch=${(answer) => listed(NETWORKS, "networks", (seen) => JSON.stringify(seen) === JSON.stringify(answer.network), () => "it is changed")}
+        watch=${(answer) => watches.listed(NETWORKS, "networks", answer.network, "it is changed")}
         done=${done}
       />
-      <${Act} name="network_delete" label="Delete" about=${row.name} params=${{ id: row.id }} command=${() => `evenkeel network delete ${row.id}`} watch=${() => unlisted(NETWORKS, "networks", (seen) => seen.id === row.id)} done=${done} />
+      <${Act} name="network_delete" label="Delete" about=${row.name} params=${{ id: row.id }} command=${() => `evenkeel network delete ${row.id}`} watch=${() => watches.unlisted(NETWORKS, "networks", { id: row.id })} done=${done} />
     </div>`],
   ];
   return html`<h2>Declared networks</h2>
@@ -126,7 +126,7 @@ function Declared({ found, done }) {
         fields=${[{ name: "network_type", label: "Type", options: TYPES }, ...networkFields(), { name: "project_id", label: "Only for this project (id)" }]}
         body=${(values) => ({ network: networkOf(values) })}
         command=${({ name, network_type }) => `evenkeel network create ${name} --type ${network_type} …`}
-        watch=${(answer) => listed(NETWORKS, "networks", (seen) => seen.id === answer.network.id, () => "it is there")}
+        watch=${(answer) => watches.listed(NETWORKS, "networks", { id: answer.network.id }, "it is there")}
         done=${done}
       />
     <//>`}

@@ -5,7 +5,7 @@ import { OPERATORS } from "../api.js";
 import { Act, listOf } from "../acts.js";
 import { useData } from "../live.js";
 import { Also, Facts, Failure, Status, short } from "../parts.js";
-import { applied } from "../watches.js";
+import { watches } from "../watches.js";
 import { LBAAS } from "./loadbalancers.js";
 
 /** By the word in the page's address: what it is called, its key in an answer, its words on the command line. */
@@ -87,7 +87,7 @@ function Irules({ id, root, turn }) {
         fields=${[{ name: "irules", label: "Paths on the devices, one a line, in their order", kind: "lines", hint: "/Common/name", initial: irules.join("\n") }]}
         body=${(values) => ({ irules: listOf(values.irules) })}
         command=${(values) => `evenkeel irule set ${id} ${listOf(values.irules).join(" ")}`}
-        watch=${() => applied(root)}
+        watch=${() => watches.applied(root)}
         done=${again}
       />
     </div>

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { OPERATORS, get } from "../api.js";
 import { useData } from "../live.js";
 import { Also, Failure, short } from "../parts.js";
+import { byName } from "./devices.js";
 import { linkTo } from "../route.js";
 import { fitted, layoutOf } from "../topology_layout.js";
 import { useWidth } from "../width.js";
@@ -121,7 +122,8 @@ function Group({ group, topology, opened: open, turn }) {
   const moves = useMoves(group, all);
   const [place, width] = useWidth();
   const [pointed, setPointed] = useState(null);
-  const { agents, devices } = group;
+  const { agents } = group;
+  const devices = byName(group.devices);
   const { controllers } = topology;
   const layout = layoutOf({ controllers, agents, devices, lines }, width);
   const tenants = group.lines.reduce((sum, line) => sum + line.shards, 0);
@@ -178,9 +180,15 @@ function Part({ box, topology, pointing }) {
 
 function stateOf({ kind, object }, topology) {
   if (kind === "bus") return [topology.message_broker === "connected" ? "up" : "silent", "message bus"];
-  if (kind === "controller") return [object.alive ? "up" : "silent", `controller :${object.url.split(":").pop()}`];
+  if (kind === "controller") return [object.alive ? "up" : "silent", controllerName(object.url)];
   if (kind === "agent") return [object.state, `${object.host} · ${object.state}`];
   return [object.reachable ? "up" : "silent", `${object.own_name || object.name} · ${object.reachable ? object.failover_state || "reached" : "out of reach"}`];
+}
+
+/** Its port, and its host unless that is where everything is. */
+function controllerName(url) {
+  const { hostname, port } = new URL(url);
+  return ["127.0.0.1", "localhost", "[::1]"].includes(hostname) ? `controller :${port}` : `${hostname}:${port}`;
 }
 
 function hostOf(agents, id) {

@@ -53,7 +53,7 @@ def _policy(requested: Mapping[str, Any], position: int, pools: Mapping[Any, str
 
 
 def _plain(requested: Mapping[str, Any]) -> Body:
-    """Return an object's own attributes, with an id of its own: what Octavia gave it is not told."""
+    """Return an object's own attributes, with an id of its own: the id that Octavia gave it is not available here."""
     kept = {name: value for name, value in requested.items() if name not in _LEFT_OUT and value not in (None, [])}
     return {**kept, "id": str(uuid.uuid4())}
 

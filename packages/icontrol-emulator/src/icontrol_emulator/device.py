@@ -64,9 +64,9 @@ class Device:
         self.forced_offline = False
         """Whether an operator took it offline; it is not so while it is powered off."""
         self.active_for: frozenset[str] = frozenset()
-        """Traffic groups by name."""
+        """Names of the traffic groups for which the device is active."""
         self.commits: dict[str, CommitId] = {}
-        """By device group."""
+        """The last commit, by device group."""
         self.saved_commits: dict[str, CommitId] = {}
         self.reachable = True
         self.boots = 0

@@ -152,7 +152,7 @@ def _silence(found: SystemState) -> Iterator[_Cause]:
     if not silent:
         return
     lost = replace_agents(silent, found.agents)
-    remedy = f"start them: {start_agents(silent)}" + (f"; if a host is lost: {lost}" if lost else "")
+    remedy = f"restart them: {start_agents(silent)}" + (f"; if a host is lost: {lost}" if lost else "")
     problem = SystemProblem(
         kind="agents_silent",
         text=_silent_hosts(silent),

@@ -14,7 +14,8 @@ NAMED_MAX = 5
 CONNECT_SECONDS = 5
 
 
-START_AGENT = "systemctl start evenkeel-agent"
+# restart: one that hangs is running
+START_AGENT = "systemctl restart evenkeel-agent"
 
 
 def start_agents(silent: Sequence[AgentLife]) -> str:

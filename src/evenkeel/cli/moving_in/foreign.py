@@ -37,7 +37,7 @@ class ForeignLoadBalancer(NamedTuple):
     """The load balancer in the form of our import API, without ``provider``."""
     lost: tuple[Lost, ...] = ()
     remarks: tuple[str, ...] = ()
-    """Facts about its state at the source that operators should know."""
+    """Notes for operators about the object's state at the source."""
     unfit: str = ""
     """Why it cannot be imported now, by its own system's word; empty: it can."""
 

@@ -86,10 +86,10 @@ def _head(snapshot: TopSnapshot, lost: str) -> Iterator[Text]:
     oldest = status["oldest_pending_seconds"]
     pending = f", oldest change waits {oldest:.0f} s" if oldest else ""
     yield _line(f"load balancers: {_counts(status['load_balancers'])}{pending}")
-    shards = status["shards"]
+    shards, agents = status["shards"], status["agents"]
     yield _line(
         f"operating: {_counts(status['load_balancers_operating'])}; shards: {shards['total']},"
-        f" {shards['unserved']} unserved; agents: {status['agents']['up']} up, {status['agents']['down']} down"
+        f" {shards['unserved']} unserved; agents: {agents['up']} up, {agents['down']} silent or stopped"
     )
 
 

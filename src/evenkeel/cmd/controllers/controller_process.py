@@ -20,7 +20,7 @@ from evenkeel.cmd.controllers.process_context import ProcessContext
 from evenkeel.cmd.controllers.serving import run_serving
 from evenkeel.cmd.options.notification_options import notification_settings
 from evenkeel.cmd.options.series_options import traffic_settings
-from evenkeel.cmd.process.endpoint import listen, url_of
+from evenkeel.cmd.process.endpoint import listen, url_for_others
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS
 from evenkeel.cmd.process.reloading import Action, Reloading
 from evenkeel.cmd.process.runtime import NEIGHBOUR_RETRY_SECONDS, SystemClock, new_id, on_stop_signal, start_bus
@@ -120,7 +120,7 @@ def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: Proces
             store.scheduling,
             id_=new_id(),
             host=around.process_name(socket.gethostname()),
-            url=url_of(around.listening, conf),
+            url=url_for_others(around.listening, conf),
             version=evenkeel.__version__,
             problem=parts.bus.problem,
         ),

@@ -1,6 +1,7 @@
 """Addresses of servers: bound sockets, the API's URL, and the file that contains the URL."""
 
 import socket
+from ipaddress import ip_address
 from pathlib import Path
 
 from oslo_config import cfg
@@ -31,7 +32,19 @@ def listen(conf: cfg.ConfigOpts) -> socket.socket:
 def url_of(listening: socket.socket, conf: cfg.ConfigOpts) -> str:
     """The API's URL on this host."""
     host, port = listening.getsockname()[:2]
-    return f"{'https' if conf.api.ssl_cert_file else 'http'}://{host_and_port(host, port)}"
+    return f"{_scheme(conf)}://{host_and_port(host, port)}"
+
+
+def url_for_others(listening: socket.socket, conf: cfg.ConfigOpts) -> str:
+    """The API's URL with the host's name where it listens on all addresses, which names no host."""
+    host, port = listening.getsockname()[:2]
+    if ip_address(host).is_unspecified:
+        host = socket.gethostname()
+    return f"{_scheme(conf)}://{host_and_port(host, port)}"
+
+
+def _scheme(conf: cfg.ConfigOpts) -> str:
+    return "https" if conf.api.ssl_cert_file else "http"
 
 
 def announce(endpoint_file: str | None, url: str) -> None:

@@ -1,1 +1,1 @@
-"""Ground floor of the core: ids, values, errors and helpers that know nothing of load balancers."""
+"""Ground floor of the core: ids, values, errors and helpers without relation to load balancers."""

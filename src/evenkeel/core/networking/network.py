@@ -132,8 +132,8 @@ class PortClaim(Value):
 
 
 def borrowed_port(load_balancer_id: LoadBalancerId, port_id: str) -> PortClaim:
-    """Return the claim on a VIP's port that somebody else made: it is bound to the devices, and with the load balancer
-    unbound, not deleted.
+    """Return the claim on a VIP's port of another maker (its tenant): it is bound to the devices, and with the load
+    balancer unbound, not deleted.
     """
     return PortClaim(claim_id=load_balancer_id, device_owner="", device_id="", port_id=port_id)
 

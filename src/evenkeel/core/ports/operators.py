@@ -68,7 +68,7 @@ class OperatorStore(Protocol):
         ...
 
     async def begin_moves(self, request: MoveRequest) -> tuple[Change, ...]:
-        """Begin to move load balancers, all or none; returns what agents have to be told. Raises :class:`NotFound`,
+        """Begin to move load balancers, all or none; returns the changes for hints to agents. Raises :class:`NotFound`,
         :class:`Conflict`.
         """
         ...
@@ -81,8 +81,8 @@ class OperatorStore(Protocol):
 
     async def end_move(self, load_balancer_id: LoadBalancerId, *, back: bool) -> tuple[Change, ...]:
         """Let a move go back (``back``), or end a step that waits for devices that are off, or for the operator's
-        routing; returns what agents have to be told. Raises :class:`NotFound` without a move, :class:`Conflict` in a
-        step that cannot end in this way.
+        routing; returns the changes for hints to agents. Raises :class:`NotFound` without a move, :class:`Conflict`
+        in a step that cannot end in this way.
         """
         ...
 

@@ -32,8 +32,12 @@ def time_limit(connection: Connection, seconds: float, refusal: str) -> Iterator
 
 @contextmanager
 def _on_postgresql(connection: Connection, seconds: float) -> Iterator[None]:
-    # A plan for any text would not use the index for parts of texts; the settings end with the transaction.
-    settings = "set_config('statement_timeout', :limit, true), set_config('plan_cache_mode', 'force_custom_plan', true)"
+    # A plan for any text would not use the index for parts of texts, and compiling one takes longer than it saves; the
+    # settings end with the transaction.
+    settings = (
+        "set_config('statement_timeout', :limit, true), set_config('plan_cache_mode', 'force_custom_plan', true),"
+        " set_config('jit', 'off', true)"
+    )
     connection.execute(text(f"SELECT {settings}"), {"limit": f"{int(seconds * 1000)}ms"})
     yield
 

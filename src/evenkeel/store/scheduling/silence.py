@@ -138,10 +138,15 @@ def _record_change(connection: Connection, agent: SeenAgent) -> None:
             connection,
             kind="agent_back" if back else "agent_silent",
             text=f"agent {name_and_id(agent.host, agent.view.id)} "
-            + ("is alive again" if back else "sent no keepalive in time; its session expired"),
+            + ("is alive again" if back else _why_silent(connection, agent)),
             environment=agent.environment,
             agent_id=agent.view.id,
         )
+
+
+def _why_silent(connection: Connection, agent: SeenAgent) -> str:
+    ttl = connection.scalar(select(_agent.c.session_ttl_seconds).where(_agent.c.id == agent.view.id))
+    return "sent no keepalive in time; its session expired" if ttl else "is silent: its session was ended"
 
 
 def _set_breaker(connection: Connection, name: str, reason: str) -> None:

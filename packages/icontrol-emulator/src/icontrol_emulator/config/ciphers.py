@@ -26,7 +26,7 @@ class BadWord(Exception):
 @dataclass(frozen=True, slots=True)
 class Suite:
     name: str
-    """OpenSSL's name."""
+    """The suite's name in OpenSSL."""
     tags: frozenset[str]
     by_default: bool
     versions: tuple[str, ...]

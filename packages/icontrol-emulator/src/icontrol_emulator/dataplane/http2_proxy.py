@@ -155,7 +155,9 @@ class Http2Proxy:
     async def _reselected(
         self, number: int, exchange: Exchange, request: Request, cookies: str
     ) -> Upstream | None:  # fmt: skip
-        """No server: another one or a response, if a rule says so, else an error. None after a response."""
+        """Answer to a failed connection: another server or a response, if a rule chooses one, else an error. None after
+        a response.
+        """
         for _ in range(RESELECTIONS_MAX):
             again = self._rules.failed(exchange)
             if again.answer is not None:

@@ -15,7 +15,7 @@ from icontrol_emulator.uploads import CHUNK_BYTES_MAX, FOLDER, UNFINISHED
 
 _BASE = "https://localhost/mgmt/shared"
 DOWNLOADS = frozenset({"downloads", "bulk", "madm"})
-"""Workers that hand files out. Here all have those that were uploaded, because folders are not told apart."""
+"""Workers that hand files out. Here all have those that were uploaded, because folders are not distinguished."""
 PROVIDER_ID = "1f44a60e-11a7-3c51-a49f-82983026b41b"
 """Id of the provider of local users, the same on all devices, as logins answer it."""
 LOGIN = "/mgmt/shared/authn/login"

@@ -1,8 +1,8 @@
-var He,I,sn,xr,de,on,cn,ln,dn,ht,$t,pt,un,we={},$n=[],Sr=/acit|ex(?:s|g|n|p|$)|rph|grid|ows|mnc|ntw|ine[ch]|zoo|^ord|itera/i,We=Array.isArray;function se(e,t){for(var n in t)e[n]=t[n];return e}function _t(e){e&&e.parentNode&&e.parentNode.removeChild(e)}function Ve(e,t,n){var o,a,r,s={};for(r in t)r=="key"?o=t[r]:r=="ref"?a=t[r]:s[r]=t[r];if(arguments.length>2&&(s.children=arguments.length>3?He.call(arguments,2):n),typeof e=="function"&&e.defaultProps!=null)for(r in e.defaultProps)s[r]===void 0&&(s[r]=e.defaultProps[r]);return Fe(e,s,o,a,null)}function Fe(e,t,n,o,a){var r={type:e,props:t,key:n,ref:o,__k:null,__:null,__b:0,__e:null,__c:null,constructor:void 0,__v:a??++sn,__i:-1,__u:0};return a==null&&I.vnode!=null&&I.vnode(r),r}function Ge(e){return e.children}function ye(e,t){this.props=e,this.context=t}function fe(e,t){if(t==null)return e.__?fe(e.__,e.__i+1):null;for(var n;t<e.__k.length;t++)if((n=e.__k[t])!=null&&n.__e!=null)return n.__e;return typeof e.type=="function"?fe(e):null}function pn(e){var t,n;if((e=e.__)!=null&&e.__c!=null){for(e.__e=e.__c.base=null,t=0;t<e.__k.length;t++)if((n=e.__k[t])!=null&&n.__e!=null){e.__e=e.__c.base=n.__e;break}return pn(e)}}function mt(e){(!e.__d&&(e.__d=!0)&&de.push(e)&&!Be.__r++||on!=I.debounceRendering)&&((on=I.debounceRendering)||cn)(Be)}function Be(){for(var e,t,n,o,a,r,s,l=1;de.length;)de.length>l&&de.sort(ln),e=de.shift(),l=de.length,e.__d&&(n=void 0,o=void 0,a=(o=(t=e).__v).__e,r=[],s=[],t.__P&&((n=se({},o)).__v=o.__v+1,I.vnode&&I.vnode(n),gt(t.__P,n,o,t.__n,t.__P.namespaceURI,32&o.__u?[a]:null,r,a??fe(o),!!(32&o.__u),s),n.__v=o.__v,n.__.__k[n.__i]=n,hn(r,n,s),o.__e=o.__=null,n.__e!=a&&pn(n)));Be.__r=0}function mn(e,t,n,o,a,r,s,l,d,c,$){var u,p,m,g,v,k,h,b=o&&o.__k||$n,x=t.length;for(d=Ar(n,t,b,d,x),u=0;u<x;u++)(m=n.__k[u])!=null&&(p=m.__i==-1?we:b[m.__i]||we,m.__i=u,k=gt(e,m,p,a,r,s,l,d,c,$),g=m.__e,m.ref&&p.ref!=m.ref&&(p.ref&&vt(p.ref,null,m),$.push(m.ref,m.__c||g,m)),v==null&&g!=null&&(v=g),(h=!!(4&m.__u))||p.__k===m.__k?d=fn(m,d,e,h):typeof m.type=="function"&&k!==void 0?d=k:g&&(d=g.nextSibling),m.__u&=-7);return n.__e=v,d}function Ar(e,t,n,o,a){var r,s,l,d,c,$=n.length,u=$,p=0;for(e.__k=new Array(a),r=0;r<a;r++)(s=t[r])!=null&&typeof s!="boolean"&&typeof s!="function"?(d=r+p,(s=e.__k[r]=typeof s=="string"||typeof s=="number"||typeof s=="bigint"||s.constructor==String?Fe(null,s,null,null,null):We(s)?Fe(Ge,{children:s},null,null,null):s.constructor==null&&s.__b>0?Fe(s.type,s.props,s.key,s.ref?s.ref:null,s.__v):s).__=e,s.__b=e.__b+1,l=null,(c=s.__i=Er(s,n,d,u))!=-1&&(u--,(l=n[c])&&(l.__u|=2)),l==null||l.__v==null?(c==-1&&(a>$?p--:a<$&&p++),typeof s.type!="function"&&(s.__u|=4)):c!=d&&(c==d-1?p--:c==d+1?p++:(c>d?p--:p++,s.__u|=4))):e.__k[r]=null;if(u)for(r=0;r<$;r++)(l=n[r])!=null&&(2&l.__u)==0&&(l.__e==o&&(o=fe(l)),gn(l,l));return o}function fn(e,t,n,o){var a,r;if(typeof e.type=="function"){for(a=e.__k,r=0;a&&r<a.length;r++)a[r]&&(a[r].__=e,t=fn(a[r],t,n,o));return t}e.__e!=t&&(o&&(t&&e.type&&!t.parentNode&&(t=fe(e)),n.insertBefore(e.__e,t||null)),t=e.__e);do t=t&&t.nextSibling;while(t!=null&&t.nodeType==8);return t}function Er(e,t,n,o){var a,r,s,l=e.key,d=e.type,c=t[n],$=c!=null&&(2&c.__u)==0;if(c===null&&e.key==null||$&&l==c.key&&d==c.type)return n;if(o>($?1:0)){for(a=n-1,r=n+1;a>=0||r<t.length;)if((c=t[s=a>=0?a--:r++])!=null&&(2&c.__u)==0&&l==c.key&&d==c.type)return s}return-1}function rn(e,t,n){t[0]=="-"?e.setProperty(t,n??""):e[t]=n==null?"":typeof n!="number"||Sr.test(t)?n:n+"px"}function Ue(e,t,n,o,a){var r,s;e:if(t=="style")if(typeof n=="string")e.style.cssText=n;else{if(typeof o=="string"&&(e.style.cssText=o=""),o)for(t in o)n&&t in n||rn(e.style,t,"");if(n)for(t in n)o&&n[t]==o[t]||rn(e.style,t,n[t])}else if(t[0]=="o"&&t[1]=="n")r=t!=(t=t.replace(dn,"$1")),s=t.toLowerCase(),t=s in e||t=="onFocusOut"||t=="onFocusIn"?s.slice(2):t.slice(2),e.l||(e.l={}),e.l[t+r]=n,n?o?n.u=o.u:(n.u=ht,e.addEventListener(t,r?pt:$t,r)):e.removeEventListener(t,r?pt:$t,r);else{if(a=="http://www.w3.org/2000/svg")t=t.replace(/xlink(H|:h)/,"h").replace(/sName$/,"s");else if(t!="width"&&t!="height"&&t!="href"&&t!="list"&&t!="form"&&t!="tabIndex"&&t!="download"&&t!="rowSpan"&&t!="colSpan"&&t!="role"&&t!="popover"&&t in e)try{e[t]=n??"";break e}catch{}typeof n=="function"||(n==null||n===!1&&t[4]!="-"?e.removeAttribute(t):e.setAttribute(t,t=="popover"&&n==1?"":n))}}function an(e){return function(t){if(this.l){var n=this.l[t.type+e];if(t.t==null)t.t=ht++;else if(t.t<n.u)return;return n(I.event?I.event(t):t)}}}function gt(e,t,n,o,a,r,s,l,d,c){var $,u,p,m,g,v,k,h,b,x,T,C,j,D,W,w,Q,J=t.type;if(t.constructor!=null)return null;128&n.__u&&(d=!!(32&n.__u),r=[l=t.__e=n.__e]),($=I.__b)&&$(t);e:if(typeof J=="function")try{if(h=t.props,b="prototype"in J&&J.prototype.render,x=($=J.contextType)&&o[$.__c],T=$?x?x.props.value:$.__:o,n.__c?k=(u=t.__c=n.__c).__=u.__E:(b?t.__c=u=new J(h,T):(t.__c=u=new ye(h,T),u.constructor=J,u.render=Tr),x&&x.sub(u),u.props=h,u.state||(u.state={}),u.context=T,u.__n=o,p=u.__d=!0,u.__h=[],u._sb=[]),b&&u.__s==null&&(u.__s=u.state),b&&J.getDerivedStateFromProps!=null&&(u.__s==u.state&&(u.__s=se({},u.__s)),se(u.__s,J.getDerivedStateFromProps(h,u.__s))),m=u.props,g=u.state,u.__v=t,p)b&&J.getDerivedStateFromProps==null&&u.componentWillMount!=null&&u.componentWillMount(),b&&u.componentDidMount!=null&&u.__h.push(u.componentDidMount);else{if(b&&J.getDerivedStateFromProps==null&&h!==m&&u.componentWillReceiveProps!=null&&u.componentWillReceiveProps(h,T),!u.__e&&u.shouldComponentUpdate!=null&&u.shouldComponentUpdate(h,u.__s,T)===!1||t.__v==n.__v){for(t.__v!=n.__v&&(u.props=h,u.state=u.__s,u.__d=!1),t.__e=n.__e,t.__k=n.__k,t.__k.some(function(Y){Y&&(Y.__=t)}),C=0;C<u._sb.length;C++)u.__h.push(u._sb[C]);u._sb=[],u.__h.length&&s.push(u);break e}u.componentWillUpdate!=null&&u.componentWillUpdate(h,u.__s,T),b&&u.componentDidUpdate!=null&&u.__h.push(function(){u.componentDidUpdate(m,g,v)})}if(u.context=T,u.props=h,u.__P=e,u.__e=!1,j=I.__r,D=0,b){for(u.state=u.__s,u.__d=!1,j&&j(t),$=u.render(u.props,u.state,u.context),W=0;W<u._sb.length;W++)u.__h.push(u._sb[W]);u._sb=[]}else do u.__d=!1,j&&j(t),$=u.render(u.props,u.state,u.context),u.state=u.__s;while(u.__d&&++D<25);u.state=u.__s,u.getChildContext!=null&&(o=se(se({},o),u.getChildContext())),b&&!p&&u.getSnapshotBeforeUpdate!=null&&(v=u.getSnapshotBeforeUpdate(m,g)),w=$,$!=null&&$.type===Ge&&$.key==null&&(w=_n($.props.children)),l=mn(e,We(w)?w:[w],t,n,o,a,r,s,l,d,c),u.base=t.__e,t.__u&=-161,u.__h.length&&s.push(u),k&&(u.__E=u.__=null)}catch(Y){if(t.__v=null,d||r!=null)if(Y.then){for(t.__u|=d?160:128;l&&l.nodeType==8&&l.nextSibling;)l=l.nextSibling;r[r.indexOf(l)]=null,t.__e=l}else{for(Q=r.length;Q--;)_t(r[Q]);ft(t)}else t.__e=n.__e,t.__k=n.__k,Y.then||ft(t);I.__e(Y,t,n)}else r==null&&t.__v==n.__v?(t.__k=n.__k,t.__e=n.__e):l=t.__e=Or(n.__e,t,n,o,a,r,s,d,c);return($=I.diffed)&&$(t),128&t.__u?void 0:l}function ft(e){e&&e.__c&&(e.__c.__e=!0),e&&e.__k&&e.__k.forEach(ft)}function hn(e,t,n){for(var o=0;o<n.length;o++)vt(n[o],n[++o],n[++o]);I.__c&&I.__c(t,e),e.some(function(a){try{e=a.__h,a.__h=[],e.some(function(r){r.call(a)})}catch(r){I.__e(r,a.__v)}})}function _n(e){return typeof e!="object"||e==null||e.__b&&e.__b>0?e:We(e)?e.map(_n):se({},e)}function Or(e,t,n,o,a,r,s,l,d){var c,$,u,p,m,g,v,k=n.props,h=t.props,b=t.type;if(b=="svg"?a="http://www.w3.org/2000/svg":b=="math"?a="http://www.w3.org/1998/Math/MathML":a||(a="http://www.w3.org/1999/xhtml"),r!=null){for(c=0;c<r.length;c++)if((m=r[c])&&"setAttribute"in m==!!b&&(b?m.localName==b:m.nodeType==3)){e=m,r[c]=null;break}}if(e==null){if(b==null)return document.createTextNode(h);e=document.createElementNS(a,b,h.is&&h),l&&(I.__m&&I.__m(t,r),l=!1),r=null}if(b==null)k===h||l&&e.data==h||(e.data=h);else{if(r=r&&He.call(e.childNodes),k=n.props||we,!l&&r!=null)for(k={},c=0;c<e.attributes.length;c++)k[(m=e.attributes[c]).name]=m.value;for(c in k)if(m=k[c],c!="children"){if(c=="dangerouslySetInnerHTML")u=m;else if(!(c in h)){if(c=="value"&&"defaultValue"in h||c=="checked"&&"defaultChecked"in h)continue;Ue(e,c,null,m,a)}}for(c in h)m=h[c],c=="children"?p=m:c=="dangerouslySetInnerHTML"?$=m:c=="value"?g=m:c=="checked"?v=m:l&&typeof m!="function"||k[c]===m||Ue(e,c,m,k[c],a);if($)l||u&&($.__html==u.__html||$.__html==e.innerHTML)||(e.innerHTML=$.__html),t.__k=[];else if(u&&(e.innerHTML=""),mn(t.type=="template"?e.content:e,We(p)?p:[p],t,n,o,b=="foreignObject"?"http://www.w3.org/1999/xhtml":a,r,s,r?r[0]:n.__k&&fe(n,0),l,d),r!=null)for(c=r.length;c--;)_t(r[c]);l||(c="value",b=="progress"&&g==null?e.removeAttribute("value"):g!=null&&(g!==e[c]||b=="progress"&&!g||b=="option"&&g!=k[c])&&Ue(e,c,g,k[c],a),c="checked",v!=null&&v!=e[c]&&Ue(e,c,v,k[c],a))}return e}function vt(e,t,n){try{if(typeof e=="function"){var o=typeof e.__u=="function";o&&e.__u(),o&&t==null||(e.__u=e(t))}else e.current=t}catch(a){I.__e(a,n)}}function gn(e,t,n){var o,a;if(I.unmount&&I.unmount(e),(o=e.ref)&&(o.current&&o.current!=e.__e||vt(o,null,t)),(o=e.__c)!=null){if(o.componentWillUnmount)try{o.componentWillUnmount()}catch(r){I.__e(r,t)}o.base=o.__P=null}if(o=e.__k)for(a=0;a<o.length;a++)o[a]&&gn(o[a],t,n||typeof e.type!="function");n||_t(e.__e),e.__c=e.__=e.__e=void 0}function Tr(e,t,n){return this.constructor(e,n)}function bt(e,t,n){var o,a,r,s;t==document&&(t=document.documentElement),I.__&&I.__(e,t),a=(o=typeof n=="function")?null:n&&n.__k||t.__k,r=[],s=[],gt(t,e=(!o&&n||t).__k=Ve(Ge,null,[e]),a||we,we,t.namespaceURI,!o&&n?[n]:a?null:t.firstChild?He.call(t.childNodes):null,r,!o&&n?n:a?a.__e:t.firstChild,o,s),hn(r,e,s)}function vn(e){function t(n){var o,a;return this.getChildContext||(o=new Set,(a={})[t.__c]=this,this.getChildContext=function(){return a},this.componentWillUnmount=function(){o=null},this.shouldComponentUpdate=function(r){this.props.value!=r.value&&o.forEach(function(s){s.__e=!0,mt(s)})},this.sub=function(r){o.add(r);var s=r.componentWillUnmount;r.componentWillUnmount=function(){o&&o.delete(r),s&&s.call(r)}}),n.children}return t.__c="__cC"+un++,t.__=e,t.Provider=t.__l=(t.Consumer=function(n,o){return n.children(o)}).contextType=t,t}He=$n.slice,I={__e:function(e,t,n,o){for(var a,r,s;t=t.__;)if((a=t.__c)&&!a.__)try{if((r=a.constructor)&&r.getDerivedStateFromError!=null&&(a.setState(r.getDerivedStateFromError(e)),s=a.__d),a.componentDidCatch!=null&&(a.componentDidCatch(e,o||{}),s=a.__d),s)return a.__E=a}catch(l){e=l}throw e}},sn=0,xr=function(e){return e!=null&&e.constructor==null},ye.prototype.setState=function(e,t){var n;n=this.__s!=null&&this.__s!=this.state?this.__s:this.__s=se({},this.state),typeof e=="function"&&(e=e(se({},n),this.props)),e&&se(n,e),e!=null&&this.__v&&(t&&this._sb.push(t),mt(this))},ye.prototype.forceUpdate=function(e){this.__v&&(this.__e=!0,e&&this.__h.push(e),mt(this))},ye.prototype.render=Ge,de=[],cn=typeof Promise=="function"?Promise.prototype.then.bind(Promise.resolve()):setTimeout,ln=function(e,t){return e.__v.__b-t.__v.__b},Be.__r=0,dn=/(PointerCapture)$|Capture$/i,ht=0,$t=an(!1),pt=an(!0),un=0;var yn=function(e,t,n,o){var a;t[0]=0;for(var r=1;r<t.length;r++){var s=t[r++],l=t[r]?(t[0]|=s?1:2,n[t[r++]]):t[++r];s===3?o[0]=l:s===4?o[1]=Object.assign(o[1]||{},l):s===5?(o[1]=o[1]||{})[t[++r]]=l:s===6?o[1][t[++r]]+=l+"":s?(a=e.apply(l,yn(e,l,n,["",null])),o.push(a),l[0]?t[0]|=2:(t[r-2]=0,t[r]=a)):o.push(l)}return o},bn=new Map;function wn(e){var t=bn.get(this);return t||(t=new Map,bn.set(this,t)),(t=yn(this,t.get(e)||(t.set(e,t=(function(n){for(var o,a,r=1,s="",l="",d=[0],c=function(p){r===1&&(p||(s=s.replace(/^\s*\n\s*|\s*\n\s*$/g,"")))?d.push(0,p,s):r===3&&(p||s)?(d.push(3,p,s),r=2):r===2&&s==="..."&&p?d.push(4,p,0):r===2&&s&&!p?d.push(5,0,!0,s):r>=5&&((s||!p&&r===5)&&(d.push(r,0,s,a),r=6),p&&(d.push(r,p,0,a),r=6)),s=""},$=0;$<n.length;$++){$&&(r===1&&c(),c($));for(var u=0;u<n[$].length;u++)o=n[$][u],r===1?o==="<"?(c(),d=[d],r=3):s+=o:r===4?s==="--"&&o===">"?(r=1,s=""):s=o+s[0]:l?o===l?l="":s+=o:o==='"'||o==="'"?l=o:o===">"?(c(),r=1):r&&(o==="="?(r=5,a=s,s=""):o==="/"&&(r<5||n[$][u+1]===">")?(c(),r===3&&(d=d[0]),r=d,(d=d[0]).push(2,0,r),r=0):o===" "||o==="	"||o===`
-`||o==="\r"?(c(),r=2):s+=o),r===3&&s==="!--"&&(r=4,d=d[0])}return c(),d})(e)),t),arguments,[])).length>1?t:t[0]}var i=wn.bind(Ve);var ue,L,yt,kn,ke=0,Rn=[],G=I,xn=G.__b,Sn=G.__r,An=G.diffed,En=G.__c,On=G.unmount,Tn=G.__;function xe(e,t){G.__h&&G.__h(L,e,ke||t),ke=0;var n=L.__H||(L.__H={__:[],__h:[]});return e>=n.__.length&&n.__.push({}),n.__[e]}function E(e){return ke=1,Pr(In,e)}function Pr(e,t,n){var o=xe(ue++,2);if(o.t=e,!o.__c&&(o.__=[n?n(t):In(void 0,t),function(l){var d=o.__N?o.__N[0]:o.__[0],c=o.t(d,l);d!==c&&(o.__N=[c,o.__[1]],o.__c.setState({}))}],o.__c=L,!L.__f)){var a=function(l,d,c){if(!o.__c.__H)return!0;var $=o.__c.__H.__.filter(function(p){return!!p.__c});if($.every(function(p){return!p.__N}))return!r||r.call(this,l,d,c);var u=o.__c.props!==l;return $.forEach(function(p){if(p.__N){var m=p.__[0];p.__=p.__N,p.__N=void 0,m!==p.__[0]&&(u=!0)}}),r&&r.call(this,l,d,c)||u};L.__f=!0;var r=L.shouldComponentUpdate,s=L.componentWillUpdate;L.componentWillUpdate=function(l,d,c){if(this.__e){var $=r;r=void 0,a(l,d,c),r=$}s&&s.call(this,l,d,c)},L.shouldComponentUpdate=a}return o.__N||o.__}function N(e,t){var n=xe(ue++,3);!G.__s&&Mn(n.__H,t)&&(n.__=e,n.u=t,L.__H.__h.push(n))}function q(e){return ke=5,Dn(function(){return{current:e}},[])}function Dn(e,t){var n=xe(ue++,7);return Mn(n.__H,t)&&(n.__=e(),n.__H=t,n.__h=e),n.__}function Nn(e,t){return ke=8,Dn(function(){return e},t)}function Xe(e){var t=L.context[e.__c],n=xe(ue++,9);return n.c=e,t?(n.__==null&&(n.__=!0,t.sub(L)),t.props.value):e.__}function Cn(){var e=xe(ue++,11);if(!e.__){for(var t=L.__v;t!==null&&!t.__m&&t.__!==null;)t=t.__;var n=t.__m||(t.__m=[0,0]);e.__="P"+n[0]+"-"+n[1]++}return e.__}function Rr(){for(var e;e=Rn.shift();)if(e.__P&&e.__H)try{e.__H.__h.forEach(Ke),e.__H.__h.forEach(wt),e.__H.__h=[]}catch(t){e.__H.__h=[],G.__e(t,e.__v)}}G.__b=function(e){L=null,xn&&xn(e)},G.__=function(e,t){e&&t.__k&&t.__k.__m&&(e.__m=t.__k.__m),Tn&&Tn(e,t)},G.__r=function(e){Sn&&Sn(e),ue=0;var t=(L=e.__c).__H;t&&(yt===L?(t.__h=[],L.__h=[],t.__.forEach(function(n){n.__N&&(n.__=n.__N),n.u=n.__N=void 0})):(t.__h.forEach(Ke),t.__h.forEach(wt),t.__h=[],ue=0)),yt=L},G.diffed=function(e){An&&An(e);var t=e.__c;t&&t.__H&&(t.__H.__h.length&&(Rn.push(t)!==1&&kn===G.requestAnimationFrame||((kn=G.requestAnimationFrame)||Dr)(Rr)),t.__H.__.forEach(function(n){n.u&&(n.__H=n.u),n.u=void 0})),yt=L=null},G.__c=function(e,t){t.some(function(n){try{n.__h.forEach(Ke),n.__h=n.__h.filter(function(o){return!o.__||wt(o)})}catch(o){t.some(function(a){a.__h&&(a.__h=[])}),t=[],G.__e(o,n.__v)}}),En&&En(e,t)},G.unmount=function(e){On&&On(e);var t,n=e.__c;n&&n.__H&&(n.__H.__.forEach(function(o){try{Ke(o)}catch(a){t=a}}),n.__H=void 0,t&&G.__e(t,n.__v))};var Pn=typeof requestAnimationFrame=="function";function Dr(e){var t,n=function(){clearTimeout(o),Pn&&cancelAnimationFrame(t),setTimeout(e)},o=setTimeout(n,35);Pn&&(t=requestAnimationFrame(n))}function Ke(e){var t=L,n=e.__c;typeof n=="function"&&(e.__c=void 0,n()),L=t}function wt(e){var t=L;e.__c=e.__(),L=t}function Mn(e,t){return!e||e.length!==t.length||t.some(function(n,o){return n!==e[o]})}function In(e,t){return typeof t=="function"?t(e):t}var f="../evenkeel/v1",kt="evenkeel-authorization",he=class extends Error{constructor(t,n,o=[]){super(n),this.status=t,this.roles=o}},jn=0,ie=()=>Date.now()+jn,_e=JSON.parse(sessionStorage.getItem(kt)||"{}");function Ln(e){_e=e,sessionStorage.setItem(kt,JSON.stringify(e))}function Un(){_e={},sessionStorage.removeItem(kt)}function xt(){return Object.keys(_e).length>0}var Fn=()=>_e.Authorization?"password":xt()?"token":"";async function Bn(){try{return((await fetch(`${f}/status`,{headers:{Accept:"application/json"},credentials:"omit",cache:"no-store",signal:AbortSignal.timeout(15e3)})).headers.get("WWW-Authenticate")||"").split(/[ ,]/,1)[0].toLowerCase()}catch{return""}}function Hn(e,t){let n=new TextEncoder().encode(`${e}:${t}`);return{Authorization:`Basic ${btoa(String.fromCharCode(...n))}`}}function Wn(e){return{"X-Auth-Token":e}}async function qe(e,t,n,o=15e3){let a={Accept:"application/json",..._e};n!==void 0&&(a["Content-Type"]="application/json");let r;try{r=await fetch(t,{method:e,headers:a,body:n===void 0?void 0:JSON.stringify(n),credentials:"omit",cache:"no-store",signal:AbortSignal.timeout(o)})}catch(d){throw new he(0,`no answer from this controller: ${d.message}`)}Nr(r);let s=await r.text(),l=s?Kn(s):null;if(!r.ok)throw Gn(r,l);return l}function Nr(e){let t=Date.parse(e.headers.get("Date")||"");t&&Math.abs(t+500-ie())>1e3&&(jn=t+500-Date.now())}async function Vn(e,t,{told:n,at:o,signal:a,silentMs:r}){let s=new AbortController,l=()=>s.abort();a.addEventListener("abort",l);let d=setTimeout(l,r);try{let c=await fetch(e,{headers:{Accept:"text/event-stream","Last-Event-ID":String(t),..._e},credentials:"omit",cache:"no-store",signal:s.signal});if(!c.ok)throw Gn(c,Kn(await c.text()));let $=c.body.pipeThrough(new TextDecoderStream).getReader(),u="";for(;;){let{done:p,value:m}=await $.read();if(p)return;clearTimeout(d),d=setTimeout(l,r);let g=(u+m).split(`
+var Fe,j,rn,br,de,tn,an,sn,cn,pt,lt,dt,ln,we={},dn=[],yr=/acit|ex(?:s|g|n|p|$)|rph|grid|ows|mnc|ntw|ine[ch]|zoo|^ord|itera/i,Be=Array.isArray;function se(e,t){for(var n in t)e[n]=t[n];return e}function mt(e){e&&e.parentNode&&e.parentNode.removeChild(e)}function He(e,t,n){var o,a,r,s={};for(r in t)r=="key"?o=t[r]:r=="ref"?a=t[r]:s[r]=t[r];if(arguments.length>2&&(s.children=arguments.length>3?Fe.call(arguments,2):n),typeof e=="function"&&e.defaultProps!=null)for(r in e.defaultProps)s[r]===void 0&&(s[r]=e.defaultProps[r]);return Le(e,s,o,a,null)}function Le(e,t,n,o,a){var r={type:e,props:t,key:n,ref:o,__k:null,__:null,__b:0,__e:null,__c:null,constructor:void 0,__v:a??++rn,__i:-1,__u:0};return a==null&&j.vnode!=null&&j.vnode(r),r}function We(e){return e.children}function ye(e,t){this.props=e,this.context=t}function he(e,t){if(t==null)return e.__?he(e.__,e.__i+1):null;for(var n;t<e.__k.length;t++)if((n=e.__k[t])!=null&&n.__e!=null)return n.__e;return typeof e.type=="function"?he(e):null}function un(e){var t,n;if((e=e.__)!=null&&e.__c!=null){for(e.__e=e.__c.base=null,t=0;t<e.__k.length;t++)if((n=e.__k[t])!=null&&n.__e!=null){e.__e=e.__c.base=n.__e;break}return un(e)}}function ut(e){(!e.__d&&(e.__d=!0)&&de.push(e)&&!Ue.__r++||tn!=j.debounceRendering)&&((tn=j.debounceRendering)||an)(Ue)}function Ue(){for(var e,t,n,o,a,r,s,l=1;de.length;)de.length>l&&de.sort(sn),e=de.shift(),l=de.length,e.__d&&(n=void 0,o=void 0,a=(o=(t=e).__v).__e,r=[],s=[],t.__P&&((n=se({},o)).__v=o.__v+1,j.vnode&&j.vnode(n),ft(t.__P,n,o,t.__n,t.__P.namespaceURI,32&o.__u?[a]:null,r,a??he(o),!!(32&o.__u),s),n.__v=o.__v,n.__.__k[n.__i]=n,mn(r,n,s),o.__e=o.__=null,n.__e!=a&&un(n)));Ue.__r=0}function $n(e,t,n,o,a,r,s,l,d,c,$){var u,p,m,g,v,k,h,b=o&&o.__k||dn,A=t.length;for(d=wr(n,t,b,d,A),u=0;u<A;u++)(m=n.__k[u])!=null&&(p=m.__i==-1?we:b[m.__i]||we,m.__i=u,k=ft(e,m,p,a,r,s,l,d,c,$),g=m.__e,m.ref&&p.ref!=m.ref&&(p.ref&&ht(p.ref,null,m),$.push(m.ref,m.__c||g,m)),v==null&&g!=null&&(v=g),(h=!!(4&m.__u))||p.__k===m.__k?d=pn(m,d,e,h):typeof m.type=="function"&&k!==void 0?d=k:g&&(d=g.nextSibling),m.__u&=-7);return n.__e=v,d}function wr(e,t,n,o,a){var r,s,l,d,c,$=n.length,u=$,p=0;for(e.__k=new Array(a),r=0;r<a;r++)(s=t[r])!=null&&typeof s!="boolean"&&typeof s!="function"?(d=r+p,(s=e.__k[r]=typeof s=="string"||typeof s=="number"||typeof s=="bigint"||s.constructor==String?Le(null,s,null,null,null):Be(s)?Le(We,{children:s},null,null,null):s.constructor==null&&s.__b>0?Le(s.type,s.props,s.key,s.ref?s.ref:null,s.__v):s).__=e,s.__b=e.__b+1,l=null,(c=s.__i=kr(s,n,d,u))!=-1&&(u--,(l=n[c])&&(l.__u|=2)),l==null||l.__v==null?(c==-1&&(a>$?p--:a<$&&p++),typeof s.type!="function"&&(s.__u|=4)):c!=d&&(c==d-1?p--:c==d+1?p++:(c>d?p--:p++,s.__u|=4))):e.__k[r]=null;if(u)for(r=0;r<$;r++)(l=n[r])!=null&&(2&l.__u)==0&&(l.__e==o&&(o=he(l)),hn(l,l));return o}function pn(e,t,n,o){var a,r;if(typeof e.type=="function"){for(a=e.__k,r=0;a&&r<a.length;r++)a[r]&&(a[r].__=e,t=pn(a[r],t,n,o));return t}e.__e!=t&&(o&&(t&&e.type&&!t.parentNode&&(t=he(e)),n.insertBefore(e.__e,t||null)),t=e.__e);do t=t&&t.nextSibling;while(t!=null&&t.nodeType==8);return t}function kr(e,t,n,o){var a,r,s,l=e.key,d=e.type,c=t[n],$=c!=null&&(2&c.__u)==0;if(c===null&&e.key==null||$&&l==c.key&&d==c.type)return n;if(o>($?1:0)){for(a=n-1,r=n+1;a>=0||r<t.length;)if((c=t[s=a>=0?a--:r++])!=null&&(2&c.__u)==0&&l==c.key&&d==c.type)return s}return-1}function nn(e,t,n){t[0]=="-"?e.setProperty(t,n??""):e[t]=n==null?"":typeof n!="number"||yr.test(t)?n:n+"px"}function je(e,t,n,o,a){var r,s;e:if(t=="style")if(typeof n=="string")e.style.cssText=n;else{if(typeof o=="string"&&(e.style.cssText=o=""),o)for(t in o)n&&t in n||nn(e.style,t,"");if(n)for(t in n)o&&n[t]==o[t]||nn(e.style,t,n[t])}else if(t[0]=="o"&&t[1]=="n")r=t!=(t=t.replace(cn,"$1")),s=t.toLowerCase(),t=s in e||t=="onFocusOut"||t=="onFocusIn"?s.slice(2):t.slice(2),e.l||(e.l={}),e.l[t+r]=n,n?o?n.u=o.u:(n.u=pt,e.addEventListener(t,r?dt:lt,r)):e.removeEventListener(t,r?dt:lt,r);else{if(a=="http://www.w3.org/2000/svg")t=t.replace(/xlink(H|:h)/,"h").replace(/sName$/,"s");else if(t!="width"&&t!="height"&&t!="href"&&t!="list"&&t!="form"&&t!="tabIndex"&&t!="download"&&t!="rowSpan"&&t!="colSpan"&&t!="role"&&t!="popover"&&t in e)try{e[t]=n??"";break e}catch{}typeof n=="function"||(n==null||n===!1&&t[4]!="-"?e.removeAttribute(t):e.setAttribute(t,t=="popover"&&n==1?"":n))}}function on(e){return function(t){if(this.l){var n=this.l[t.type+e];if(t.t==null)t.t=pt++;else if(t.t<n.u)return;return n(j.event?j.event(t):t)}}}function ft(e,t,n,o,a,r,s,l,d,c){var $,u,p,m,g,v,k,h,b,A,P,M,L,N,W,w,ee,Y=t.type;if(t.constructor!=null)return null;128&n.__u&&(d=!!(32&n.__u),r=[l=t.__e=n.__e]),($=j.__b)&&$(t);e:if(typeof Y=="function")try{if(h=t.props,b="prototype"in Y&&Y.prototype.render,A=($=Y.contextType)&&o[$.__c],P=$?A?A.props.value:$.__:o,n.__c?k=(u=t.__c=n.__c).__=u.__E:(b?t.__c=u=new Y(h,P):(t.__c=u=new ye(h,P),u.constructor=Y,u.render=Sr),A&&A.sub(u),u.props=h,u.state||(u.state={}),u.context=P,u.__n=o,p=u.__d=!0,u.__h=[],u._sb=[]),b&&u.__s==null&&(u.__s=u.state),b&&Y.getDerivedStateFromProps!=null&&(u.__s==u.state&&(u.__s=se({},u.__s)),se(u.__s,Y.getDerivedStateFromProps(h,u.__s))),m=u.props,g=u.state,u.__v=t,p)b&&Y.getDerivedStateFromProps==null&&u.componentWillMount!=null&&u.componentWillMount(),b&&u.componentDidMount!=null&&u.__h.push(u.componentDidMount);else{if(b&&Y.getDerivedStateFromProps==null&&h!==m&&u.componentWillReceiveProps!=null&&u.componentWillReceiveProps(h,P),!u.__e&&u.shouldComponentUpdate!=null&&u.shouldComponentUpdate(h,u.__s,P)===!1||t.__v==n.__v){for(t.__v!=n.__v&&(u.props=h,u.state=u.__s,u.__d=!1),t.__e=n.__e,t.__k=n.__k,t.__k.some(function(Z){Z&&(Z.__=t)}),M=0;M<u._sb.length;M++)u.__h.push(u._sb[M]);u._sb=[],u.__h.length&&s.push(u);break e}u.componentWillUpdate!=null&&u.componentWillUpdate(h,u.__s,P),b&&u.componentDidUpdate!=null&&u.__h.push(function(){u.componentDidUpdate(m,g,v)})}if(u.context=P,u.props=h,u.__P=e,u.__e=!1,L=j.__r,N=0,b){for(u.state=u.__s,u.__d=!1,L&&L(t),$=u.render(u.props,u.state,u.context),W=0;W<u._sb.length;W++)u.__h.push(u._sb[W]);u._sb=[]}else do u.__d=!1,L&&L(t),$=u.render(u.props,u.state,u.context),u.state=u.__s;while(u.__d&&++N<25);u.state=u.__s,u.getChildContext!=null&&(o=se(se({},o),u.getChildContext())),b&&!p&&u.getSnapshotBeforeUpdate!=null&&(v=u.getSnapshotBeforeUpdate(m,g)),w=$,$!=null&&$.type===We&&$.key==null&&(w=fn($.props.children)),l=$n(e,Be(w)?w:[w],t,n,o,a,r,s,l,d,c),u.base=t.__e,t.__u&=-161,u.__h.length&&s.push(u),k&&(u.__E=u.__=null)}catch(Z){if(t.__v=null,d||r!=null)if(Z.then){for(t.__u|=d?160:128;l&&l.nodeType==8&&l.nextSibling;)l=l.nextSibling;r[r.indexOf(l)]=null,t.__e=l}else{for(ee=r.length;ee--;)mt(r[ee]);$t(t)}else t.__e=n.__e,t.__k=n.__k,Z.then||$t(t);j.__e(Z,t,n)}else r==null&&t.__v==n.__v?(t.__k=n.__k,t.__e=n.__e):l=t.__e=Ar(n.__e,t,n,o,a,r,s,d,c);return($=j.diffed)&&$(t),128&t.__u?void 0:l}function $t(e){e&&e.__c&&(e.__c.__e=!0),e&&e.__k&&e.__k.forEach($t)}function mn(e,t,n){for(var o=0;o<n.length;o++)ht(n[o],n[++o],n[++o]);j.__c&&j.__c(t,e),e.some(function(a){try{e=a.__h,a.__h=[],e.some(function(r){r.call(a)})}catch(r){j.__e(r,a.__v)}})}function fn(e){return typeof e!="object"||e==null||e.__b&&e.__b>0?e:Be(e)?e.map(fn):se({},e)}function Ar(e,t,n,o,a,r,s,l,d){var c,$,u,p,m,g,v,k=n.props,h=t.props,b=t.type;if(b=="svg"?a="http://www.w3.org/2000/svg":b=="math"?a="http://www.w3.org/1998/Math/MathML":a||(a="http://www.w3.org/1999/xhtml"),r!=null){for(c=0;c<r.length;c++)if((m=r[c])&&"setAttribute"in m==!!b&&(b?m.localName==b:m.nodeType==3)){e=m,r[c]=null;break}}if(e==null){if(b==null)return document.createTextNode(h);e=document.createElementNS(a,b,h.is&&h),l&&(j.__m&&j.__m(t,r),l=!1),r=null}if(b==null)k===h||l&&e.data==h||(e.data=h);else{if(r=r&&Fe.call(e.childNodes),k=n.props||we,!l&&r!=null)for(k={},c=0;c<e.attributes.length;c++)k[(m=e.attributes[c]).name]=m.value;for(c in k)if(m=k[c],c!="children"){if(c=="dangerouslySetInnerHTML")u=m;else if(!(c in h)){if(c=="value"&&"defaultValue"in h||c=="checked"&&"defaultChecked"in h)continue;je(e,c,null,m,a)}}for(c in h)m=h[c],c=="children"?p=m:c=="dangerouslySetInnerHTML"?$=m:c=="value"?g=m:c=="checked"?v=m:l&&typeof m!="function"||k[c]===m||je(e,c,m,k[c],a);if($)l||u&&($.__html==u.__html||$.__html==e.innerHTML)||(e.innerHTML=$.__html),t.__k=[];else if(u&&(e.innerHTML=""),$n(t.type=="template"?e.content:e,Be(p)?p:[p],t,n,o,b=="foreignObject"?"http://www.w3.org/1999/xhtml":a,r,s,r?r[0]:n.__k&&he(n,0),l,d),r!=null)for(c=r.length;c--;)mt(r[c]);l||(c="value",b=="progress"&&g==null?e.removeAttribute("value"):g!=null&&(g!==e[c]||b=="progress"&&!g||b=="option"&&g!=k[c])&&je(e,c,g,k[c],a),c="checked",v!=null&&v!=e[c]&&je(e,c,v,k[c],a))}return e}function ht(e,t,n){try{if(typeof e=="function"){var o=typeof e.__u=="function";o&&e.__u(),o&&t==null||(e.__u=e(t))}else e.current=t}catch(a){j.__e(a,n)}}function hn(e,t,n){var o,a;if(j.unmount&&j.unmount(e),(o=e.ref)&&(o.current&&o.current!=e.__e||ht(o,null,t)),(o=e.__c)!=null){if(o.componentWillUnmount)try{o.componentWillUnmount()}catch(r){j.__e(r,t)}o.base=o.__P=null}if(o=e.__k)for(a=0;a<o.length;a++)o[a]&&hn(o[a],t,n||typeof e.type!="function");n||mt(e.__e),e.__c=e.__=e.__e=void 0}function Sr(e,t,n){return this.constructor(e,n)}function _t(e,t,n){var o,a,r,s;t==document&&(t=document.documentElement),j.__&&j.__(e,t),a=(o=typeof n=="function")?null:n&&n.__k||t.__k,r=[],s=[],ft(t,e=(!o&&n||t).__k=He(We,null,[e]),a||we,we,t.namespaceURI,!o&&n?[n]:a?null:t.firstChild?Fe.call(t.childNodes):null,r,!o&&n?n:a?a.__e:t.firstChild,o,s),mn(r,e,s)}function _n(e){function t(n){var o,a;return this.getChildContext||(o=new Set,(a={})[t.__c]=this,this.getChildContext=function(){return a},this.componentWillUnmount=function(){o=null},this.shouldComponentUpdate=function(r){this.props.value!=r.value&&o.forEach(function(s){s.__e=!0,ut(s)})},this.sub=function(r){o.add(r);var s=r.componentWillUnmount;r.componentWillUnmount=function(){o&&o.delete(r),s&&s.call(r)}}),n.children}return t.__c="__cC"+ln++,t.__=e,t.Provider=t.__l=(t.Consumer=function(n,o){return n.children(o)}).contextType=t,t}Fe=dn.slice,j={__e:function(e,t,n,o){for(var a,r,s;t=t.__;)if((a=t.__c)&&!a.__)try{if((r=a.constructor)&&r.getDerivedStateFromError!=null&&(a.setState(r.getDerivedStateFromError(e)),s=a.__d),a.componentDidCatch!=null&&(a.componentDidCatch(e,o||{}),s=a.__d),s)return a.__E=a}catch(l){e=l}throw e}},rn=0,br=function(e){return e!=null&&e.constructor==null},ye.prototype.setState=function(e,t){var n;n=this.__s!=null&&this.__s!=this.state?this.__s:this.__s=se({},this.state),typeof e=="function"&&(e=e(se({},n),this.props)),e&&se(n,e),e!=null&&this.__v&&(t&&this._sb.push(t),ut(this))},ye.prototype.forceUpdate=function(e){this.__v&&(this.__e=!0,e&&this.__h.push(e),ut(this))},ye.prototype.render=We,de=[],an=typeof Promise=="function"?Promise.prototype.then.bind(Promise.resolve()):setTimeout,sn=function(e,t){return e.__v.__b-t.__v.__b},Ue.__r=0,cn=/(PointerCapture)$|Capture$/i,pt=0,lt=on(!1),dt=on(!0),ln=0;var vn=function(e,t,n,o){var a;t[0]=0;for(var r=1;r<t.length;r++){var s=t[r++],l=t[r]?(t[0]|=s?1:2,n[t[r++]]):t[++r];s===3?o[0]=l:s===4?o[1]=Object.assign(o[1]||{},l):s===5?(o[1]=o[1]||{})[t[++r]]=l:s===6?o[1][t[++r]]+=l+"":s?(a=e.apply(l,vn(e,l,n,["",null])),o.push(a),l[0]?t[0]|=2:(t[r-2]=0,t[r]=a)):o.push(l)}return o},gn=new Map;function bn(e){var t=gn.get(this);return t||(t=new Map,gn.set(this,t)),(t=vn(this,t.get(e)||(t.set(e,t=(function(n){for(var o,a,r=1,s="",l="",d=[0],c=function(p){r===1&&(p||(s=s.replace(/^\s*\n\s*|\s*\n\s*$/g,"")))?d.push(0,p,s):r===3&&(p||s)?(d.push(3,p,s),r=2):r===2&&s==="..."&&p?d.push(4,p,0):r===2&&s&&!p?d.push(5,0,!0,s):r>=5&&((s||!p&&r===5)&&(d.push(r,0,s,a),r=6),p&&(d.push(r,p,0,a),r=6)),s=""},$=0;$<n.length;$++){$&&(r===1&&c(),c($));for(var u=0;u<n[$].length;u++)o=n[$][u],r===1?o==="<"?(c(),d=[d],r=3):s+=o:r===4?s==="--"&&o===">"?(r=1,s=""):s=o+s[0]:l?o===l?l="":s+=o:o==='"'||o==="'"?l=o:o===">"?(c(),r=1):r&&(o==="="?(r=5,a=s,s=""):o==="/"&&(r<5||n[$][u+1]===">")?(c(),r===3&&(d=d[0]),r=d,(d=d[0]).push(2,0,r),r=0):o===" "||o==="	"||o===`
+`||o==="\r"?(c(),r=2):s+=o),r===3&&s==="!--"&&(r=4,d=d[0])}return c(),d})(e)),t),arguments,[])).length>1?t:t[0]}var i=bn.bind(He);var ue,U,gt,yn,ke=0,Tn=[],K=j,wn=K.__b,kn=K.__r,An=K.diffed,Sn=K.__c,xn=K.unmount,On=K.__;function Ae(e,t){K.__h&&K.__h(U,e,ke||t),ke=0;var n=U.__H||(U.__H={__:[],__h:[]});return e>=n.__.length&&n.__.push({}),n.__[e]}function E(e){return ke=1,xr(Cn,e)}function xr(e,t,n){var o=Ae(ue++,2);if(o.t=e,!o.__c&&(o.__=[n?n(t):Cn(void 0,t),function(l){var d=o.__N?o.__N[0]:o.__[0],c=o.t(d,l);d!==c&&(o.__N=[c,o.__[1]],o.__c.setState({}))}],o.__c=U,!U.__f)){var a=function(l,d,c){if(!o.__c.__H)return!0;var $=o.__c.__H.__.filter(function(p){return!!p.__c});if($.every(function(p){return!p.__N}))return!r||r.call(this,l,d,c);var u=o.__c.props!==l;return $.forEach(function(p){if(p.__N){var m=p.__[0];p.__=p.__N,p.__N=void 0,m!==p.__[0]&&(u=!0)}}),r&&r.call(this,l,d,c)||u};U.__f=!0;var r=U.shouldComponentUpdate,s=U.componentWillUpdate;U.componentWillUpdate=function(l,d,c){if(this.__e){var $=r;r=void 0,a(l,d,c),r=$}s&&s.call(this,l,d,c)},U.shouldComponentUpdate=a}return o.__N||o.__}function C(e,t){var n=Ae(ue++,3);!K.__s&&Nn(n.__H,t)&&(n.__=e,n.u=t,U.__H.__h.push(n))}function J(e){return ke=5,Pn(function(){return{current:e}},[])}function Pn(e,t){var n=Ae(ue++,7);return Nn(n.__H,t)&&(n.__=e(),n.__H=t,n.__h=e),n.__}function Rn(e,t){return ke=8,Pn(function(){return e},t)}function Ge(e){var t=U.context[e.__c],n=Ae(ue++,9);return n.c=e,t?(n.__==null&&(n.__=!0,t.sub(U)),t.props.value):e.__}function Dn(){var e=Ae(ue++,11);if(!e.__){for(var t=U.__v;t!==null&&!t.__m&&t.__!==null;)t=t.__;var n=t.__m||(t.__m=[0,0]);e.__="P"+n[0]+"-"+n[1]++}return e.__}function Or(){for(var e;e=Tn.shift();)if(e.__P&&e.__H)try{e.__H.__h.forEach(Ve),e.__H.__h.forEach(vt),e.__H.__h=[]}catch(t){e.__H.__h=[],K.__e(t,e.__v)}}K.__b=function(e){U=null,wn&&wn(e)},K.__=function(e,t){e&&t.__k&&t.__k.__m&&(e.__m=t.__k.__m),On&&On(e,t)},K.__r=function(e){kn&&kn(e),ue=0;var t=(U=e.__c).__H;t&&(gt===U?(t.__h=[],U.__h=[],t.__.forEach(function(n){n.__N&&(n.__=n.__N),n.u=n.__N=void 0})):(t.__h.forEach(Ve),t.__h.forEach(vt),t.__h=[],ue=0)),gt=U},K.diffed=function(e){An&&An(e);var t=e.__c;t&&t.__H&&(t.__H.__h.length&&(Tn.push(t)!==1&&yn===K.requestAnimationFrame||((yn=K.requestAnimationFrame)||Er)(Or)),t.__H.__.forEach(function(n){n.u&&(n.__H=n.u),n.u=void 0})),gt=U=null},K.__c=function(e,t){t.some(function(n){try{n.__h.forEach(Ve),n.__h=n.__h.filter(function(o){return!o.__||vt(o)})}catch(o){t.some(function(a){a.__h&&(a.__h=[])}),t=[],K.__e(o,n.__v)}}),Sn&&Sn(e,t)},K.unmount=function(e){xn&&xn(e);var t,n=e.__c;n&&n.__H&&(n.__H.__.forEach(function(o){try{Ve(o)}catch(a){t=a}}),n.__H=void 0,t&&K.__e(t,n.__v))};var En=typeof requestAnimationFrame=="function";function Er(e){var t,n=function(){clearTimeout(o),En&&cancelAnimationFrame(t),setTimeout(e)},o=setTimeout(n,35);En&&(t=requestAnimationFrame(n))}function Ve(e){var t=U,n=e.__c;typeof n=="function"&&(e.__c=void 0,n()),U=t}function vt(e){var t=U;e.__c=e.__(),U=t}function Nn(e,t){return!e||e.length!==t.length||t.some(function(n,o){return n!==e[o]})}function Cn(e,t){return typeof t=="function"?t(e):t}var f="../evenkeel/v1",bt="evenkeel-authorization",_e=class extends Error{constructor(t,n,o=[]){super(n),this.status=t,this.roles=o}},Mn=0,ie=()=>Date.now()+Mn,ge=JSON.parse(sessionStorage.getItem(bt)||"{}");function In(e){ge=e,sessionStorage.setItem(bt,JSON.stringify(e))}function jn(){ge={},sessionStorage.removeItem(bt);for(let e of Ln)e()}var Ln=[],Un=e=>Ln.push(e);function yt(){return Object.keys(ge).length>0}var Fn=()=>ge.Authorization?"password":yt()?"token":"";async function Bn(){try{return((await fetch(`${f}/status`,{headers:{Accept:"application/json"},credentials:"omit",cache:"no-store",signal:AbortSignal.timeout(15e3)})).headers.get("WWW-Authenticate")||"").split(/[ ,]/,1)[0].toLowerCase()}catch{return""}}function Hn(e,t){let n=new TextEncoder().encode(`${e}:${t}`);return{Authorization:`Basic ${btoa(String.fromCharCode(...n))}`}}function Wn(e){return{"X-Auth-Token":e}}async function Ke(e,t,n,o=15e3){let a={Accept:"application/json",...ge};n!==void 0&&(a["Content-Type"]="application/json");let r;try{r=await fetch(t,{method:e,headers:a,body:n===void 0?void 0:JSON.stringify(n),credentials:"omit",cache:"no-store",signal:AbortSignal.timeout(o)})}catch(d){throw new _e(0,`no answer from this controller: ${d.message}`)}Tr(r);let s=await r.text(),l=s?Kn(s):null;if(!r.ok)throw Gn(r,l);return l}function Tr(e){let t=Date.parse(e.headers.get("Date")||"");t&&Math.abs(t+500-ie())>1e3&&(Mn=t+500-Date.now())}async function Vn(e,t,{told:n,at:o,signal:a,silentMs:r}){let s=new AbortController,l=()=>s.abort();a.addEventListener("abort",l);let d=setTimeout(l,r);try{let c=await fetch(e,{headers:{Accept:"text/event-stream","Last-Event-ID":String(t),...ge},credentials:"omit",cache:"no-store",signal:s.signal});if(!c.ok)throw Gn(c,Kn(await c.text()));let $=c.body.pipeThrough(new TextDecoderStream).getReader(),u="";for(;;){let{done:p,value:m}=await $.read();if(p)return;clearTimeout(d),d=setTimeout(l,r);let g=(u+m).split(`
 
 `);u=g.pop();let v=[];for(let k of g)for(let h of k.split(`
-`))h.startsWith("id: ")&&o(Number(h.slice(4))),h.startsWith("data: ")&&v.push(JSON.parse(h.slice(6)));n(v)}}catch(c){throw c instanceof he?c:new he(0,`no answer from this controller: ${c.message}`)}finally{clearTimeout(d),a.removeEventListener("abort",l),s.abort()}}function Gn(e,t){let n=(e.headers.get("X-Needs-Role")||"").split(", ").filter(Boolean);return new he(e.status,Cr(t)||`HTTP ${e.status}`,n)}var F=e=>e.catch(t=>{if(t.status!==403)throw t;return{refused:t}}),oe=(e,t,n)=>qe("POST",e,t,n),_=e=>qe("GET",e);function Kn(e){try{return JSON.parse(e)}catch{return null}}function Cr(e){return e&&(e.faultstring||e.reason||e.error&&e.error.message||e.detail)}var qn=new URLSearchParams(location.search).get("demo"),Mr="../demo/controls",Ir=2e3;async function Xn(e){let t=await fetch(Mr,{method:e?"POST":"GET",headers:{"X-Demo-Token":qn,"Content-Type":"application/json"},body:e&&JSON.stringify(e),cache:"no-store"}),n=await t.json();if(!t.ok)throw new Error(n.reason||`HTTP ${t.status}`);return n}function zn(){let[e,t]=E(null),[n,o]=E(""),[a,r]=E("");if(N(()=>{if(!qn)return;let d=()=>Xn().then(t,()=>t(null));d();let c=setInterval(()=>document.hidden||d(),Ir);return()=>clearInterval(c)},[]),!e)return null;let s=n||e.agents[0].host,l=(d,c)=>i`<button
+`))h.startsWith("id: ")&&o(Number(h.slice(4))),h.startsWith("data: ")&&v.push(JSON.parse(h.slice(6)));n(v)}}catch(c){throw c instanceof _e?c:new _e(0,`no answer from this controller: ${c.message}`)}finally{clearTimeout(d),a.removeEventListener("abort",l),s.abort()}}function Gn(e,t){let n=(e.headers.get("X-Needs-Role")||"").split(", ").filter(Boolean);return new _e(e.status,Pr(t)||`HTTP ${e.status}`,n)}var B=e=>e.catch(t=>{if(t.status!==403)throw t;return{refused:t}}),te=(e,t,n)=>Ke("POST",e,t,n),_=e=>Ke("GET",e);function Kn(e){try{return JSON.parse(e)}catch{return null}}function Pr(e){return e&&(e.faultstring||e.reason||e.error&&e.error.message||e.detail)}var qn=new URLSearchParams(location.search).get("demo"),Rr="../demo/controls",Dr=2e3;async function Xn(e){let t=await fetch(Rr,{method:e?"POST":"GET",headers:{"X-Demo-Token":qn,"Content-Type":"application/json"},body:e&&JSON.stringify(e),cache:"no-store"}),n=await t.json();if(!t.ok)throw new Error(n.reason||`HTTP ${t.status}`);return n}function zn(){let[e,t]=E(null),[n,o]=E(""),[a,r]=E("");if(C(()=>{if(!qn)return;let d=()=>Xn().then(t,()=>t(null));d();let c=setInterval(()=>document.hidden||d(),Dr);return()=>clearInterval(c)},[]),!e)return null;let s=n||e.agents[0].host,l=(d,c)=>i`<button
       type="button"
       disabled=${!e.offered}
       onClick=${()=>Xn({action:c,host:s}).then($=>(t($),r("")),$=>r($.message))}
@@ -18,114 +18,125 @@ var He,I,sn,xr,de,on,cn,ln,dn,ht,$t,pt,un,we={},$n=[],Sr=/acit|ex(?:s|g|n|p|$)|r
     >
     ${l("Kill it","kill")} ${l("Freeze it","freeze")} ${l("Cut the device off","cut")} ${l("Heal everything","heal")}
     <span role="status">${a||(e.offered?`Device: ${e.device}`:"It tells its story first; the buttons come at its end.")}</span>
-  </section>`}var Jn='data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="%230e6fae"/><path d="M15 4.5v11H6.8zM17 7v8.500h6.600z" fill="%23fff"/><path d="M4.500 18h23c-.6 3.600-2.900 5.500-6 5.500h-3.500l-1 4h-2l-1-4H10.500c-3.100 0-5.400-1.900-6-5.500z" fill="%239fe0ff"/></svg>%0A';var Yn="evenkeel-theme",St=["system","light","dark"];function At(){let e=localStorage.getItem(Yn);return St.includes(e)?e:"system"}function Zn(e){localStorage.setItem(Yn,e),document.documentElement.dataset.theme=e}document.documentElement.dataset.theme=At();var Et=()=>i`<img class="logo" src=${Jn} alt="" width="28" height="28" />`;function Ot(){let[e,t]=E(At);function n(o){Zn(o.target.value),t(o.target.value)}return i`<label class="theme"
+  </section>`}var Jn='data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="%230e6fae"/><path d="M15 4.5v11H6.8zM17 7v8.500h6.600z" fill="%23fff"/><path d="M4.500 18h23c-.6 3.600-2.900 5.500-6 5.500h-3.500l-1 4h-2l-1-4H10.500c-3.100 0-5.400-1.900-6-5.500z" fill="%239fe0ff"/></svg>%0A';var Yn="evenkeel-theme",wt=["system","light","dark"];function kt(){let e=localStorage.getItem(Yn);return wt.includes(e)?e:"system"}function Zn(e){localStorage.setItem(Yn,e),document.documentElement.dataset.theme=e}document.documentElement.dataset.theme=kt();var At=()=>i`<img class="logo" src=${Jn} alt="" width="28" height="28" />`;function St(){let[e,t]=E(kt);function n(o){Zn(o.target.value),t(o.target.value)}return i`<label class="theme"
     ><span>Theme</span>
     <select value=${e} onChange=${n}>
-      ${St.map(o=>i`<option>${o}</option>`)}
+      ${wt.map(o=>i`<option>${o}</option>`)}
     </select></label
   >`}function Qn({views:e,current:t,caller:n,leave:o}){return i`<header>
-    <a class="brand" href="#/"><${Et} /> Even Keel</a> ${n&&i`<span class="version">${n.version}</span>`}
-    <${Lr} views=${e} current=${t} />
+    <a class="brand" href="#/"><${At} /> Even Keel</a> ${n&&i`<span class="version">${n.version}</span>`}
+    <${Cr} views=${e} current=${t} />
     <div class="account">
-      ${n&&i`<${Ur} caller=${n} />`}
-      <${Fr} url=${n&&n.documentation_url} />
-      <${Ot} />
-      ${xt()&&i`<button type="button" onClick=${()=>o("")}>Log out</button>`}
+      ${n&&i`<${Mr} caller=${n} />`}
+      <${Ir} url=${n&&n.documentation_url} />
+      <${St} />
+      ${yt()&&i`<button type="button" onClick=${()=>o("")}>Log out</button>`}
     </div>
-  </header>`}function Lr({views:e,current:t}){let n=q(null);return N(()=>{n.current&&n.current.scrollIntoView({block:"nearest",inline:"center"})},[t]),i`<nav aria-label="Views">
+  </header>`}function Cr({views:e,current:t}){let n=J(null);return C(()=>{n.current&&n.current.scrollIntoView({block:"nearest",inline:"center"})},[t]),i`<nav aria-label="Views">
     ${Object.entries(e).map(([o,a])=>i`<a href="#/${o}" ref=${o===t?n:null} aria-current=${o===t?"page":null}>${a}</a>`)}
-  </nav>`}function Ur({caller:{user:e,roles:t,project_id:n}}){if(!e)return i`<span class="caller">No authentication</span>`;let o=t.join(", ")||"no role";return i`<span class="caller" title=${`Roles: ${o}. ${n?`Project: ${n}`:"No project"}.`}>
+  </nav>`}function Mr({caller:{user:e,roles:t,project_id:n}}){if(!e)return i`<span class="caller">No authentication</span>`;let o=t.join(", ")||"no role";return i`<span class="caller" title=${`Roles: ${o}. ${n?`Project: ${n}`:"No project"}.`}>
     <strong>${e}</strong> <span class="roles">${o}</span>
-  </span>`}function Fr({url:e}){return e?i`<a href=${e} target="_blank" rel="noopener noreferrer">Documentation</a>`:i`<a href="../openapi.json" target="_blank" rel="noopener">API description</a>`}var Br=1e4,Hr=2e3,Wr=200,Vr=100,Gr=4e4,eo=[1e3,1e3,2e3,5e3];function to(){let[e,t]=E({events:[],error:null,newest:0,connected:!1});return N(()=>{let n=new AbortController,o=null,a=()=>document.hidden&&o&&o.abort();document.addEventListener("visibilitychange",a),n.signal.addEventListener("abort",()=>{document.removeEventListener("visibilitychange",a),o&&o.abort()});let r=null,s=0,l=c=>{s=0,t($=>Xr($,c))};async function d(){for(;!n.signal.aborted;){if(await Kr(),n.signal.aborted)return;o=new AbortController;try{if(r===null){let c=(await _(`${f}/events?limit=${Vr}&newest=true`)).events;r=c.length?c[0].id-1:0,l(c)}await Vn(`${f}/events`,r,{told:l,at:c=>r=c,signal:o.signal,silentMs:Gr})}catch(c){if(n.signal.aborted)return;if(o.signal.aborted)continue;if(t($=>({...$,error:c,connected:!1})),c.status===401||c.status===403)return}await new Promise(c=>setTimeout(c,eo[Math.min(s++,eo.length-1)]))}}return d(),()=>n.abort()},[]),e}function Kr(){return document.hidden?new Promise(e=>document.addEventListener("visibilitychange",e,{once:!0})):Promise.resolve()}function Xr(e,t){let n=new Set(e.events.map(r=>r.id)),o=t.filter(r=>!n.has(r.id));return!o.length&&e.connected&&!e.error?e:{events:[...o,...e.events].sort((r,s)=>s.id-r.id).slice(0,Wr),error:null,connected:!0,newest:e.newest+o.length}}function R(e,t,n=[]){let[o,a]=E({data:null,error:null,at:0}),r=q(0),s=q(0),l=Nn(async()=>{let d=++r.current;s.current=Date.now();try{let c=await e();d===r.current&&a({data:c,error:null,at:ie()})}catch(c){d===r.current&&a($=>({...$,error:c}))}},n);return N(()=>(s.current=0,()=>{r.current+=1}),[l]),N(()=>{let d=setTimeout(l,Math.max(0,s.current+Hr-Date.now())),c=setInterval(()=>document.hidden||l(),Br);return()=>{clearTimeout(d),clearInterval(c)}},[l,t]),{...o,again:l}}var Tt="evenkeel-moved";function no(){let[e,t=""]=location.hash.replace(/^#\/?/,"").split("?");return{parts:e.split("/").map(qr),query:Object.fromEntries(new URLSearchParams(t))}}function qr(e){try{return decodeURIComponent(e)}catch{return e}}function oo(){let[e,t]=E(no);return N(()=>{let n=()=>t(no());for(let o of["hashchange",Tt])addEventListener(o,n);return()=>{for(let o of["hashchange",Tt])removeEventListener(o,n)}},[]),e}function V(e,t={}){let n=new URLSearchParams(Object.entries(t).filter(([,o])=>o));return`#/${e}${n.size?`?${n}`:""}`}function ro(e,{instead:t=!1}={}){history[t?"replaceState":"pushState"](null,"",e),dispatchEvent(new Event(Tt))}var zr=new Set(["ACTIVE","ONLINE","up","connected","reached","served","closed"]),Jr=new Set(["DEGRADED","DRAINING"]),Yr=new Set(["ERROR","OFFLINE","silent","forced_down","unserved","halted","out of reach","failed","expired"]),Se=e=>zr.has(e)?"good":Yr.has(e)?"bad":Jr.has(e)?"unsure":"other";function P({value:e}){let t=Se(e),n={good:"●",bad:"▲",unsure:"◆",other:"◌"}[t];return i`<span class="status ${t}"><span aria-hidden="true">${n}</span> ${e}</span>`}var M=e=>e&&/^([0-9a-f]{8}-|[0-9a-f]{32}$)/.test(e)?e.slice(0,8):e;function ee(e){if(!e)return"";let t=Math.max(0,(ie()-Date.parse(e.endsWith("Z")?e:`${e}Z`))/1e3);return t<120?`${Math.round(t)} s`:t<7200?`${Math.round(t/60)} min`:t<172800?`${Math.round(t/3600)} h`:`${Math.round(t/86400)} d`}var ao=e=>`${Math.max(0,e/1e3).toFixed(1)} s`,$e=e=>e.replace("T"," ").slice(0,19);function Z(e){for(let[t,n]of[["G",1e9],["M",1e6],["k",1e3]])if(e>=n)return`${(e/n).toPrecision(3)} ${t}`;return e>0&&e<.001?"< 0.001":e>=10||Number.isInteger(e)?String(Math.round(e)):e.toPrecision(2)}function ce({facts:e}){return i`<dl class="facts">
-    ${e.filter(([,t])=>t!=="").map(([t,n])=>i`<div><dt>${t}</dt><dd>${n}</dd></div>`)}
-  </dl>`}function S({command:e,path:t,method:n="GET"}){return i`<p class="also">
+  </span>`}function Ir({url:e}){return e?i`<a href=${e} target="_blank" rel="noopener noreferrer">Documentation</a>`:i`<a href="../openapi.json" target="_blank" rel="noopener">API description</a>`}var jr=1e4,Lr=2e3,Ur=200,Fr=100,Br=4e4,eo=[1e3,1e3,2e3,5e3];function to(){let[e,t]=E({events:[],error:null,newest:0,connected:!1});return C(()=>{let n=new AbortController,o=null,a=()=>document.hidden&&o&&o.abort();document.addEventListener("visibilitychange",a),n.signal.addEventListener("abort",()=>{document.removeEventListener("visibilitychange",a),o&&o.abort()});let r=null,s=0,l=c=>{s=0,t($=>Wr($,c))};async function d(){for(;!n.signal.aborted;){if(await Hr(),n.signal.aborted)return;o=new AbortController;try{if(r===null){let c=(await _(`${f}/events?limit=${Fr}&newest=true`)).events;r=c.length?c[0].id-1:0,l(c)}await Vn(`${f}/events`,r,{told:l,at:c=>r=c,signal:o.signal,silentMs:Br})}catch(c){if(n.signal.aborted)return;if(o.signal.aborted)continue;if(t($=>({...$,error:c,connected:!1})),c.status===401||c.status===403)return}await new Promise(c=>setTimeout(c,eo[Math.min(s++,eo.length-1)]))}}return d(),()=>n.abort()},[]),e}function Hr(){return document.hidden?new Promise(e=>document.addEventListener("visibilitychange",e,{once:!0})):Promise.resolve()}function Wr(e,t){let n=new Set(e.events.map(r=>r.id)),o=t.filter(r=>!n.has(r.id));return!o.length&&e.connected&&!e.error?e:{events:[...o,...e.events].sort((r,s)=>s.id-r.id).slice(0,Ur),error:null,connected:!0,newest:e.newest+o.length}}function D(e,t,n=[]){let[o,a]=E({data:null,error:null,at:0}),r=J(0),s=J(0),l=Rn(async()=>{let d=++r.current;s.current=Date.now();try{let c=await e();d===r.current&&a({data:c,error:null,at:ie()})}catch(c){d===r.current&&a($=>({...$,error:c}))}},n);return C(()=>(s.current=0,()=>{r.current+=1}),[l]),C(()=>{let d=setTimeout(l,Math.max(0,s.current+Lr-Date.now())),c=setInterval(()=>document.hidden||l(),jr);return()=>{clearTimeout(d),clearInterval(c)}},[l,t]),{...o,again:l}}var xt="evenkeel-moved";function no(){let[e,t=""]=location.hash.replace(/^#\/?/,"").split("?");return{parts:e.split("/").map(Vr),query:Object.fromEntries(new URLSearchParams(t))}}function Vr(e){try{return decodeURIComponent(e)}catch{return e}}function oo(){let[e,t]=E(no);return C(()=>{let n=()=>t(no());for(let o of["hashchange",xt])addEventListener(o,n);return()=>{for(let o of["hashchange",xt])removeEventListener(o,n)}},[]),e}function V(e,t={}){let n=new URLSearchParams(Object.entries(t).filter(([,o])=>o));return`#/${e}${n.size?`?${n}`:""}`}function ro(e,{instead:t=!1}={}){history[t?"replaceState":"pushState"](null,"",e),dispatchEvent(new Event(xt))}var Gr=new Set(["ACTIVE","ONLINE","up","connected","reached","served","closed"]),Kr=new Set(["DEGRADED","DRAINING"]),Xr=new Set(["ERROR","OFFLINE","silent","forced_down","unserved","halted","out of reach","failed","expired"]),Se=e=>Gr.has(e)?"good":Xr.has(e)?"bad":Kr.has(e)?"unsure":"other";function R({value:e}){let t=Se(e),n={good:"●",bad:"▲",unsure:"◆",other:"◌"}[t];return i`<span class="status ${t}"><span aria-hidden="true">${n}</span> ${e}</span>`}var I=e=>e&&/^([0-9a-f]{8}-|[0-9a-f]{32}$)/.test(e)?e.slice(0,8):e;function ne(e){if(!e)return"";let t=Math.max(0,(ie()-Date.parse(e.endsWith("Z")?e:`${e}Z`))/1e3);return t<120?`${Math.round(t)} s`:t<7200?`${Math.round(t/60)} min`:t<172800?`${Math.round(t/3600)} h`:`${Math.round(t/86400)} d`}var ao=e=>`${Math.max(0,e/1e3).toFixed(1)} s`,$e=e=>e.replace("T"," ").slice(0,19);function Q(e){for(let[t,n]of[["G",1e9],["M",1e6],["k",1e3]])if(e>=n)return`${(e/n).toPrecision(3)} ${t}`;return e>0&&e<.001?"< 0.001":e>=10||Number.isInteger(e)?String(Math.round(e)):e.toPrecision(2)}function ce({facts:e}){return i`<dl class="facts">
+    ${e.filter(([,t])=>t!=="").map(([t,n,o])=>i`<div class=${o?"long":null}><dt>${t}</dt><dd>${n}</dd></div>`)}
+  </dl>`}function x({command:e,path:t,method:n="GET"}){return i`<p class="also">
     The same: <code>${e}</code>${t&&i` · <code>${n} ${t.replace(/^\.\./,"")}</code>`}
-  </p>`}function A({error:e,loading:t}){return e&&e.status===403?i`<${Ae} error=${e} />`:e?i`<p class="failure" role="alert">${e.message}</p>`:t&&i`<p>Loading…</p>`}function Ae({error:e}){return i`<p class="empty">${e.roles.length?`Needs the role ${e.roles.join(" or ")}.`:e.message}</p>`}function B({caption:e,columns:t,rows:n,empty:o,order:a}){return n?n.length?i`<div class="scroll" tabindex="0" role="region" aria-label=${e}>
+  </p>`}function O({error:e,loading:t}){return e&&e.status===403?i`<${xe} error=${e} />`:e?i`<p class="failure" role="alert">${e.message}</p>`:t&&i`<p>Loading…</p>`}function xe({error:e}){return i`<p class="empty">${e.roles.length?`Needs the role ${e.roles.join(" or ")}.`:e.message}</p>`}var qr=e=>e===""||e===null||e===void 0||e===!1;function G({caption:e,columns:t,rows:n,empty:o,order:a}){if(!n)return null;if(!n.length)return i`<p class="empty">${o}</p>`;let r=t.filter(([,s,l])=>l||n.some(d=>!qr(s(d))));return i`<div class="scroll" tabindex="0" role="region" aria-label=${e}>
     <table>
       <caption>
         ${e}
       </caption>
       <thead>
         <tr>
-          ${t.map(([r,,s])=>i`<${Zr} title=${r} sortKey=${s} order=${a} />`)}
+          ${r.map(([s,,l])=>i`<${zr} title=${s} sortKey=${l} order=${a} />`)}
         </tr>
       </thead>
       <tbody>
-        ${n.map(r=>i`<tr key=${r.id||r.name}>${t.map(([s,l])=>i`<td data-title=${s}>${l(r)}</td>`)}</tr>`)}
+        ${n.map(s=>i`<tr key=${s.id||s.name}>${r.map(([l,d])=>i`<td data-title=${l}>${d(s)}</td>`)}</tr>`)}
       </tbody>
     </table>
-  </div>`:i`<p class="empty">${o}</p>`:null}function Zr({title:e,sortKey:t,order:n}){if(!t||!n)return i`<th scope="col">${e}</th>`;let o=n.key===t?n.descending?"descending":"ascending":null,a={ascending:"▲",descending:"▼"}[o]||"";return i`<th scope="col" aria-sort=${o}>
+  </div>`}function zr({title:e,sortKey:t,order:n}){if(!t||!n)return i`<th scope="col">${e}</th>`;let o=n.key===t?n.descending?"descending":"ascending":null,a={ascending:"▲",descending:"▼"}[o]||"";return i`<th scope="col" aria-sort=${o}>
     <a class="order" href=${n.link(t,o==="ascending")}>${e} <span aria-hidden="true">${a}</span></a>
-  </th>`}function Ee({text:e,about:t}){let[n,o]=E(!1);async function a(){await Qr(e),o(!0),setTimeout(()=>o(!1),2e3)}return i`<button type="button" class="copy" onClick=${a} aria-label=${`Copy ${t}`}><span role="status">${n?"Copied":"Copy"}</span></button>`}async function Qr(e){if(navigator.clipboard)return navigator.clipboard.writeText(e);let t=document.createElement("textarea");t.value=e,document.body.append(t),t.select(),document.execCommand("copy"),t.remove()}var ea=1e3,ta=2e4,na=30*6e4,oa={waiting:["other","◌"],done:["good","●"],failed:["bad","▲"]},ra=0,Oe=[],Rt=new Set;function Dt(e){Oe=e(Oe);for(let t of Rt)t(Oe)}var Pt=(e,t)=>Dt(n=>n.map(o=>o.number===e.number?{...o,...t}:o)),so=e=>Dt(t=>t.filter(n=>n.number!==e.number)),aa=e=>Oe.some(t=>t.number===e.number),sa=e=>new Promise(t=>setTimeout(t,e));async function io(e,t){let n={number:++ra,title:e,text:"asked for",state:"waiting"};Dt(a=>[...a,n]);let o=Date.now()+na;for(let a="waiting";a==="waiting"&&aa(n);){try{let r=await t();a=r.state,Pt(n,r)}catch(r){Pt(n,{text:r.message})}if(Date.now()>o)return Pt(n,{text:"not done after half an hour; it goes on",state:"failed"});await sa(a==="waiting"?ea:ta),a==="done"&&so(n)}}function co(){let[e,t]=E(Oe);return N(()=>(Rt.add(t),()=>Rt.delete(t)),[]),i`<section class="underway" aria-label="Under way">
-    <ul role="list" aria-live="polite">
-      ${e.map(n=>{let[o,a]=oa[n.state];return i`<li key=${n.number} class=${n.state}>
-          <span><strong>${n.title}</strong> <span class="status ${o}"><span aria-hidden="true">${a}</span> ${n.state==="waiting"?"under way":n.state}</span>: ${n.text}</span>
-          <button type="button" onClick=${()=>so(n)} aria-label="Dismiss: ${n.title}">×</button>
-        </li>`})}
-    </ul>
-  </section>`}var ia=13e4,ca=300,la=5e3,ze=vn({});function lo({children:e}){let[t,n]=E({});return N(()=>{let o=null,a=()=>_(`${f}/acts`).then(({acts:r})=>n(Object.fromEntries(r.map(s=>[s.name,s]))),r=>r.status===0&&(o=setTimeout(a,la)));return a(),()=>clearTimeout(o)},[]),i`<${ze.Provider} value=${t}>${e}<//>`}function Te(...e){let t=Xe(ze);return e.some(n=>t[n]&&t[n].allowed)}function K({names:e,children:t}){let n=e.map(o=>Xe(ze)[o]).filter(Boolean);return n.length?n.some(o=>o.allowed)?i`<div class="actions">${t}</div>`:i`<p class="empty">Actions need the role ${n[0].roles.join(" or ")||"of an operator"}.</p>`:null}var da=(e,t)=>`..${e.replace(/\{(\w+)\}/g,(n,o)=>encodeURIComponent(t[o]))}`;function O({name:e,label:t,about:n,params:o={},fields:a=[],body:r,query:s,command:l,plan:d,facts:c,watch:$,done:u=()=>{}}){let p=Xe(ze)[e],[m,g]=E(!1);if(!p||!p.allowed)return null;let v=n?`${t} ${n}`:t;return i`<button type="button" onClick=${()=>g(!0)} aria-label=${v}>${t}</button>
-    ${m&&i`<${ua} ...${{act:p,title:v,label:t,params:o,fields:a,body:r,query:s,command:l,plan:d,facts:c,watch:$,done:u}} close=${()=>g(!1)} />`}`}function ua({act:e,title:t,label:n,params:o,fields:a,body:r,query:s,command:l,plan:d,facts:c,watch:$,done:u,close:p}){let m=q(null),[g,v]=E(()=>Object.fromEntries(a.map(D=>[D.name,D.initial??(D.options?$a(D):"")]))),[k,h]=E(null),[b,x]=E(!1),T=pa(d,g);N(()=>{m.current.showModal()},[]);async function C(D){if(D.preventDefault(),!b){x(!0);try{let W=s?`?${new URLSearchParams(s(g))}`:"",w=await qe(e.method,da(e.path,o)+W,r&&await r(g),ia);$&&io(t,$(w,g)),p(),u()}catch(W){h(W),x(!1)}}}let j=a.some(D=>D.required&&!g[D.name]);return i`<dialog ref=${m} class="act" onClose=${p} aria-label=${t}>
-    <form onSubmit=${C}>
-      <h2>${t}?</h2>
-      <p>${e.effect}</p>
-      ${c&&i`<p>${c}</p>`}
-      ${a.map(D=>i`<${ma} key=${D.name} field=${D} value=${g[D.name]} set=${W=>v(w=>({...w,[D.name]:W}))} />`)}
-      ${d&&i`<div class="plan" aria-live="polite">${T.busy?i`<p>Asking for the plan…</p>`:T.view}<${A} error=${T.error} />${T.problem&&i`<p class="failure">${T.problem}</p>`}</div>`}
-      ${l&&i`<p class="also">The same: <code>${l(g)}</code></p>`}
-      <${A} error=${k} />
-      <p class="buttons">
-        <button type="submit" class="confirm" disabled=${b||j||T.busy||!!T.problem}>${n}</button>
-        <button type="button" onClick=${p}>Cancel</button>
-        ${b&&i`<span role="status">Asking…</span>`}
-      </p>
-    </form>
-  </dialog>`}var $a=e=>e.options.length?e.options[0][0]:"";function pa(e,t){let[n,o]=E({busy:!!e}),a=JSON.stringify(t);return N(()=>{if(!e)return;let r=!0;o({busy:!0});let s=setTimeout(async()=>{try{let l=await e(t);r&&o({busy:!1,...l})}catch(l){r&&o({busy:!1,error:l})}},ca);return()=>{r=!1,clearTimeout(s)}},[a]),n}function ma({field:e,value:t,set:n}){let{name:o,label:a,kind:r="text",options:s,required:l,help:d,hint:c}=e,$=d&&i`<small>${d}</small>`;if(r==="checkbox")return i`<label class="field check"><input type="checkbox" name=${o} checked=${t} onChange=${m=>n(m.target.checked)} /> ${a}</label>`;let u={name:o,required:l,onInput:m=>n(m.target.value)},p=s?i`<select name=${o} value=${t} onChange=${m=>n(m.target.value)}>${s.map(([m,g])=>i`<option value=${m}>${g}</option>`)}</select>`:r==="lines"?i`<textarea ...${u} rows="3" placeholder=${c}>${t}</textarea>`:r==="file"?i`<input type="file" name=${o} required=${l} onChange=${m=>n(m.target.files[0]||"")} />`:i`<input type=${r} ...${u} value=${t} placeholder=${c} autocomplete="off" />`;return i`<label class="field">${a} ${p} ${$}</label>`}var te=e=>(e||"").split(/[\s,]+/).filter(Boolean),le=e=>Object.fromEntries(Object.entries(e).filter(([,t])=>t!==""&&t!==null&&t!==void 0));var ne="../v2/lbaas",mo=50,fa=250,ha=["ERROR","PENDING_CREATE","PENDING_UPDATE","PENDING_DELETE","ACTIVE","DELETED"],_a=["ONLINE","OFFLINE","DEGRADED","ERROR","DRAINING","NO_MONITOR"],ga=/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,va=/^[0-9.]{7,15}$|:/,fo=["q","provisioning_status","operating_status","environment","group_number","project_id","held","sort","marker","page_reverse"];function uo(e){let t=fo.filter(n=>e[n]).map(n=>[n,e[n]]);return`${f}/loadbalancers?${new URLSearchParams([...t,["limit",mo]])}`}function $o({q:e,environment:t,group_number:n,held:o,...a}){let r=new URLSearchParams({...a,limit:mo});return t&&r.set("provider",t),e&&r.set(ga.test(e)?"id":va.test(e)?"vip_address":"name",e),`${ne}/loadbalancers?${r}`}async function ba(e){let t=await F(_(uo(e)));if(!t.refused)return{...t,path:uo(e)};let n=await _($o(e)),o=n.loadbalancers.map(a=>({...a,environment:a.provider,group_number:null}));return{...n,loadbalancers:o,path:$o(e),own:!0}}function ho({live:e,query:t}){let n=JSON.stringify(t),{data:o,error:a}=R(()=>ba(t),e.newest,[n]),r=($,u)=>ro(V("loadbalancers",{...t,marker:"",page_reverse:"",...$}),u),[s="",l]=(t.sort||"").split(":"),d={key:s,descending:l==="desc",link:($,u)=>V("loadbalancers",{...t,marker:"",page_reverse:"",sort:`${$}:${u?"desc":"asc"}`})},c=[["Name",$=>i`<a href="#/loadbalancers/${$.id}">${$.name||M($.id)}</a>${$.held&&i` <span class="tag">held</span>`}`,"name"],["Id",$=>i`<code title=${$.id}>${M($.id)}</code>`],["VIP",$=>$.vip_address,"vip_address"],["Provisioning",$=>i`<${P} value=${$.provisioning_status} />`,"provisioning_status"],["Operating",$=>i`<${P} value=${$.operating_status} />`,"operating_status"],["Place",$=>$.group_number===null?$.environment:`${$.environment}/${$.group_number}`],["Project",$=>i`<a title=${$.project_id} href=${V("loadbalancers",{project_id:$.project_id})}>${M($.project_id)}</a>`],["Age",$=>ee($.created_at),"created_at"],["Reason",$=>$.status_reason||$.operating_reason]];return i`<div class="heading"><h1>Load balancers</h1>${o&&i`<${ya} data=${o} />`}</div>
-    <${ka} query=${t} ask=${r} live=${e} />
-    <${A} error=${a} loading=${!o} />
-    ${o&&i`<${B} caption="Load balancers" columns=${c} rows=${o.loadbalancers} empty="None is like that." order=${d} />
-      <${wa} links=${o.loadbalancers_links||[]} query=${t} />
-      <${S} command="evenkeel loadbalancer list" path=${o.path} />`}`}function ya({data:e}){if(e.own)return null;let t=e.total.toLocaleString("en");return i`<p class="total" role="status">${e.total_is_exact?t:`more than ${t}`} ${e.total===1?"load balancer":"load balancers"}</p>`}function wa({links:e,query:t}){if(!e.length)return null;let n=(a,r)=>{let s=e.find($=>$.rel===a);if(!s)return i`<span class="away">${r}</span>`;let l=new URL(s.href,location.href).searchParams,[d,c]=[l.get("marker"),l.get("page_reverse")||""];return i`<a rel=${a==="next"?"next":"prev"} href=${V("loadbalancers",{...t,marker:d,page_reverse:c})}>${r}</a>`},o=V("loadbalancers",{...t,marker:"",page_reverse:""});return i`<nav class="pages" aria-label="Pages">
+  </th>`}function Oe({text:e,about:t}){let[n,o]=E(!1);async function a(){await Jr(e),o(!0),setTimeout(()=>o(!1),2e3)}return i`<button type="button" class="copy" onClick=${a} aria-label=${`Copy ${t}`}><span role="status">${n?"Copied":"Copy"}</span></button>`}async function Jr(e){if(navigator.clipboard)return navigator.clipboard.writeText(e);let t=document.createElement("textarea");t.value=e,document.body.append(t),t.select(),document.execCommand("copy"),t.remove()}var H=(e,t,n=`${t}s`)=>`${e.toLocaleString("en")} ${e===1?t:n}`;var Yr=4e4;async function Xe({id:e,environment:t,group_number:n}){let o=`${t}/${n}`,a={id:e,environment:t,group_number:n};try{let r=await te(`${f}/shards/${e}/orphans`,void 0,Yr);return{rows:[...r.orphans.map(l=>({...l,kind:"load balancer",id:l.load_balancer_id,place:o,shard:a})),...r.partitions.map(l=>({...l,kind:"partition",id:l.project_id,place:o,shard:a}))],problem:r.more?`device group ${o}: ${H(r.more,"more was","more were")} not looked at`:""}}catch(r){return{rows:[],problem:`device group ${o}: ${r.message}`}}}var oe="../v2/lbaas",lo=50,Zr=250,Qr=["ERROR","PENDING_CREATE","PENDING_UPDATE","PENDING_DELETE","ACTIVE","DELETED"],ea=["ONLINE","OFFLINE","DEGRADED","ERROR","DRAINING","NO_MONITOR"],ta=/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,na=/^[0-9.]{7,15}$|:/,uo=["q","provisioning_status","operating_status","environment","group_number","project_id","held","sort","marker","page_reverse"];function so(e){let t=uo.filter(n=>e[n]).map(n=>[n,e[n]]);return`${f}/loadbalancers?${new URLSearchParams([...t,["limit",lo]])}`}function io({q:e,environment:t,group_number:n,held:o,...a}){let r=new URLSearchParams({...a,limit:lo});return t&&r.set("provider",t),e&&r.set(ta.test(e)?"id":na.test(e)?"vip_address":"name",e),`${oe}/loadbalancers?${r}`}async function oa(e){let t=await B(_(so(e)));if(!t.refused)return{...t,path:so(e)};let n=await _(io(e)),o=n.loadbalancers.map(a=>({...a,environment:a.provider,group_number:null}));return{...n,loadbalancers:o,path:io(e),own:!0}}function $o({live:e,query:t}){let n=JSON.stringify(t),{data:o,error:a}=D(()=>oa(t),e.newest,[n]),r=($,u)=>ro(V("loadbalancers",{...t,marker:"",page_reverse:"",...$}),u),[s="",l]=(t.sort||"").split(":"),d={key:s,descending:l==="desc",link:($,u)=>V("loadbalancers",{...t,marker:"",page_reverse:"",sort:`${$}:${u?"desc":"asc"}`})},c=[["Name",$=>i`<a href="#/loadbalancers/${$.id}">${$.name||I($.id)}</a>${$.held&&i` <span class="tag">held</span>`}`,"name"],["Id",$=>i`<code title=${$.id}>${I($.id)}</code>`],["VIP",$=>$.vip_address,"vip_address"],["Provisioning",$=>i`<${R} value=${$.provisioning_status} />`,"provisioning_status"],["Operating",$=>i`<${R} value=${$.operating_status} />`,"operating_status"],["Place",$=>$.group_number===null?$.environment:`${$.environment}/${$.group_number}`],["Project",$=>i`<a title=${$.project_id} href=${V("loadbalancers",{project_id:$.project_id})}>${I($.project_id)}</a>`],["Age",$=>ne($.created_at),"created_at"],["Reason",$=>$.status_reason||$.operating_reason]];return i`<div class="heading"><h1>Load balancers</h1>${o&&i`<${ra} data=${o} />`}</div>
+    <${sa} query=${t} ask=${r} live=${e} />
+    <${O} error=${a} loading=${!o} />
+    ${o&&i`<${G} caption="Load balancers" columns=${c} rows=${o.loadbalancers} empty="None is like that." order=${d} />
+      <${aa} links=${o.loadbalancers_links||[]} query=${t} />
+      <${x} command="evenkeel loadbalancer list" path=${o.path} />`}`}function ra({data:e}){if(e.own)return null;let t=e.total.toLocaleString("en");return i`<p class="total" role="status">${e.total_is_exact?t:`more than ${t}`} ${e.total===1?"load balancer":"load balancers"}</p>`}function aa({links:e,query:t}){if(!e.length)return null;let n=(a,r)=>{let s=e.find($=>$.rel===a);if(!s)return i`<span class="away">${r}</span>`;let l=new URL(s.href,location.href).searchParams,[d,c]=[l.get("marker"),l.get("page_reverse")||""];return i`<a rel=${a==="next"?"next":"prev"} href=${V("loadbalancers",{...t,marker:d,page_reverse:c})}>${r}</a>`},o=V("loadbalancers",{...t,marker:"",page_reverse:""});return i`<nav class="pages" aria-label="Pages">
     ${t.marker?i`<a href=${o}>First</a>`:i`<span class="away">First</span>`} ${n("previous","Previous")} ${n("next","Next")}
-  </nav>`}function ka({query:e,ask:t,live:n}){let o=R(async()=>(await F(_(`${f}/environments`))).environments||[],n.newest).data||[],a=xa(e.environment),r=(l,d,c,$={})=>i`<label
+  </nav>`}function sa({query:e,ask:t,live:n}){let o=D(async()=>(await B(_(`${f}/environments`))).environments||[],n.newest).data||[],a=ia(e.environment),r=(l,d,c,$={})=>i`<label
       >${l}
       <select value=${e[d]||""} onChange=${u=>t({[d]:u.target.value,...$})}>
         <option value="">any</option>
         ${c.map(u=>Array.isArray(u)?i`<option value=${u[0]}>${u[1]}</option>`:i`<option>${u}</option>`)}
       </select></label
-    >`,s=fo.some(l=>e[l]&&l!=="sort"&&l!=="marker"&&l!=="page_reverse");return i`<form class="search" role="search" onSubmit=${l=>l.preventDefault()}>
-    <${po} label="Search" type="search" wide value=${e.q||""} hint="name, VIP, member's address, project or id" told=${l=>t({q:l},{instead:!!e.q&&!!l})} />
-    ${r("Provisioning","provisioning_status",ha)} ${r("Operating","operating_status",_a)}
+    >`,s=uo.some(l=>e[l]&&l!=="sort"&&l!=="marker"&&l!=="page_reverse");return i`<form class="search" role="search" onSubmit=${l=>l.preventDefault()}>
+    <${co} label="Search" type="search" wide value=${e.q||""} hint="name, VIP, member's address, project or id" told=${l=>t({q:l},{instead:!!e.q&&!!l})} />
+    ${r("Provisioning","provisioning_status",Qr)} ${r("Operating","operating_status",ea)}
     ${o.length>0&&r("Environment","environment",o.map(l=>l.name),{group_number:""})}
     ${e.environment&&r("Device group","group_number",a)}
-    <${po} label="Project" value=${e.project_id||""} hint="whole id" told=${l=>t({project_id:l})} />
+    <${co} label="Project" value=${e.project_id||""} hint="whole id" told=${l=>t({project_id:l})} />
     ${r("Switched over","held",[["false","yes"],["true","no: held"]])}
     ${s&&i`<a class="clear" href=${V("loadbalancers",{sort:e.sort})}>Clear</a>`}
-  </form>`}function xa(e){return R(async()=>{if(!e)return[];let{agents:n=[]}=await F(_(`${f}/agents?environment=${encodeURIComponent(e)}`));return[...new Set(n.map(o=>o.group_number))].sort((o,a)=>o-a).map(String)},0,[e]).data||[]}function po({label:e,value:t,hint:n,told:o,wide:a,type:r="text"}){let[s,l]=E(t),d=q(0),c=q(t);N(()=>{t!==c.current&&l(t),c.current=t},[t]);function $(u){let p=u.target.value;l(p),clearTimeout(d.current),d.current=setTimeout(()=>{c.current=p.trim(),o(c.current)},fa)}return N(()=>()=>clearTimeout(d.current),[]),i`<label class=${a?"wide":""}>${e} <input type=${r} value=${s} onInput=${$} placeholder=${n} maxlength="255" spellcheck="false" autocomplete="off" /></label>`}var H=(e,t,n=`${t}s`)=>`${e.toLocaleString("en")} ${e===1?t:n}`;var z=e=>({text:e,state:"done"}),X=e=>({text:e,state:"waiting"}),_o=e=>({text:e,state:"failed"}),Je=e=>e?`; waiting: ${e}`:"",Sa=15e3;async function Pe(e){return(await _(`${f}/agents/${encodeURIComponent(e)}`)).agent}var Nt=e=>async()=>{let t=await Pe(e);return!t.acting_shards&&t.state!=="draining"?z(`${t.host} is ${t.state}, it serves no shard`):X(`${t.host} is ${t.state}, ${H(t.acting_shards,"shard")} left${Je(t.waiting_reason)}`)},Ct=e=>async()=>{let t=await Pe(e);return t.admin_state_up&&!t.away_shards?z(`${t.host} is ${t.state}, its shards are home`):X(`${t.host} is ${t.state}, ${H(t.away_shards,"shard")} away${Je(t.away_reason)}`)},go=e=>async()=>{let t=await Pe(e);return t.forced_down?X(`${t.host} is ${t.state}`):z(`${t.host} is ${t.state}`)},vo=e=>async()=>{let t=await Pe(e);return!t.home_shards&&!t.acting_shards?z(`no shard is left at ${t.host}`):X(`${H(t.acting_shards,"shard is","shards are")} still at ${t.host}${Je(t.waiting_reason)}`)},bo=(e,t)=>async()=>{let o=(await _(`${f}/shards?agent_id=${encodeURIComponent(t)}`)).shards.find(r=>r.id===e),a=await Pe(t);return o&&o.acting_agent_id===t?z(`${a.host} serves it, epoch ${o.epoch}`):X(o?`its home is ${a.host}; it is still served elsewhere`:"its home is not changed yet")},yo=e=>async()=>{let{environment:t}=await _(`${f}/environments/${encodeURIComponent(e)}`);if(t.halted)return X(t.halted);let n=(await _(`${f}/shards?environment=${encodeURIComponent(e)}`)).shards.filter(o=>!o.served);return n.length?X(`the breaker is closed; ${H(n.length,"shard is","shards are")} not served yet`):z("the breaker is closed, every shard is served")},Ye=e=>async()=>{try{await _(e)}catch(t){if(t.status===404)return z("it is deleted");throw t}return X("it is still there")},re=(e,t,n,o)=>async()=>{let a=(await _(e))[t].find(n);return a?z(o(a)):X("not seen yet")},Re=(e,t,n)=>async()=>(await _(e))[t].some(n)?X("it is still there"):z("it is deleted");function Mt(e){let t=ie()-1e3,n=Date.now()+Sa;return async()=>{let o=(await _(`${f}/references`)).references.filter(s=>!e||s.reference===e),a=o.filter(s=>Date.parse(`${s.checked_at}Z`)<t);if(!a.length)return z(`${H(o.length,"reference was","references were")} read again`);let r=a.filter(s=>s.problem);return Date.now()>n&&r.length===a.length?_o(`${H(r.length,"reference","references")} cannot be read: ${r[0].reference}: ${r[0].problem}`):X(`${H(a.length,"reference is","references are")} not read yet`)}}var Ze=(e,t)=>async()=>{let{hosting:n}=await _(`${f}/loadbalancers/${e}/agent`),o=n.acting?` by ${n.acting.host}`:"";return n.provisioning_status==="ERROR"?_o(n.status_reason||"it is in ERROR"):n.provisioning_status==="ACTIVE"&&n.applied_revision>=(t??n.revision)?z(`revision ${n.applied_revision} is on the devices${o}`):X(`${n.provisioning_status}${Je(n.status_reason)}`)},ge=e=>async()=>{let[t]=(await _(`${f}/moves?load_balancer_id=${e}`)).moves;if(!t)return X("it begins");let n=t.reason?` (${t.reason})`:"";if(t.step==="done"){let o=t.gap_seconds===null?"":`; no devices were confirmed to answer for ${t.vip_address} for ${t.gap_seconds.toFixed(2)} s`;return z(`${t.back?"it went back":`it is on ${t.target}`}${n}${o}`)}return t.step==="draining"&&t.by_operator?X(`route ${t.vip_address} to device group ${t.target}, then finish the move`):X(`${t.step}${n}, from ${t.source} to ${t.target}`)},wo=e=>async()=>{let t=(await _(`${f}/moves`)).moves.filter(o=>e.includes(o.load_balancer_id)),n=t.filter(o=>o.step!=="done");return n.length||t.length<e.length?X(`${e.length-t.length+n.length} of ${e.length} are still moving`):z(`${e.length} are moved`)},ko=e=>async()=>{let{loadbalancer:t}=await _(`${ne}/loadbalancers/${e}`);return t.provisioning_status==="ACTIVE"?z("ACTIVE"):X(t.provisioning_status)},Qe=e=>async()=>z(e);function De({plan:e}){return e.devices.length?e.devices.map(t=>i`<${Aa} key=${t.device} device=${t} host=${e.host} />`):i`<p>Nothing: the load balancer is gone.</p>`}function Aa({device:e,host:t}){let n=e.operations.flatMap((a,r)=>(a.attributes.length?a.attributes:[{name:"",present:"",wanted:""}]).map((l,d)=>({id:`${r}.${d}`,step:a,attribute:l}))),o=[["Would",({step:a})=>a.verb],["Object",({step:a})=>i`${a.type} <strong>${a.name}</strong>${a.note&&` (${a.note})`}`],["Attribute",({attribute:a})=>a.name],["Observed",({attribute:a})=>a.present],["Desired",({attribute:a})=>a.wanted]];return i`<h3>${e.device}, read by ${t}</h3>
+  </form>`}function ia(e){return D(async()=>{if(!e)return[];let{agents:n=[]}=await B(_(`${f}/agents?environment=${encodeURIComponent(e)}`));return[...new Set(n.map(o=>o.group_number))].sort((o,a)=>o-a).map(String)},0,[e]).data||[]}function co({label:e,value:t,hint:n,told:o,wide:a,type:r="text"}){let[s,l]=E(t),d=J(0),c=J(t);C(()=>{t!==c.current&&l(t),c.current=t},[t]);function $(u){let p=u.target.value;l(p),clearTimeout(d.current),d.current=setTimeout(()=>{c.current=p.trim(),o(c.current)},Zr)}return C(()=>()=>clearTimeout(d.current),[]),i`<label class=${a?"wide":""}>${e} <input type=${r} value=${s} onInput=${$} placeholder=${n} maxlength="255" spellcheck="false" autocomplete="off" /></label>`}var q=e=>({text:e,state:"done"}),X=e=>({text:e,state:"waiting"}),po=e=>({text:e,state:"failed"}),qe=e=>e?`; waiting: ${e}`:"",ca=15e3;async function Ee(e){return(await _(`${f}/agents/${encodeURIComponent(e)}`)).agent}var mo=e=>t=>Object.entries(e).every(([n,o])=>JSON.stringify(t[n])===JSON.stringify(o)),Ot={async leaving(e){let t=await Ee(e);return!t.acting_shards&&t.state!=="draining"?q(`${t.host} is ${t.state}, it serves no shard`):X(`${t.host} is ${t.state}, ${H(t.acting_shards,"shard")} left${qe(t.waiting_reason)}`)},async comingHome(e){let t=await Ee(e);return t.admin_state_up&&!t.away_shards?q(`${t.host} is ${t.state}, its shards are home`):X(`${t.host} is ${t.state}, ${H(t.away_shards,"shard")} away${qe(t.away_reason)}`)},async notForcedDown(e){let t=await Ee(e);return t.forced_down?X(`${t.host} is ${t.state}`):q(`${t.host} is ${t.state}`)},async rebound(e){let t=await Ee(e);return!t.home_shards&&!t.acting_shards?q(`no shard is left at ${t.host}`):X(`${H(t.acting_shards,"shard is","shards are")} still at ${t.host}${qe(t.waiting_reason)}`)},async shardAt(e,t){let o=(await _(`${f}/shards?agent_id=${encodeURIComponent(t)}`)).shards.find(r=>r.id===e),a=await Ee(t);return o&&o.acting_agent_id===t?q(`${a.host} serves it, epoch ${o.epoch}`):X(o?`its home is ${a.host}; it is still served elsewhere`:"its home is not changed yet")},async resumed(e){let{environment:t}=await _(`${f}/environments/${encodeURIComponent(e)}`);if(t.halted)return X(t.halted);let n=(await _(`${f}/shards?environment=${encodeURIComponent(e)}`)).shards.filter(o=>!o.served);return n.length?X(`the breaker is closed; ${H(n.length,"shard is","shards are")} not served yet`):q("the breaker is closed, every shard is served")},async gone(e){try{await _(e)}catch(t){if(t.status===404)return q("it is deleted");throw t}return X("it is still there")},async listed(e,t,n,o){return(await _(e))[t].some(mo(n))?q(o):X("not seen yet")},async unlisted(e,t,n){return(await _(e))[t].some(mo(n))?X("it is still there"):q("it is deleted")},async read(e,t,n){let o=(await _(`${f}/references`)).references.filter(s=>!e||s.reference===e),a=o.filter(s=>Date.parse(`${s.checked_at}Z`)<t);if(!a.length)return q(`${H(o.length,"reference was","references were")} read again`);let r=a.filter(s=>s.problem);return Date.now()>n&&r.length===a.length?po(`${H(r.length,"reference","references")} cannot be read: ${r[0].reference}: ${r[0].problem}`):X(`${H(a.length,"reference is","references are")} not read yet`)},async applied(e){let{hosting:t}=await _(`${f}/loadbalancers/${e}/agent`),n=t.acting?` by ${t.acting.host}`:"";return t.provisioning_status==="ERROR"?po(t.status_reason||"it is in ERROR"):t.provisioning_status==="ACTIVE"&&t.applied_revision>=t.revision?q(`revision ${t.applied_revision} is on the devices${n}`):X(`${t.provisioning_status}${qe(t.status_reason)}`)},async moved(e){let[t]=(await _(`${f}/moves?load_balancer_id=${e}`)).moves;if(!t)return X("it begins");let n=t.reason?` (${t.reason})`:"";if(t.step==="done"){let o=t.gap_seconds===null?"":`; no devices were confirmed to answer for ${t.vip_address} for ${t.gap_seconds.toFixed(2)} s`;return q(`${t.back?"it went back":`it is on ${t.target}`}${n}${o}`)}return t.step==="draining"&&t.by_operator?X(`route ${t.vip_address} to device group ${t.target}, then finish the move`):X(`${t.step}${n}, from ${t.source} to ${t.target}`)},async movedAll(e){let t=(await _(`${f}/moves`)).moves.filter(o=>e.includes(o.load_balancer_id)),n=t.filter(o=>o.step!=="done");return n.length||t.length<e.length?X(`${e.length-t.length+n.length} of ${e.length} are still moving`):q(`${e.length} are moved`)},async activeAgain(e){let{loadbalancer:t}=await _(`${oe}/loadbalancers/${e}`);return t.provisioning_status==="ACTIVE"?q("ACTIVE"):X(t.provisioning_status)},async orphanRemoved(e,t){let{rows:n,problem:o}=await Xe(e);return o?X(o):n.some(a=>a.id===t)?X("devices still hold it"):q("devices hold it no more")},async historyAccepted(e){return(await _(`${f}/database`)).database.unknown_histories.some(n=>n.history_id===e)?X("still unknown"):q("it is accepted")},async seen(e){return q(e)}},S=Object.fromEntries(Object.keys(Ot).map(e=>[e,(...t)=>({name:e,args:t})])),Et=e=>S.read(e,ie()-1e3,Date.now()+ca),Tt=({name:e,args:t})=>Object.hasOwn(Ot,e)&&Array.isArray(t)?()=>Ot[e](...t):void 0;var la=1e3,da=2e4,ua=30*6e4,ho=20,_o="evenkeel-underway",$a={waiting:["other","◌"],done:["good","●"],failed:["bad","▲"]},pa=0,pe=[],Rt=new Set;function ze(e){pe=e(pe),sessionStorage.setItem(_o,JSON.stringify(pe.map(({title:t,watch:n,until:o})=>({title:t,watch:n,until:o}))));for(let t of Rt)t(pe)}var Pt=(e,t)=>ze(n=>n.map(o=>o.number===e.number?{...o,...t}:o)),go=e=>ze(t=>t.filter(n=>n.number!==e.number)),ma=e=>pe.some(t=>t.number===e.number),fa=e=>new Promise(t=>setTimeout(t,e));Un(()=>ze(()=>[]));async function Dt(e,t,n=Date.now()+ua){let o=Tt(t),a={number:++pa,title:e,watch:t,until:n,text:"asked for",state:"waiting"};ze(r=>[...r,a].slice(-ho));for(let r="waiting";r==="waiting"&&ma(a);){try{let s=await o();r=s.state,Pt(a,s)}catch(s){Pt(a,{text:s.message})}if(r==="waiting"&&Date.now()>n)return Pt(a,{text:"not done after half an hour; it goes on",state:"failed"});await fa(r==="waiting"?la:da),r==="done"&&go(a)}}var fo=!1;function ha(){if(fo)return;fo=!0;let e=[];try{e=JSON.parse(sessionStorage.getItem(_o)||"[]")}catch{}for(let{title:t,watch:n,until:o}of e.slice(-ho))n&&Tt(n)&&Dt(t,n,o)}function vo(){let[e,t]=E(pe);return C(()=>(Rt.add(t),ha(),t(pe),()=>Rt.delete(t)),[]),i`<section class="underway" aria-label="Under way">
+    <ul role="list" aria-live="polite">
+      ${e.map(n=>{let[o,a]=$a[n.state];return i`<li key=${n.number} class=${n.state}>
+          <span><strong>${n.title}</strong> <span class="status ${o}"><span aria-hidden="true">${a}</span> ${n.state==="waiting"?"under way":n.state}</span>: ${n.text}</span>
+          <button type="button" onClick=${()=>go(n)} aria-label="Dismiss: ${n.title}">×</button>
+        </li>`})}
+    </ul>
+  </section>`}var _a=13e4,ga=300,va=5e3,Je=_n({});function bo({children:e}){let[t,n]=E({});return C(()=>{let o=null,a=()=>_(`${f}/acts`).then(({acts:r})=>n(Object.fromEntries(r.map(s=>[s.name,s]))),r=>r.status===0&&(o=setTimeout(a,va)));return a(),()=>clearTimeout(o)},[]),i`<${Je.Provider} value=${t}>${e}<//>`}function Te(...e){let t=Ge(Je);return e.some(n=>t[n]&&t[n].allowed)}function z({names:e,children:t}){let n=e.map(o=>Ge(Je)[o]).filter(Boolean);return n.length?n.some(o=>o.allowed)?i`<div class="actions">${t}</div>`:i`<p class="empty">Actions need the role ${n[0].roles.join(" or ")||"of an operator"}.</p>`:null}var ba=(e,t)=>`..${e.replace(/\{(\w+)\}/g,(n,o)=>encodeURIComponent(t[o]))}`;function T({name:e,label:t,about:n,params:o={},fields:a=[],body:r,query:s,command:l,plan:d,facts:c,watch:$,done:u=()=>{}}){let p=Ge(Je)[e],[m,g]=E(!1);if(!p||!p.allowed)return null;let v=n?`${t} ${n}`:t;return i`<button type="button" onClick=${()=>g(!0)} aria-label=${v}>${t}</button>
+    ${m&&i`<${ya} ...${{act:p,title:v,label:t,params:o,fields:a,body:r,query:s,command:l,plan:d,facts:c,watch:$,done:u}} close=${()=>g(!1)} />`}`}function ya({act:e,title:t,label:n,params:o,fields:a,body:r,query:s,command:l,plan:d,facts:c,watch:$,done:u,close:p}){let m=J(null),[g,v]=E(()=>Object.fromEntries(a.map(N=>[N.name,N.initial??(N.options?wa(N):"")]))),[k,h]=E(null),[b,A]=E(!1),P=ka(d,g);C(()=>{m.current.showModal()},[]);async function M(N){if(N.preventDefault(),!b){A(!0);try{let W=s?`?${new URLSearchParams(s(g))}`:"",w=await Ke(e.method,ba(e.path,o)+W,r&&await r(g),_a);$&&Dt(t,$(w,g)),p(),u()}catch(W){h(W),A(!1)}}}let L=a.some(N=>N.required&&!g[N.name]);return i`<dialog ref=${m} class="act" onClose=${p} aria-label=${t}>
+    <form onSubmit=${M}>
+      <h2>${t}?</h2>
+      <p>${e.effect}</p>
+      ${c&&i`<p>${c}</p>`}
+      ${a.map(N=>i`<${Aa} key=${N.name} field=${N} value=${g[N.name]} set=${W=>v(w=>({...w,[N.name]:W}))} />`)}
+      ${d&&i`<div class="plan" aria-live="polite">${P.busy?i`<p>Asking for the plan…</p>`:P.view}<${O} error=${P.error} />${P.problem&&i`<p class="failure">${P.problem}</p>`}</div>`}
+      ${l&&i`<p class="also">The same: <code>${l(g)}</code></p>`}
+      <${O} error=${k} />
+      <p class="buttons">
+        <button type="submit" class="confirm" disabled=${b||L||P.busy||!!P.problem}>${n}</button>
+        <button type="button" onClick=${p}>Cancel</button>
+        ${b&&i`<span role="status">Asking…</span>`}
+      </p>
+    </form>
+  </dialog>`}var wa=e=>e.options.length?e.options[0][0]:"";function ka(e,t){let[n,o]=E({busy:!!e}),a=JSON.stringify(t);return C(()=>{if(!e)return;let r=!0;o({busy:!0});let s=setTimeout(async()=>{try{let l=await e(t);r&&o({busy:!1,...l})}catch(l){r&&o({busy:!1,error:l})}},ga);return()=>{r=!1,clearTimeout(s)}},[a]),n}function Aa({field:e,value:t,set:n}){let{name:o,label:a,kind:r="text",options:s,required:l,help:d,hint:c}=e,$=d&&i`<small>${d}</small>`;if(r==="checkbox")return i`<label class="field check"><input type="checkbox" name=${o} checked=${t} onChange=${m=>n(m.target.checked)} /> ${a}</label>`;let u={name:o,required:l,onInput:m=>n(m.target.value)},p=s?i`<select name=${o} value=${t} onChange=${m=>n(m.target.value)}>${s.map(([m,g])=>i`<option value=${m}>${g}</option>`)}</select>`:r==="lines"?i`<textarea ...${u} rows="3" placeholder=${c}>${t}</textarea>`:r==="file"?i`<input type="file" name=${o} required=${l} onChange=${m=>n(m.target.files[0]||"")} />`:i`<input type=${r} ...${u} value=${t} placeholder=${c} autocomplete="off" />`;return i`<label class="field">${a} ${p} ${$}</label>`}var re=e=>(e||"").split(/[\s,]+/).filter(Boolean),le=e=>Object.fromEntries(Object.entries(e).filter(([,t])=>t!==""&&t!==null&&t!==void 0));function Pe({plan:e}){return e.devices.length?e.devices.map(t=>i`<${Sa} key=${t.device} device=${t} host=${e.host} />`):i`<p>Nothing: the load balancer is gone.</p>`}function Sa({device:e,host:t}){return i`<h3>${e.device}, read by ${t}</h3>
     ${e.problem&&i`<p class="failure">${e.problem}</p>`}
-    ${!n.length&&!e.problem?i`<p class="status good"><span aria-hidden="true">●</span> It holds what is desired: no difference.</p>`:i`<${B} caption="Differences on ${e.device}" columns=${o} rows=${n} empty="" />`}
+    ${!e.operations.length&&!e.problem?i`<p class="status good"><span aria-hidden="true">●</span> It holds what is desired: no difference.</p>`:i`<${xa} device=${e.device} steps=${e.operations} />`}
     ${e.more>0&&i`<p>${H(e.more,"more object differs","more objects differ")}.</p>`}
-    ${e.left.length>0&&i`<p>Stays, no load balancer needs it: ${e.left.join(", ")}</p>`}`}var Ea=["agent_drain","agent_undrain","agent_failback","agent_force_down","agent_rebind","agent_delete"],Oa=13e4;function It({agent:e,done:t}){let n=e.admin_state_up,o=n?"drain":"undrain";return i`<${O}
+    ${e.left.length>0&&i`<p>Stays, no load balancer needs it: ${e.left.join(", ")}</p>`}`}function xa({device:e,steps:t}){return t.length?i`<div class="scroll" tabindex="0" role="region" aria-label="Differences on ${e}">
+    <table class="steps">
+      <caption>Differences on ${e}</caption>
+      <thead>
+        <tr><th scope="col">Attribute</th><th scope="col">Observed</th><th scope="col">Desired</th></tr>
+      </thead>
+      ${t.map((n,o)=>i`<tbody key=${o}>
+          <tr class="step"><th scope="rowgroup" colspan="3"><span class="verb ${n.verb}">${n.verb}</span> ${n.type} <strong>${n.name}</strong>${n.note&&` (${n.note})`}</th></tr>
+          ${n.attributes.map(a=>i`<tr key=${a.name}><td data-title="Attribute">${a.name}</td><td data-title="Observed">${a.present}</td><td data-title="Desired">${a.wanted}</td></tr>`)}
+        </tbody>`)}
+    </table>
+  </div>`:null}var Oa=["agent_drain","agent_undrain","agent_failback","agent_force_down","agent_rebind","agent_delete"],Ea=13e4;function Nt({agent:e,done:t}){let n=e.admin_state_up,o=n?"drain":"undrain";return i`<${T}
     name="agent_${o}"
     label=${n?"Drain":"Undrain"}
     about=${e.host}
     params=${{id:e.id}}
     facts=${n?`It serves ${H(e.acting_shards,"shard")}.`:`${H(e.away_shards,"shard")} of its own ${e.away_shards===1?"is":"are"} elsewhere.`}
     command=${()=>`evenkeel agent ${o} ${e.host} --wait`}
-    watch=${()=>n?Nt(e.id):Ct(e.id)}
+    watch=${()=>n?S.leaving(e.id):S.comingHome(e.id)}
     done=${t}
-  />`}function So({agent:e,others:t,done:n}){let o={id:e.id},a=t.map(s=>[s.id,`${s.host}, ${s.state}`]),r=!e.alive;return i`<${K} names=${Ea}>
-    <${It} agent=${e} done=${n} />
-    ${e.away_shards>0&&i`<${O}
+  />`}function wo({agent:e,others:t,done:n}){let o={id:e.id},a=t.map(s=>[s.id,`${s.host}, ${s.state}`]),r=!e.alive;return i`<${z} names=${Oa}>
+    <${Nt} agent=${e} done=${n} />
+    ${e.away_shards>0&&i`<${T}
       name="agent_failback"
       label="Fail back"
       about=${e.host}
       params=${o}
       facts=${`${H(e.away_shards,"shard")} of it ${e.away_shards===1?"is":"are"} elsewhere. ${e.away_reason}`}
       command=${()=>`evenkeel agent failback ${e.host} --wait`}
-      watch=${()=>Ct(e.id)}
+      watch=${()=>S.comingHome(e.id)}
       done=${n}
     />`}
-    <${O}
+    <${T}
       name="agent_force_down"
       label=${e.forced_down?"Host is not dead":"Host is dead"}
       about=${e.host}
@@ -133,10 +144,10 @@ var He,I,sn,xr,de,on,cn,ln,dn,ht,$t,pt,un,we={},$n=[],Sr=/acit|ex(?:s|g|n|p|$)|r
       body=${()=>({down:!e.forced_down})}
       facts=${e.forced_down?"Its agent may serve shards again.":`${e.host} is ${e.state}. Go on only if it is powered off, or isolated.`}
       command=${()=>`evenkeel agent force-down ${e.host} ${e.forced_down?"--undo":"--yes --wait"}`}
-      watch=${()=>e.forced_down?go(e.id):Nt(e.id)}
+      watch=${()=>e.forced_down?S.notForcedDown(e.id):S.leaving(e.id)}
       done=${n}
     />
-    ${a.length>0&&i`<${O}
+    ${a.length>0&&i`<${T}
       name="agent_rebind"
       label="Rebind"
       about=${e.host}
@@ -145,10 +156,10 @@ var He,I,sn,xr,de,on,cn,ln,dn,ht,$t,pt,un,we={},$n=[],Sr=/acit|ex(?:s|g|n|p|$)|r
       fields=${[{name:"to",label:"New home",options:a,required:!0}]}
       body=${({to:s})=>({to:s})}
       command=${({to:s})=>`evenkeel agent rebind ${e.host} --to ${s}`}
-      watch=${()=>vo(e.id)}
+      watch=${()=>S.rebound(e.id)}
       done=${n}
     />`}
-    ${r&&i`<${O}
+    ${r&&i`<${T}
       name="agent_delete"
       label="Delete"
       about=${e.host}
@@ -157,10 +168,10 @@ var He,I,sn,xr,de,on,cn,ln,dn,ht,$t,pt,un,we={},$n=[],Sr=/acit|ex(?:s|g|n|p|$)|r
       fields=${[{name:"rebind_to",label:"New home of its load balancers",options:[["","none"],...a]}]}
       query=${({rebind_to:s})=>s?{rebind_to:s}:{}}
       command=${({rebind_to:s})=>`evenkeel agent delete ${e.host}${s?` --rebind-to ${s}`:""}`}
-      watch=${()=>Ye(`${f}/agents/${encodeURIComponent(e.id)}`)}
+      watch=${()=>S.gone(`${f}/agents/${encodeURIComponent(e.id)}`)}
     />`}
-  <//>`}function Ao({shard:e,agents:t,driver:n,done:o}){let a=t.filter(s=>s.id!==e.home_agent_id).map(s=>[s.id,`${s.host}, ${s.state}`]),r=`of project ${e.project_id.slice(0,8)}`;return i`<div class="actions">
-    ${a.length>0&&i`<${O}
+  <//>`}function ko({shard:e,agents:t,driver:n,done:o}){let a=t.filter(s=>s.id!==e.home_agent_id).map(s=>[s.id,`${s.host}, ${s.state}`]),r=`of project ${e.project_id.slice(0,8)}`;return i`<div class="actions">
+    ${a.length>0&&i`<${T}
       name="shard_rebind"
       label="Move"
       about="shard ${r}"
@@ -168,287 +179,287 @@ var He,I,sn,xr,de,on,cn,ln,dn,ht,$t,pt,un,we={},$n=[],Sr=/acit|ex(?:s|g|n|p|$)|r
       fields=${[{name:"to",label:"New home",options:a,required:!0}]}
       body=${({to:s})=>({to:s})}
       command=${({to:s})=>`evenkeel shard move ${e.id} --to ${s}`}
-      watch=${(s,{to:l})=>bo(e.id,l)}
+      watch=${(s,{to:l})=>S.shardAt(e.id,l)}
       done=${o}
     />`}
-    ${n==="bigip"&&i`<${xo} shard=${e} about=${r} back=${!1} done=${o} /><${xo} shard=${e} about=${r} back=${!0} done=${o} />`}
-  </div>`}function xo({shard:e,about:t,back:n,done:o}){let a=(r,s)=>({adoption:{apply:r,...n?{give_back:!0}:{},...s.keep_irules?{keep_irules:!0}:{}}});return i`<${O}
+    ${n==="bigip"&&i`<${yo} shard=${e} about=${r} back=${!1} done=${o} /><${yo} shard=${e} about=${r} back=${!0} done=${o} />`}
+  </div>`}function yo({shard:e,about:t,back:n,done:o}){let a=(r,s)=>({adoption:{apply:r,...n?{give_back:!0}:{},...s.keep_irules?{keep_irules:!0}:{}}});return i`<${T}
     name="shard_adopt"
     label=${n?"Give back":"Adopt"}
     about="partition ${t}"
     params=${{id:e.id}}
     facts=${n?"The partition becomes the other program's again; nothing of it is changed any more.":""}
     fields=${n?[]:[{name:"keep_irules",label:"Keep iRules of operators on the virtual servers",kind:"checkbox",initial:!1}]}
-    plan=${async r=>({view:i`<${De} plan=${(await oe(`${f}/shards/${e.id}/adoption`,a(!1,r),Oa)).adoption} />`})}
+    plan=${async r=>({view:i`<${Pe} plan=${(await te(`${f}/shards/${e.id}/adoption`,a(!1,r),Ea)).adoption} />`})}
     body=${r=>a(!0,r)}
     command=${({keep_irules:r})=>`evenkeel adopt ${e.project_id} --environment ${e.environment}${n?" --back":""}${r?" --keep-irules":""} --yes`}
-    watch=${r=>Qe(`${r.adoption.host} has ${n?"given the partition back":"adopted the partition; the next pass changes what the plan named"}`)}
+    watch=${r=>S.seen(`${r.adoption.host} has ${n?"given the partition back":"adopted the partition; the next pass changes what the plan named"}`)}
     done=${o}
-  />`}var Eo=async(e,t)=>(await _(`${f}/agents?environment=${encodeURIComponent(e)}&group_number=${t}`)).agents;var et=50,Oo=e=>`${e.environment}/${e.group_number}`,To=e=>e.alive?`${e.devices.filter(t=>t.reachable).length} of ${e.devices.length}`:"not known";function Po({live:e}){let{data:t,error:n,at:o,again:a}=R(async()=>(await _(`${f}/agents`)).agents,e.newest),r=Te("agent_drain"),s=[["Host",l=>i`<a href="#/agents/${l.id}">${l.host}</a>`],["Device group",Oo],["State",l=>i`<${P} value=${l.state} />`],["Lease",l=>Ro(l,o)],["Last report",l=>ee(l.reported_at)],["Shards",l=>l.acting_shards],["At home",l=>l.home_shards],["Queue",l=>l.queue_depth],["Devices in reach",To],["Why not",l=>l.waiting_reason||l.away_reason],...r?[["Action",l=>i`<${It} agent=${l} done=${a} />`]]:[]];return i`<h1>Agents</h1>
-    <${A} error=${n} loading=${!t} />
-    <${B} caption="Agents" columns=${s} rows=${t} empty="No agent has registered yet. evenkeel-agent on a host that reaches the devices does." />
-    <${K} names=${["agent_drain"]} />
-    <${S} command="evenkeel agent list" path="${f}/agents" />`}function Ro(e,t){return e.alive&&e.session_expires_at?`${ao(Date.parse(`${e.session_expires_at}Z`)-t)} left`:e.silent_since?`silent for ${ee(e.silent_since)}`:"none"}function Do({id:e,live:t}){async function n(){let[c,$,u]=await Promise.all([_(`${f}/agents/${e}`),_(`${f}/shards?agent_id=${e}`),F(_(`${f}/agents/${e}/loadbalancers?limit=${et}`))]),{environment:p,group_number:m}=c.agent;return{agent:c.agent,group:await Eo(p,m),shards:$.shards.filter(g=>g.project_id),balancers:u}}let{data:o,error:a,at:r,again:s}=R(n,t.newest,[e]),l=Te("shard_rebind","shard_adopt"),d=o&&o.agent;return i`<p><a href="#/agents">All agents</a></p>
-    <h1>${d?d.host:M(e)}</h1>
-    <${A} error=${a} loading=${!o} />
+  />`}var Ao=async(e,t)=>(await _(`${f}/agents?environment=${encodeURIComponent(e)}&group_number=${t}`)).agents;var Ye=50,So=e=>`${e.environment}/${e.group_number}`,xo=e=>e.alive?`${e.devices.filter(t=>t.reachable).length} of ${e.devices.length}`:"not known";function Oo({live:e}){let{data:t,error:n,at:o,again:a}=D(async()=>(await _(`${f}/agents`)).agents,e.newest),r=Te("agent_drain"),s=[["Host",l=>i`<a href="#/agents/${l.id}">${l.host}</a>`],["Device group",So],["State",l=>i`<${R} value=${l.state} />`],["Lease",l=>Eo(l,o)],["Last report",l=>ne(l.reported_at)],["Shards",l=>l.acting_shards],["At home",l=>l.home_shards],["Queue",l=>l.queue_depth],["Devices in reach",xo],["Why not",l=>l.waiting_reason||l.away_reason],...r?[["Action",l=>i`<${Nt} agent=${l} done=${a} />`]]:[]];return i`<h1>Agents</h1>
+    <${O} error=${n} loading=${!t} />
+    <${G} caption="Agents" columns=${s} rows=${t} empty="No agent has registered yet. evenkeel-agent on a host that reaches the devices does." />
+    <${z} names=${["agent_drain"]} />
+    <${x} command="evenkeel agent list" path="${f}/agents" />`}function Eo(e,t){return e.alive&&e.session_expires_at?`${ao(Date.parse(`${e.session_expires_at}Z`)-t)} left`:e.silent_since?`silent for ${ne(e.silent_since)}`:"none"}function To({id:e,live:t}){async function n(){let[c,$,u]=await Promise.all([_(`${f}/agents/${e}`),_(`${f}/shards?agent_id=${e}`),B(_(`${f}/agents/${e}/loadbalancers?limit=${Ye}`))]),{environment:p,group_number:m}=c.agent;return{agent:c.agent,group:await Ao(p,m),shards:$.shards.filter(g=>g.project_id),balancers:u}}let{data:o,error:a,at:r,again:s}=D(n,t.newest,[e]),l=Te("shard_rebind","shard_adopt"),d=o&&o.agent;return i`<p><a href="#/agents">All agents</a></p>
+    <h1>${d?d.host:I(e)}</h1>
+    <${O} error=${a} loading=${!o} />
     ${d&&i`<${ce}
-        facts=${[["State",i`<${P} value=${d.state} />`],["Device group",Oo(d)],["Lease",Ro(d,r)],["Last report",ee(d.reported_at)],["Shards that it acts for",d.acting_shards],["Shards whose home it is",d.home_shards],["Queue",d.queue_depth],["Devices in reach",To(d)],["Why shards wait",d.waiting_reason||d.away_reason],["Device driver",d.device_driver]]}
+        facts=${[["State",i`<${R} value=${d.state} />`],["Device group",So(d)],["Lease",Eo(d,r)],["Last report",ne(d.reported_at)],["Shards that it acts for",d.acting_shards],["Shards whose home it is",d.home_shards],["Queue",d.queue_depth],["Devices in reach",xo(d)],["Why shards wait",d.waiting_reason||d.away_reason],["Device driver",d.device_driver]]}
       />
-      <${So} agent=${d} others=${o.group.filter(c=>c.id!==e)} done=${s} />
+      <${wo} agent=${d} others=${o.group.filter(c=>c.id!==e)} done=${s} />
       <h2>Devices as it sees them</h2>
-      <${B}
+      <${G}
         caption="Devices"
-        columns=${[["Device",c=>c.own_name||c.name],["Address",c=>c.name],["Reached",c=>i`<${P} value=${c.reachable===null?"not known":c.reachable?"reached":"out of reach"} />`],["Failover",c=>c.failover_state],["Config sync",c=>c.sync_state],["Version",c=>c.version],["Problem",c=>c.problem]]}
+        columns=${[["Device",c=>c.own_name||c.name],["Address",c=>c.name],["Reached",c=>i`<${R} value=${c.reachable===null?"not known":c.reachable?"reached":"out of reach"} />`],["Failover",c=>c.failover_state],["Config sync",c=>c.sync_state],["Version",c=>c.version],["Problem",c=>c.problem]]}
         rows=${d.devices}
         empty="It has not reported a device yet."
       />
       <h2>Shards</h2>
-      <${B}
+      <${G}
         caption="Shards"
-        columns=${[["Tenant",c=>i`<span title=${c.project_id}>${M(c.project_id)}</span>`],["Epoch",c=>c.epoch],["It is",c=>Ta(c,e)],["Served",c=>i`<${P} value=${c.served?"served":"unserved"} />`],...l?[["Action",c=>i`<${Ao} shard=${c} agents=${o.group} driver=${d.device_driver} done=${s} />`]]:[]]}
-        rows=${o.shards.slice(0,et)}
+        columns=${[["Tenant",c=>i`<span title=${c.project_id}>${I(c.project_id)}</span>`],["Epoch",c=>c.epoch],["It is",c=>Ta(c,e)],["Served",c=>i`<${R} value=${c.served?"served":"unserved"} />`],...l?[["Action",c=>i`<${ko} shard=${c} agents=${o.group} driver=${d.device_driver} done=${s} />`]]:[]]}
+        rows=${o.shards.slice(0,Ye)}
         empty="It has no tenant."
       />
-      ${o.shards.length>et&&i`<p>${o.shards.length-et} more: <code>evenkeel shard list --agent ${d.host}</code></p>`}
+      ${o.shards.length>Ye&&i`<p>${o.shards.length-Ye} more: <code>evenkeel shard list --agent ${d.host}</code></p>`}
       <h2>Load balancers</h2>
-      <${A} error=${o.balancers.refused} />
-      <${B}
+      <${O} error=${o.balancers.refused} />
+      <${G}
         caption="Load balancers"
-        columns=${[["Name",c=>i`<a href="#/loadbalancers/${c.id}">${c.name||M(c.id)}</a>`],["VIP",c=>c.vip_address],["Provisioning",c=>i`<${P} value=${c.provisioning_status} />`],["Operating",c=>i`<${P} value=${c.operating_status} />`]]}
+        columns=${[["Name",c=>i`<a href="#/loadbalancers/${c.id}">${c.name||I(c.id)}</a>`],["VIP",c=>c.vip_address],["Provisioning",c=>i`<${R} value=${c.provisioning_status} />`],["Operating",c=>i`<${R} value=${c.operating_status} />`]]}
         rows=${o.balancers.loadbalancers}
         empty="None."
       />`}
-    <${S} command="evenkeel agent show ${d?d.host:e}" path="${f}/agents/${e}" />`}function Ta(e,t){let n=[];return e.acting_agent_id===t&&n.push("acting agent"),e.home_agent_id===t&&n.push("home"),n.join(", ")}var Pa=864e5,Ra=7,Da=30,Na=[["All",{}],["Expire within 30 days",{expiring_days:"30"}],["Cannot be read",{unreadable:"true"}]];function No({until:e}){if(!e)return"–";let t=Math.floor((Date.parse(`${e}Z`)-ie())/Pa);if(t<0)return i`<${P} value="expired" />`;let n=t<Ra?"bad":t<Da?"unsure":"good";return i`<span class="status ${n}" title=${`until ${e} UTC`}><span aria-hidden="true">${{bad:"▲",unsure:"◆",good:"●"}[n]}</span> ${H(t,"day")} left</span>`}function jt({rows:e,caption:t,empty:n,more:o=[]}){let a=[["Reference",r=>i`<code>${r.reference}</code>`],["Kind",r=>r.kind.replace("_"," ")],["Valid",r=>i`<${No} until=${r.not_after} />`],["Subject",r=>r.subject||"–"],["Names",r=>(r.dns_names||[]).join(", ")],["Problem",r=>r.problem&&i`<${P} value="failed" /> ${r.problem}`],...o,["Action",r=>i`<${Ca} reference=${r.reference} />`]];return i`<${B} caption=${t} columns=${a} rows=${e.map(r=>({...r,id:`${r.project_id} ${r.kind} ${r.reference}`}))} empty=${n} />`}function Ca({reference:e}){return i`<${O}
+    <${x} command="evenkeel agent show ${d?d.host:e}" path="${f}/agents/${e}" />`}function Ta(e,t){let n=[];return e.acting_agent_id===t&&n.push("acting agent"),e.home_agent_id===t&&n.push("home"),n.join(", ")}var Pa=864e5,Ra=7,Da=30,Na=[["All",{}],["Expire within 30 days",{expiring_days:"30"}],["Cannot be read",{unreadable:"true"}]];function Po({until:e}){if(!e)return"–";let t=Math.floor((Date.parse(`${e}Z`)-ie())/Pa);if(t<0)return i`<${R} value="expired" />`;let n=t<Ra?"bad":t<Da?"unsure":"good";return i`<span class="status ${n}" title=${`until ${e} UTC`}><span aria-hidden="true">${{bad:"▲",unsure:"◆",good:"●"}[n]}</span> ${H(t,"day")} left</span>`}function Ct({rows:e,caption:t,empty:n,more:o=[]}){let a=[["Reference",r=>i`<code>${r.reference}</code>`],["Kind",r=>r.kind.replace("_"," ")],["Valid",r=>i`<${Po} until=${r.not_after} />`],["Subject",r=>r.subject||"–"],["Names",r=>(r.dns_names||[]).join(", ")],["Problem",r=>r.problem&&i`<${R} value="failed" /> ${r.problem}`],...o,["Action",r=>i`<${Ca} reference=${r.reference} />`]];return i`<${G} caption=${t} columns=${a} rows=${e.map(r=>({...r,id:`${r.project_id} ${r.kind} ${r.reference}`}))} empty=${n} />`}function Ca({reference:e}){return i`<${T}
     name="reference_refresh"
     label="Refresh"
     about=${e}
     body=${()=>({refresh:{reference:e}})}
     command=${()=>`evenkeel certificate refresh '${e}'`}
-    watch=${()=>Mt(e)}
-  />`}function Co({live:e,query:t}){let n=new URLSearchParams(Object.entries(t).filter(([s])=>["expiring_days","unreadable","project_id"].includes(s))),o=n.size?`${f}/references?${n}`:`${f}/references`,{data:a,error:r}=R(async()=>(await _(o)).references,e.newest,[o]);return i`<h1>Certificates</h1>
+    watch=${()=>Et(e)}
+  />`}function Ro({live:e,query:t}){let n=new URLSearchParams(Object.entries(t).filter(([s])=>["expiring_days","unreadable","project_id"].includes(s))),o=n.size?`${f}/references?${n}`:`${f}/references`,{data:a,error:r}=D(async()=>(await _(o)).references,e.newest,[o]);return i`<h1>Certificates</h1>
     <nav class="filters" aria-label="Which">
       ${Na.map(([s,l])=>i`<a href=${V("certificates",l)} aria-current=${String(new URLSearchParams(l))===String(n)?"true":null}>${s}</a>`)}
     </nav>
-    <${A} error=${r} loading=${!a} />
-    ${a&&i`<${jt}
+    <${O} error=${r} loading=${!a} />
+    ${a&&i`<${Ct}
       rows=${a}
       caption="Certificates in use"
       empty=${n.size?"None is like that.":"No listener or pool refers to a certificate."}
       more=${[["Load balancers",s=>s.load_balancers],["Project",s=>i`<a href=${V("loadbalancers",{project_id:s.project_id})}>${s.project_id.slice(0,8)}</a>`]]}
     />`}
-    <${K} names=${["reference_refresh"]}>
-      <${O} name="reference_refresh" label="Refresh all" body=${()=>({refresh:{}})} command=${()=>"evenkeel certificate refresh"} watch=${()=>Mt("")} />
+    <${z} names=${["reference_refresh"]}>
+      <${T} name="reference_refresh" label="Refresh all" body=${()=>({refresh:{}})} command=${()=>"evenkeel certificate refresh"} watch=${()=>Et("")} />
     <//>
-    <${S} command="evenkeel certificate list --expiring 36500" path=${o} />
-    <${Ia} live=${e} />`}var tt=`${f}/certificates`,Ma=[["certificate","certificate with key"],["authority","CA certificates"],["revocation_list","revocation list"]];function Ia({live:e}){let{data:t,again:n}=R(()=>F(_(tt)).catch(a=>({problem:a.message})),e.newest);if(!t||t.refused)return null;let o=[["Reference",a=>i`<code>${a.reference}</code>`],["Kind",a=>a.kind.replace("_"," ")],["Valid",a=>i`<${No} until=${a.not_after} />`],["Subject",a=>a.subject||"–"],["Action",a=>i`<${O}
+    <${x} command="evenkeel certificate list --expiring 36500" path=${o} />
+    <${Ia} live=${e} />`}var Ze=`${f}/certificates`,Ma=[["certificate","certificate with key"],["authority","CA certificates"],["revocation_list","revocation list"]];function Ia({live:e}){let{data:t,again:n}=D(()=>B(_(Ze)).catch(a=>({problem:a.message})),e.newest);if(!t||t.refused)return null;let o=[["Reference",a=>i`<code>${a.reference}</code>`],["Kind",a=>a.kind.replace("_"," ")],["Valid",a=>i`<${Po} until=${a.not_after} />`],["Subject",a=>a.subject||"–"],["Action",a=>i`<${T}
       name="certificate_delete"
       label="Delete"
       about=${a.name}
       params=${{project_id:a.project_id,name:a.name}}
       command=${()=>`evenkeel certificate delete ${a.reference}`}
-      watch=${()=>Re(tt,"certificates",r=>r.reference===a.reference)}
+      watch=${()=>S.unlisted(Ze,"certificates",{reference:a.reference})}
       done=${n}
     />`]];return i`<h2>Stored by the controllers</h2>
     ${t.problem&&i`<p class="empty">${t.problem}</p>`}
-    ${t.certificates&&i`<${B} caption="Stored certificates" columns=${o} rows=${t.certificates.map(a=>({...a,id:a.reference}))} empty="None is stored." />
-      <${K} names=${["certificate_create"]}>
-        <${O}
+    ${t.certificates&&i`<${G} caption="Stored certificates" columns=${o} rows=${t.certificates.map(a=>({...a,id:a.reference}))} empty="None is stored." />
+      <${z} names=${["certificate_create"]}>
+        <${T}
           name="certificate_create"
           label="Add certificate"
           fields=${[{name:"project_id",label:"Project (id)",required:!0},{name:"name",label:"Name",required:!0},{name:"kind",label:"Kind",options:Ma},{name:"file",label:"File: PEM, or PKCS#12 of a certificate",kind:"file",required:!0},{name:"private_key",label:"Key, if it is in a file of its own (PEM)",kind:"file"},{name:"intermediates",label:"Intermediates, if they are (PEM)",kind:"file"},{name:"passphrase",label:"Passphrase",kind:"password"},{name:"replace",label:"Replace one with that name",kind:"checkbox",initial:!1}]}
           body=${ja}
           command=${({project_id:a,name:r,file:s})=>`evenkeel certificate add ${r} --project ${a} --file ${s?s.name:"FILE"}`}
-          watch=${a=>re(tt,"certificates",r=>r.reference===a.certificate.reference&&r.sha256===a.certificate.sha256,r=>`${r.reference}, valid until ${r.not_after||"–"}`)}
+          watch=${({certificate:{reference:a,sha256:r,not_after:s}})=>S.listed(Ze,"certificates",{reference:a,sha256:r},`${a}, valid until ${s||"–"}`)}
           done=${n}
         />
       <//>`}
-    <${S} command="evenkeel certificate list" path=${tt} />`}async function ja({file:e,private_key:t,intermediates:n,...o}){let a=new Uint8Array(await e.arrayBuffer()),r=new TextDecoder().decode(a),s=r.includes("-----BEGIN ")?{pem:r}:{pkcs12:btoa(Array.from(a,d=>String.fromCharCode(d)).join(""))},l=le({private_key:t&&await t.text(),intermediates:n&&await n.text()});return{certificate:{...le(o),...s,...l}}}var La=async()=>(await _(`${f}/topology`)).topology;function Mo({live:e}){let{data:t,error:n}=R(La,e.newest),o=t&&t.groups.flatMap(r=>r.devices.map(s=>({...s,id:`${r.environment}/${r.group_number}/${s.name}`,group:r})));return i`<h1>Devices</h1>
-    <p>What agents say of the devices of their group: of several the one that reaches it.</p>
-    <${A} error=${n} loading=${!t} />
-    <${B} caption="Devices" columns=${[["Device",r=>r.own_name||r.name],["Address",r=>r.name],["Device group",r=>`${r.group.environment}/${r.group.group_number}`],["Type",r=>r.group.device_driver],["State",r=>i`<${P} value=${r.reachable?"reached":"out of reach"} />`],["Failover",r=>r.failover_state],["Config sync",r=>r.sync_state],["Version",r=>r.version],["Reached by",r=>r.reached_by.join(", ")],["Not reached by",r=>r.missed_by.join(", ")],["Problem",r=>r.problem]]} rows=${o} empty="No agent has reported a device yet." />
-    <${S} command="evenkeel device list" path="${f}/topology" />`}function Io({live:e}){let{data:t,error:n}=R(async()=>(await _(`${f}/controllers`)).controllers,e.newest);return i`<h1>Controllers</h1>
+    <${x} command="evenkeel certificate list" path=${Ze} />`}async function ja({file:e,private_key:t,intermediates:n,...o}){let a=new Uint8Array(await e.arrayBuffer()),r=new TextDecoder().decode(a),s=r.includes("-----BEGIN ")?{pem:r}:{pkcs12:btoa(Array.from(a,d=>String.fromCharCode(d)).join(""))},l=le({private_key:t&&await t.text(),intermediates:n&&await n.text()});return{certificate:{...le(o),...s,...l}}}var La=async()=>(await _(`${f}/topology`)).topology,Mt=e=>[...e].sort((t,n)=>(t.own_name||t.name).localeCompare(n.own_name||n.name,"en",{numeric:!0}));function Do({live:e}){let{data:t,error:n}=D(La,e.newest),o=t&&t.groups.flatMap(r=>Mt(r.devices).map(s=>({...s,id:`${r.environment}/${r.group_number}/${s.name}`,group:r})));return i`<h1>Devices</h1>
+    <p>As reported by the agents of their device group; where reports differ, by one that reaches the device.</p>
+    <${O} error=${n} loading=${!t} />
+    <${G} caption="Devices" columns=${[["Device",r=>r.own_name||r.name],["Address",r=>r.name],["Device group",r=>`${r.group.environment}/${r.group.group_number}`],["Type",r=>r.group.device_driver],["State",r=>i`<${R} value=${r.reachable?"reached":"out of reach"} />`],["Failover",r=>r.failover_state],["Config sync",r=>r.sync_state],["Version",r=>r.version],["Reached by",r=>r.reached_by.join(", ")],["Not reached by",r=>r.missed_by.join(", ")],["Problem",r=>r.problem]]} rows=${o} empty="No agent has reported a device yet." />
+    <${x} command="evenkeel device list" path="${f}/topology" />`}function No({live:e}){let{data:t,error:n}=D(async()=>(await _(`${f}/controllers`)).controllers,e.newest);return i`<h1>Controllers</h1>
     <p>They are all alike and keep nothing: any of them may end. A silent one is listed for ten minutes.</p>
-    <${A} error=${n} loading=${!t} />
-    <${B} caption="Controllers" columns=${[["URL",a=>a.url],["Host",a=>a.host],["State",a=>i`<${P} value=${a.alive?"up":"silent"} />`],["Message broker",a=>i`<${P} value=${a.message_broker==="connected"?"connected":"out of reach"} /> ${a.message_broker==="connected"?"":a.message_broker}`],["Version",a=>a.version],["Up for",a=>a.alive?ee(a.started_at):""],["Seen",a=>`${ee(a.seen_at)} ago`]]} rows=${t} empty="None has been seen yet." />
-    <${S} command="evenkeel controller list" path="${f}/controllers" />`}var Ne=`${f}/environments`,Ua=[["auto","automatically"],["manual","on request"],["never","never"]],Fa={description:"",failback:"auto",breaker_share:.5,breaker_agents:2,vip_networks_allowed:[],vip_networks_denied:[]};function jo({live:e}){let{data:t,error:n,again:o}=R(async()=>(await _(Ne)).environments,e.newest),a=Te("environment_resume","environment_update","environment_delete"),r=[["Name",s=>s.name],["Device driver",s=>s.device_driver],["Failback",s=>s.failback],["Circuit breaker",s=>s.halted?i`<${P} value="halted" /> ${s.halted}`:i`<${P} value="closed" />`],["Opens at",s=>`${H(s.breaker_agents,"agent")} and ${Math.round(s.breaker_share*100)} % silent`],["Description",s=>s.description],...a?[["Action",s=>i`<${Ba} row=${s} done=${o} />`]]:[]];return i`<h1>Environments</h1>
-    <${A} error=${n} loading=${!t} />
-    <${B} caption="Environments" columns=${r} rows=${t} empty="There is no environment yet." />
-    <${K} names=${["environment_create","environment_resume"]}>
-      <${O}
+    <${O} error=${n} loading=${!t} />
+    <${G} caption="Controllers" columns=${[["URL",a=>a.url],["Host",a=>a.host],["State",a=>i`<${R} value=${a.alive?"up":"silent"} />`],["Message broker",a=>i`<${R} value=${a.message_broker==="connected"?"connected":"out of reach"} /> ${a.message_broker==="connected"?"":a.message_broker}`],["Version",a=>a.version],["Up for",a=>a.alive?ne(a.started_at):""],["Seen",a=>`${ne(a.seen_at)} ago`]]} rows=${t} empty="None has been seen yet." />
+    <${x} command="evenkeel controller list" path="${f}/controllers" />`}var Re=`${f}/environments`,Ua=[["auto","automatically"],["manual","on request"],["never","never"]],Fa={description:"",failback:"auto",breaker_share:.5,breaker_agents:2,vip_networks_allowed:[],vip_networks_denied:[]};function Co({live:e}){let{data:t,error:n,again:o}=D(async()=>(await _(Re)).environments,e.newest),a=Te("environment_resume","environment_update","environment_delete"),r=[["Name",s=>s.name],["Device driver",s=>s.device_driver],["Failback",s=>s.failback],["Circuit breaker",s=>s.halted?i`<${R} value="halted" /> ${s.halted}`:i`<${R} value="closed" />`],["Opens at",s=>`${H(s.breaker_agents,"agent")} and ${Math.round(s.breaker_share*100)} % silent`],["Description",s=>s.description],...a?[["Action",s=>i`<${Ba} row=${s} done=${o} />`]]:[]];return i`<h1>Environments</h1>
+    <${O} error=${n} loading=${!t} />
+    <${G} caption="Environments" columns=${r} rows=${t} empty="There is no environment yet." />
+    <${z} names=${["environment_create","environment_resume"]}>
+      <${T}
         name="environment_create"
         label="Create environment"
-        fields=${[{name:"name",label:"Name",required:!0,help:"Letters, digits, - and _, at most 64."},{name:"device_driver",label:"Device driver",required:!0,hint:"bigip or haproxy"},...Lo(Fa)]}
-        body=${s=>({environment:{name:s.name,device_driver:s.device_driver,...Uo(s)}})}
+        fields=${[{name:"name",label:"Name",required:!0,help:"Letters, digits, - and _, at most 64."},{name:"device_driver",label:"Device driver",required:!0,hint:"bigip or haproxy"},...Mo(Fa)]}
+        body=${s=>({environment:{name:s.name,device_driver:s.device_driver,...Io(s)}})}
         command=${({name:s,device_driver:l})=>`evenkeel environment create ${s} --device-driver ${l}`}
-        watch=${s=>re(Ne,"environments",l=>l.name===s.environment.name,()=>"it is there")}
+        watch=${s=>S.listed(Re,"environments",{name:s.environment.name},"it is there")}
         done=${o}
       />
     <//>
-    <${S} command="evenkeel environment list" path=${Ne} />`}var Lo=e=>[{name:"description",label:"Description",initial:e.description},{name:"failback",label:"An agent that is up again gets its shards back",options:Ua,initial:e.failback},{name:"breaker_share",label:"The breaker opens above this share of silent agents (0 to 1)",initial:String(e.breaker_share)},{name:"breaker_agents",label:"and at this number of silent agents at least",initial:String(e.breaker_agents)},{name:"vip_networks_allowed",label:"Networks and subnets of new VIPs (ids; empty: all)",kind:"lines",initial:e.vip_networks_allowed.join(`
+    <${x} command="evenkeel environment list" path=${Re} />`}var Mo=e=>[{name:"description",label:"Description",initial:e.description},{name:"failback",label:"An agent that is up again gets its shards back",options:Ua,initial:e.failback},{name:"breaker_share",label:"The breaker opens above this share of silent agents (0 to 1)",initial:String(e.breaker_share)},{name:"breaker_agents",label:"and at this number of silent agents at least",initial:String(e.breaker_agents)},{name:"vip_networks_allowed",label:"Networks and subnets of new VIPs (ids; empty: all)",kind:"lines",initial:e.vip_networks_allowed.join(`
 `)},{name:"vip_networks_denied",label:"Networks and subnets that no new VIP may be on (ids)",kind:"lines",initial:e.vip_networks_denied.join(`
-`)}],Uo=e=>({description:e.description,failback:e.failback,breaker_share:Number(e.breaker_share),breaker_agents:Number(e.breaker_agents),vip_networks_allowed:te(e.vip_networks_allowed),vip_networks_denied:te(e.vip_networks_denied)});function Ba({row:e,done:t}){let n={name:e.name};return i`<div class="actions">
-    ${e.halted&&i`<${O}
+`)}],Io=e=>({description:e.description,failback:e.failback,breaker_share:Number(e.breaker_share),breaker_agents:Number(e.breaker_agents),vip_networks_allowed:re(e.vip_networks_allowed),vip_networks_denied:re(e.vip_networks_denied)});function Ba({row:e,done:t}){let n={name:e.name};return i`<div class="actions">
+    ${e.halted&&i`<${T}
       name="environment_resume"
       label="Resume"
       about=${e.name}
       params=${n}
       facts=${`${e.halted}. Are these agents lost for good?`}
       command=${()=>`evenkeel environment resume ${e.name}`}
-      watch=${()=>yo(e.name)}
+      watch=${()=>S.resumed(e.name)}
       done=${t}
     />`}
-    <${O}
+    <${T}
       name="environment_update"
       label="Change"
       about=${e.name}
       params=${n}
-      fields=${Lo(e)}
-      body=${o=>({environment:Uo(o)})}
+      fields=${Mo(e)}
+      body=${o=>({environment:Io(o)})}
       command=${o=>`evenkeel environment set ${e.name} --failback ${o.failback} --breaker-share ${o.breaker_share} --breaker-agents ${o.breaker_agents}`}
-      watch=${(o,a)=>re(Ne,"environments",r=>r.name===e.name&&r.failback===a.failback&&r.description===a.description&&r.breaker_agents===Number(a.breaker_agents),r=>`failback ${r.failback}, the breaker opens at ${H(r.breaker_agents,"agent")}`)}
+      watch=${({environment:{failback:o,description:a,breaker_agents:r}})=>S.listed(Re,"environments",{name:e.name,failback:o,description:a,breaker_agents:r},`failback ${o}, the breaker opens at ${H(r,"agent")}`)}
       done=${t}
     />
-    <${O} name="environment_delete" label="Delete" about=${e.name} params=${n} command=${()=>`evenkeel environment delete ${e.name}`} watch=${()=>Ye(`${Ne}/${e.name}`)} done=${t} />
-  </div>`}function Ha({request_id:e,client_address:t}){return e?`from ${t}, ${e}`:null}function Lt({events:e}){return e.length?i`<ol class="events">
+    <${T} name="environment_delete" label="Delete" about=${e.name} params=${n} command=${()=>`evenkeel environment delete ${e.name}`} watch=${()=>S.gone(`${Re}/${e.name}`)} done=${t} />
+  </div>`}function Ha({request_id:e,client_address:t}){return e?`from ${t}, ${e}`:null}function It({events:e}){return e.length?i`<ol class="events">
     ${e.map(t=>i`<li key=${t.id}>
         <time>${t.at.replace("T"," ").slice(0,19)}</time>${" "}<span class="kind">${t.kind}</span>${" "}
         <span title=${Ha(t)}>${t.load_balancer_id?i`<a href="#/loadbalancers/${t.load_balancer_id}">${t.text}</a>`:t.text}</span>
       </li>`)}
-  </ol>`:i`<p>No events yet.</p>`}function Ut({live:e,most:t}){return e.error&&e.error.status===403?i`<${Ae} error=${e.error} />`:i`<${Lt} events=${t?e.events.slice(0,t):e.events} />`}function Fo({live:e}){return i`<h1>Events</h1>
+  </ol>`:i`<p>No events yet.</p>`}function jt({live:e,most:t}){return e.error&&e.error.status===403?i`<${xe} error=${e.error} />`:i`<${It} events=${t?e.events.slice(0,t):e.events} />`}function jo({live:e}){return i`<h1>Events</h1>
     <p>New ones appear at the top, times are UTC.</p>
-    <div aria-live="polite"><${Ut} live=${e} /></div>
-    <${S} command="evenkeel events --follow" path="${f}/events?newest=true" />`}var Bo=`${f}/moves`;function Bt(e){let t=[...e.problems,...e.loadbalancers.flatMap(o=>o.problems)],n=e.loadbalancers.map(o=>i`<p>${o.name||o.load_balancer_id} (${o.vip_address}), from ${o.source||"nowhere"} to ${e.target}:</p>
+    <div aria-live="polite"><${jt} live=${e} /></div>
+    <${x} command="evenkeel events --follow" path="${f}/events?newest=true" />`}var Lo=`${f}/moves`;function Ut(e){let t=[...e.problems,...e.loadbalancers.flatMap(o=>o.problems)],n=e.loadbalancers.map(o=>i`<p>${o.name||o.load_balancer_id} (${o.vip_address}), from ${o.source||"nowhere"} to ${e.target}:</p>
       <ol>
         ${o.steps.map(a=>i`<li>${a}</li>`)}
-      </ol>`);return{view:n.length?n:i`<p>There is nothing to move.</p>`,problem:t.join("; ")||(n.length?"":"There is nothing to move.")}}function Ho({id:e,name:t,groups:n,done:o}){if(!n.length)return null;let a=({to:r},s)=>({move:{load_balancer_id:e,...Ft(r),apply:s}});return i`<${O}
+      </ol>`);return{view:n.length?n:i`<p>There is nothing to move.</p>`,problem:t.join("; ")||(n.length?"":"There is nothing to move.")}}function Uo({id:e,name:t,groups:n,done:o}){if(!n.length)return null;let a=({to:r},s)=>({move:{load_balancer_id:e,...Lt(r),apply:s}});return i`<${T}
     name="move_create"
     label="Move"
     about=${t}
     fields=${[{name:"to",label:"To device group",options:n.map(r=>[r,r])}]}
-    plan=${async r=>Bt((await oe(Bo,a(r,!1))).move)}
+    plan=${async r=>Ut((await te(Lo,a(r,!1))).move)}
     body=${r=>a(r,!0)}
-    command=${({to:r})=>`evenkeel move ${e} --to-environment ${Ft(r).to_environment} --to-group ${Ft(r).to_group} --yes`}
-    watch=${()=>ge(e)}
+    command=${({to:r})=>`evenkeel move ${e} --to-environment ${Lt(r).to_environment} --to-group ${Lt(r).to_group} --yes`}
+    watch=${()=>S.moved(e)}
     done=${o}
-  />`}function Ft(e){let t=e.lastIndexOf("/");return{to_environment:e.slice(0,t),to_group:Number(e.slice(t+1))}}function nt({move:e,done:t}){let n=e.load_balancer_id,o=`the move of ${e.name||n.slice(0,8)}`;return i`<div class="actions">
-    <${O}
+  />`}function Lt(e){let t=e.lastIndexOf("/");return{to_environment:e.slice(0,t),to_group:Number(e.slice(t+1))}}function Qe({move:e,done:t}){let n=e.load_balancer_id,o=`the move of ${e.name||n.slice(0,8)}`;return i`<div class="actions">
+    <${T}
       name="move_finish"
       label="Finish"
       about=${o}
       params=${{id:n}}
       facts=${`Its step is ${e.step}. ${e.by_operator?`Route ${e.vip_address} to device group ${e.target} first.`:""}`}
       command=${()=>`evenkeel move ${n} --finish --yes`}
-      watch=${()=>ge(n)}
+      watch=${()=>S.moved(n)}
       done=${t}
     />
-    <${O} name="move_back" label="Go back" about=${o} params=${{id:n}} facts=${`From ${e.target} to ${e.source}.`} command=${()=>`evenkeel move ${n} --back --yes`} watch=${()=>ge(n)} done=${t} />
-  </div>`}var Wo=e=>_(`${Bo}?${new URLSearchParams(le({load_balancer_id:e}))}`);var Ht={listener:["listener","listener","listener",e=>`listeners/${e}`],pool:["pool","pool","pool",e=>`pools/${e}`],member:["member","member","member",(e,t)=>`pools/${t}/members/${e}`],healthmonitor:["health monitor","healthmonitor","healthmonitor",e=>`healthmonitors/${e}`],l7policy:["L7 policy","l7policy","l7policy",e=>`l7policies/${e}`],rule:["L7 rule","rule","l7rule",(e,t)=>`l7policies/${t}/rules/${e}`]},Wt={listeners:"listener",pools:"pool",members:"member",l7policies:"l7policy",rules:"rule"},Go=new Set(["member","rule"]),Wa=new Set(["provisioning_status","operating_status"]),ot=(e,t,n,o)=>`#/loadbalancers/${e}/${t}/${n}${Go.has(t)?`/${o}`:""}`;function Ko(e){let t=new Map(e.pools.map(a=>[a.id,a])),n=new Set,o=e.listeners.map(a=>{let r=[...new Set([a.default_pool_id,...a.l7policies.map(d=>d.redirect_pool_id)])].filter(d=>t.has(d)),s=r.filter(d=>!n.has(d)).map(d=>t.get(d)),l=r.filter(d=>n.has(d)).map(d=>t.get(d));for(let d of r)n.add(d);return{...a,pools:s,shared:l}});return{...e,listeners:o,pools:e.pools.filter(a=>!n.has(a.id))}}var Va=e=>i`<span class="status other"><span aria-hidden="true">◌</span> ${e} when last seen</span>`;function Vt({node:e,kind:t,root:n,parent:o,unseen:a}){let r=Object.entries(Wt).flatMap(([d,c])=>(e[d]||[]).map($=>[c,$]));e.health_monitor&&r.push(["healthmonitor",e.health_monitor]);let s=e.address?` ${e.address}:${e.protocol_port}`:"",l=e.name||e.type||M(e.id);return i`<ul class="tree">
+    <${T} name="move_back" label="Go back" about=${o} params=${{id:n}} facts=${`From ${e.target} to ${e.source}.`} command=${()=>`evenkeel move ${n} --back --yes`} watch=${()=>S.moved(n)} done=${t} />
+  </div>`}var Fo=e=>_(`${Lo}?${new URLSearchParams(le({load_balancer_id:e}))}`);var Ft={listener:["listener","listener","listener",e=>`listeners/${e}`],pool:["pool","pool","pool",e=>`pools/${e}`],member:["member","member","member",(e,t)=>`pools/${t}/members/${e}`],healthmonitor:["health monitor","healthmonitor","healthmonitor",e=>`healthmonitors/${e}`],l7policy:["L7 policy","l7policy","l7policy",e=>`l7policies/${e}`],rule:["L7 rule","rule","l7rule",(e,t)=>`l7policies/${t}/rules/${e}`]},Bt={listeners:"listener",pools:"pool",members:"member",l7policies:"l7policy",rules:"rule"},Ho=new Set(["member","rule"]),Wa=new Set(["provisioning_status","operating_status"]),et=(e,t,n,o)=>`#/loadbalancers/${e}/${t}/${n}${Ho.has(t)?`/${o}`:""}`;function Wo(e){let t=new Map(e.pools.map(a=>[a.id,a])),n=new Set,o=e.listeners.map(a=>{let r=[...new Set([a.default_pool_id,...a.l7policies.map(d=>d.redirect_pool_id)])].filter(d=>t.has(d)),s=r.filter(d=>!n.has(d)).map(d=>t.get(d)),l=r.filter(d=>n.has(d)).map(d=>t.get(d));for(let d of r)n.add(d);return{...a,pools:s,shared:l}});return{...e,listeners:o,pools:e.pools.filter(a=>!n.has(a.id))}}var Va=e=>i`<span class="status other"><span aria-hidden="true">◌</span> ${e} when last seen</span>`;function Ht({node:e,kind:t,root:n,parent:o,unseen:a}){let r=Object.entries(Bt).flatMap(([d,c])=>(e[d]||[]).map($=>[c,$]));e.health_monitor&&r.push(["healthmonitor",e.health_monitor]);let s=e.address?` ${e.address}:${e.protocol_port}`:"",l=e.name||e.type||I(e.id);return i`<ul class="tree">
     <li>
-      <span class="kind">${t?Ht[t][0]:"load balancer"}</span>${" "}
-      ${t?i`<a href=${ot(n,t,e.id,o)}>${l}${s}</a>`:l}${" "}
-      <${P} value=${e.provisioning_status} />${e.status_reason&&` ${e.status_reason}`}${e.operating_status&&i` ${a?Va(e.operating_status):i`<${P} value=${e.operating_status} />`}`}
-      ${(e.shared||[]).map(d=>i`<ul class="tree"><li><span class="kind">pool</span> <a href=${ot(n,"pool",d.id)}>${d.name||M(d.id)}</a>, the same as above</li></ul>`)}
-      ${r.map(([d,c])=>i`<${Vt} node=${c} kind=${d} root=${n} parent=${e.id} unseen=${a} />`)}
+      <span class="kind">${t?Ft[t][0]:"load balancer"}</span>${" "}
+      ${t?i`<a href=${et(n,t,e.id,o)}>${l}${s}</a>`:l}${" "}
+      <${R} value=${e.provisioning_status} />${e.status_reason&&` ${e.status_reason}`}${e.operating_status&&i` ${a?Va(e.operating_status):i`<${R} value=${e.operating_status} />`}`}
+      ${(e.shared||[]).map(d=>i`<ul class="tree"><li><span class="kind">pool</span> <a href=${et(n,"pool",d.id)}>${d.name||I(d.id)}</a>, the same as above</li></ul>`)}
+      ${r.map(([d,c])=>i`<${Ht} node=${c} kind=${d} root=${n} parent=${e.id} unseen=${a} />`)}
     </li>
-  </ul>`}function Xo({root:e,kind:t,id:n,parent:o,live:a}){let[r,s,l,d]=Ht[t]||Ht.listener,{data:c,error:$}=R(async()=>(await _(`${ne}/${d(n,o)}`))[s],a.newest,[t,n,o]);return i`<p><a href="#/loadbalancers/${e}">The load balancer</a></p>
-    <h1>${r} ${c?c.name||M(n):M(n)}</h1>
-    <${A} error=${$} loading=${!c} />
+  </ul>`}function Vo({root:e,kind:t,id:n,parent:o,live:a}){let[r,s,l,d]=Ft[t]||Ft.listener,{data:c,error:$}=D(async()=>(await _(`${oe}/${d(n,o)}`))[s],a.newest,[t,n,o]);return i`<p><a href="#/loadbalancers/${e}">The load balancer</a></p>
+    <h1>${r} ${c?c.name||I(n):I(n)}</h1>
+    <${O} error=${$} loading=${!c} />
     ${c&&i`<${ce} facts=${Object.entries(c).map(([u,p])=>[u,Ka(u,p,e,n,c)])} />`}
     ${t==="listener"&&c&&i`<${Ga} id=${n} root=${e} turn=${a.newest} />`}
-    <${S}
-      command="openstack loadbalancer ${l} show ${Go.has(t)?`${o} `:""}${n}"
-      path="${ne}/${d(n,o)}"
-    />`}function Ga({id:e,root:t,turn:n}){let o=`${f}/listeners/${e}/irules`,{data:a,again:r}=R(()=>F(_(o)),n,[e]);if(!a||a.refused)return null;let{irules:s}=a.listener;return i`<h2>iRules of operators</h2>
+    <${x}
+      command="openstack loadbalancer ${l} show ${Ho.has(t)?`${o} `:""}${n}"
+      path="${oe}/${d(n,o)}"
+    />`}function Ga({id:e,root:t,turn:n}){let o=`${f}/listeners/${e}/irules`,{data:a,again:r}=D(()=>B(_(o)),n,[e]);if(!a||a.refused)return null;let{irules:s}=a.listener;return i`<h2>iRules of operators</h2>
     <p>${s.length?s.map(l=>i`<code>${l}</code> `):"None is attached."}</p>
     <div class="actions">
-      <${O}
+      <${T}
         name="listener_set_irules"
         label="Set iRules"
         params=${{id:e}}
         fields=${[{name:"irules",label:"Paths on the devices, one a line, in their order",kind:"lines",hint:"/Common/name",initial:s.join(`
 `)}]}
-        body=${l=>({irules:te(l.irules)})}
-        command=${l=>`evenkeel irule set ${e} ${te(l.irules).join(" ")}`}
-        watch=${()=>Ze(t)}
+        body=${l=>({irules:re(l.irules)})}
+        command=${l=>`evenkeel irule set ${e} ${re(l.irules).join(" ")}`}
+        watch=${()=>S.applied(t)}
         done=${r}
       />
     </div>
-    <${S} command="evenkeel irule show ${e}" path=${o} />`}var Vo={default_pool_id:"pool",redirect_pool_id:"pool",healthmonitor_id:"healthmonitor",listener_id:"listener",pool_id:"pool"};function Ka(e,t,n,o){return Wa.has(e)?i`<${P} value=${t} />`:t==null||t===""?"–":Vo[e]?i`<a href=${ot(n,Vo[e],t,o)}>${M(t)}</a>`:Array.isArray(t)&&Wt[e]&&t.every(a=>a&&a.id)?t.length?t.map(a=>i`<a href=${ot(n,Wt[e],a.id,o)}>${M(a.id)}</a>${" "}`):"none":typeof t=="object"?JSON.stringify(t)==="[]"?"none":i`<code>${JSON.stringify(t)}</code>`:String(t)}function rt(){let e=q(null),[t,n]=E(600);return N(()=>{let o=new ResizeObserver(([a])=>n(Math.round(a.contentRect.width)));return o.observe(e.current),()=>o.disconnect()},[]),[e,t]}var ve=220,[be,Gt,at,st]=[52,12,10,24],qo=4,it=36e5,Xa={1:it/6,6:it,24:4*it},qa=420,Xt=e=>Date.parse(`${e}Z`),Kt=e=>new Date(e).toISOString().slice(11,16),pe=e=>e!=null;function za(e){let t=10**Math.floor(Math.log10(e));return[1,2,4,5,10].find(n=>n*t>=e*.9999)*t}function qt(e,t,n){let o=[],a=null;for(let r of e){if(!pe(r[t])){a=null;continue}a!==null&&r.time-a<=n?o[o.length-1].push(r):o.push([r]),a=r.time}return o}function zt(e,t,n,o,a){let r=[],s=n;for(let l of e)t.some(d=>pe(l[d]))&&(l.time-s>a&&r.push([s,l.time]),s=l.time);return o-s>a&&r.push([s,o]),r}function zo({title:e,unit:t,figures:n,points:o,hours:a,stepMs:r,to:s,sparse:l}){let[d,c]=rt(),[$,u]=E(null),p=s-a*it,m=o.map(y=>({...y,time:Xt(y.at)})).filter(y=>y.time>=p),g=n.map(([y])=>y),v=r*1.75,k=m.flatMap(y=>g.map(U=>y[U])).filter(pe),h=Math.max(0,...k),b=h>0?za(h):1,x=y=>be+(y-p)/(s-p)*(c-be-Gt),T=y=>ve-st-y/b*(ve-at-st),C=$===null?null:m[Math.min($,m.length-1)],j=l?m.filter(y=>pe(y[g[0]])).pop():m[m.length-1],D=l||"not known yet",W=y=>g.some(U=>pe(y[U]))?w(y):"not known",w=y=>n.map(([U,ae])=>`${ae} ${pe(y[U])?`${Z(y[U])} ${t}`:"not known"}`).join(", ");function Q(y){if(!m.length)return;let U=p+(y.clientX-y.currentTarget.getBoundingClientRect().left-be)/(c-be-Gt)*(s-p);u(m.reduce((ae,Le,kr)=>Math.abs(Le.time-U)<Math.abs(m[ae].time-U)?kr:ae,0))}function J(y){let U={ArrowLeft:-1,ArrowRight:1}[y.key];!U||!m.length||(y.preventDefault(),u(Math.max(0,Math.min(m.length-1,($===null?m.length:$)+U))))}let Y=Xa[a]*(c<qa?2:1),me=[];for(let y=Math.ceil(p/Y)*Y;y<=s;y+=Y)me.push(y);let je=`unknown-${e.replace(/\W/g,"")}`;return i`<figure class="big chart" ref=${d}>
+    <${x} command="evenkeel irule show ${e}" path=${o} />`}var Bo={default_pool_id:"pool",redirect_pool_id:"pool",healthmonitor_id:"healthmonitor",listener_id:"listener",pool_id:"pool"};function Ka(e,t,n,o){return Wa.has(e)?i`<${R} value=${t} />`:t==null||t===""?"–":Bo[e]?i`<a href=${et(n,Bo[e],t,o)}>${I(t)}</a>`:Array.isArray(t)&&Bt[e]&&t.every(a=>a&&a.id)?t.length?t.map(a=>i`<a href=${et(n,Bt[e],a.id,o)}>${I(a.id)}</a>${" "}`):"none":typeof t=="object"?JSON.stringify(t)==="[]"?"none":i`<code>${JSON.stringify(t)}</code>`:String(t)}function tt(){let e=J(null),[t,n]=E(600);return C(()=>{let o=new ResizeObserver(([a])=>n(Math.round(a.contentRect.width)));return o.observe(e.current),()=>o.disconnect()},[]),[e,t]}var ve=220,[be,Wt,nt,ot]=[52,12,10,24],Go=4,rt=36e5,Xa={1:rt/6,6:rt,24:4*rt},qa=420,za=36,Gt=e=>Date.parse(`${e}Z`),Vt=e=>new Date(e).toISOString().slice(11,16),Ja=e=>Q(e).replace(/\.0+(?= |$)/,""),me=e=>e!=null;function Ya(e){let t=10**Math.floor(Math.log10(e));return[1,2,4,5,10].find(n=>n*t>=e*.9999)*t}function Kt(e,t,n){let o=[],a=null;for(let r of e){if(!me(r[t])){a=null;continue}a!==null&&r.time-a<=n?o[o.length-1].push(r):o.push([r]),a=r.time}return o}function Xt(e,t,n,o,a){let r=[],s=n;for(let l of e)t.some(d=>me(l[d]))&&(l.time-s>a&&r.push([s,l.time]),s=l.time);return o-s>a&&r.push([s,o]),r}function Ko({title:e,unit:t,figures:n,points:o,hours:a,stepMs:r,to:s,sparse:l}){let[d,c]=tt(),[$,u]=E(null),p=s-a*rt,m=o.map(y=>({...y,time:Gt(y.at)})).filter(y=>y.time>=p),g=n.map(([y])=>y),v=r*1.75,k=m.flatMap(y=>g.map(F=>y[F])).filter(me),h=Math.max(0,...k),b=h>0?Ya(h):1,A=y=>be+(y-p)/(s-p)*(c-be-Wt),P=y=>ve-ot-y/b*(ve-nt-ot),M=$===null?null:m[Math.min($,m.length-1)],L=l?m.filter(y=>me(y[g[0]])).pop():m[m.length-1],N=l||"not known yet",W=y=>g.some(F=>me(y[F]))?w(y):"not known",w=y=>n.map(([F,ae])=>`${ae} ${me(y[F])?`${Q(y[F])} ${t}`:"not known"}`).join(", ");function ee(y){if(!m.length)return;let F=p+(y.clientX-y.currentTarget.getBoundingClientRect().left-be)/(c-be-Wt)*(s-p);u(m.reduce((ae,Ie,vr)=>Math.abs(Ie.time-F)<Math.abs(m[ae].time-F)?vr:ae,0))}function Y(y){let F={ArrowLeft:-1,ArrowRight:1}[y.key];!F||!m.length||(y.preventDefault(),u(Math.max(0,Math.min(m.length-1,($===null?m.length:$)+F))))}let Z=Xa[a]*(c<qa?2:1),fe=[];for(let y=Math.ceil(p/Z)*Z;y<=s;y+=Z)fe.push(y);let Me=`unknown-${e.replace(/\W/g,"")}`;return i`<figure class="big chart" ref=${d}>
     <figcaption>
       <span class="name">${e}</span>
       <span class="unit">${t}</span>
-      <span class="read" role="status">${C?`${Kt(C.time)} UTC: ${W(C)}`:j?`${l?`last, ${Kt(j.time)}`:"now"}: ${W(j)}`:D}</span>
+      <span class="read" role="status">${M?`${Vt(M.time)} UTC: ${W(M)}`:L?`${l?`last, ${Vt(L.time)}`:"now"}: ${W(L)}`:N}</span>
     </figcaption>
     <svg
       width=${c}
       height=${ve}
       role="img"
       tabindex="0"
-      aria-label="${e} over the last ${a} h; ${j?W(j):D}. Arrow keys read single points."
-      onPointerMove=${Q}
+      aria-label="${e} over the last ${a} h; ${L?W(L):N}. Arrow keys read single points."
+      onPointerMove=${ee}
       onPointerLeave=${()=>u(null)}
-      onKeyDown=${J}
+      onKeyDown=${Y}
       onBlur=${()=>u(null)}
     >
       <defs>
-        <pattern id=${je} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line y2="6" class="hatch" /></pattern>
+        <pattern id=${Me} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line y2="6" class="hatch" /></pattern>
       </defs>
-      ${!l&&zt(m,g,p,s,v).map(([y,U])=>i`<rect class="unknown" fill="url(#${je})" x=${x(y)} y=${at} width=${Math.max(0,x(U)-x(y))} height=${ve-at-st} />`)}
-      ${Array.from({length:qo+1},(y,U)=>b*U/qo).map(y=>i`<g class="axis"><line x1=${be} x2=${c-Gt} y1=${T(y)} y2=${T(y)} /><text x=${be-6} y=${T(y)+4} text-anchor="end">${y===0?"0":k.length?Z(y):""}</text></g>`)}
-      ${me.map(y=>i`<text class="hour" x=${x(y)} y=${ve-6} text-anchor="middle">${Kt(y)}</text>`)}
-      ${n.map(([y],U)=>qt(m,y,l?1/0:v).map(ae=>ae.length>1?i`<polyline class="series-${U}" points=${ae.map(Le=>`${x(Le.time).toFixed(1)},${T(Le[y]).toFixed(1)}`).join(" ")} />`:i`<circle class="series-${U}" cx=${x(ae[0].time)} cy=${T(ae[0][y])} r="3" />`))}
-      ${C&&i`<line class="cursor" x1=${x(C.time)} x2=${x(C.time)} y1=${at} y2=${ve-st} />
-        ${n.map(([y],U)=>pe(C[y])&&i`<circle class="series-${U} at" cx=${x(C.time)} cy=${T(C[y])} r="4" />`)}`}
+      ${!l&&Xt(m,g,p,s,v).map(([y,F])=>i`<rect class="unknown" fill="url(#${Me})" x=${A(y)} y=${nt} width=${Math.max(0,A(F)-A(y))} height=${ve-nt-ot} />`)}
+      ${Array.from({length:Go+1},(y,F)=>b*F/Go).map(y=>i`<g class="axis"><line x1=${be} x2=${c-Wt} y1=${P(y)} y2=${P(y)} /><text x=${be-6} y=${P(y)+4} text-anchor="end">${y===0?"0":k.length?Ja(y):""}</text></g>`)}
+      ${fe.map(y=>i`<text class="hour" x=${A(y)} y=${ve-6} text-anchor=${c-A(y)<za/2?"end":"middle"}>${Vt(y)}</text>`)}
+      ${n.map(([y],F)=>Kt(m,y,l?1/0:v).map(ae=>ae.length>1?i`<polyline class="series-${F}" points=${ae.map(Ie=>`${A(Ie.time).toFixed(1)},${P(Ie[y]).toFixed(1)}`).join(" ")} />`:i`<circle class="series-${F}" cx=${A(ae[0].time)} cy=${P(ae[0][y])} r="3" />`))}
+      ${M&&i`<line class="cursor" x1=${A(M.time)} x2=${A(M.time)} y1=${nt} y2=${ve-ot} />
+        ${n.map(([y],F)=>me(M[y])&&i`<circle class="series-${F} at" cx=${A(M.time)} cy=${P(M[y])} r="4" />`)}`}
     </svg>
     <ul class="legend">
-      ${n.map(([,y],U)=>i`<li class="series-${U}">${y}</li>`)}
+      ${n.map(([,y],F)=>i`<li class="series-${F}">${y}</li>`)}
       ${!l&&i`<li class="gap">not known</li>`}
     </ul>
-  </figure>`}var Jo=240,ct=60,Yo=3,Ja=1.75;function Ya({title:e,figures:t,points:n,seconds:o,to:a}){let r=Object.keys(t),s=n.map(h=>({...h,time:Xt(h.at)})),l=s.length?s[0].time:a,d=o*1e3*Ja,c=Math.max(1e-9,...s.flatMap(h=>r.map(b=>h[b]??0))),$=h=>((h-l)*Jo/Math.max(1,a-l)).toFixed(1),u=h=>(ct-2-h/c*(ct-6)).toFixed(1),p=(h,b)=>{let x=b.map(j=>[$(j.time),u(j[h])]);if(x.length>1)return x.map(j=>j.join(",")).join(" ");let[[T,C]]=x;return`${T-Yo},${C} ${+T+Yo},${C}`},m=s[s.length-1],v=m&&a-m.time<=d?r.map(h=>`${t[h]&&`${t[h]} `}${Z(m[h])}`).join(" "):"not known",k=Cn();return i`<figure class="chart">
+  </figure>`}var Xo=240,at=60,qo=3,Za=1.75;function Qa({title:e,figures:t,points:n,seconds:o,to:a}){let r=Object.keys(t),s=n.map(h=>({...h,time:Gt(h.at)})),l=s.length?s[0].time:a,d=o*1e3*Za,c=Math.max(1e-9,...s.flatMap(h=>r.map(b=>h[b]??0))),$=h=>((h-l)*Xo/Math.max(1,a-l)).toFixed(1),u=h=>(at-2-h/c*(at-6)).toFixed(1),p=(h,b)=>{let A=b.map(L=>[$(L.time),u(L[h])]);if(A.length>1)return A.map(L=>L.join(",")).join(" ");let[[P,M]]=A;return`${P-qo},${M} ${+P+qo},${M}`},m=s[s.length-1],v=m&&a-m.time<=d?r.map(h=>`${t[h]&&`${t[h]} `}${Q(m[h])}`).join(" "):"not known",k=Dn();return i`<figure class="chart">
     <figcaption>${e} <strong>${v}</strong></figcaption>
-    <svg viewBox="0 0 ${Jo} ${ct}" role="img" aria-label="${e}, now ${v}, at most ${Z(c)}" preserveAspectRatio="none">
+    <svg viewBox="0 0 ${Xo} ${at}" role="img" aria-label="${e}, now ${v}, at most ${Q(c)}" preserveAspectRatio="none">
       <defs>
         <pattern id=${k} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line y2="6" class="hatch" /></pattern>
       </defs>
-      ${zt(s,r,l,a,d).map(([h,b])=>i`<rect class="unknown" fill="url(#${k})" x=${$(h)} width=${$(b)-$(h)} height=${ct} />`)}
-      ${r.flatMap((h,b)=>qt(s,h,d).map(x=>i`<polyline class="series-${b}" points=${p(h,x)} />`))}
+      ${Xt(s,r,l,a,d).map(([h,b])=>i`<rect class="unknown" fill="url(#${k})" x=${$(h)} width=${$(b)-$(h)} height=${at} />`)}
+      ${r.flatMap((h,b)=>Kt(s,h,d).map(A=>i`<polyline class="series-${b}" points=${p(h,A)} />`))}
     </svg>
-  </figure>`}var Jt=({lines:e,points:t,seconds:n,to:o})=>i`<div class="charts">
-    ${e.map(([a,r])=>i`<${Ya} key=${a} title=${a} figures=${r} points=${t} seconds=${n} to=${o} />`)}
-  </div>`;var Zo=[["Connections per second",{connections:""}],["Open connections",{active_connections:""}],["Bytes per second",{bytes_in:"in",bytes_out:"out"}],["Errors per second",{request_errors:""}]],Za=[...Zo,["Members online",{members_online:"",members:"of"}]];function Qo({id:e,turn:t,listeners:n}){let o=`${f}/loadbalancers/${e}/series`,{data:a,error:r,at:s}=R(()=>_(o),t,[e]);if(r&&r.status===403)return i`<h2>Traffic</h2><${Ae} error=${r} />`;if(!a||!a.points||a.points.length<2)return null;let l=a.points[0].at.slice(11,16),[d]=n.length===1?n:[],c=new Map((a.listeners||[]).map($=>[$.listener_id,$.points]));return i`<h2>Traffic since ${l} UTC${d&&`, all of listener ${lt(d)}`}</h2>
-    <${Jt} lines=${Za} points=${a.points} seconds=${a.interval} to=${s} />
-    ${n.filter($=>c.has($.id)).map($=>i`<h3>Listener ${lt($)}</h3><${Jt} key=${$.id} lines=${Zo} points=${c.get($.id)} seconds=${a.interval} to=${s} />`)}
-    <${S} command="evenkeel loadbalancer series ${e}" path=${o} />`}var lt=e=>`${e.protocol} ${e.protocol_port}${e.name&&` (${e.name})`}`;function tr({id:e,live:t}){async function n(){let[s,l,d,c,$,u,p,m,g]=await Promise.all([_(`${ne}/loadbalancers/${e}`),_(`${ne}/listeners?loadbalancer_id=${e}&fields=id&fields=protocol&fields=protocol_port&fields=name`),F(_(`${f}/loadbalancers/${e}/tree`)),F(_(`${f}/loadbalancers/${e}/agent`)),F(_(`${f}/loadbalancers/${e}/history`)),F(_(`${f}/events?object_id=${e}&newest=true&limit=20`)),F(_(`${f}/references?load_balancer_id=${e}`)),F(Wo(e)),F(_(`${f}/agents`))]);return{root:s.loadbalancer,listeners:l.listeners,tree:d.refused?d:Ko(d.tree),certificates:p,move:(m.moves||[]).find(v=>v.step!=="done"),groups:(g.agents||[]).map(v=>`${v.environment}/${v.group_number}`),hosting:c.refused?c:c.hosting,history:$,events:u.refused?u:u.events.slice().reverse()}}let{data:o,error:a,again:r}=R(n,t.newest,[e]);return i`<p><a href="#/loadbalancers">All load balancers</a></p>
-    <h1>${o?o.root.name||M(e):M(e)}</h1>
-    <${A} error=${a} loading=${!o} />
-    ${o&&i`<${Qa} hosting=${o.hosting} />
-      <${ts} data=${o} id=${e} done=${r} />
-      <${as} data=${o} id=${e} />
-      <${Qo} id=${e} turn=${o.hosting.applied_revision} listeners=${o.listeners} />
-      <${ns} found=${o.certificates} id=${e} />
+  </figure>`}var qt=({lines:e,points:t,seconds:n,to:o})=>i`<div class="charts">
+    ${e.map(([a,r])=>i`<${Qa} key=${a} title=${a} figures=${r} points=${t} seconds=${n} to=${o} />`)}
+  </div>`;var zo=[["Connections per second",{connections:""}],["Open connections",{active_connections:""}],["Bytes per second",{bytes_in:"in",bytes_out:"out"}],["Errors per second",{request_errors:""}]],es=[...zo,["Members online",{members_online:"",members:"of"}]];function Jo({id:e,turn:t,listeners:n}){let o=`${f}/loadbalancers/${e}/series`,{data:a,error:r,at:s}=D(()=>_(o),t,[e]);if(r&&r.status===403)return i`<h2>Traffic</h2><${xe} error=${r} />`;if(!a||!a.points||a.points.length<2)return null;let l=a.points[0].at.slice(11,16),[d]=n.length===1?n:[],c=new Map((a.listeners||[]).map($=>[$.listener_id,$.points]));return i`<h2>Traffic since ${l} UTC${d&&`, all of listener ${st(d)}`}</h2>
+    <${qt} lines=${es} points=${a.points} seconds=${a.interval} to=${s} />
+    ${n.filter($=>c.has($.id)).map($=>i`<h3>Listener ${st($)}</h3><${qt} key=${$.id} lines=${zo} points=${c.get($.id)} seconds=${a.interval} to=${s} />`)}
+    <${x} command="evenkeel loadbalancer series ${e}" path=${o} />`}var st=e=>`${e.protocol} ${e.protocol_port}${e.name&&` (${e.name})`}`;function Zo({id:e,live:t}){async function n(){let[s,l,d,c,$,u,p,m,g]=await Promise.all([_(`${oe}/loadbalancers/${e}`),_(`${oe}/listeners?loadbalancer_id=${e}&fields=id&fields=protocol&fields=protocol_port&fields=name`),B(_(`${f}/loadbalancers/${e}/tree`)),B(_(`${f}/loadbalancers/${e}/agent`)),B(_(`${f}/loadbalancers/${e}/history`)),B(_(`${f}/events?object_id=${e}&newest=true&limit=20`)),B(_(`${f}/references?load_balancer_id=${e}`)),B(Fo(e)),B(_(`${f}/agents`))]);return{root:s.loadbalancer,listeners:l.listeners,tree:d.refused?d:Wo(d.tree),certificates:p,move:(m.moves||[]).find(v=>v.step!=="done"),groups:(g.agents||[]).map(v=>`${v.environment}/${v.group_number}`),hosting:c.refused?c:c.hosting,history:$,events:u.refused?u:u.events.slice().reverse()}}let{data:o,error:a,again:r}=D(n,t.newest,[e]);return i`<p><a href="#/loadbalancers">All load balancers</a></p>
+    <h1>${o?o.root.name||I(e):I(e)}</h1>
+    <${O} error=${a} loading=${!o} />
+    ${o&&i`<${ts} hosting=${o.hosting} />
+      <${os} data=${o} id=${e} done=${r} />
+      <${is} data=${o} id=${e} />
+      <${Jo} id=${e} turn=${o.hosting.applied_revision} listeners=${o.listeners} />
+      <${rs} found=${o.certificates} id=${e} />
       <h2>Objects</h2>
-      ${o.tree.refused?i`<${A} error=${o.tree.refused} />`:i`<${Vt} node=${o.tree} root=${e} unseen=${!o.hosting.refused&&!(o.hosting.acting&&o.hosting.acting.alive)} />`}
-      <${S} command="evenkeel loadbalancer tree ${e}" path="${f}/loadbalancers/${e}/tree" />
-      <${is} id=${e} />
-      <${cs} history=${o.history} id=${e} />
+      ${o.tree.refused?i`<${O} error=${o.tree.refused} />`:i`<${Ht} node=${o.tree} root=${e} unseen=${!o.hosting.refused&&!(o.hosting.acting&&o.hosting.acting.alive)} />`}
+      <${x} command="evenkeel loadbalancer tree ${e}" path="${f}/loadbalancers/${e}/tree" />
+      <${ls} id=${e} />
+      <${ds} history=${o.history} id=${e} />
       <h2>Events</h2>
-      ${o.events.refused?i`<${A} error=${o.events.refused} />`:i`<${Lt} events=${o.events} />`}`}
-    <${S} command="evenkeel explain ${e}" path="${f}/loadbalancers/${e}/agent" />`}function Qa({hosting:{explanation:e}}){if(!e)return null;let{state:t,action:n}=e;return n===es?i`<p class="verdict good"><span aria-hidden="true">●</span> ${er(t)}. Nothing is to be done.</p>`:i`<div class="problem explained">
-    <p><strong>▲ ${er(t)}.</strong></p>
-    <p>What to do: ${n} <${Ee} text=${n} about="what to do" /></p>
-  </div>`}var es="nothing",er=e=>e.slice(0,1).toUpperCase()+e.slice(1);function ts({data:{root:e,hosting:t,move:n,groups:o},id:a,done:r}){if(t.refused)return null;let s=e.name||M(a),l=t.shard&&`${t.shard.environment}/${t.shard.group_number}`,d=[...new Set(o)].filter(c=>c!==l).sort();return i`<${K} names=${["loadbalancer_failover","move_create","loadbalancer_import"]}>
-    ${!t.held&&i`<${O}
+      ${o.events.refused?i`<${O} error=${o.events.refused} />`:i`<${It} events=${o.events} />`}`}
+    <${x} command="evenkeel explain ${e}" path="${f}/loadbalancers/${e}/agent" />`}function ts({hosting:{explanation:e}}){if(!e)return null;let{state:t,action:n}=e;return n===ns?i`<p class="verdict good"><span aria-hidden="true">●</span> ${Yo(t)}. Nothing is to be done.</p>`:i`<div class="problem explained">
+    <p><strong>▲ ${Yo(t)}.</strong></p>
+    <p>What to do: ${n} <${Oe} text=${n} about="what to do" /></p>
+  </div>`}var ns="nothing",Yo=e=>e.slice(0,1).toUpperCase()+e.slice(1);function os({data:{root:e,hosting:t,move:n,groups:o},id:a,done:r}){if(t.refused)return null;let s=e.name||I(a),l=t.shard&&`${t.shard.environment}/${t.shard.group_number}`,d=[...new Set(o)].filter(c=>c!==l).sort();return i`<${z} names=${["loadbalancer_failover","move_create","loadbalancer_import"]}>
+    ${!t.held&&i`<${T}
       name="loadbalancer_failover"
       label="Apply again"
       about=${s}
       params=${{id:a}}
       facts=${t.acting?`${t.acting.host} serves it now.`:"No agent serves it now."}
-      plan=${async()=>({view:i`<p>What the next pass would change:</p><${De} plan=${(await oe(`${f}/loadbalancers/${a}/plan`,void 0,nr)).plan} />`})}
+      plan=${async()=>({view:i`<p>What the next pass would change:</p><${Pe} plan=${(await te(`${f}/loadbalancers/${a}/plan`,void 0,Qo)).plan} />`})}
       command=${()=>`openstack loadbalancer failover ${a}`}
-      watch=${()=>Ze(a)}
+      watch=${()=>S.applied(a)}
       done=${r}
     />`}
-    ${t.held&&i`<${O}
+    ${t.held&&i`<${T}
       name="loadbalancer_import"
       label="Release to devices"
       about=${s}
@@ -456,156 +467,156 @@ var He,I,sn,xr,de,on,cn,ln,dn,ht,$t,pt,un,we={},$n=[],Sr=/acit|ex(?:s|g|n|p|$)|r
       facts=${`Has the other system stopped answering for ${e.vip_address}?`}
       body=${()=>({held:!1})}
       command=${()=>`evenkeel switch-over ${a}`}
-      watch=${()=>ko(a)}
+      watch=${()=>S.activeAgain(a)}
       done=${r}
     />`}
-    ${n?i`<${nt} move=${n} done=${r} />`:i`<${Ho} id=${a} name=${s} groups=${d} done=${r} />`}
-  <//>`}function ns({found:e,id:t}){return e.references&&!e.references.length?null:i`<h2>Certificates</h2>
-    <${A} error=${e.refused} />
-    ${e.references&&i`<${jt} rows=${e.references} caption="Certificates of this load balancer" empty="" />`}
-    <${S} command="evenkeel certificate list --expiring" path="${f}/references?load_balancer_id=${t}" />`}var os=e=>e.map(lt).join(", ")||"none",rs=e=>i`<code>${e}</code> <${Ee} text=${e} about="the id" />`;function as({data:{root:e,hosting:t,listeners:n},id:o}){if(t.refused)return i`<${ss} root=${e} /><${A} error=${t.refused} />`;let a=t.revision-t.applied_revision;return i`<${ce}
-    facts=${[["Id",rs(o)],["VIP",e.vip_address],["Listeners",os(n)],["Environment",t.shard?`${t.shard.environment}, device group ${t.shard.group_number}`:`${e.provider}, not placed yet`],["Project",i`<a href=${V("loadbalancers",{project_id:e.project_id})}>${e.project_id}</a>`],["Flavor",e.flavor_id||""],["Availability zone",e.availability_zone||""],["Provisioning",i`<${P} value=${t.provisioning_status} /> ${t.status_reason}`],["Operating",i`<${P} value=${t.operating_status} /> ${t.operating_reason}`],["Desired revision",t.revision],["On the devices",`${t.applied_revision}${a?` (${a} behind)`:" (the same)"}`],["Written by",t.acting?i`<a href="#/agents/${t.acting.id}">${t.acting.host}</a>, epoch ${t.shard.epoch}`:"no agent"],["Home",t.home?i`<a href="#/agents/${t.home.id}">${t.home.host}</a>`:"none"],["Before it in line",t.ahead]]}
-  />`}function ss({root:e}){return i`<${ce}
-    facts=${[["VIP",e.vip_address],["Project",e.project_id],["Provisioning",i`<${P} value=${e.provisioning_status} /> ${e.status_reason}`],["Operating",i`<${P} value=${e.operating_status} />`]]}
-  />`}var nr=3e4;function is({id:e}){let[t,n]=E({plan:null,error:null,asking:!1});async function o(){n({plan:null,error:null,asking:!0});try{n({plan:(await oe(`${f}/loadbalancers/${e}/plan`,void 0,nr)).plan,error:null,asking:!1})}catch(a){n({plan:null,error:a,asking:!1})}}return i`<section aria-labelledby="difference">
+    ${n?i`<${Qe} move=${n} done=${r} />`:i`<${Uo} id=${a} name=${s} groups=${d} done=${r} />`}
+  <//>`}function rs({found:e,id:t}){return e.references&&!e.references.length?null:i`<h2>Certificates</h2>
+    <${O} error=${e.refused} />
+    ${e.references&&i`<${Ct} rows=${e.references} caption="Certificates of this load balancer" empty="" />`}
+    <${x} command="evenkeel certificate list --expiring" path="${f}/references?load_balancer_id=${t}" />`}var as=e=>e.map(st).join(", ")||"none",ss=e=>i`<code>${e}</code> <${Oe} text=${e} about="the id" />`;function is({data:{root:e,hosting:t,listeners:n},id:o}){if(t.refused)return i`<${cs} root=${e} /><${O} error=${t.refused} />`;let a=t.revision-t.applied_revision;return i`<${ce}
+    facts=${[["Id",ss(o),"long"],["VIP",e.vip_address],["Listeners",as(n)],["Environment",t.shard?`${t.shard.environment}, device group ${t.shard.group_number}`:`${e.provider}, not placed yet`],["Project",i`<a href=${V("loadbalancers",{project_id:e.project_id})}>${e.project_id}</a>`],["Flavor",e.flavor_id||""],["Availability zone",e.availability_zone||""],["Provisioning",i`<${R} value=${t.provisioning_status} /> ${t.status_reason}`],["Operating",i`<${R} value=${t.operating_status} /> ${t.operating_reason}`],["Desired revision",t.revision],["On the devices",`${t.applied_revision}${a?` (${a} behind)`:" (the same)"}`],["Written by",t.acting?i`<a href="#/agents/${t.acting.id}">${t.acting.host}</a>, epoch ${t.shard.epoch}`:"no agent"],["Home",t.home?i`<a href="#/agents/${t.home.id}">${t.home.host}</a>`:"none"],["Before it in line",t.ahead]]}
+  />`}function cs({root:e}){return i`<${ce}
+    facts=${[["VIP",e.vip_address],["Project",e.project_id],["Provisioning",i`<${R} value=${e.provisioning_status} /> ${e.status_reason}`],["Operating",i`<${R} value=${e.operating_status} />`]]}
+  />`}var Qo=3e4;function ls({id:e}){let[t,n]=E({plan:null,error:null,asking:!1});async function o(){n({plan:null,error:null,asking:!0});try{n({plan:(await te(`${f}/loadbalancers/${e}/plan`,void 0,Qo)).plan,error:null,asking:!1})}catch(a){n({plan:null,error:a,asking:!1})}}return i`<section aria-labelledby="difference">
     <h2 id="difference">Desired and observed</h2>
     <p><button type="button" onClick=${o} disabled=${t.asking}>Compare with the devices</button>${" "}
       Its agent reads the devices and says what its next pass would change. Nothing is changed.</p>
     <div aria-live="polite">
       ${t.asking&&i`<p>Asking the agent…</p>`}
-      <${A} error=${t.error} />
-      ${t.plan&&i`<${De} plan=${t.plan} />`}
+      <${O} error=${t.error} />
+      ${t.plan&&i`<${Pe} plan=${t.plan} />`}
     </div>
-    <${S} command="evenkeel plan ${e}" path="${f}/loadbalancers/${e}/plan" method="POST" />
-  </section>`}function cs({history:e,id:t}){let n=e.history||[];return i`<h2>History</h2>
-    <${A} error=${e.refused} />
+    <${x} command="evenkeel plan ${e}" path="${f}/loadbalancers/${e}/plan" method="POST" />
+  </section>`}function ds({history:e,id:t}){let n=e.history||[];return i`<h2>History</h2>
+    <${O} error=${e.refused} />
     ${e.history&&!n.length&&i`<p class="empty">No revision is known: it was made before revisions were kept.</p>`}
     <ol class="timeline" aria-label="Revisions">
-      ${n.map(o=>i`<${ls} key=${o.revision} row=${o} />`)}
+      ${n.map(o=>i`<${us} key=${o.revision} row=${o} />`)}
     </ol>
-    <${S} command="evenkeel loadbalancer history ${t}" path="${f}/loadbalancers/${t}/history" />`}function ls({row:e}){let[t,n]=e.applied_at?["good","●"]:e.problem?["bad","▲"]:["other","◌"],o=e.host&&i`<a href="#/agents/${e.agent_id}">${e.host}</a>, epoch ${e.epoch}`;return i`<li class=${t}>
+    <${x} command="evenkeel loadbalancer history ${t}" path="${f}/loadbalancers/${t}/history" />`}function us({row:e}){let[t,n]=e.applied_at?["good","●"]:e.problem?["bad","▲"]:["other","◌"],o=e.host&&i`<a href="#/agents/${e.agent_id}">${e.host}</a>, epoch ${e.epoch}`;return i`<li class=${t}>
     <span class="status ${t}" aria-hidden="true">${n}</span>
     <div>
       <p><strong>Revision ${e.revision}</strong> <time>${$e(e.accepted_at)}</time></p>
-      <p>Asked for by ${ds(e)}${e.request_id&&i` <code>${e.request_id}</code>`}</p>
+      <p>Asked for by ${$s(e)}${e.request_id&&i` <code>${e.request_id}</code>`}</p>
       ${e.applied_at?i`<p>Applied by ${o} <time>${$e(e.applied_at)}</time>, after ${e.seconds.toFixed(2)} s</p>`:e.problem?i`<p>Failed${e.host&&i`, tried by ${o}`}: ${e.problem}</p>`:i`<p>Not on the devices yet</p>`}
     </div>
-  </li>`}function ds(e){return e.request_id?`${e.user||"anybody: no authentication"}${e.project_id&&` (project ${M(e.project_id)})`}`:"the controllers (certificate or network)"}var Yt=`${f}/moves`,us=4e4,$s="{id}";function or({live:e}){async function t(){let[r,s,l,d,c]=await Promise.all([F(_(Yt)),_(`${f}/shards`),_(`${f}/database`),_(`${f}/environments`),_(`${f}/agents`)]);return{moves:r,database:l.database,common:s.shards.filter($=>!$.project_id),environments:d.environments,agents:c.agents}}let{data:n,error:o,again:a}=R(t,e.newest);return i`<h1>Maintenance</h1>
-    <${A} error=${o} loading=${!n} />
-    ${n&&i`<${ps} data=${n} done=${a} /><${fs} groups=${n.common} /><${_s} database=${n.database} done=${a} />`}`}function ps({data:{moves:e,agents:t,environments:n},done:o}){let a=[["Load balancer",s=>i`<a href="#/loadbalancers/${s.load_balancer_id}">${s.name||M(s.load_balancer_id)}</a>`],["Step",s=>i`<${P} value=${s.step} />${s.back?" (back)":""}`],["From",s=>s.source],["To",s=>s.target],["Reason",s=>s.reason],["Gap",s=>s.gap_seconds===null?"":`${s.gap_seconds.toFixed(2)} s`],["Action",s=>s.step!=="done"&&i`<${nt} move=${s} done=${o} />`]],r=e.moves&&e.moves.map(s=>({...s,id:s.load_balancer_id}));return i`<h2>Moves to other device groups</h2>
-    <${A} error=${e.refused} />
-    <${B} caption="Moves" columns=${a} rows=${r} empty="None was made yet." />
-    ${!e.refused&&i`<${K} names=${["move_create"]}><${ms} agents=${t} environments=${n} done=${o} /><//>`}
-    <${S} command="evenkeel moves" path=${Yt} />`}function ms({agents:e,environments:t,done:n}){let o=[...new Set(e.map(r=>r.group_number))].sort((r,s)=>r-s),a=({project_id:r,environment:s,to_group:l},d)=>({move:{project_id:r,environment:s,to_group:Number(l),apply:d}});return!t.length||!o.length?null:i`<${O}
+  </li>`}function $s(e){return e.request_id?`${e.user||"anybody: no authentication"}${e.project_id&&` (project ${I(e.project_id)})`}`:"the controllers (certificate or network)"}var zt=`${f}/moves`,ps="{id}";function er({live:e}){async function t(){let[r,s,l,d,c]=await Promise.all([B(_(zt)),_(`${f}/shards`),_(`${f}/database`),_(`${f}/environments`),_(`${f}/agents`)]);return{moves:r,database:l.database,common:s.shards.filter($=>!$.project_id),environments:d.environments,agents:c.agents}}let{data:n,error:o,again:a}=D(t,e.newest);return i`<h1>Maintenance</h1>
+    <${O} error=${o} loading=${!n} />
+    ${n&&i`<${ms} data=${n} done=${a} /><${hs} groups=${n.common} /><${_s} database=${n.database} done=${a} />`}`}function ms({data:{moves:e,agents:t,environments:n},done:o}){let a=[["Load balancer",s=>i`<a href="#/loadbalancers/${s.load_balancer_id}">${s.name||I(s.load_balancer_id)}</a>`],["Step",s=>i`<${R} value=${s.step} />${s.back?" (back)":""}`],["From",s=>s.source],["To",s=>s.target],["Reason",s=>s.reason],["Gap",s=>s.gap_seconds===null?"":`${s.gap_seconds.toFixed(2)} s`],["Action",s=>s.step!=="done"&&i`<${Qe} move=${s} done=${o} />`]],r=e.moves&&e.moves.map(s=>({...s,id:s.load_balancer_id}));return i`<h2>Moves to other device groups</h2>
+    <${O} error=${e.refused} />
+    <${G} caption="Moves" columns=${a} rows=${r} empty="None was made yet." />
+    ${!e.refused&&i`<${z} names=${["move_create"]}><${fs} agents=${t} environments=${n} done=${o} /><//>`}
+    <${x} command="evenkeel moves" path=${zt} />`}function fs({agents:e,environments:t,done:n}){let o=[...new Set(e.map(r=>r.group_number))].sort((r,s)=>r-s),a=({project_id:r,environment:s,to_group:l},d)=>({move:{project_id:r,environment:s,to_group:Number(l),apply:d}});return!t.length||!o.length?null:i`<${T}
     name="move_create"
     label="Move a project"
     fields=${[{name:"project_id",label:"Project (id)",required:!0},{name:"environment",label:"Environment",options:t.map(r=>[r.name,r.name])},{name:"to_group",label:"To device group",options:o.map(r=>[String(r),String(r)])}]}
-    plan=${async r=>r.project_id?Bt((await oe(Yt,a(r,!1))).move):{problem:"Name the project."}}
+    plan=${async r=>r.project_id?Ut((await te(zt,a(r,!1))).move):{problem:"Name the project."}}
     body=${r=>a(r,!0)}
     command=${({project_id:r,environment:s,to_group:l})=>`evenkeel move --project ${r} --environment ${s} --to-group ${l} --yes`}
-    watch=${r=>{let s=r.move.loadbalancers.map(l=>l.load_balancer_id);return s.length===1?ge(s[0]):wo(s)}}
+    watch=${r=>{let s=r.move.loadbalancers.map(l=>l.load_balancer_id);return s.length===1?S.moved(s[0]):S.movedAll(s)}}
     done=${n}
-  />`}function fs({groups:e}){let[t,n]=E({asking:!1});async function o(){n({asking:!0});let r=await Promise.all(e.map(s=>rr(s)));n({asking:!1,rows:r.flatMap(s=>s.rows),problems:r.map(s=>s.problem).filter(Boolean)})}let a=[["What",r=>r.kind],["Id",r=>i`<code>${r.id}</code>`],["Device group",r=>r.place],["Known for",r=>`${r.seconds} s`],["Removed",r=>r.removed_in_seconds===null||r.removed_in_seconds===void 0?"not by itself":`in ${r.removed_in_seconds} s`],["Action",r=>r.kind==="load balancer"&&i`<${O}
+  />`}function hs({groups:e}){let[t,n]=E({asking:!1});async function o(){n({asking:!0});let r=await Promise.all(e.map(s=>Xe(s)));n({asking:!1,rows:r.flatMap(s=>s.rows),problems:r.map(s=>s.problem).filter(Boolean)})}let a=[["What",r=>r.kind],["Id",r=>i`<code>${r.id}</code>`],["Device group",r=>r.place],["Known for",r=>`${r.seconds} s`],["Removed",r=>r.removed_in_seconds===null||r.removed_in_seconds===void 0?"not by itself":`in ${r.removed_in_seconds} s`],["Action",r=>r.kind==="load balancer"&&i`<${T}
       name="orphan_delete"
       label="Remove"
-      about=${M(r.id)}
+      about=${I(r.id)}
       params=${{id:r.id}}
       facts=${`${r.devices} of device group ${r.place} hold it.`}
       command=${()=>`evenkeel orphan remove ${r.id}`}
-      watch=${()=>hs(r)}
+      watch=${()=>S.orphanRemoved(r.shard,r.id)}
     />`]];return i`<h2>On devices, but not in the database</h2>
-    <p><button type="button" onClick=${o} disabled=${t.asking}>Look for orphans</button> The agents read their devices. Nothing is changed.</p>
+    <p><button type="button" onClick=${o} disabled=${t.asking}>Look for orphans</button> Agents compare their devices with the database once a minute and after each complete pass. Nothing is changed.</p>
     <div aria-live="polite">
       ${t.asking&&i`<p>Asking the agents…</p>`}
       ${(t.problems||[]).map(r=>i`<p class="failure">${r}</p>`)}
-      ${t.rows&&i`<${B} caption="Orphans" columns=${a} rows=${t.rows} empty="Devices hold nothing that the database does not know." />`}
+      ${t.rows&&i`<${G} caption="Orphans" columns=${a} rows=${t.rows} empty="Devices hold nothing that the database does not know, by the last comparison." />`}
     </div>
-    <${S} command="evenkeel orphan list" path="${f}/shards/${$s}/orphans" method="POST" />`}async function rr(e){let t=`${e.environment}/${e.group_number}`;try{let n=await oe(`${f}/shards/${e.id}/orphans`,void 0,us);return{rows:[...n.orphans.map(a=>({...a,kind:"load balancer",id:a.load_balancer_id,place:t,shard:e})),...n.partitions.map(a=>({...a,kind:"partition",id:a.project_id,place:t,shard:e}))],problem:n.more?`device group ${t}: ${H(n.more,"more was","more were")} not looked at`:""}}catch(n){return{rows:[],problem:`device group ${t}: ${n.message}`}}}var hs=e=>async()=>{let{rows:t,problem:n}=await rr(e.shard);return n?{text:n,state:"waiting"}:t.some(o=>o.id===e.id)?{text:"devices still hold it",state:"waiting"}:{text:"devices hold it no more",state:"done"}};function _s({database:e,done:t}){return i`<h2>Database</h2>
+    <${x} command="evenkeel orphan list" path="${f}/shards/${ps}/orphans" method="POST" />`}function _s({database:e,done:t}){return i`<h2>Database</h2>
     <${ce}
       facts=${[["History",i`<code>${e.history_id}</code>`],["Since",e.begun_at?`${$e(e.begun_at)} UTC`:"the database was created"]]}
     />
     ${e.unknown_histories.map(n=>i`<div class="problem">
-        <p>▲ An agent saw history <code>${n.history_id}</code> ${ee(n.noted_at)} ago, which this database never had: nothing is removed from devices.</p>
-        <${O}
+        <p>▲ An agent saw history <code>${n.history_id}</code> ${ne(n.noted_at)} ago, which this database never had: nothing is removed from devices.</p>
+        <${T}
           name="database_accept_history"
           label="Accept history"
-          about=${M(n.history_id)}
+          about=${I(n.history_id)}
           params=${{id:n.history_id}}
           command=${()=>`evenkeel database accept-history ${n.history_id}`}
-          watch=${()=>async()=>(await _(`${f}/database`)).database.unknown_histories.some(a=>a.history_id===n.history_id)?{text:"still unknown",state:"waiting"}:{text:"it is accepted",state:"done"}}
+          watch=${()=>S.historyAccepted(n.history_id)}
           done=${t}
         />
       </div>`)}
-    <${K} names=${["database_new_history"]}>
-      <${O}
+    <${z} names=${["database_new_history"]}>
+      <${T}
         name="database_new_history"
         label="Begin a new history"
         facts="Only after a backup was restored, or the database has lost changes."
         command=${()=>"evenkeel database new-history"}
-        watch=${n=>Qe(`history ${n.database.history_id} has begun; agents check everything`)}
+        watch=${n=>S.seen(`history ${n.database.history_id} has begun; agents check everything`)}
         done=${t}
       />
     <//>
-    <${S} command="evenkeel database show" path="${f}/database" />`}var Ce=`${f}/subnets`,Me=`${f}/networks`,gs=["vlan","vxlan","gre","flat"].map(e=>[e,e]),Zt="Addresses, or ranges like 10.0.0.1-10.0.0.9, one a line";function ir({live:e}){async function t(){let[r,s]=await Promise.all([F(_(Ce)),F(_(Me))]);return{subnets:r,networks:s}}let{data:n,error:o,again:a}=R(t,e.newest);return i`<h1>Networks</h1>
-    <${A} error=${o} loading=${!n} />
+    <${x} command="evenkeel database show" path="${f}/database" />`}var De=`${f}/subnets`,Ne=`${f}/networks`,gs=["vlan","vxlan","gre","flat"].map(e=>[e,e]),Jt="Addresses, or ranges like 10.0.0.1-10.0.0.9, one a line";function or({live:e}){async function t(){let[r,s]=await Promise.all([B(_(De)),B(_(Ne))]);return{subnets:r,networks:s}}let{data:n,error:o,again:a}=D(t,e.newest);return i`<h1>Networks</h1>
+    <${O} error=${o} loading=${!n} />
     ${n&&i`<${vs} found=${n.subnets} done=${a} /><${ys} found=${n.networks} done=${a} />`}`}function vs({found:e,done:t}){let n=[["Name",o=>o.name],["CIDR",o=>i`<code>${o.cidr}</code>`],["VIPs from",o=>`${o.allocation_start} to ${o.allocation_end}`],["Gateway",o=>o.gateway_ip||"none"],["Never VIPs",o=>o.reserved.join(", ")],["For devices",o=>o.device_addresses.join(", ")],["Project",o=>o.project_id||"all"],["Action",o=>i`<div class="actions">
-      <${O}
+      <${T}
         name="subnet_update"
         label="Change"
         about=${o.name}
         params=${{id:o.id}}
-        fields=${[{name:"addresses",label:"Addresses for devices",kind:"lines",help:Zt,initial:o.device_addresses.join(`
+        fields=${[{name:"addresses",label:"Addresses for devices",kind:"lines",help:Jt,initial:o.device_addresses.join(`
 `)}]}
-        body=${({addresses:a})=>({subnet:{device_addresses:te(a)}})}
-        command=${({addresses:a})=>`evenkeel subnet set ${o.name}${te(a).map(r=>` --device-addresses ${r}`).join("")}`}
-        watch=${a=>re(Ce,"subnets",r=>r.id===o.id&&String(r.device_addresses)===String(a.subnet.device_addresses),r=>`devices may have ${r.device_addresses.join(", ")||"none"}`)}
+        body=${({addresses:a})=>({subnet:{device_addresses:re(a)}})}
+        command=${({addresses:a})=>`evenkeel subnet set ${o.name}${re(a).map(r=>` --device-addresses ${r}`).join("")}`}
+        watch=${({subnet:{id:a,device_addresses:r}})=>S.listed(De,"subnets",{id:a,device_addresses:r},`devices may have ${r.join(", ")||"none"}`)}
         done=${t}
       />
-      <${O} name="subnet_delete" label="Delete" about=${o.name} params=${{id:o.id}} command=${()=>`evenkeel subnet delete ${o.name}`} watch=${()=>Re(Ce,"subnets",a=>a.id===o.id)} done=${t} />
+      <${T} name="subnet_delete" label="Delete" about=${o.name} params=${{id:o.id}} command=${()=>`evenkeel subnet delete ${o.name}`} watch=${()=>S.unlisted(De,"subnets",{id:o.id})} done=${t} />
     </div>`]];return i`<h2>Address pools</h2>
-    <${A} error=${e.refused} />
-    <${B} caption="Address pools" columns=${n} rows=${e.subnets} empty="There is none: VIPs have no addresses yet." />
-    ${!e.refused&&i`<${K} names=${["subnet_create"]}>
-      <${O}
+    <${O} error=${e.refused} />
+    <${G} caption="Address pools" columns=${n} rows=${e.subnets} empty="There is none: VIPs have no addresses yet." />
+    ${!e.refused&&i`<${z} names=${["subnet_create"]}>
+      <${T}
         name="subnet_create"
         label="Create address pool"
-        fields=${[{name:"name",label:"Name",required:!0},{name:"cidr",label:"CIDR",required:!0,hint:"10.0.0.0/24"},{name:"network_id",label:"Network (id)"},{name:"gateway_ip",label:"Gateway"},{name:"allocation_start",label:"First address of VIPs"},{name:"allocation_end",label:"Last address of VIPs"},{name:"reserved",label:"Never VIPs",kind:"lines",help:Zt},{name:"device_addresses",label:"For devices",kind:"lines",help:Zt},{name:"project_id",label:"Only for this project (id)"}]}
+        fields=${[{name:"name",label:"Name",required:!0},{name:"cidr",label:"CIDR",required:!0,hint:"10.0.0.0/24"},{name:"network_id",label:"Network (id)"},{name:"gateway_ip",label:"Gateway"},{name:"allocation_start",label:"First address of VIPs"},{name:"allocation_end",label:"Last address of VIPs"},{name:"reserved",label:"Never VIPs",kind:"lines",help:Jt},{name:"device_addresses",label:"For devices",kind:"lines",help:Jt},{name:"project_id",label:"Only for this project (id)"}]}
         body=${({reserved:o,device_addresses:a,...r})=>({subnet:{...le(r),...bs({reserved:o,device_addresses:a})}})}
         command=${({name:o,cidr:a})=>`evenkeel subnet create ${o} --cidr ${a}`}
-        watch=${o=>re(Ce,"subnets",a=>a.id===o.subnet.id,a=>`VIPs from ${a.allocation_start} to ${a.allocation_end}`)}
+        watch=${({subnet:{id:o,allocation_start:a,allocation_end:r}})=>S.listed(De,"subnets",{id:o},`VIPs from ${a} to ${r}`)}
         done=${t}
       />
     <//>`}
-    <${S} command="evenkeel subnet list" path=${Ce} />`}var bs=e=>Object.fromEntries(Object.entries(e).map(([t,n])=>[t,te(n)]).filter(([,t])=>t.length)),ar=(e={})=>[{name:"name",label:"Name",required:!0,initial:e.name||""},{name:"physical_network",label:"Physical network (flat, vlan)",initial:e.physical_network||""},{name:"segmentation_id",label:"VLAN id, VNI or GRE key",initial:String(e.segmentation_id??"")},{name:"mtu",label:"MTU in bytes (empty: the device's)",initial:String(e.mtu??"")},{name:"vteps",label:"Tunnel end points of hosts, one a line",kind:"lines",initial:(e.vteps||[]).join(`
-`)},{name:"shared",label:"Used by several projects",kind:"checkbox",initial:e.shared||!1},{name:"external",label:"An external network",kind:"checkbox",initial:e.external||!1}];function sr({segmentation_id:e,mtu:t,vteps:n,shared:o,external:a,...r}){let s=Object.fromEntries(Object.entries(le({segmentation_id:e,mtu:t})).map(([l,d])=>[l,Number(d)]));return{...le(r),...s,vteps:te(n),shared:o,external:a}}function ys({found:e,done:t}){let n=[["Name",o=>o.name],["Type",o=>o.network_type],["Segment",o=>o.segmentation_id??""],["Physical network",o=>o.physical_network||""],["MTU",o=>o.mtu??""],["Tunnel end points",o=>o.vteps.join(", ")],["Of",o=>o.from_service?"the network service":o.shared?"several projects":o.project_id||"anybody"],["Action",o=>!o.from_service&&i`<div class="actions">
-      <${O}
+    <${x} command="evenkeel subnet list" path=${De} />`}var bs=e=>Object.fromEntries(Object.entries(e).map(([t,n])=>[t,re(n)]).filter(([,t])=>t.length)),tr=(e={})=>[{name:"name",label:"Name",required:!0,initial:e.name||""},{name:"physical_network",label:"Physical network (flat, vlan)",initial:e.physical_network||""},{name:"segmentation_id",label:"VLAN id, VNI or GRE key",initial:String(e.segmentation_id??"")},{name:"mtu",label:"MTU in bytes (empty: the device's)",initial:String(e.mtu??"")},{name:"vteps",label:"Tunnel end points of hosts, one a line",kind:"lines",initial:(e.vteps||[]).join(`
+`)},{name:"shared",label:"Used by several projects",kind:"checkbox",initial:e.shared||!1},{name:"external",label:"An external network",kind:"checkbox",initial:e.external||!1}];function nr({segmentation_id:e,mtu:t,vteps:n,shared:o,external:a,...r}){let s=Object.fromEntries(Object.entries(le({segmentation_id:e,mtu:t})).map(([l,d])=>[l,Number(d)]));return{...le(r),...s,vteps:re(n),shared:o,external:a}}function ys({found:e,done:t}){let n=[["Name",o=>o.name],["Type",o=>o.network_type],["Segment",o=>o.segmentation_id??""],["Physical network",o=>o.physical_network||""],["MTU",o=>o.mtu??""],["Tunnel end points",o=>o.vteps.join(", ")],["Of",o=>o.from_service?"the network service":o.shared?"several projects":o.project_id||"anybody"],["Action",o=>!o.from_service&&i`<div class="actions">
+      <${T}
         name="network_update"
         label="Change"
         about=${o.name}
         params=${{id:o.id}}
-        fields=${ar(o)}
-        body=${a=>({network:sr(a)})}
+        fields=${tr(o)}
+        body=${a=>({network:nr(a)})}
         command=${({name:a})=>`evenkeel network set ${o.id} --name ${a} …`}
-        watch=${a=>re(Me,"networks",r=>JSON.stringify(r)===JSON.stringify(a.network),()=>"it is changed")}
+        watch=${a=>S.listed(Ne,"networks",a.network,"it is changed")}
         done=${t}
       />
-      <${O} name="network_delete" label="Delete" about=${o.name} params=${{id:o.id}} command=${()=>`evenkeel network delete ${o.id}`} watch=${()=>Re(Me,"networks",a=>a.id===o.id)} done=${t} />
+      <${T} name="network_delete" label="Delete" about=${o.name} params=${{id:o.id}} command=${()=>`evenkeel network delete ${o.id}`} watch=${()=>S.unlisted(Ne,"networks",{id:o.id})} done=${t} />
     </div>`]];return i`<h2>Declared networks</h2>
-    <${A} error=${e.refused} />
-    <${B} caption="Declared networks" columns=${n} rows=${e.networks} empty="None: devices are attached to no network of the built-in service." />
-    ${!e.refused&&i`<${K} names=${["network_create"]}>
-      <${O}
+    <${O} error=${e.refused} />
+    <${G} caption="Declared networks" columns=${n} rows=${e.networks} empty="None: devices are attached to no network of the built-in service." />
+    ${!e.refused&&i`<${z} names=${["network_create"]}>
+      <${T}
         name="network_create"
         label="Declare network"
-        fields=${[{name:"network_type",label:"Type",options:gs},...ar(),{name:"project_id",label:"Only for this project (id)"}]}
-        body=${o=>({network:sr(o)})}
+        fields=${[{name:"network_type",label:"Type",options:gs},...tr(),{name:"project_id",label:"Only for this project (id)"}]}
+        body=${o=>({network:nr(o)})}
         command=${({name:o,network_type:a})=>`evenkeel network create ${o} --type ${a} …`}
-        watch=${o=>re(Me,"networks",a=>a.id===o.network.id,()=>"it is there")}
+        watch=${o=>S.listed(Ne,"networks",{id:o.network.id},"it is there")}
         done=${t}
       />
     <//>`}
-    <${S} command="evenkeel network list" path=${Me} />`}var ws={basic:"password",keystone:"token",gateway:"gateway"};function cr({wrong:e,done:t}){let[n,o]=E("");N(()=>{Bn().then(r=>o(ws[r]||"none"))},[]);function a(r){r.preventDefault();let s=new FormData(r.target);Ln(n==="password"?Hn(s.get("name"),s.get("password")):Wn(s.get("token").trim())),t()}return i`<main class="login">
-    <h1><${Et} /> Even Keel</h1>
+    <${x} command="evenkeel network list" path=${Ne} />`}var ws={basic:"password",keystone:"token",gateway:"gateway"};function rr({wrong:e,done:t}){let[n,o]=E("");C(()=>{Bn().then(r=>o(ws[r]||"none"))},[]);function a(r){r.preventDefault();let s=new FormData(r.target);In(n==="password"?Hn(s.get("name"),s.get("password")):Wn(s.get("token").trim())),t()}return i`<main class="login">
+    <h1><${At} /> Even Keel</h1>
     ${e&&i`<p class="failure" role="alert">${e}</p>`}
     ${n==="gateway"&&i`<p>This controller is behind a gateway, which logs you in. Load this page from the gateway's address.</p>`}
     ${(n==="password"||n==="token")&&i`<form onSubmit=${a}>
@@ -614,59 +625,59 @@ var He,I,sn,xr,de,on,cn,ln,dn,ht,$t,pt,un,we={},$n=[],Sr=/acit|ex(?:s|g|n|p|$)|r
             <p class="hint">As <code>openstack token issue -f value -c id</code> prints it.</p>`}
       <button type="submit" class="confirm">Log in</button>
     </form>`}
-    <${Ot} />
-  </main>`}function lr(e,t,n){if(e.status===403&&n){let o=n.roles.length?`has only ${n.roles.length===1?"the role":"the roles"} ${n.roles.join(", ")}`:"has no role";return`${n.user} is logged in, but ${o}, with which nothing here may be read.${e.roles.length?` It takes one of ${e.roles.join(", ")}.`:""}`}return e.status!==401?e.message:t==="password"?"The name or the password is wrong.":t==="token"?"Keystone does not accept this token: it is mistyped or has expired.":""}var ks=`${f}/activity`,dr=[1,6,24],xs=360,Ss=[{title:"Requests",unit:"/s",figures:[["requests","answered"],["failed_requests","failed"]]},{title:"Time to ACTIVE",unit:"s",figures:[["time_to_active_seconds","mean"]],sparse:"no change in this time"},{title:"Traffic",unit:"B/s",figures:[["bytes_in","in"],["bytes_out","out"]]},{title:"Connections",unit:"/s",figures:[["connections","new"]]}];function ur({query:e}){let t=dr.includes(Number(e.hours))?Number(e.hours):1,n=`${ks}?hours=${t}`,{data:o,error:a,at:r}=R(async()=>({...(await _(n)).activity,hours:t}),0,[n]);return i`<section aria-labelledby="activity">
+    <${St} />
+  </main>`}function ar(e,t,n){if(e.status===403&&n){let o=n.roles.length?`has only ${n.roles.length===1?"the role":"the roles"} ${n.roles.join(", ")}`:"has no role";return`${n.user} is logged in, but ${o}, with which nothing here may be read.${e.roles.length?` It takes one of ${e.roles.join(", ")}.`:""}`}return e.status!==401?e.message:t==="password"?"The name or the password is wrong.":t==="token"?"Keystone does not accept this token: it is mistyped or has expired.":""}var ks=`${f}/activity`,sr=[1,6,24],As=360,Ss=[{title:"API requests",unit:"/s",figures:[["requests","answered"],["failed_requests","failed"]]},{title:"Time to ACTIVE",unit:"s",figures:[["time_to_active_seconds","mean"]],sparse:"no change in this time"},{title:"Traffic",unit:"B/s",figures:[["bytes_in","in"],["bytes_out","out"]]},{title:"Connections",unit:"/s",figures:[["connections","new"]]}];function ir({query:e}){let t=sr.includes(Number(e.hours))?Number(e.hours):1,n=`${ks}?hours=${t}`,{data:o,error:a,at:r}=D(async()=>({...(await _(n)).activity,hours:t}),0,[n]);return i`<section aria-labelledby="activity">
     <div class="heading">
-      <h2 id="activity">Requests, time to ACTIVE and traffic</h2>
+      <h2 id="activity">API requests, time to ACTIVE and traffic</h2>
       <nav class="spans" aria-label="Span">
-        ${dr.map(s=>i`<a href=${V("",{hours:s===1?"":String(s)})} aria-current=${s===t?"true":null}>${s} h</a>`)}
+        ${sr.map(s=>i`<a href=${V("",{hours:s===1?"":String(s)})} aria-current=${s===t?"true":null}>${s} h</a>`)}
       </nav>
     </div>
-    <${A} error=${a} loading=${!o} />
-    ${o&&i`<${As} data=${o} to=${r} />`}
-    <${S} command="evenkeel activity" path=${n} />
-  </section>`}function As({data:e,to:t}){let{requests:n,time_to_active:o,points:a,hours:r}=e,s=e.interval*1e3*Math.max(1,Math.ceil(r*3600/e.interval/xs));return i`<p class="live">
-      ${Z(n.count)} requests since ${$e(e.since)} UTC, ${Z(n.failed)} failed,
-      ${n.mean_seconds===null?"":` ${Math.round(n.mean_seconds*1e3)} ms in the mean;`}
-      ${o.count?` ${Z(o.count)} changes became ACTIVE, half of them within ${Z(o.median_seconds)} s, 95 % within ${Z(o.p95_seconds)} s.`:" no change became ACTIVE yet."}
-      ${" "}These are of the controller that answered (of several workers: the one); traffic is that of all load balancers.
+    <${O} error=${a} loading=${!o} />
+    ${o&&i`<${xs} data=${o} to=${r} />`}
+    <${x} command="evenkeel activity" path=${n} />
+  </section>`}function xs({data:e,to:t}){let{requests:n,time_to_active:o,points:a,hours:r}=e,s=e.interval*1e3*Math.max(1,Math.ceil(r*3600/e.interval/As));return i`<p class="live">
+      This controller process since ${$e(e.since)} UTC: ${Q(n.count)} API requests, ${Q(n.failed)} failed,
+      ${n.mean_seconds===null?"":` ${Math.round(n.mean_seconds*1e3)} ms on average;`}
+      ${o.count?` ${Q(o.count)} ${o.count===1?"change":"changes"} became ACTIVE by reports to it, half of them within ${Q(o.median_seconds)} s, 95 % within ${Q(o.p95_seconds)} s.`:" no change became ACTIVE by a report to it."}
+      ${" "}Other controllers count their own. Traffic is that of all load balancers.
     </p>
     ${a.length?"":i`<p class="empty">${e.reason}</p>`}
-    <div class="bigs">${Ss.map(l=>i`<${zo} key=${l.title} ...${l} points=${a} hours=${r} stepMs=${s} to=${t} />`)}</div>`}function fr({live:e,query:t}){let{data:n,error:o}=R(async()=>(await _(`${f}/status`)).status,e.newest);return i`<h1>Overview</h1>
-    <${A} error=${o} loading=${!n} />
-    ${n&&i`<${Os} status=${n} /><${Ts} problems=${n.problems} /><${Rs} status=${n} />`}
-    <${S} command="evenkeel status" path="${f}/status" />
-    <${ur} query=${t} />
+    <div class="bigs">${Ss.map(l=>i`<${Ko} key=${l.title} ...${l} points=${a} hours=${r} stepMs=${s} to=${t} />`)}</div>`}function ur({live:e,query:t}){let{data:n,error:o}=D(async()=>(await _(`${f}/status`)).status,e.newest);return i`<h1>Overview</h1>
+    <${O} error=${o} loading=${!n} />
+    ${n&&i`<${Es} status=${n} /><${Ts} problems=${n.problems} /><${Rs} status=${n} />`}
+    <${x} command="evenkeel status" path="${f}/status" />
+    <${ir} query=${t} />
     <h2>Latest events</h2>
-    <${Ut} live=${e} most=${8} />
-    <${S} command="evenkeel events" path="${f}/events?newest=true" />`}var Es=new Set(["ONLINE","NO_MONITOR"]),hr=e=>Object.values(e).reduce((t,n)=>t+n,0),_r=e=>e.load_balancers_operating??{};function Os({status:e}){if(e.problems.length)return null;let t=_r(e),n=Object.entries(t).filter(([s,l])=>l&&!Es.has(s)),o=hr(t);if(!n.length)return i`<p class="verdict good"><span aria-hidden="true">●</span> Nothing is wrong.</p>`;let a=V("loadbalancers",{operating_status:n.map(([s])=>s).join(",")}),r=n.reduce((s,[,l])=>s+l,0);return i`<p class="verdict unsure">
+    <${jt} live=${e} most=${8} />
+    <${x} command="evenkeel events" path="${f}/events?newest=true" />`}var Os=new Set(["ONLINE","NO_MONITOR"]),$r=e=>Object.values(e).reduce((t,n)=>t+n,0),pr=e=>e.load_balancers_operating??{};function Es({status:e}){if(e.problems.length)return null;let t=pr(e),n=Object.entries(t).filter(([s,l])=>l&&!Os.has(s)),o=$r(t);if(!n.length)return i`<p class="verdict good"><span aria-hidden="true">●</span> Nothing is wrong.</p>`;let a=V("loadbalancers",{operating_status:n.map(([s])=>s).join(",")}),r=n.reduce((s,[,l])=>s+l,0);return i`<p class="verdict unsure">
     <span aria-hidden="true">◆</span> No fault of the system is known, but <a href=${a}>${r.toLocaleString("en")} of ${o.toLocaleString("en")} ${o===1?"load balancer is":"load balancers are"} not ONLINE</a>:
     without listeners or healthy members, disabled, held, or just made.
-  </p>`}var $r={agent:e=>`#/agents/${e}`,environment:()=>"#/environments",device_group:()=>"#/devices",load_balancer:e=>`#/loadbalancers/${e}`,load_balancers:e=>`#/loadbalancers?${e}`,shards:()=>"#/topology",certificates:e=>`#/certificates?${e}`,controllers:()=>"#/controllers",devices:()=>"#/devices"};function Ts({problems:e}){return e.length?i`<section class="problems" aria-label="Problems">
+  </p>`}var cr={agent:e=>`#/agents/${e}`,environment:()=>"#/environments",device_group:()=>"#/devices",load_balancer:e=>`#/loadbalancers/${e}`,load_balancers:e=>`#/loadbalancers?${e}`,shards:()=>"#/topology",certificates:e=>`#/certificates?${e}`,controllers:()=>"#/controllers",devices:()=>"#/devices"};function Ts({problems:e}){return e.length?i`<section class="problems" aria-label="Problems">
     <h2>${e.length} ${e.length===1?"problem":"problems"}</h2>
     <ul>
       ${e.map(t=>i`<${Ps} key=${t.kind+t.text} problem=${t} />`)}
     </ul>
   </section>`:null}function Ps({problem:{text:e,remedy:t,objects:n=[],commands:o=[]}}){return i`<li class="problem">
     <h3><span aria-hidden="true">▲</span> ${e}</h3>
-    ${n.length>0&&i`<p class="about">See ${n.map((a,r)=>i`${r>0&&", "}<a href=${$r[a.kind]?$r[a.kind](a.id):"#/"}>${a.name}</a>`)}</p>`}
+    ${n.length>0&&i`<p class="about">See ${n.map((a,r)=>i`${r>0&&", "}<a href=${cr[a.kind]?cr[a.kind](a.id):"#/"}>${a.name}</a>`)}</p>`}
     ${o.length?i`<ul class="commands">
-          ${o.map(a=>i`<li>${(a.host||a.condition)&&i`<span class="host">${a.host?`on ${a.host}`:a.condition}</span>`} <code>${a.command}</code> <${Ee} text=${a.command} about=${a.command} /></li>`)}
+          ${o.map(a=>i`<li>${(a.host||a.condition)&&i`<span class="host">${a.host?`on ${a.host}`:a.condition}</span>`} <code>${a.command}</code> <${Oe} text=${a.command} about=${a.command} /></li>`)}
         </ul>`:i`<p class="about">What helps: ${t}</p>`}
-  </li>`}function pr({title:e,counts:t,filter:n}){let o=Object.entries(t).filter(([,r])=>r).sort(([r],[s])=>mr.indexOf(Se(r))-mr.indexOf(Se(s))),a=hr(t);return i`<section class="panel" aria-label=${e}>
+  </li>`}function lr({title:e,counts:t,filter:n}){let o=Object.entries(t).filter(([,r])=>r).sort(([r],[s])=>dr.indexOf(Se(r))-dr.indexOf(Se(s))),a=$r(t);return i`<section class="panel" aria-label=${e}>
     <h2>${e}</h2>
     <p class="value"><a href="#/loadbalancers">${a.toLocaleString("en")}</a> <span class="dim">${a===1?"load balancer":"load balancers"}</span></p>
     <div class="bar" aria-hidden="true">${o.map(([r,s])=>i`<span class=${Se(r)} style=${{flexGrow:s}}></span>`)}</div>
     <ul>
-      ${o.map(([r,s])=>i`<li><a href=${V("loadbalancers",{[n]:r})}><${P} value=${r} /> <span class="count">${s.toLocaleString("en")}</span></a></li>`)}
+      ${o.map(([r,s])=>i`<li><a href=${V("loadbalancers",{[n]:r})}><${R} value=${r} /> <span class="count">${s.toLocaleString("en")}</span></a></li>`)}
     </ul>
-  </section>`}var mr=["bad","unsure","other","good"];function Rs({status:e}){let{agents:t,shards:n}=e,o=e.message_broker==="connected",a=[["Agents up",`${t.up} of ${t.up+t.down}`,t.down>0&&i`<${P} value="silent" /> or stopped: ${t.down}`,"#/agents"],["Shards",n.total,n.unserved>0&&i`<${P} value="unserved" /> ${n.unserved}`,"#/topology"],["Oldest PENDING",`${e.oldest_pending_seconds} s`,null,V("loadbalancers",{provisioning_status:"PENDING_CREATE,PENDING_UPDATE,PENDING_DELETE"})],["Message broker",o?"connected":"away",!o&&i`<${P} value="out of reach" />`,"#/controllers"]];return i`<div class="panels">
-      <${pr} title="Operating: what clients get" counts=${_r(e)} filter="operating_status" />
-      <${pr} title="Provisioning: what devices have" counts=${e.load_balancers} filter="provisioning_status" />
+  </section>`}var dr=["bad","unsure","other","good"];function Rs({status:e}){let{agents:t,shards:n}=e,o=e.message_broker==="connected",a=[["Agents up",`${t.up} of ${t.up+t.down}`,t.down>0&&i`<${R} value="silent" /> or stopped: ${t.down}`,"#/agents"],["Shards",n.total,n.unserved>0&&i`<${R} value="unserved" /> ${n.unserved}`,"#/topology"],["Oldest PENDING",`${e.oldest_pending_seconds} s`,null,V("loadbalancers",{provisioning_status:"PENDING_CREATE,PENDING_UPDATE,PENDING_DELETE"})],["Message broker",o?"connected":"away",!o&&i`<${R} value="out of reach" />`,"#/controllers"]];return i`<div class="panels">
+      <${lr} title="Operating: what clients get" counts=${pr(e)} filter="operating_status" />
+      <${lr} title="Provisioning: what devices have" counts=${e.load_balancers} filter="provisioning_status" />
     </div>
     <ul class="cards">
       ${a.map(([r,s,l,d])=>i`<li><a href=${d}><span class="title">${r}</span> <span class="value">${s}</span></a> ${l&&i`<p class="more">${l}</p>`}</li>`)}
-    </ul>`}var Ds=e=>e<640;function gr(e,t){let n=Math.floor(t/6.7);return e.length>n?`${e.slice(0,n-1)}…`:e}var vr=(e,t)=>e.find(n=>n.length*6.7<=t)||e[e.length-1],Qt=(e,t,n)=>Math.round(Math.max(e,Math.min(t,n)));function Ns(e,t){let n=e.map(r=>({agent:r,lines:t.filter(s=>s.agent===r.id)})),o=new Set(e.map(r=>r.id)),a=t.filter(r=>!o.has(r.agent));return a.length?[...n,{agent:null,lines:a}]:n}function br(e,t){return(Ds(t)?Ms:Cs)({...e,blocks:Ns(e.agents,e.lines)},t)}function Cs({controllers:e,devices:t,blocks:n},o){let a={controller:Qt(110,o*.14,160),agent:Qt(130,o*.17,200),device:Qt(170,o*.22,270)},r={bus:6+a.controller+24};r.agent=r.bus+26+24,r.device=o-a.device-12;let s=n.map(h=>Math.max(28,h.lines.length*26)+10),l=Math.max(s.reduce((h,b)=>h+b,0),e.length*38,t.length*38+10,100),d=l+12,c=[],$=[],u=[],p=(h,b,x,T)=>{let C=(d-h.length*38+10)/2;return h.map(j=>{let D={kind:b,object:j,x,y:C,width:T,height:28};return C+=38,c.push(D),D})};for(let h of p(e,"controller",6,a.controller))$.push({d:`M${h.x+h.width} ${h.y+28/2} H${r.bus}`,cut:!h.object.alive});c.push({kind:"bus",x:r.bus,y:6,width:26,height:d-12,upright:!0});let m=(l-s.reduce((h,b)=>h+b,0))/n.length,g=r.agent+a.agent,v=r.device-6,k=6;return n.forEach((h,b)=>{let x=s[b]+m,T=k+x/2;h.agent&&(c.push({kind:"agent",object:h.agent,x:r.agent,y:T-28/2,width:a.agent,height:28}),$.push({d:`M${r.bus+26} ${T} H${r.agent}`,cut:!h.agent.alive})),h.lines.forEach((C,j)=>{let D=T+(j-(h.lines.length-1)/2)*26,W=g+56;u.push({line:C,d:h.agent?`M${g} ${T} C${g+28} ${T} ${g+20} ${D} ${g+48} ${D} H${v}`:`M${W-8} ${D} H${v}`,x:W,y:D+4,text:vr(C.texts,v-W-16)})}),k+=x}),p(t,"device",r.device,a.device),{height:d,boxes:c,links:$,lines:u,frame:{x:v,y:6,width:o-v-1,height:d-12}}}function Ms({controllers:e,devices:t,blocks:n},o){let a=[],r=[],s=[],l=(o-12-10)/2,c=6+Math.ceil(e.length/2)*38+6;e.forEach((v,k)=>{let h={kind:"controller",object:v,x:6+k%2*(l+10),y:6+Math.floor(k/2)*38,width:l,height:28};a.push(h),r.push({d:`M${h.x+l/2} ${h.y+28} V${c}`,cut:!v.alive})}),a.push({kind:"bus",x:6,y:c,width:o-12,height:26});let $=o-22,u=28,p=c+26+10,m=[];for(let v of n){v.agent&&(a.push({kind:"agent",object:v.agent,x:u,y:p,width:$-u-34,height:28}),r.push({d:`M14 ${c+26} V${p+28/2} H${u}`,cut:!v.agent.alive}),p+=28);for(let k of v.lines){let h=p+13+2,b=v.agent?`M${u+12} ${p-(v.lines.indexOf(k)?26/2-2:0)} V${h}`:`M${u+12} ${h}`;m.push({line:k,from:`${b} H${$}`,x:u+26,y:h+4,text:vr(k.texts,$-u-40)}),p+=26}p+=10}let g={x:6,y:p,width:o-12,height:t.length*38+10};for(let{from:v,...k}of m)s.push({...k,d:`${v} V${g.y}`});return t.forEach((v,k)=>a.push({kind:"device",object:v,x:12,y:p+10+k*38,width:o-24,height:28})),{height:p+g.height+6,boxes:a,links:r,lines:s,frame:g}}var Is=8e3,en=400,nn="no agent",js=async()=>(await _(`${f}/topology`)).topology;function yr({live:e,query:t}){let{data:n,error:o}=R(js,e.newest);return i`<h1>Topology</h1>
+    </ul>`}var Ds=e=>e<640;function mr(e,t){let n=Math.floor(t/6.7);return e.length>n?`${e.slice(0,n-1)}…`:e}var fr=(e,t)=>e.find(n=>n.length*6.7<=t)||e[e.length-1],Yt=(e,t,n)=>Math.round(Math.max(e,Math.min(t,n)));function Ns(e,t){let n=e.map(r=>({agent:r,lines:t.filter(s=>s.agent===r.id)})),o=new Set(e.map(r=>r.id)),a=t.filter(r=>!o.has(r.agent));return a.length?[...n,{agent:null,lines:a}]:n}function hr(e,t){return(Ds(t)?Ms:Cs)({...e,blocks:Ns(e.agents,e.lines)},t)}function Cs({controllers:e,devices:t,blocks:n},o){let a={controller:Yt(110,o*.14,160),agent:Yt(130,o*.17,200),device:Yt(170,o*.22,270)},r={bus:6+a.controller+24};r.agent=r.bus+26+24,r.device=o-a.device-12;let s=n.map(h=>Math.max(28,h.lines.length*26)+10),l=Math.max(s.reduce((h,b)=>h+b,0),e.length*38,t.length*38+10,100),d=l+12,c=[],$=[],u=[],p=(h,b,A,P)=>{let M=(d-h.length*38+10)/2;return h.map(L=>{let N={kind:b,object:L,x:A,y:M,width:P,height:28};return M+=38,c.push(N),N})};for(let h of p(e,"controller",6,a.controller))$.push({d:`M${h.x+h.width} ${h.y+28/2} H${r.bus}`,cut:!h.object.alive});c.push({kind:"bus",x:r.bus,y:6,width:26,height:d-12,upright:!0});let m=(l-s.reduce((h,b)=>h+b,0))/n.length,g=r.agent+a.agent,v=r.device-6,k=6;return n.forEach((h,b)=>{let A=s[b]+m,P=k+A/2;h.agent&&(c.push({kind:"agent",object:h.agent,x:r.agent,y:P-28/2,width:a.agent,height:28}),$.push({d:`M${r.bus+26} ${P} H${r.agent}`,cut:!h.agent.alive})),h.lines.forEach((M,L)=>{let N=P+(L-(h.lines.length-1)/2)*26,W=g+56;u.push({line:M,d:h.agent?`M${g} ${P} C${g+28} ${P} ${g+20} ${N} ${g+48} ${N} H${v}`:`M${W-8} ${N} H${v}`,x:W,y:N+4,text:fr(M.texts,v-W-16)})}),k+=A}),p(t,"device",r.device,a.device),{height:d,boxes:c,links:$,lines:u,frame:{x:v,y:6,width:o-v-1,height:d-12}}}function Ms({controllers:e,devices:t,blocks:n},o){let a=[],r=[],s=[],l=(o-12-10)/2,c=6+Math.ceil(e.length/2)*38+6;e.forEach((v,k)=>{let h={kind:"controller",object:v,x:6+k%2*(l+10),y:6+Math.floor(k/2)*38,width:l,height:28};a.push(h),r.push({d:`M${h.x+l/2} ${h.y+28} V${c}`,cut:!v.alive})}),a.push({kind:"bus",x:6,y:c,width:o-12,height:26});let $=o-22,u=28,p=c+26+10,m=[];for(let v of n){v.agent&&(a.push({kind:"agent",object:v.agent,x:u,y:p,width:$-u-34,height:28}),r.push({d:`M14 ${c+26} V${p+28/2} H${u}`,cut:!v.agent.alive}),p+=28);for(let k of v.lines){let h=p+13+2,b=v.agent?`M${u+12} ${p-(v.lines.indexOf(k)?26/2-2:0)} V${h}`:`M${u+12} ${h}`;m.push({line:k,from:`${b} H${$}`,x:u+26,y:h+4,text:fr(k.texts,$-u-40)}),p+=26}p+=10}let g={x:6,y:p,width:o-12,height:t.length*38+10};for(let{from:v,...k}of m)s.push({...k,d:`${v} V${g.y}`});return t.forEach((v,k)=>a.push({kind:"device",object:v,x:12,y:p+10+k*38,width:o-24,height:28})),{height:p+g.height+6,boxes:a,links:r,lines:s,frame:g}}var Is=8e3,Zt=400,en="no agent",js=async()=>(await _(`${f}/topology`)).topology;function _r({live:e,query:t}){let{data:n,error:o}=D(js,e.newest);return i`<h1>Topology</h1>
     <p>A line is a shard, one tenant on a device group: it goes from the agent that may write to the devices, with its epoch. At a takeover the line moves and the epoch grows.</p>
     <ul class="key">
       <li><span class="owner"></span> may write, for a tenant</li>
@@ -674,35 +685,35 @@ var He,I,sn,xr,de,on,cn,ln,dn,ht,$t,pt,un,we={},$n=[],Sr=/acit|ex(?:s|g|n|p|$)|r
       <li><span></span> connected</li>
       <li><span class="cut"></span> away</li>
     </ul>
-    <${A} error=${o} loading=${!n} />
+    <${O} error=${o} loading=${!n} />
     ${n&&!n.groups.length&&i`<p class="empty">No agent has registered yet.</p>`}
-    ${n&&n.groups.map(a=>i`<${Vs} key=${wr(a)} group=${a} topology=${n} opened=${Ls(t)} turn=${e.newest} />`)}
-    <${S} command="evenkeel shard list" path="${f}/topology" />`}var wr=e=>`${e.environment}/${e.group_number}`,Ls=e=>(e.open||"").split(",").filter(Boolean),Ie=e=>!e.project_id,tn=e=>e.lines.length>0&&e.shards.every(Ie);async function Us(e){let n=(await Promise.all(e.agents.map(o=>_(`${f}/shards?agent_id=${o.id}`)))).flatMap(o=>o.shards);return[...new Map(n.map(o=>[o.id,o])).values()]}function Fs(e,{environment:t,group_number:n}){return e.map(o=>{let a=o.project_id||"common",r=`epoch ${o.epoch}`;return{key:o.id,agent:o.acting_agent_id,name:Ie(o)?"the common shard":M(a),common:Ie(o),epoch:o.epoch,texts:[`${a} · ${r}`,`${M(a)} · ${r}`],told:`${Ie(o)?"What tenants share":`Project ${a}`}: ${r}`,link:Ie(o)?o.acting_agent_id&&`#/agents/${o.acting_agent_id}`:V("loadbalancers",{environment:t,group_number:String(n),project_id:o.project_id}),served:o.served}})}function Bs(e){let t=new Set(e.agents.filter(n=>n.alive).map(n=>n.id));return e.lines.map(n=>{let o=`${n.shards.toLocaleString("en")} ${n.shards===1?"tenant":"tenants"}`;return{key:n.agent_id||"none",agent:n.agent_id,texts:[`${o} · epochs to ${n.newest_epoch}`,o],told:`${o}, epochs to ${n.newest_epoch}`,link:n.agent_id&&`#/agents/${n.agent_id}`,served:t.has(n.agent_id)}})}function Hs(e,t){let n=new Map(t.map((a,r)=>[a.id,r])),o=a=>n.get(a.agent)??n.size;return e.sort((a,r)=>o(a)-o(r)||+!!r.common-+!!a.common||a.key.localeCompare(r.key))}function Ws(e,t){let n=q(new Map),[o,a]=E([]),r=t.map(s=>`${s.key} ${s.agent} ${s.epoch}`).join(";");return N(()=>{let s=n.current,d=t.filter(c=>c.name&&c.agent&&s.has(c.key)&&s.get(c.key)!==c.agent).map(c=>`${c.name} moved from ${dt(e.agents,s.get(c.key))} to ${dt(e.agents,c.agent)}, epoch ${c.epoch}`);n.current=new Map(t.map(c=>[c.key,c.agent||s.get(c.key)])),d.length&&a(d)},[r]),N(()=>{if(!o.length)return;let s=setTimeout(()=>a([]),Is);return()=>clearTimeout(s)},[o]),o}function Vs({group:e,topology:t,opened:n,turn:o}){let a=wr(e),r=tn(e)&&n.includes(a),{data:s,error:l}=R(async()=>r?Us(e):null,o,[r]),d=r&&s?s:e.shards,c=Hs([...Fs(d,e),...tn(e)&&d===e.shards?Bs(e):[]],e.agents),$=c.slice(0,en),u=Ws(e,c),[p,m]=rt(),[g,v]=E(null),{agents:k,devices:h}=e,{controllers:b}=t,x=br({controllers:b,agents:k,devices:h,lines:$},m),T=e.lines.reduce((w,Q)=>w+Q.shards,0),C=$.map(w=>`${dt(k,w.agent)}: ${w.texts[0]}`).join("; "),j=w=>g!==null&&(g.key===w.key||g.agent===w.agent),D=w=>({onPointerEnter:()=>v(w),onPointerLeave:()=>v(null),onFocus:()=>v(w),onBlur:()=>v(null)}),W=w=>g===null?"":j(w)?"lit":"faded";return i`<figure class="topology" ref=${p}>
+    ${n&&n.groups.map(a=>i`<${Vs} key=${gr(a)} group=${a} topology=${n} opened=${Ls(t)} turn=${e.newest} />`)}
+    <${x} command="evenkeel shard list" path="${f}/topology" />`}var gr=e=>`${e.environment}/${e.group_number}`,Ls=e=>(e.open||"").split(",").filter(Boolean),Ce=e=>!e.project_id,Qt=e=>e.lines.length>0&&e.shards.every(Ce);async function Us(e){let n=(await Promise.all(e.agents.map(o=>_(`${f}/shards?agent_id=${o.id}`)))).flatMap(o=>o.shards);return[...new Map(n.map(o=>[o.id,o])).values()]}function Fs(e,{environment:t,group_number:n}){return e.map(o=>{let a=o.project_id||"common",r=`epoch ${o.epoch}`;return{key:o.id,agent:o.acting_agent_id,name:Ce(o)?"the common shard":I(a),common:Ce(o),epoch:o.epoch,texts:[`${a} · ${r}`,`${I(a)} · ${r}`],told:`${Ce(o)?"What tenants share":`Project ${a}`}: ${r}`,link:Ce(o)?o.acting_agent_id&&`#/agents/${o.acting_agent_id}`:V("loadbalancers",{environment:t,group_number:String(n),project_id:o.project_id}),served:o.served}})}function Bs(e){let t=new Set(e.agents.filter(n=>n.alive).map(n=>n.id));return e.lines.map(n=>{let o=`${n.shards.toLocaleString("en")} ${n.shards===1?"tenant":"tenants"}`;return{key:n.agent_id||"none",agent:n.agent_id,texts:[`${o} · epochs to ${n.newest_epoch}`,o],told:`${o}, epochs to ${n.newest_epoch}`,link:n.agent_id&&`#/agents/${n.agent_id}`,served:t.has(n.agent_id)}})}function Hs(e,t){let n=new Map(t.map((a,r)=>[a.id,r])),o=a=>n.get(a.agent)??n.size;return e.sort((a,r)=>o(a)-o(r)||+!!r.common-+!!a.common||a.key.localeCompare(r.key))}function Ws(e,t){let n=J(new Map),[o,a]=E([]),r=t.map(s=>`${s.key} ${s.agent} ${s.epoch}`).join(";");return C(()=>{let s=n.current,d=t.filter(c=>c.name&&c.agent&&s.has(c.key)&&s.get(c.key)!==c.agent).map(c=>`${c.name} moved from ${it(e.agents,s.get(c.key))} to ${it(e.agents,c.agent)}, epoch ${c.epoch}`);n.current=new Map(t.map(c=>[c.key,c.agent||s.get(c.key)])),d.length&&a(d)},[r]),C(()=>{if(!o.length)return;let s=setTimeout(()=>a([]),Is);return()=>clearTimeout(s)},[o]),o}function Vs({group:e,topology:t,opened:n,turn:o}){let a=gr(e),r=Qt(e)&&n.includes(a),{data:s,error:l}=D(async()=>r?Us(e):null,o,[r]),d=r&&s?s:e.shards,c=Hs([...Fs(d,e),...Qt(e)&&d===e.shards?Bs(e):[]],e.agents),$=c.slice(0,Zt),u=Ws(e,c),[p,m]=tt(),[g,v]=E(null),{agents:k}=e,h=Mt(e.devices),{controllers:b}=t,A=hr({controllers:b,agents:k,devices:h,lines:$},m),P=e.lines.reduce((w,ee)=>w+ee.shards,0),M=$.map(w=>`${it(k,w.agent)}: ${w.texts[0]}`).join("; "),L=w=>g!==null&&(g.key===w.key||g.agent===w.agent),N=w=>({onPointerEnter:()=>v(w),onPointerLeave:()=>v(null),onFocus:()=>v(w),onBlur:()=>v(null)}),W=w=>g===null?"":L(w)?"lit":"faded";return i`<figure class="topology" ref=${p}>
     <figcaption>
       <h2>${a}</h2>
-      ${tn(e)&&i`<a class="fold" aria-expanded=${String(r)} role="button" href=${V("topology",{open:(r?n.filter(w=>w!==a):[...n,a]).join(",")})}>${r?"Fold":`Show all ${T.toLocaleString("en")} tenants`}</a>`}
+      ${Qt(e)&&i`<a class="fold" aria-expanded=${String(r)} role="button" href=${V("topology",{open:(r?n.filter(w=>w!==a):[...n,a]).join(",")})}>${r?"Fold":`Show all ${P.toLocaleString("en")} tenants`}</a>`}
       <p class="read">${g?g.told:""}</p>
       ${e.halted&&i`<p class="failure">Halted: ${e.halted}. No shard moves.</p>`}
       <p class="moves" role="status">${u.join("; ")}</p>
     </figcaption>
-    <${A} error=${l} />
-    <svg viewBox="0 0 ${m} ${x.height}" width=${m} height=${x.height} role="group" aria-label="Who may write to the devices of ${a}: ${C||"no shards"}">
-      <rect class="frame" rx="8" ...${x.frame} />
-      ${x.links.map(w=>i`<path class=${w.cut?"link cut":"link"} d=${w.d} />`)}
-      ${x.lines.map(({line:w,d:Q})=>i`<path key=${w.key} class="owner ${w.common?"common":""} ${w.served?"":"cut"} ${W(w)}" d=${Q} />`)}
-      ${x.lines.map(({line:w,x:Q,y:J,text:Y})=>{let me=dt(k,w.agent),je=`${w.told}, ${me} ${w.served?"may write":"is away"}`;return i`<${Gs} key=${w.key} line=${w} x=${Q} y=${J} text=${me===nn?`${Y} · ${nn}`:Y} host=${me} look=${W(w)} pointing=${D({key:w.key,told:je})} />`})}
-      ${x.boxes.map(w=>i`<${Xs} box=${w} topology=${t} pointing=${w.kind==="agent"?D({agent:w.object.id,told:`${w.object.host}: ${w.object.acting_shards} shards`}):{}} />`)}
+    <${O} error=${l} />
+    <svg viewBox="0 0 ${m} ${A.height}" width=${m} height=${A.height} role="group" aria-label="Who may write to the devices of ${a}: ${M||"no shards"}">
+      <rect class="frame" rx="8" ...${A.frame} />
+      ${A.links.map(w=>i`<path class=${w.cut?"link cut":"link"} d=${w.d} />`)}
+      ${A.lines.map(({line:w,d:ee})=>i`<path key=${w.key} class="owner ${w.common?"common":""} ${w.served?"":"cut"} ${W(w)}" d=${ee} />`)}
+      ${A.lines.map(({line:w,x:ee,y:Y,text:Z})=>{let fe=it(k,w.agent),Me=`${w.told}, ${fe} ${w.served?"may write":"is away"}`;return i`<${Gs} key=${w.key} line=${w} x=${ee} y=${Y} text=${fe===en?`${Z} · ${en}`:Z} host=${fe} look=${W(w)} pointing=${N({key:w.key,told:Me})} />`})}
+      ${A.boxes.map(w=>i`<${Xs} box=${w} topology=${t} pointing=${w.kind==="agent"?N({agent:w.object.id,told:`${w.object.host}: ${w.object.acting_shards} shards`}):{}} />`)}
     </svg>
-    ${c.length>en&&i`<p>${c.length-en} more: <code>evenkeel shard list --environment ${e.environment}</code></p>`}
+    ${c.length>Zt&&i`<p>${c.length-Zt} more: <code>evenkeel shard list --environment ${e.environment}</code></p>`}
   </figure>`}function Gs({line:e,x:t,y:n,text:o,host:a,look:r,pointing:s}){let l=i`<text class="shard ${e.common?"common":"tenant"} ${r}" data-agent=${a} style=${{transform:`translate(${t}px, ${n}px)`}}><title>${e.told}</title>${o}</text>`;return e.link?i`<a href=${e.link} ...${s}>${l}</a>`:i`<g ...${s}>${l}</g>`}var Ks={controller:()=>"#/controllers",agent:e=>`#/agents/${e.id}`,device:()=>"#/devices"};function Xs({box:e,topology:t,pointing:n}){let[o,a]=qs(e,t),r=Ks[e.kind],s=i`<g class="box ${o}" transform="translate(${e.x} ${e.y})">
     <title>${a}</title>
     <rect width=${e.width} height=${e.height} rx="6" />
-    ${e.upright?i`<text text-anchor="middle" transform="translate(${e.width/2+4} ${e.height/2}) rotate(-90)">${a}</text>`:i`<text x="10" y=${e.height/2+4}>${gr(a,e.width-18)}</text>`}
-  </g>`;return r?i`<a href=${r(e.object)} ...${n}>${s}</a>`:s}function qs({kind:e,object:t},n){return e==="bus"?[n.message_broker==="connected"?"up":"silent","message bus"]:e==="controller"?[t.alive?"up":"silent",`controller :${t.url.split(":").pop()}`]:e==="agent"?[t.state,`${t.host} · ${t.state}`]:[t.reachable?"up":"silent",`${t.own_name||t.name} · ${t.reachable?t.failover_state||"reached":"out of reach"}`]}function dt(e,t){let n=e.find(o=>o.id===t);return n?n.host:nn}var ut={"":["Overview",fr],topology:["Topology",yr],loadbalancers:["Load balancers",ho],agents:["Agents",Po],devices:["Devices",Mo],controllers:["Controllers",Io],environments:["Environments",jo],certificates:["Certificates",Co],networks:["Networks",ir],maintenance:["Maintenance",or],events:["Events",Fo]},zs=Object.fromEntries(Object.entries(ut).map(([e,[t]])=>[e,t])),Js=[`${f}/events?limit=1&newest=true`,`${f}/activity`,`${ne}/loadbalancers?limit=1&fields=id`],Ys=2e3;async function Zs(){let e=null;try{e=(await _(`${f}/caller`)).caller}catch(n){if(n.status!==404)return[e,n]}let t=null;for(let n of Js)try{return await _(n),[e,null]}catch(o){if(t=o,o.status!==403)break}return[e,t]}function Qs(){let[e,t]=E({state:"asking"});async function n(){let a=Fn(),[r,s]=await Zs();return s?[401,403].includes(s.status)?o(lr(s,a,r)):t({state:"away",reason:s.message}):t({state:"in",caller:r})}function o(a){Un(),t({state:"out",reason:a})}return N(()=>{n()},[]),N(()=>{if(e.state!=="away")return;let a=setTimeout(n,Ys);return()=>clearTimeout(a)},[e]),e.state==="asking"?i`<main><p>Loading…</p></main>`:e.state==="out"?i`<${cr} wrong=${e.reason} done=${n} />`:e.state==="away"?i`<main><p class="failure" role="alert">${e.reason}</p></main>`:i`<${ei} caller=${e.caller} leave=${o} />`}function ei({caller:e,leave:t}){let n=to(),{parts:[o,a,r,s,l],query:d}=oo(),c=q(null),[$,u]=ut[o]||ut[""];N(()=>{document.title=`${$} · Even Keel`,c.current&&document.activeElement!==document.body&&c.current.focus()},[o,a,s]),N(()=>{n.error&&n.error.status===401&&t("The login is not accepted any more: log in again.")},[n.error]);function p(){return o==="agents"&&a?i`<${Do} key=${a} id=${a} live=${n} />`:o!=="loadbalancers"||!a?i`<${u} key=${o} live=${n} query=${d} />`:r?i`<${Xo} key=${s} root=${a} kind=${r} id=${s} parent=${l} live=${n} />`:i`<${tr} key=${a} id=${a} live=${n} />`}return i`<a class="skip" href="#main" onClick=${m=>(m.preventDefault(),c.current.focus())}>Skip to content</a>
-    <${Qn} views=${zs} current=${ut[o]?o:""} caller=${e} leave=${t} />
+    ${e.upright?i`<text text-anchor="middle" transform="translate(${e.width/2+4} ${e.height/2}) rotate(-90)">${a}</text>`:i`<text x="10" y=${e.height/2+4}>${mr(a,e.width-18)}</text>`}
+  </g>`;return r?i`<a href=${r(e.object)} ...${n}>${s}</a>`:s}function qs({kind:e,object:t},n){return e==="bus"?[n.message_broker==="connected"?"up":"silent","message bus"]:e==="controller"?[t.alive?"up":"silent",zs(t.url)]:e==="agent"?[t.state,`${t.host} · ${t.state}`]:[t.reachable?"up":"silent",`${t.own_name||t.name} · ${t.reachable?t.failover_state||"reached":"out of reach"}`]}function zs(e){let{hostname:t,port:n}=new URL(e);return["127.0.0.1","localhost","[::1]"].includes(t)?`controller :${n}`:`${t}:${n}`}function it(e,t){let n=e.find(o=>o.id===t);return n?n.host:en}var ct={"":["Overview",ur],topology:["Topology",_r],loadbalancers:["Load balancers",$o],agents:["Agents",Oo],devices:["Devices",Do],controllers:["Controllers",No],environments:["Environments",Co],certificates:["Certificates",Ro],networks:["Networks",or],maintenance:["Maintenance",er],events:["Events",jo]},Js=Object.fromEntries(Object.entries(ct).map(([e,[t]])=>[e,t])),Ys=[`${f}/events?limit=1&newest=true`,`${f}/activity`,`${oe}/loadbalancers?limit=1&fields=id`],Zs=2e3;async function Qs(){let e=null;try{e=(await _(`${f}/caller`)).caller}catch(n){if(n.status!==404)return[e,n]}let t=null;for(let n of Ys)try{return await _(n),[e,null]}catch(o){if(t=o,o.status!==403)break}return[e,t]}function ei(){let[e,t]=E({state:"asking"});async function n(){let a=Fn(),[r,s]=await Qs();return s?[401,403].includes(s.status)?o(ar(s,a,r)):t({state:"away",reason:s.message}):t({state:"in",caller:r})}function o(a){jn(),t({state:"out",reason:a})}return C(()=>{n()},[]),C(()=>{if(e.state!=="away")return;let a=setTimeout(n,Zs);return()=>clearTimeout(a)},[e]),e.state==="asking"?i`<main><p>Loading…</p></main>`:e.state==="out"?i`<${rr} wrong=${e.reason} done=${n} />`:e.state==="away"?i`<main><p class="failure" role="alert">${e.reason}</p></main>`:i`<${ti} caller=${e.caller} leave=${o} />`}function ti({caller:e,leave:t}){let n=to(),{parts:[o,a,r,s,l],query:d}=oo(),c=J(null),[$,u]=ct[o]||ct[""];C(()=>{document.title=`${$} · Even Keel`,c.current&&document.activeElement!==document.body&&c.current.focus()},[o,a,s]),C(()=>{n.error&&n.error.status===401&&t("The login is not accepted any more: log in again.")},[n.error]);function p(){return o==="agents"&&a?i`<${To} key=${a} id=${a} live=${n} />`:o!=="loadbalancers"||!a?i`<${u} key=${o} live=${n} query=${d} />`:r?i`<${Vo} key=${s} root=${a} kind=${r} id=${s} parent=${l} live=${n} />`:i`<${Zo} key=${a} id=${a} live=${n} />`}return i`<a class="skip" href="#main" onClick=${m=>(m.preventDefault(),c.current.focus())}>Skip to content</a>
+    <${Qn} views=${Js} current=${ct[o]?o:""} caller=${e} leave=${t} />
     <${zn} />
     ${n.error&&n.error.status!==401&&n.error.status!==403&&i`<p class="failure banner" role="alert">${n.error.message}: trying again</p>`}
     <main id="main" tabindex="-1" ref=${c}>
-      <${lo}>${p()}<//>
+      <${bo}>${p()}<//>
     </main>
-    <${co} />`}bt(i`<${Qs} />`,document.getElementById("app"));
+    <${vo} />`}_t(i`<${ei} />`,document.getElementById("app"));

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Protocol
 
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.devices.haproxy.device import HaproxyDevice
+from evenkeel.devices.haproxy.client import Daemon
 from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.waiting import cancel_and_wait
 from evenkeel.haproxyd import wire
@@ -16,7 +17,15 @@ RETRY = Backoff(initial_seconds=1.0, max_seconds=15.0)
 """Pause before the next poll of a daemon that could not be polled."""
 
 
-async def wait_for_change(devices: Sequence[HaproxyDevice], names: HaproxyNames) -> None:
+class PolledDevice(Protocol):
+    """A device whose daemon is polled for events."""
+
+    daemon: Daemon
+    seen_event: int | None
+    """Newest event that the last observation includes; None: it failed."""
+
+
+async def wait_for_change(devices: Sequence[PolledDevice], names: HaproxyNames) -> None:
     """Return when a daemon reports an event that its last observation does not include."""
     tasks = [asyncio.create_task(_wait_for_notification(device, names)) for device in devices]
     try:
@@ -25,7 +34,7 @@ async def wait_for_change(devices: Sequence[HaproxyDevice], names: HaproxyNames)
         await cancel_and_wait(*tasks)
 
 
-async def _wait_for_notification(device: HaproxyDevice, names: HaproxyNames) -> None:
+async def _wait_for_notification(device: PolledDevice, names: HaproxyNames) -> None:
     """Return when the daemon has an event, or when it responds again after polls or the last observation failed: it may
     have missed changes to report."""
     after, tries = device.seen_event, 1

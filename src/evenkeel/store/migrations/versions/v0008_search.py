@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from evenkeel.store.migrations.trigrams import CREATE_TRIGRAM_INDEXES
+from evenkeel.store.migrations.search_indexes import CREATE_TRIGRAM_INDEXES
 
 revision = "v0008"
 down_revision = "v0007"

@@ -1,0 +1,42 @@
+"""Indexes for searches by part of a text, which only one kind of database has.
+
+PostgreSQL's need the extension ``pg_trgm``, which the owner of a database may create where its files are installed.
+Without it searches read other indexes as a whole, within :mod:`evenkeel.store.engine.time_limit`. MariaDB reads one
+narrow index with all texts of a load balancer as a whole; SQLite would not choose it, and reads one index a column.
+"""
+
+from typing import Any
+
+from sqlalchemy import DDL, Dialect
+
+from evenkeel.store.engine.in_list import MARIADB
+
+TRIGRAM_INDEX = "_trigrams"
+"""End of the names of PostgreSQL's indexes."""
+TEXTS_INDEX = "ix_load_balancer_texts"
+"""Name of MariaDB's index. None of these is part of :mod:`evenkeel.store.records.schema`."""
+
+CREATE_TRIGRAM_INDEXES = DDL(  # type: ignore[no-untyped-call]
+    """
+    DO $$
+    BEGIN
+        CREATE EXTENSION IF NOT EXISTS pg_trgm;
+        CREATE INDEX IF NOT EXISTS ix_load_balancer_trigrams ON load_balancer
+            USING gin (name gin_trgm_ops, vip_address gin_trgm_ops, project_id gin_trgm_ops);
+        CREATE INDEX IF NOT EXISTS ix_member_trigrams ON member USING gin (address gin_trgm_ops);
+    EXCEPTION WHEN insufficient_privilege OR undefined_file OR feature_not_supported OR undefined_object THEN
+        RAISE NOTICE 'searches by part of a text have no index: %%', SQLERRM;
+    END $$
+    """
+).execute_if(dialect="postgresql")
+"""Make the indexes, on PostgreSQL where the extension can be had."""
+
+
+def _is_mariadb(*_args: Any, dialect: Dialect, **_more: Any) -> bool:
+    return dialect.name in MARIADB
+
+
+CREATE_TEXTS_INDEX = DDL(  # type: ignore[no-untyped-call]
+    f"CREATE INDEX IF NOT EXISTS {TEXTS_INDEX} ON load_balancer (name, vip_address, project_id)"
+).execute_if(callable_=_is_mariadb)
+"""Make the index, on MariaDB."""
