@@ -189,15 +189,20 @@ async def api(store: Store) -> AsyncIterator[Client]:
 @pytest.mark.parametrize("persona", EVERYBODY, ids=str)
 async def test_every_route_lets_in_whom_it_should(api: Client, persona: Persona) -> None:
     wrong = []
-    known = await made(api)
+    known, is_fresh = await made(api), True
     for route in routes():
-        answer = await api.http.request(
-            route.method, path_of(route, known), json=body_of(route.operation, known), headers=persona.headers
-        )
+        while True:
+            answer = await api.http.request(
+                route.method, path_of(route, known), json=body_of(route.operation, known), headers=persona.headers
+            )
+            if is_fresh or answer.status_code in expected(route, persona):
+                break
+            # an earlier request has changed or deleted what this one is about
+            known, is_fresh = await made(api), True
         if answer.status_code not in expected(route, persona):
             wrong.append(f"{route}: {answer.status_code}, not {expected(route, persona)}: {answer.text[:150]}")
-        if answer.is_success and route.method != "GET":  # the next route finds everything as it was made
-            known = await made(api)
+        if answer.is_success and route.method != "GET":
+            is_fresh = False
     assert not wrong, "\n".join(wrong)
 
 
