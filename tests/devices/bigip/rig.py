@@ -47,7 +47,7 @@ class Hands(Admin):
 
     async def items(self, kind: str, partition: str = PARTITION) -> dict[str, dict[str, Any]]:
         """The objects of a type in a partition, by name, without what changes by itself."""
-        answer = await self.call("GET", f"{kind}?expandSubcollections=true&$filter=partition+eq+{partition}")
+        answer = self.read(f"{kind}?expandSubcollections=true&$filter=partition+eq+{partition}")
         return {item["name"]: steady(item) for item in answer.get("items", ())}
 
     async def content(self, partition: str = PARTITION) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from emulator_tests.client import Client
+from emulator_tests.admin import Admin
 from icontrol_emulator import Emulator
 from icontrol_emulator.config.types import load_registry
 from tests.devices.bigip.rig import steady
@@ -16,16 +16,13 @@ Snapshot = dict[str, dict[str, Any]]
 
 async def snapshot(emulator: Emulator, device: str = "bigip-1") -> Snapshot:
     """Each object by its type and path, without what changes by itself."""
-    client = Client(emulator.devices[device].url, emulator.ca_file)
+    admin = Admin(emulator, device)
     found: Snapshot = {}
-    try:
-        for path in _PATHS:
-            answer = await client.get(f"{path}?expandSubcollections=true")
-            for item in answer.get("items", [answer] if "fullPath" in answer else []):
-                name = item.get("fullPath") or item["name"]
-                found[f"{path} {name}"] = {key: each for key, each in steady(item).items() if key not in _BY_ITSELF}
-    finally:
-        await client.close()
+    for path in _PATHS:
+        answer = admin.read(f"{path}?expandSubcollections=true")
+        for item in answer.get("items", [answer] if "fullPath" in answer else []):
+            name = item.get("fullPath") or item["name"]
+            found[f"{path} {name}"] = {key: each for key, each in steady(item).items() if key not in _BY_ITSELF}
     return found
 
 

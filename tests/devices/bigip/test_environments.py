@@ -75,7 +75,7 @@ class Tenants:
         assert len(places) == len(self.all)
         found: dict[tuple[str, str], Any] = {tenant: {} for tenant in self.all}
         for hands, kind in itertools.product(self._hands, TYPES):
-            answer = await hands.call("GET", f"{kind}?expandSubcollections=true")
+            answer = hands.read(f"{kind}?expandSubcollections=true")
             for item in answer.get("items", ()):
                 if item["partition"] in places:
                     found[places[item["partition"]]][str(id(hands)), kind, item["name"]] = steady(item)

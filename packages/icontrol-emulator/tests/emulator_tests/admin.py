@@ -8,8 +8,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import aiohttp
+import msgspec
 
 from icontrol_emulator import Emulator
+from icontrol_emulator.rest.message import Call, parse_query
 
 _kept: WeakKeyDictionary[Emulator, aiohttp.ClientSession] = WeakKeyDictionary()
 """The common session of all administrators of an emulator's devices."""
@@ -51,6 +53,15 @@ class Admin:
             text = await answer.text()
             assert answer.status == 200, f"{method} {path}: {answer.status} {text}"
             return dict(json.loads(text)) if text else {}
+
+    def read(self, path: str) -> dict[str, Any]:
+        """The answer to a GET, as the device computes it. It is asked in this process, which takes a sixteenth of the
+        time that HTTPS does; such a read is not counted, and no fault strikes it."""
+        name, _, query = path.partition("?")
+        server = self.emulator._servers[self.device]
+        call = Call(method="GET", path=f"/mgmt/tm/{name}", query=parse_query(query), user="admin")
+        reply = server._dispatcher.answer(server._device, call)
+        return dict(msgspec.json.decode(msgspec.json.encode(reply.document)))
 
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[aiohttp.ClientSession]:
