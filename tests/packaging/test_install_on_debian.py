@@ -125,7 +125,7 @@ def test_the_page_leads_from_bare_hosts_to_a_load_balancer_and_wrong_values_are_
     assert "200" in told.splitlines(), told
     asked = (
         "export EVENKEEL_ENDPOINT=https://ctl-1:9876 EVENKEEL_CACERT=/etc/evenkeel/ca.pem EVENKEEL_USERNAME=root\n"
-        "export EVENKEEL_PASSWORD=$(ssh db cat /root/cloud/root.password)\n/opt/evenkeel/bin/evenkeel "
+        "export EVENKEEL_PASSWORD=$(ssh -n db cat /root/cloud/root.password)\n/opt/evenkeel/bin/evenkeel "
     )
     listed = hosts["ctl-1"].run(f"{asked} agent list")
     assert all(name in listed for name in ADDRESSES if name.startswith("agent")), listed

@@ -137,7 +137,7 @@ def test_a_load_balancer_is_applied_again_with_its_plan(world: World, open_page:
     window.shot("dashboard-apply-again")
     confirm(window)
     is_followed(window, "Apply again website", r"revision \d+ is on the devices by host-\d")
-    expect(window.page.get_by_text("Nothing is to be done.")).to_be_visible()
+    expect(window.page.get_by_text("No action is needed.")).to_be_visible()
 
 
 def test_a_shard_gets_another_home_and_its_agent_is_declared_dead_and_not(world: World, open_page: Open) -> None:
@@ -226,7 +226,7 @@ def test_a_certificate_is_added_shown_with_its_days_and_refreshed(
     page.goto(f"{window.url}/ui/#/loadbalancers/{id_}")
     window.loaded()
     row = page.get_by_role("region", name="Certificates of this load balancer").get_by_role("row").nth(1)
-    expect(row).to_contain_text(re.compile(r"\d+ days left"))
+    expect(row).to_contain_text(re.compile(r"\d+ years left"))
     assert "PRIVATE KEY" not in page.content()
     for listener in ("TERMINATED_HTTPS 443 (https)", "HTTP 8080 (plain)"):
         expect(page.get_by_role("heading", name=f"Listener {listener}")).to_be_visible()

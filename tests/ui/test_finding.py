@@ -69,7 +69,7 @@ def test_a_move_is_planned_before_it_is_confirmed(window: Window) -> None:
 
 def test_held_load_balancers_are_found(window: Window) -> None:
     window.go("loadbalancers")
-    window.page.get_by_label("Switched over").select_option("true")
+    window.page.get_by_label("Imported, held").select_option("true")
     expect(window.page.get_by_text("1 load balancer", exact=True)).to_be_visible()
     expect(window.row("lb-00042")).to_contain_text("held")
 
@@ -84,7 +84,7 @@ def test_the_overview_is_not_good_when_nobody_is_served(window: Window) -> None:
     window.go()
     expect(page.get_by_text("10,000 of 10,000 load balancers are not ONLINE")).to_be_visible()
     expect(page.get_by_text("Nothing is wrong.")).to_have_count(0)
-    operating = page.get_by_role("region", name="Operating: what clients get")
+    operating = page.get_by_role("region", name="Operating: as agents observe it")
     expect(operating.get_by_role("link", name="OFFLINE 10,000")).to_be_visible()
     window.check_accessibility()
     operating.get_by_role("link", name="OFFLINE 10,000").click()

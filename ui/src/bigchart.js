@@ -22,7 +22,7 @@ const isKnown = (value) => value !== null && value !== undefined;
 /** The least round number that is not less. */
 function roundUp(value) {
   const size = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 4, 5, 10].find((step) => step * size >= value * 0.9999) * size;
+  return [1, 2, 4, 6, 8, 10].find((step) => step * size >= value * 0.9999) * size;
 }
 
 /** Points of a line in pieces without a gap; a piece of one point is a dot. */

@@ -137,7 +137,10 @@ def load_balancer_id(client: Client, name: str) -> str:
     if not found and (whole := whole_id(client, "loadbalancers", name)):
         return whole
     if not found:
-        raise ApiRefused(404, f"no load balancer has the id or name {name!r}{near(name, _some_names(client))}")
+        hint = near(name, _some_names(client)) or (
+            "; the beginning of an id has 4 characters or more" * (len(name) < 4)
+        )
+        raise ApiRefused(404, f"no load balancer has the id or name {name!r}{hint}")
     candidates = client.get(OCTAVIA, {"name": name, "limit": CANDIDATES_MAX})["loadbalancers"]
     rows = "".join(f"\n  {_candidate(row)}" for row in candidates)
     raise ApiRefused(409, f"{len(found)} load balancers have the name {name!r}; name one by id:{rows}")

@@ -14,7 +14,7 @@ WORDS = {"down": "silent or stopped"}
 
 
 class ShowStatus(ShowCommand):
-    """Show a summary of the whole system, its problems first, with what helps. Exit code 1: there are problems."""
+    """Show a summary of the whole system, its problems first, and how to fix them. Exit code 1: there are problems."""
 
     may_watch = True
 

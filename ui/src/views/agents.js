@@ -23,7 +23,7 @@ export function Agents({ live }) {
     ["At home", (agent) => agent.home_shards],
     ["Queue", (agent) => agent.queue_depth],
     ["Devices in reach", inReach],
-    ["Why not", (agent) => agent.waiting_reason || agent.away_reason],
+    ["Shards wait because", (agent) => agent.waiting_reason || agent.away_reason],
     ...(may ? [["Action", (agent) => html`<${Drain} agent=${agent} done=${again} />`]] : []),
   ];
   return html`<h1>Agents</h1>

@@ -11,6 +11,8 @@ import { counted } from "../words.js";
 const DAY_MS = 86400000;
 const SOON_DAYS = 7;
 const LATER_DAYS = 30;
+const YEAR_DAYS = 365.25;
+const YEARS_FROM_DAYS = 2 * YEAR_DAYS;
 const FILTERS = [
   ["All", {}],
   ["Expire within 30 days", { expiring_days: "30" }],
@@ -23,7 +25,7 @@ export function DaysLeft({ until }) {
   const days = Math.floor((Date.parse(`${until}Z`) - now()) / DAY_MS);
   if (days < 0) return html`<${Status} value="expired" />`;
   const kind = days < SOON_DAYS ? "bad" : days < LATER_DAYS ? "unsure" : "good";
-  return html`<span class="status ${kind}" title=${`until ${until} UTC`}><span aria-hidden="true">${{ bad: "▲", unsure: "◆", good: "●" }[kind]}</span> ${counted(days, "day")} left</span>`;
+  return html`<span class="status ${kind}" title=${`until ${until} UTC`}><span aria-hidden="true">${{ bad: "▲", unsure: "◆", good: "●" }[kind]}</span> ${days > YEARS_FROM_DAYS ? counted(Math.floor(days / YEAR_DAYS), "year") : counted(days, "day")} left</span>`;
 }
 
 /** `rows`: references as the API lists them. */

@@ -63,7 +63,7 @@ export function LoadBalancer({ id, live }) {
 function Explained({ hosting: { explanation } }) {
   if (!explanation) return null;
   const { state, action } = explanation;
-  if (action === NOTHING) return html`<p class="verdict good"><span aria-hidden="true">●</span> ${sentence(state)}. Nothing is to be done.</p>`;
+  if (action === NOTHING) return html`<p class="verdict good"><span aria-hidden="true">●</span> ${sentence(state)}. No action is needed.</p>`;
   return html`<div class="problem explained">
     <p><strong>▲ ${sentence(state)}.</strong></p>
     <p>What to do: ${action} <${Copy} text=${action} about="what to do" /></p>
@@ -138,7 +138,7 @@ function Summary({ data: { root, hosting, listeners }, id }) {
       ["On the devices", `${hosting.applied_revision}${behind ? ` (${behind} behind)` : " (the same)"}`],
       ["Written by", hosting.acting ? html`<a href="#/agents/${hosting.acting.id}">${hosting.acting.host}</a>, epoch ${hosting.shard.epoch}` : "no agent"],
       ["Home", hosting.home ? html`<a href="#/agents/${hosting.home.id}">${hosting.home.host}</a>` : "none"],
-      ["Before it in line", hosting.ahead],
+      ["Before it in line", hosting.ahead || ""],
     ]}
   />`;
 }
@@ -212,5 +212,5 @@ function Revision({ row }) {
 
 function who(row) {
   if (!row.request_id) return "the controllers (certificate or network)";
-  return `${row.user || "anybody: no authentication"}${row.project_id && ` (project ${short(row.project_id)})`}`;
+  return `${row.user || "an unnamed user (no authentication)"}${row.project_id && ` (project ${short(row.project_id)})`}`;
 }

@@ -107,9 +107,9 @@ function Filters({ query, ask, live }) {
     ${environments.length > 0 && choice("Environment", "environment", environments.map((each) => each.name), { group_number: "" })}
     ${query.environment && choice("Device group", "group_number", groups)}
     <${Typed} label="Project" value=${query.project_id || ""} hint="whole id" told=${(id) => ask({ project_id: id })} />
-    ${choice("Switched over", "held", [
-      ["false", "yes"],
-      ["true", "no: held"],
+    ${choice("Imported, held", "held", [
+      ["true", "held"],
+      ["false", "not held"],
     ])}
     ${isAsked && html`<a class="clear" href=${linkTo("loadbalancers", { sort: query.sort })}>Clear</a>`}
   </form>`;

@@ -35,7 +35,7 @@ function Verdict({ status }) {
   const count = away.reduce((sum, [, each]) => sum + each, 0);
   return html`<p class="verdict unsure">
     <span aria-hidden="true">◆</span> No fault of the system is known, but <a href=${link}>${count.toLocaleString("en")} of ${all.toLocaleString("en")} ${all === 1 ? "load balancer is" : "load balancers are"} not ONLINE</a>:
-    without listeners or healthy members, disabled, held, or just made.
+    without listeners or healthy members, disabled, held, just made, or not observed by an agent.
   </p>`;
 }
 
@@ -101,7 +101,7 @@ function Counts({ status }) {
     ["Message broker", connected ? "connected" : "away", !connected && html`<${Status} value="out of reach" />`, "#/controllers"],
   ];
   return html`<div class="panels">
-      <${ByStatus} title="Operating: what clients get" counts=${operatingOf(status)} filter="operating_status" />
+      <${ByStatus} title="Operating: as agents observe it" counts=${operatingOf(status)} filter="operating_status" />
       <${ByStatus} title="Provisioning: what devices have" counts=${status.load_balancers} filter="provisioning_status" />
     </div>
     <ul class="cards">

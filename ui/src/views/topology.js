@@ -8,7 +8,7 @@ import { linkTo } from "../route.js";
 import { fitted, layoutOf } from "../topology_layout.js";
 import { useWidth } from "../width.js";
 
-const TOLD_MS = 8000;
+const TOLD_MS = 20000;
 const LINES_MAX = 400; // of an opened group
 const NOBODY = "no agent";
 
