@@ -147,6 +147,7 @@ def test_a_broken_load_balancer_is_found_with_its_reason(world: World, open_page
         )
         problems.get_by_role("button", name=re.compile("^Copy evenkeel")).click()
         expect(problems.get_by_text("Copied")).to_be_visible()
+        expect(problems.get_by_text("Copied")).to_have_count(0)
         window.shot("dashboard-problems")
         window.check_accessibility()
         window.view("Load balancers")
@@ -175,6 +176,7 @@ def test_drilling_down_to_an_l7_rule(world: World, open_page: Open) -> None:
     expect(facts).to_contain_text("prod, device group 1")
     facts.get_by_role("button", name="Copy the id").click()
     expect(facts.get_by_text("Copied")).to_be_visible()
+    expect(facts.get_by_text("Copied")).to_have_count(0)
     window.shot("dashboard-load-balancer")
     for link, heading in (
         (re.compile("^web$"), "listener web"),

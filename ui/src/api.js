@@ -160,5 +160,5 @@ function parsed(text) {
 }
 
 function reasonOf(content) {
-  return content && (content.faultstring || content.reason || (content.error && content.error.message) || content.detail);
+  return content && (content.faultstring || content.reason || (content.error && content.error.message) || content.description || content.message || content.detail || content.title);
 }

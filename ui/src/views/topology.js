@@ -26,7 +26,7 @@ export function Topology({ live, query }) {
     </ul>
     <${Failure} error=${error} loading=${!data} />
     ${data && !data.groups.length && html`<p class="empty">No agent has registered yet.</p>`}
-    ${data && data.groups.map((group) => html`<${Group} key=${nameOf(group)} group=${group} topology=${data} opened=${opened(query)} turn=${live.newest} />`)}
+    ${data && data.groups.map((group) => html`<${Group} key=${nameOf(group)} group=${group} topology=${data} opened=${opened(query)} turn=${live.newest} events=${live.events} />`)}
     <${Also} command="evenkeel shard list" path="${OPERATORS}/topology" />`;
 }
 
@@ -55,6 +55,7 @@ function linesOfShards(shards, { environment, group_number }) {
     return {
       key: shard.id,
       agent: shard.acting_agent_id,
+      project: shard.project_id,
       name: isCommon(shard) ? "the common shard" : short(tenant),
       common: isCommon(shard),
       epoch: shard.epoch,
@@ -91,15 +92,24 @@ function ordered(lines, agents) {
   return lines.sort((one, other) => at(one) - at(other) || Number(Boolean(other.common)) - Number(Boolean(one.common)) || one.key.localeCompare(other.key));
 }
 
+const REASONS = { shard_taken_over: ": taken over, because its agent is gone", shard_handed_over: ": handed over as planned" };
+
+/** Why a line has this epoch, by the event that tells; empty: it is not among the last ones. */
+function reasonOf(line, events) {
+  const subject = line.project ? `project ${line.project} ` : "common shard ";
+  const found = events.find((event) => REASONS[event.kind] && event.text.includes(subject) && event.text.endsWith(`, epoch ${line.epoch}`));
+  return found ? REASONS[found.kind] : "";
+}
+
 /** Moves of lines in the last seconds, in words. */
-function useMoves(group, lines) {
+function useMoves(group, lines, events) {
   const before = useRef(new Map());
   const [moves, setMoves] = useState([]);
   const state = lines.map((line) => `${line.key} ${line.agent} ${line.epoch}`).join(";");
   useEffect(() => {
     const seen = before.current;
     const moved = lines.filter((line) => line.name && line.agent && seen.has(line.key) && seen.get(line.key) !== line.agent);
-    const words = moved.map((line) => `${line.name} moved from ${hostOf(group.agents, seen.get(line.key))} to ${hostOf(group.agents, line.agent)}, epoch ${line.epoch}`);
+    const words = moved.map((line) => `${line.name} moved from ${hostOf(group.agents, seen.get(line.key))} to ${hostOf(group.agents, line.agent)}, epoch ${line.epoch}${reasonOf(line, events)}`);
     // a line without an agent keeps its last one, from which it moves then
     before.current = new Map(lines.map((line) => [line.key, line.agent || seen.get(line.key)]));
     if (words.length) setMoves(words);
@@ -112,14 +122,14 @@ function useMoves(group, lines) {
   return moves;
 }
 
-function Group({ group, topology, opened: open, turn }) {
+function Group({ group, topology, opened: open, turn, events }) {
   const name = nameOf(group);
   const isOpen = isLarge(group) && open.includes(name);
   const { data: shards, error } = useData(async () => (isOpen ? shardsOf(group) : null), turn, [isOpen]);
   const single = isOpen && shards ? shards : group.shards;
   const all = ordered([...linesOfShards(single, group), ...(isLarge(group) && single === group.shards ? linesOfAgents(group) : [])], group.agents);
   const lines = all.slice(0, LINES_MAX);
-  const moves = useMoves(group, all);
+  const moves = useMoves(group, all, events);
   const [place, width] = useWidth();
   const [pointed, setPointed] = useState(null);
   const { agents } = group;
