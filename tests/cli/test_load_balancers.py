@@ -46,6 +46,7 @@ def test_one_is_shown_by_id_or_name_and_json_is_json(name: str, stub: Stub, even
         ("websit", "name 'websit'; did you mean website?"),
         ("SITE", "did you mean website, old-site?"),
         ("zzz", "name 'zzz'"),
+        ("c0f", "name 'c0f'; the beginning of an id has 4 characters or more"),
     ],
 )
 def test_a_name_that_none_has_is_answered_with_those_like_it(typed: str, told: str, stub: Stub, evenkeel: Run) -> None:

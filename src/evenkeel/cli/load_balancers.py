@@ -2,6 +2,7 @@
 them in Octavia's API, and their revisions.
 """
 
+import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
@@ -49,6 +50,7 @@ FILTERS = {
     "environment": "provider",
 }
 """Names of the options, and of the parameters in Octavia's API."""
+TOO_SHORT_ID = re.compile(r"[0-9a-f]{1,3}")
 NEAR_PAGES = 5
 """Most pages of names that are searched for one that resembles an unknown one."""
 CANDIDATES_MAX = 10
@@ -137,9 +139,8 @@ def load_balancer_id(client: Client, name: str) -> str:
     if not found and (whole := whole_id(client, "loadbalancers", name)):
         return whole
     if not found:
-        hint = near(name, _some_names(client)) or (
-            "; the beginning of an id has 4 characters or more" * (len(name) < 4)
-        )
+        too_short = "; the beginning of an id has 4 characters or more" if TOO_SHORT_ID.fullmatch(name) else ""
+        hint = near(name, _some_names(client)) or too_short
         raise ApiRefused(404, f"no load balancer has the id or name {name!r}{hint}")
     candidates = client.get(OCTAVIA, {"name": name, "limit": CANDIDATES_MAX})["loadbalancers"]
     rows = "".join(f"\n  {_candidate(row)}" for row in candidates)
