@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tests.services.preparing import prepare
 from tests.tiers import changes, checks, durations, flakes, outcomes
 from tests.tiers.outcomes import Outcome
 from tests.tiers.plan import Mode, is_incomplete, tiers, verdict
@@ -56,6 +57,10 @@ def main() -> int:
     options = options_of(sys.argv[1:])
     environment = environment_of_tests()
     seed = int(environment["PYTHONHASHSEED"])
+    if options.is_whole and options.mode != "quick":
+        # as Debian's packages: before the run, of which no machine but a new one would need this time
+        for reason in prepare():
+            print(f"{reason}; tests that need it are skipped", flush=True)
     began = time.monotonic()
     flakes.read(FLAKES)  # an unreadable file is an error now, not after the tests
     failed_checks = _check(environment)
