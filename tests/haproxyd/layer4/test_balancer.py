@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.errors import PartitionFailed
 from evenkeel.haproxyd.layer4 import kernel, libnftables
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
 from evenkeel.haproxyd.layer4.forwarding import SYSCTL, forwarding_problem
@@ -56,6 +57,18 @@ async def test_a_kernel_without_modules_is_named(tmp_path: Path, monkeypatch: py
     found = made(tmp_path)
     await found.start({"p": {"lb1": UDP}})
     assert "datagrams are not forwarded here: Error: Could not process rule" in found.problem_of(UDP)
+
+
+async def test_other_changes_of_a_partition_go_on_where_its_datagrams_cannot_be_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "Libnftables", Refusing)
+    found = made(tmp_path)
+    await found.start({"p": {"lb1": UDP}})
+    assert not await found.serve("p", {"lb1": UDP, "tcp": TCP})
+    for other in ({"tcp": TCP}, {"lb1": balancer(SERVER, revision=2)}):
+        with pytest.raises(PartitionFailed, match="Could not process rule"):
+            await found.serve("p", other)
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

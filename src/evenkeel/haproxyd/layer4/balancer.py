@@ -116,6 +116,11 @@ class DatagramBalancer:
         wanted = _of_datagrams(load_balancers)
         if not wanted and partition not in self._held:
             return False
+        if self.problem:
+            # what the kernel does is unknown and stays so; HAProxy's part of the partition can change
+            if wanted == self._held.get(partition):
+                return False
+            raise PartitionFailed(f"partition {partition}: datagrams cannot be forwarded: {self.problem}")
         async with self._turn:
             down = _present(self._down.get(partition, frozenset()), wanted)
             content = content_of(partition, wanted.values(), down)
