@@ -31,6 +31,7 @@ def test_the_haproxy_section_becomes_the_drivers_options(tmp_path: Path) -> None
         "haproxyd_username": "",
         "haproxyd_password": "s3cret",
         "ha_type": "pair",
+        "esd_dir": "",
         "ca_file": None,
         "verify_tls": False,
         "prefix": None,

@@ -25,6 +25,7 @@ from tests.devices import tls_behaviour
 from tests.devices.plain_http import ask
 from tests.devices.service_behaviour import VIP, Clients, Server, Site, members
 from tests.devices.services import listener, pool, service
+from tests.waiting import eventually
 
 PAGE = '<h1>back at {noon}, 100 % sure; it\'s "fine" # $HOME \\</h1>\n<p>second line</p>\n'
 HOSTILE = "a'b\"c\\d%[src]$HOME#e;f,g(h) {{i}}"
@@ -177,24 +178,28 @@ class EnhancedServiceBehaviour:
         assert await clients.statuses_of(3, "Cookie: a=b; session=s1") == {"200": 2, "429": 1}
         assert await clients.statuses_of(1, "Cookie: session=s2") == {"200": 1}
 
-    async def test_connections_of_one_source_beyond_the_limit_are_refused(
-        self, clients: EnhancedClients, servers: tuple[Server, ...]
-    ) -> None:
+    async def test_connections_of_one_source_beyond_the_limit_are_refused(self, clients: EnhancedClients) -> None:
+        kept = Keeping("member-1-1")
+        await kept.start()
         await clients.offer(web={"connection_limit_per_source": 2})
-        await clients.serve(servers, "web", protocol="TCP")
-        where = clients.site.place(VIP, 80)
-        held = [await asyncio.open_connection(*where) for _ in range(2)]
+        await clients.serve((kept,), "web", protocol="TCP")
+        held = [await asyncio.open_connection(*clients.site.place(VIP, 80)) for _ in range(2)]
         try:
             for reader, writer in held:
                 writer.write(b"GET / HTTP/1.1\r\nHost: test\r\n\r\n")
                 assert (await reader.readexactly(12)) == b"HTTP/1.1 200"
-                # the member ends its side; the client's connection stays until the client ends it
-            open_ones = [await asyncio.open_connection(*where) for _ in range(2)]
-            held += open_ones
+            assert await clients.statuses_of(1) == {"": 1}
             assert await clients.statuses_of(1, source="127.0.0.9") == {"200": 1}
+            held.pop()[1].transport.abort()
+
+            async def another_is_served() -> bool:
+                return await clients.statuses_of(1) == {"200": 1}
+
+            await eventually(another_is_served)
         finally:
             for _, writer in held:
                 writer.transport.abort()
+            await kept.stop()
 
     async def test_networks_are_denied_and_allowed(self, clients: EnhancedClients, servers: tuple[Server, ...]) -> None:
         await clients.offer(web={"deny": ["127.0.0.8/29"], "allow": ["127.0.0.0/28", "2001:db8::/32"]})
@@ -336,11 +341,12 @@ class Texts(Server):
 
 
 class Keeping(Server):
-    """Answers many requests of a connection."""
+    """Answers many requests of a connection, until one asks for its end."""
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            while True:
-                await reader.readuntil(b"\r\n\r\n")
+            request = b""
+            while b"Connection: close" not in request:
+                request = await reader.readuntil(b"\r\n\r\n")
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         writer.close()
