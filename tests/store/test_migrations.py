@@ -9,7 +9,7 @@ from sqlalchemy import Connection, inspect, text
 from evenkeel.core.control.environments import Environment
 from evenkeel.store import migrations
 from evenkeel.store.migrations import DevelopmentSchema, administration
-from evenkeel.store.migrations.search_indexes import TEXTS_INDEX, TRIGRAM_INDEX
+from evenkeel.store.migrations.search_indexes import HELD_INDEX, TEXTS_INDEX, TRIGRAM_INDEX
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import open_store
@@ -24,7 +24,7 @@ def differences(connection: Connection) -> list[object]:
 
 def is_of_every_database(name: str | None, kind: str, _parents: object) -> bool:
     """Indexes of parts of texts are PostgreSQL's only, and the one of all texts MariaDB's."""
-    return kind != "index" or name is None or not name.endswith((TRIGRAM_INDEX, TEXTS_INDEX))
+    return kind != "index" or name is None or not name.endswith((TRIGRAM_INDEX, TEXTS_INDEX, HELD_INDEX))
 
 
 async def test_the_migrations_make_exactly_the_tables_of_the_schema(empty_database: str) -> None:

@@ -16,6 +16,10 @@ TRIGRAM_INDEX = "_trigrams"
 TEXTS_INDEX = "ix_load_balancer_texts"
 """Name of MariaDB's index. None of these is part of :mod:`evenkeel.store.records.schema`."""
 
+HELD_INDEX = "ix_load_balancer_held_created"
+"""Name of the index of held load balancers. SQLite, which has no statistics of values by itself, would read nearly all
+load balancers by it where a query wants those that are not held."""
+
 CREATE_TRIGRAM_INDEXES = DDL(  # type: ignore[no-untyped-call]
     """
     DO $$
@@ -40,3 +44,13 @@ CREATE_TEXTS_INDEX = DDL(  # type: ignore[no-untyped-call]
     f"CREATE INDEX IF NOT EXISTS {TEXTS_INDEX} ON load_balancer (name, vip_address, project_id)"
 ).execute_if(callable_=_is_mariadb)
 """Make the index, on MariaDB."""
+
+
+def _has_statistics(*_args: Any, dialect: Dialect, **_more: Any) -> bool:
+    return dialect.name != "sqlite"
+
+
+CREATE_HELD_INDEX = DDL(  # type: ignore[no-untyped-call]
+    f"CREATE INDEX IF NOT EXISTS {HELD_INDEX} ON load_balancer (held, created_at, id)"
+).execute_if(callable_=_has_statistics)
+"""Make the index, on PostgreSQL and MariaDB."""

@@ -375,7 +375,7 @@ load_balancer = Table(
     # the same name, or the same address in networks of their own
     *(
         Index(f"ix_load_balancer_{name}_created", name, "created_at", "id")
-        for name in ("name", "vip_address", "provisioning_status", "operating_status", "held")
+        for name in ("name", "vip_address", "provisioning_status", "operating_status")
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from evenkeel.store.migrations.search_indexes import CREATE_TEXTS_INDEX
+from evenkeel.store.migrations.search_indexes import CREATE_HELD_INDEX, CREATE_TEXTS_INDEX
 
 revision = "v0011"
 down_revision = "v0010"
@@ -11,5 +11,5 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.create_index("ix_load_balancer_held_created", "load_balancer", ["held", "created_at", "id"], unique=False)
+    CREATE_HELD_INDEX(None, op.get_bind())
     CREATE_TEXTS_INDEX(None, op.get_bind())
