@@ -1,7 +1,7 @@
 """Writes docs/reference/features.md from the capability tables of the device drivers; ``--check`` only compares."""
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import get_args
@@ -64,15 +64,18 @@ def pairs() -> Iterable[tuple[str, Cell]]:
             )
 
 
+def in_pools(name: str, possible: Sequence[str], by_pool: Mapping[str, Sequence[str]]) -> str:
+    """Whether something is possible, and in which pools, that have fewer, it is not."""
+    without = [pool for pool, fewer in by_pool.items() if name not in fewer]
+    return f"not in {', '.join(without)} pools" if name in possible and without else yes(name in possible)
+
+
 def algorithms() -> Iterable[tuple[str, Cell]]:
     """Each algorithm, and in which pools it is not possible."""
     for name in get_args(LbAlgorithm):
 
         def cell(table: Capabilities, name: str = name) -> str:
-            without = [pool for pool, possible in table.pool_algorithms.items() if name not in possible]
-            if name not in table.lb_algorithms or not without:
-                return yes(name in table.lb_algorithms)
-            return f"not in {', '.join(without)} pools"
+            return in_pools(name, table.lb_algorithms, table.pool_algorithms)
 
         yield name, cell
 
@@ -94,10 +97,7 @@ def monitors() -> Iterable[tuple[str, Cell]]:
     for type_ in get_args(HealthMonitorType):
 
         def possible(table: Capabilities, type_: str = type_) -> str:
-            without = [pool for pool, types in table.pool_monitors.items() if type_ not in types]
-            if type_ not in table.health_monitor_types or not without:
-                return yes(type_ in table.health_monitor_types)
-            return f"not in {', '.join(without)} pools"
+            return in_pools(type_, table.health_monitor_types, table.pool_monitors)
 
         yield type_, possible
     for name in ("delay", "timeout"):

@@ -3,7 +3,6 @@
 The format of the files comes from :mod:`evenkeel.config`, so a directory is checked without a controller.
 """
 
-import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,10 +12,8 @@ from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, print_proble
 from evenkeel.cli.client import API, ApiRefused, UsageError, segment
 from evenkeel.cli.columns import Columns, escape_controls, list_table, object_table
 from evenkeel.cli.filters import add_environment_filter
-from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.directory import read_directory
 from evenkeel.config.esd.parse import Parsed, parse_all
-from evenkeel.config.esd.parts import parts_report
 
 LIST_COLUMNS = ("environment", "name", "usable", "agreed", "agents", "problem")
 PATH = f"{API}/enhanced_services"
@@ -133,24 +130,21 @@ def _file_problems(parsed: Parsed) -> Iterator[str]:
     yield from (one.problem for one in parsed.definitions.values() if one.problem)
 
 
-def _part_values(definition: Definition) -> dict[str, Any]:
-    return {name: json.loads(text) for name, text in parts_report(definition.parts).items()}
-
-
 def _differences(parsed: Parsed, services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Differences between the directory and what agents have loaded, and the problems that agents report."""
     loaded = {str(one["name"]): one for one in services if one["name"]}
     for name, definition in parsed.definitions.items():
         if definition.problem:
             continue
-        tags = {tag: list(paths) for tag, paths in definition.tags.items()}
+        mine = definition.to_report()
+        tags = {tag: list(paths) for tag, paths in mine.tags.items()}
         if name not in loaded:
             yield f"enhanced service {name}: no agent has it"
         for agent in loaded.get(name, {}).get("agents", ()):
             if agent["problem"]:
                 yield f"agent {agent['host']}: enhanced service {name}: {agent['problem']}"
             # agents of earlier versions report no parts
-            elif agent["tags"] != tags or agent.get("parts", {}) != _part_values(definition):
+            elif agent["tags"] != tags or agent.get("parts", {}) != mine.settings:
                 yield f"agent {agent['host']}: enhanced service {name}: not defined as in {definition.file}"
     for name in sorted(loaded.keys() - parsed.definitions.keys()):
         yield f"enhanced service {name}: agents have it, and no file here"

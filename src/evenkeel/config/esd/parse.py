@@ -143,13 +143,13 @@ def _parts(pairs: list[tuple[str, Any]]) -> Parts:
     """The typed parts of a definition. Raises :class:`_Wrong` naming field, value and what is allowed."""
     if not pairs:
         return NO_PARTS
-    plain = _plain(_Pairs(pairs))
-    for name, content in plain.items():
+    found: dict[str, Any] = {}
+    for name, content in _plain(_Pairs(pairs)).items():
         try:
-            msgspec.convert({name: content}, Parts)
+            found[name] = getattr(msgspec.convert({name: content}, Parts), name)
         except msgspec.ValidationError as error:
             raise _Wrong(f"{name}: {_json_excerpt(content)}: {part_problem(error)}") from error
-    return msgspec.convert(plain, Parts)
+    return Parts(**found)
 
 
 def _plain(value: Any) -> Any:

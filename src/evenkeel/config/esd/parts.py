@@ -97,8 +97,13 @@ class HeaderChanges(Value):
                 raise ValueError(
                     f"header {name!r}: any but {', '.join(sorted(_FRAMING))} and {_RESERVED_PREFIX}* is allowed"
                 )
-        for value in (*self.set.values(), *self.add.values()):
-            template_words(value)
+        _ = self.variables  # raises for an invalid value
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Names of the variables in the values. Raises :class:`ValueError` for an invalid value."""
+        values = (*self.set.values(), *self.add.values())
+        return frozenset(name for value in values for _, name in template_words(value) if name)
 
 
 class RequestRate(Value):

@@ -1,9 +1,9 @@
-"""The parts of enhanced services that one listener has. Pure.
+"""The enhanced services, and their parts, that one listener has. Pure.
 
 The first service that has a part decides it (:mod:`evenkeel.core.resources.enhanced_services`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import PARTS, Parts
@@ -18,20 +18,30 @@ _IN_ANY_MODE = frozenset(("allow", "deny", "connection_limit_per_source", "timeo
 """Parts that need no HTTP; of ``timeouts`` only ``tunnel``."""
 
 
-def parts_of(listener: ServiceListener, known: Definitions) -> Parts:
-    """The listener's parts. Raises :class:`Unrenderable` for an unknown or unusable service, and for a part that the
-    listener's protocol has no place for.
+def chosen_definitions(names: Sequence[str], known: Definitions) -> list[Definition]:
+    """The definitions of a listener's services, the first with precedence; optional names without a definition do not
+    count. Raises :class:`Unrenderable` for an unknown or unusable one.
     """
-    names = [name for name in listener.enhanced_services if not name.startswith(OPTIONAL) or name in known]
+    names = [name for name in names if not name.startswith(OPTIONAL) or name in known]
     if len(names) > PER_LISTENER_MAX:
         raise Unrenderable(f"{len(names)} enhanced services; at most {PER_LISTENER_MAX} are allowed")
-    found: dict[str, object] = {}
+    found = []
     for name in names:
         definition = known.get(name)
         if definition is None:
             raise Unrenderable(f"enhanced service {name!r} is in no file of the agent's esd_dir")
         if definition.problem:
             raise Unrenderable(definition.problem)
+        found.append(definition)
+    return found
+
+
+def parts_of(listener: ServiceListener, known: Definitions) -> Parts:
+    """The listener's parts. Raises :class:`Unrenderable` for an unknown or unusable service, and for a part that the
+    listener's protocol has no place for.
+    """
+    found: dict[str, object] = {}
+    for definition in chosen_definitions(listener.enhanced_services, known):
         for part in definition.parts.names:
             _check_protocol(listener, definition, part)
             found.setdefault(part, getattr(definition.parts, part))

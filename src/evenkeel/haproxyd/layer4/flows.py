@@ -23,6 +23,7 @@ _FILTER_ORIGINAL = 1
 _BY_ADDRESS, _BY_PROTOCOL, _BY_PORT = 1 << 1, 1 << 3, 1 << 5
 """Parts of a flow by which the kernel selects: destination address, protocol and destination port."""
 PROTOCOLS = {"udp": socket.IPPROTO_UDP}
+_PROTOCOL_NAMES = {number: name for name, number in PROTOCOLS.items()}
 
 
 class Ended(Value):
@@ -82,8 +83,7 @@ def _selection(service: Service) -> bytes:
 
 def _service_of(flow: Attributes) -> Service | None:
     numbers, addresses = _tuple(flow, _ORIGINAL)
-    names = {number: name for name, number in PROTOCOLS.items()}
-    name = names.get(numbers.get(_NUMBER, b"\0")[0])
+    name = _PROTOCOL_NAMES.get(numbers.get(_NUMBER, b"\0")[0])
     place = _place(addresses, numbers, (_DESTINATION4, _DESTINATION6), _DESTINATION_PORT)
     if name is None or place is None:
         return None

@@ -39,10 +39,7 @@ def nested(number: int, *values: bytes) -> bytes:
 
 def attributes(data: bytes) -> dict[int, bytes]:
     """The attributes in a payload, by number."""
-    found: dict[int, bytes] = {}
-    for number, value in all_attributes(data):
-        found[number] = value
-    return found
+    return dict(all_attributes(data))
 
 
 def all_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -91,10 +88,7 @@ class Netfilter:
         self._socket.send(head + body)
         while True:
             for kind_, content in self._messages():
-                if kind_ == _DONE:
-                    _raise_error(content)
-                    return
-                if kind_ == _ERROR:
+                if kind_ in (_DONE, _ERROR):
                     _raise_error(content)
                     return
                 yield attributes(content[_FAMILY.size :])

@@ -22,6 +22,7 @@ import ipaddress
 from collections.abc import Iterable, Iterator, Mapping
 
 from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.addresses import host_and_port
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.dealing import SLOTS, Span, seed_of, slot_spans, weight_spans
 
@@ -306,8 +307,7 @@ def _target(server: wire.BackendServer) -> FlowTarget:
 
 
 def _place(server: wire.BackendServer) -> str:
-    address = _target(server).address
-    return f"[{address}]:{server.port}" if ":" in address else f"{address}:{server.port}"
+    return host_and_port(_target(server).address, server.port)
 
 
 def _map(spans: Mapping[str, tuple[Span, ...]], data: Mapping[str, str]) -> str:

@@ -1,10 +1,23 @@
 """Data groups: what iRules look up, so that no text of a tenant becomes code. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote
 
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import DATA_GROUP, Key, WantedObject
+
+_SAFE = "/:._-~"
+
+
+def encode_record(text: str) -> str:
+    """The text percent-encoded, so that no character is special in a record, wherever it is stored or shown."""
+    return quote(text, safe=_SAFE)
+
+
+def data_group_path(service: ServiceDefinition, kind: str, object_id: str, names: BigIpNames) -> str:
+    """Full path of :func:`data_group`, by which iRules name it."""
+    return f"/{names.partition(service.project_id)}/{names.helper(kind, object_id)}"
 
 
 def data_group(
@@ -29,3 +42,10 @@ def data_group(
         },
         immutables=frozenset({"type"}),
     )
+
+
+def network_group(
+    service: ServiceDefinition, kind: str, object_id: str, networks: Iterable[str], names: BigIpNames
+) -> WantedObject:
+    """The data group that holds the networks, in canonical form and sorted."""
+    return data_group(service, kind, object_id, dict.fromkeys(networks, ""), names, type_="ip")

@@ -16,14 +16,13 @@ from evenkeel.config.esd import tags as t
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import parts_report
 from evenkeel.core.devices.service import ServiceListener, ServicePool
-from evenkeel.core.resources.enhanced_services import OPTIONAL, PER_LISTENER_MAX
+from evenkeel.core.resources.enhanced_services import OPTIONAL
 from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.devices.bigip.objects import Key, WantedObject
 from evenkeel.devices.bigip.render.l7.sharing import unshared_because
 from evenkeel.devices.bigip.render.transport import MEMBER_SIDE, connect_settings, idle_settings, profile_attributes
 from evenkeel.devices.errors import Unrenderable
-
-Definitions = Mapping[str, Definition]
+from evenkeel.devices.esd.selection import Definitions, chosen_definitions
 
 _FAST_L4, _TCP, _HTTP, _UDP = "ltm/profile/fastl4", "ltm/profile/tcp", "ltm/profile/http", "ltm/profile/udp"
 _ONE_CONNECT, _COMPRESSION = "ltm/profile/one-connect", "ltm/profile/http-compression"
@@ -56,16 +55,8 @@ def settings_of(names: Sequence[str], known: Definitions) -> dict[str, _Setting]
     """By tag, the setting of the first of these services that has it; optional names without a definition do not
     count. Raises :class:`Unrenderable` for an unusable one.
     """
-    names = [name for name in names if not name.startswith(OPTIONAL) or name in known]
-    if len(names) > PER_LISTENER_MAX:
-        raise Unrenderable(f"{len(names)} enhanced services; at most {PER_LISTENER_MAX} are allowed")
     found: dict[str, _Setting] = {}
-    for name in names:
-        definition = known.get(name)
-        if definition is None:
-            raise Unrenderable(f"enhanced service {name!r} is in no file of the agent's esd_dir")
-        if definition.problem:
-            raise Unrenderable(definition.problem)
+    for definition in chosen_definitions(names, known):
         for tag, paths in definition.tags.items():
             found.setdefault(tag, _Setting(definition, paths))
     return found

@@ -44,7 +44,7 @@ from evenkeel.devices.bigip.render.addresses import check_addresses, virtual_add
 from evenkeel.devices.bigip.render.admission import admitted_networks
 from evenkeel.devices.bigip.render.certificates import References
 from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT, client_ssl_profiles, http2_profiles
-from evenkeel.devices.bigip.render.enhanced import Definitions, digest_of, with_enhanced_services
+from evenkeel.devices.bigip.render.enhanced import digest_of, with_enhanced_services
 from evenkeel.devices.bigip.render.l7.effective import Routing, effective_routing
 from evenkeel.devices.bigip.render.l7.rendered import render_l7
 from evenkeel.devices.bigip.render.monitor import monitor_objects
@@ -60,7 +60,7 @@ from evenkeel.devices.bigip.render.tls import cipher_objects
 from evenkeel.devices.bigip.render.transport import transport_profiles
 from evenkeel.devices.bigip.render.virtual import virtual_server
 from evenkeel.devices.errors import Unrenderable, problem_of
-from evenkeel.devices.esd.selection import parts_of
+from evenkeel.devices.esd.selection import Definitions, parts_of
 
 
 def render(

@@ -9,16 +9,16 @@ from evenkeel.core.devices.service import ServiceListener
 from evenkeel.devices.bigip.render.headers import HeaderPlan, header_plan
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
-_ONE_LINE = r'string map [list "\r" "" "\n" ""]'
+ONE_LINE = r'string map [list "\r" "" "\n" ""]'
 """Removes line breaks: a name in a certificate may contain any character."""
 _ALWAYS_SAID = {
     "X-SSL-Client-Verify": "[expr { [SSL::cert count] > 0 ? [SSL::verify_result] : 0 }]",
     "X-SSL-Client-Has-Cert": "[expr { [SSL::cert count] > 0 }]",
 }
 _CERTIFICATE_VALUES = {
-    "X-SSL-Client-DN": f"[{_ONE_LINE} [X509::subject [SSL::cert 0]]]",
-    "X-SSL-Client-CN": f"[{_ONE_LINE} [X509::subject [SSL::cert 0] commonName]]",
-    "X-SSL-Issuer": f"[{_ONE_LINE} [X509::issuer [SSL::cert 0]]]",
+    "X-SSL-Client-DN": f"[{ONE_LINE} [X509::subject [SSL::cert 0]]]",
+    "X-SSL-Client-CN": f"[{ONE_LINE} [X509::subject [SSL::cert 0] commonName]]",
+    "X-SSL-Issuer": f"[{ONE_LINE} [X509::issuer [SSL::cert 0]]]",
     "X-SSL-Client-SHA1": "[string toupper $digest]",
     "X-SSL-Client-Not-Before": "[X509::not_valid_before [SSL::cert 0]]",
     "X-SSL-Client-Not-After": "[X509::not_valid_after [SSL::cert 0]]",

@@ -18,6 +18,8 @@ from typing import Literal
 from evenkeel.core.devices.service import ServiceListener, ServicePool
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import object_name
+from evenkeel.devices.haproxy.render.listener import binds_of, connection_limit
+from evenkeel.devices.listeners import allowed_networks
 from evenkeel.haproxyd import wire
 
 PROTOCOLS: dict[str, wire.DatagramProtocol] = {"UDP": "udp"}
@@ -28,29 +30,23 @@ CHOICES: dict[str, Choice] = {"ROUND_ROBIN": "weight", "SOURCE_IP": "source", "S
 STICKY_SECONDS = 360
 """Time for which clients are bound by default, as in Octavia's amphorae."""
 STICKY_SECONDS_MAX = 7 * 86_400
-FLOWS_MAX = 2_147_483_647
 
 
 def datagram_listener(
     listener: ServiceListener, addresses: Collection[str], pools: Collection[ServicePool]
 ) -> wire.DatagramListener:
     """Render a listener. Raises :class:`Unrenderable`."""
-    if not 1 <= listener.protocol_port <= 65_535:
-        raise Unrenderable(f"listener {listener.id}: protocol_port {listener.protocol_port}: 1 to 65535 are possible")
-    limit = listener.connection_limit
-    if limit != -1 and not 1 <= limit <= FLOWS_MAX:
-        raise Unrenderable(f"listener {listener.id}: connection_limit {limit} is not possible; -1 means no limit")
+    binds, flows_max = binds_of(listener, addresses), connection_limit(listener)
     pool = next((pool for pool in pools if pool.id == listener.default_pool_id), None)
     if pool is not None:
         _refuse_other_families(pool, addresses)
     return wire.DatagramListener(
         name=object_name("listener", listener.id),
-        binds=tuple(wire.Bind(address=address, port=listener.protocol_port) for address in addresses),
+        binds=binds,
         protocol=PROTOCOLS[listener.protocol],
         backend="" if pool is None else object_name("pool", pool.id),
-        flows_max=None if limit == -1 else limit,
-        # sorted, so that the same networks in another order are no change
-        allowed_cidrs=tuple(sorted({_network(listener, text) for text in listener.allowed_cidrs})),
+        flows_max=flows_max,
+        allowed_cidrs=tuple(allowed_networks(listener)),
     )
 
 
@@ -95,10 +91,3 @@ def _refuse_other_families(pool: ServicePool, addresses: Collection[str]) -> Non
             raise Unrenderable(
                 f"member {member.id}: address {member.address}: {pool.protocol} members need a VIP of their IP version"
             )
-
-
-def _network(listener: ServiceListener, text: str) -> str:
-    try:
-        return str(ipaddress.ip_network(text, strict=False))
-    except ValueError as error:
-        raise Unrenderable(f"listener {listener.id}: allowed_cidrs: {text!r} is no network") from error

@@ -4,7 +4,6 @@ A listener that is admin down, or whose load balancer is, is left out. Time-outs
 time-out" in the API, becomes the longest time that HAProxy accepts.
 """
 
-import ipaddress
 from collections.abc import Iterable
 
 from evenkeel.core.devices.service import ServiceListener
@@ -17,6 +16,7 @@ from evenkeel.devices.haproxy.render.modes import mode_of
 from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.devices.haproxy.render.services.lines import NO_SERVICES, ServiceLines
 from evenkeel.devices.haproxy.render.termination import hsts_lines
+from evenkeel.devices.listeners import allowed_networks
 from evenkeel.haproxyd import wire
 
 MILLISECONDS_MAX = 2_147_483_647
@@ -37,13 +37,11 @@ def frontend(
     """The frontend of a listener whose default backend is ``backend``; without one, clients receive 503 or are
     disconnected. ``inserted``: headers that clients must not forge (:mod:`.headers`). ``services``: what enhanced
     services add."""
-    if not 1 <= listener.protocol_port <= 65_535:
-        raise Unrenderable(f"listener {listener.id}: protocol_port {listener.protocol_port}: 1 to 65535 are possible")
     return wire.Frontend(
         name=object_name("listener", listener.id),
-        binds=tuple(wire.Bind(address=address, port=listener.protocol_port) for address in addresses),
+        binds=binds_of(listener, addresses),
         bind_arguments=bind_arguments,
-        maxconn=_connection_limit(listener),
+        maxconn=connection_limit(listener),
         lines=(
             quote_line("mode", mode_of(listener)),
             quote_line("timeout", "client", duration(listener, "timeout_client_data")),
@@ -62,6 +60,13 @@ def frontend(
         ),
         metrics=listener.protocol == CHILDLESS_PROTOCOL,
     )
+
+
+def binds_of(listener: ServiceListener, addresses: Iterable[str]) -> tuple[wire.Bind, ...]:
+    """Addresses with the listener's port. Raises :class:`Unrenderable` if it is no port."""
+    if not 1 <= listener.protocol_port <= 65_535:
+        raise Unrenderable(f"listener {listener.id}: protocol_port {listener.protocol_port}: 1 to 65535 are possible")
+    return tuple(wire.Bind(address=address, port=listener.protocol_port) for address in addresses)
 
 
 def duration(listener: ServiceListener, field: str) -> str:
@@ -83,20 +88,12 @@ def cidr_files(listener: ServiceListener) -> list[wire.File]:
     """The allowed CIDRs as an ACL file of its own, so that they can change without a reload."""
     if not listener.allowed_cidrs:
         return []
-    # Sorted, so that the same CIDRs in another order are no change.
-    networks = sorted({_canonical_cidr(listener, text) for text in listener.allowed_cidrs})
+    networks = allowed_networks(listener)
     return [wire.File(name=_cidr_file(listener), kind="acl", content="".join(f"{each}\n" for each in networks))]
 
 
 def _cidr_file(listener: ServiceListener) -> str:
     return auxiliary_name(object_name("listener", listener.id), "cidrs")
-
-
-def _canonical_cidr(listener: ServiceListener, text: str) -> str:
-    try:
-        return str(ipaddress.ip_network(text, strict=False))
-    except ValueError as error:
-        raise Unrenderable(f"listener {listener.id}: allowed_cidrs: {text!r} is no network") from error
 
 
 def _inspection(listener: ServiceListener) -> list[str]:
@@ -105,7 +102,8 @@ def _inspection(listener: ServiceListener) -> list[str]:
     return [quote_line("tcp-request", "inspect-delay", duration(listener, "timeout_tcp_inspect"))]
 
 
-def _connection_limit(listener: ServiceListener) -> int | None:
+def connection_limit(listener: ServiceListener) -> int | None:
+    """The listener's limit of connections, or of flows of datagrams; None: no limit. Raises :class:`Unrenderable`."""
     limit = listener.connection_limit
     if limit == -1:
         return None

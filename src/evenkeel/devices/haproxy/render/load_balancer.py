@@ -95,7 +95,8 @@ def _load_balancer(
         if pool.admin_state_up and (pool.id, "http") in targets
     }
     inserted = inserted_headers(service.listeners)
-    services = {listener.id: service_lines(listener, parts[listener.id]) for listener in listening}
+    carried = tuple(listener for listener in listening if listener.protocol not in PROTOCOLS)
+    services = {listener.id: service_lines(listener, parts[listener.id]) for listener in carried}
     frontends = tuple(
         frontend(
             listener,
@@ -106,20 +107,14 @@ def _load_balancer(
             inserted=inserted,
             services=services[listener.id],
         )
-        for listener in listening
-        if listener.protocol not in PROTOCOLS
+        for listener in carried
     )
     rendered_pools = tuple(
         backend
         for pool in service.pools
         for backend in backends(pool, _senders(service.listeners, pool), address, certificates, tunnels)
     )
-    lists = [
-        file
-        for each in listening
-        if each.protocol not in PROTOCOLS
-        for file in (*cidr_files(each), *list_files(each, certificates))
-    ]
+    lists = [file for each in carried for file in (*cidr_files(each), *list_files(each, certificates))]
     return wire.LoadBalancerConfig(
         id=object_name("load balancer", service.load_balancer_id),
         revision=service.revision,

@@ -18,9 +18,10 @@ from collections.abc import Collection, Iterator
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.render.data_groups import data_group_path
 from evenkeel.devices.bigip.render.l7.effective import Routing
 from evenkeel.devices.bigip.render.l7.persistence import same_persistence, sets_app_cookies
-from evenkeel.devices.bigip.render.l7.records import group_name
+from evenkeel.devices.bigip.render.l7.records import KIND
 from evenkeel.devices.bigip.render.l7.sharing import shares_connections
 from evenkeel.devices.bigip.render.l7.values import comparison
 from evenkeel.devices.bigip.render.persistence import TABLE_SECONDS
@@ -29,7 +30,7 @@ from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
 def program_parts(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> Iterator[RulePart]:
     """Parts of the iRule that implement the L7 policies."""
-    group = f"/{names.partition(service.project_id)}/{group_name(routing, names)}"
+    group = data_group_path(service, KIND, routing.listener.id, names)
     text = "".join((*_compare_code(routing), *_action_code(routing)))
     text = text.replace("@GROUP@", group).replace("@COUNT@", str(len(routing.policies)))
     yield RulePart(event="HTTP_REQUEST", order=Order.ROUTING, lines=_lines(text))

@@ -19,13 +19,11 @@ record                            data
 Policies are numbered from 1; 0 is what is done if none matches.
 """
 
-from urllib.parse import quote
-
 from evenkeel.core.devices.service import ServiceDefinition, ServicePool
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
-from evenkeel.devices.bigip.render.data_groups import data_group
+from evenkeel.devices.bigip.render.data_groups import data_group, encode_record
 from evenkeel.devices.bigip.render.l7.effective import EffectivePolicy, Routing
 from evenkeel.devices.bigip.render.l7.persistence import persistence_words, same_persistence
 from evenkeel.devices.bigip.render.l7.values import (
@@ -44,18 +42,12 @@ PATTERN_ATOMS_MAX = 2000
 NEVER = "never"
 """The operand of rules about certificates where there is no TLS."""
 _ACTIONS = {"REJECT": "reject", "REDIRECT_TO_POOL": "pool", "REDIRECT_TO_URL": "url", "REDIRECT_PREFIX": "prefix"}
-_SAFE = "/:._-~"
 Records = dict[str, str]
 
 
 def l7_data_group(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
     """The data group that the listener's L7 iRule reads. Raises :class:`Unrenderable`."""
     return data_group(service, KIND, routing.listener.id, dict(sorted(records(service, routing, names).items())), names)
-
-
-def group_name(routing: Routing, names: BigIpNames) -> str:
-    """Name of the data group with the records of a listener's L7 policies."""
-    return names.helper(KIND, routing.listener.id)
 
 
 # -- records
@@ -102,11 +94,6 @@ def _answer_records(number: int, each: EffectivePolicy) -> Records:
         found[f"{number}.target"] = encode_record(redirect_url(policy))
         found[f"{number}.code"] = str(redirect_code(policy))
     return found
-
-
-def encode_record(text: str) -> str:
-    """The text percent-encoded, so that no character is special in a record, wherever it is stored or shown."""
-    return quote(text, safe=_SAFE)
 
 
 class _Choice:

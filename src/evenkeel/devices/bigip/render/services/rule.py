@@ -18,12 +18,13 @@ security_headers   itself
 import ipaddress
 from collections.abc import Iterable, Iterator
 
-from evenkeel.config.esd.parts import SECURITY_HEADERS, HeaderChanges, Parts, RequestRate, template_words
+from evenkeel.config.esd.parts import SECURITY_HEADERS, HeaderChanges, Parts, RequestRate
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
-from evenkeel.devices.bigip.render.data_groups import data_group
+from evenkeel.devices.bigip.render.admission import refusal_part
+from evenkeel.devices.bigip.render.data_groups import data_group, data_group_path, network_group
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.bigip.render.services.texts import Texts
 
@@ -43,24 +44,20 @@ def service_objects(
     """Data groups and parts of the iRule for a listener's parts of enhanced services."""
     if not parts.names:
         return [], []
-    texts = Texts(_path(service, TEXTS, listener, names), over_tls=listener.protocol == TLS_PROTOCOL)
+    texts = Texts(data_group_path(service, TEXTS, listener.id, names), over_tls=listener.protocol == TLS_PROTOCOL)
     rule = [
         *_admission(service, listener, parts, names),
         *_connection_limit(listener, parts),
         *_of_requests(listener, parts, texts),
     ]
     objects = [
-        data_group(service, kind, listener.id, dict.fromkeys(_canonical(networks), ""), names, type_="ip")
+        network_group(service, kind, listener.id, _canonical(networks), names)
         for kind in NETWORKS
         if (networks := getattr(parts, kind)) is not None
     ]
     if texts.records:
         objects.append(data_group(service, TEXTS, listener.id, dict(sorted(texts.records.items())), names))
     return objects, rule
-
-
-def _path(service: ServiceDefinition, kind: str, listener: ServiceListener, names: BigIpNames) -> str:
-    return f"/{names.partition(service.project_id)}/{names.helper(kind, listener.id)}"
 
 
 def _canonical(networks: Iterable[str]) -> list[str]:
@@ -71,12 +68,9 @@ def _canonical(networks: Iterable[str]) -> list[str]:
 def _admission(
     service: ServiceDefinition, listener: ServiceListener, parts: Parts, names: BigIpNames
 ) -> Iterator[RulePart]:
-    for kind, negation in zip(NETWORKS, ("", "!"), strict=True):
+    for kind in NETWORKS:
         if getattr(parts, kind) is not None:
-            # The address is compared without its route domain, which the networks of the data group do not have.
-            match = f'[class match [getfield [IP::client_addr] % 1] equals "{_path(service, kind, listener, names)}"]'
-            lines = (f"    if {{ {negation}{match} }} {{", "        reject", "        return", "    }")
-            yield RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=lines)
+            yield refusal_part(data_group_path(service, kind, listener.id, names), unless_found=kind == "allow")
 
 
 def _connection_limit(listener: ServiceListener, parts: Parts) -> Iterator[RulePart]:
@@ -169,8 +163,7 @@ def _rate_limit(listener: ServiceListener, rate: RequestRate, texts: Texts) -> I
 
 def _stored(listener: ServiceListener, changes: Iterable[HeaderChanges]) -> Iterator[str]:
     """Lines that store what header values need from the request."""
-    values = [value for each in changes for value in (*each.set.values(), *each.add.values())]
-    used = {name for value in values for _, name in template_words(value)}
+    used = frozenset[str]().union(*(each.variables for each in changes))
     if "host" in used:
         yield "    set service_host [HTTP::host]"
     if "request_id" in used:

@@ -3,13 +3,9 @@
 Texts are percent-encoded records, so that none becomes code; the code has the records' names only, which are numbers.
 """
 
-from urllib.parse import quote
-
 from evenkeel.config.esd.parts import Variable, template_words
-
-ONE_LINE = r'string map [list "\r" "" "\n" ""]'
-"""Removes line breaks: a name in a certificate may contain any character."""
-_SAFE = "/:._-~"
+from evenkeel.devices.bigip.render.data_groups import encode_record
+from evenkeel.devices.bigip.render.request_headers import ONE_LINE
 
 
 class Texts:
@@ -19,14 +15,17 @@ class Texts:
         """``group``: full path of the data group; ``over_tls``: whether clients use TLS."""
         self._group = group
         self._over_tls = over_tls
-        self.records: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        """Name of the record with a text, by the text as it is stored."""
+
+    @property
+    def records(self) -> dict[str, str]:
+        """Text by name of the record."""
+        return {name: text for text, name in self._names.items()}
 
     def word(self, text: str) -> str:
         """Tcl code whose value is the text."""
-        encoded = quote(text, safe=_SAFE)
-        known = next((name for name, data in self.records.items() if data == encoded), None)
-        name = known or str(len(self.records) + 1)
-        self.records[name] = encoded
+        name = self._names.setdefault(encode_record(text), str(len(self._names) + 1))
         return f'[URI::decode [class lookup "{name}" {self._group}]]'
 
     def value(self, template: str) -> str:

@@ -84,15 +84,16 @@ def _connection(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterato
             )
             files[file.name] = file
             yield f"tcp-request connection reject {condition} {{ src -f {file.name} }}"
-    limit, rate = parts.connection_limit_per_source, parts.rate_limit
-    by_source = rate is not None and not _key_of(rate)
+    limit = parts.connection_limit_per_source
+    # of requests with the same address; others have a table of their own
+    rate = parts.rate_limit if parts.rate_limit is not None and not _key_of(parts.rate_limit) else None
     stored = [
         *(["conn_cur"] if limit is not None else []),
-        *([f"http_req_rate({rate.interval}s)"] if rate is not None and by_source else []),
+        *([f"http_req_rate({rate.interval}s)"] if rate is not None else []),
     ]
     if stored:
         # A table of type ipv6 holds clients of both families, because HAProxy maps IPv4 addresses.
-        yield _stick_table("ipv6", rate.interval if rate is not None and by_source else 0, stored)
+        yield _stick_table("ipv6", rate.interval if rate is not None else 0, stored)
         yield f"tcp-request connection track-{_CONNECTION_KEY} src"
     if limit is not None:
         yield f"tcp-request connection reject if {{ {_CONNECTION_KEY}_conn_cur gt {limit} }}"

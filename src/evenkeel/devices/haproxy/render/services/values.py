@@ -33,6 +33,5 @@ def header_format(value: str) -> str:
 
 def variable_lines(*changes: HeaderChanges | None) -> Iterator[str]:
     """Lines that store what header values need from the request."""
-    values = [value for each in changes if each is not None for value in (*each.set.values(), *each.add.values())]
-    used = {name for value in values for _, name in template_words(value)}
+    used = frozenset[str]().union(*(each.variables for each in changes if each is not None))
     yield from (line for name, line in _STORED.items() if name in used)

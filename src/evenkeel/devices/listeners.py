@@ -1,0 +1,20 @@
+"""Values of listeners that all renderers use alike. Pure."""
+
+import ipaddress
+
+from evenkeel.core.devices.service import ServiceListener
+from evenkeel.devices.errors import Unrenderable
+
+
+def allowed_networks(listener: ServiceListener) -> list[str]:
+    """The networks of ``allowed_cidrs`` in canonical form. Sorted, so that the same networks in another order are no
+    change. Raises :class:`Unrenderable` for a text that is no network.
+    """
+    return sorted({_canonical(listener, text) for text in listener.allowed_cidrs})
+
+
+def _canonical(listener: ServiceListener, text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text, strict=False))
+    except ValueError as error:
+        raise Unrenderable(f"listener {listener.id}: allowed_cidrs: {text!r} is no network") from error
