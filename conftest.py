@@ -10,6 +10,9 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+# before anything imports Eventlet, which is half a second quicker without it: no name is resolved through it
+os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
+
 from tests import canary, log_handlers
 from tests.compiled_statements import share_compiled_statements
 from tests.entry_points import read_entry_points_once

@@ -45,16 +45,25 @@ def place_of(path: Path) -> str:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out a file that has no test ``-m`` selects, unless the command line names it."""
+    """Leave out a file that has no test ``-m`` selects, and a folder of such files with its ``conftest.py``, unless the
+    command line names it."""
     expression = config.getoption("markexpr", "")
-    if not expression or collection_path.suffix != ".py" or not collection_path.is_relative_to(ROOT):
+    if not expression or not collection_path.is_relative_to(ROOT):
         return None
-    if _is_possible(expression, place_of(collection_path)):
+    if _may_hold(expression, collection_path):
         return None
     named = any(Path(argument.partition("::")[0]).resolve() == collection_path for argument in config.args)
     return None if named else True
 
 
+def _may_hold(expression: str, path: Path) -> bool:
+    """Whether a file, or a file of tests below a folder, may have a test that an expression selects."""
+    if path.suffix == ".py":
+        return _is_possible(expression, place_of(path))
+    return not path.is_dir() or any(_is_possible(expression, place_of(file)) for file in path.rglob("test_*.py"))
+
+
+@cache
 def _is_possible(expression: str, path: str) -> bool:
     """Whether a test of a file can have marks that an expression selects. Other names in it, as those of a test's
     own marks, may be true or false."""

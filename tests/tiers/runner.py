@@ -15,8 +15,6 @@ ROOT = Path(__file__).parents[2]
 BESIDE = ("nice", "-n", "5")
 """Starts a tier that computes beside one that waits: of a processor that both want it gets a quarter, which is enough
 for its tests' time limits where other busy processes want it too."""
-UNUSED_PLUGINS = ("faker", "anyio")
-"""Plugins that other libraries bring; without them each pytest process starts a CPU second earlier."""
 
 
 def environment_of_tests() -> dict[str, str]:
@@ -89,8 +87,8 @@ class Runner:
     ) -> outcomes.Run | None:
         record = self._folder / f"{_file_name(run)}.json"
         record.unlink(missing_ok=True)
-        plugins = ["-p", "tests.tiers.recorder", *(word for name in UNUSED_PLUGINS for word in ("-p", f"no:{name}"))]
-        command = [*prefix, sys.executable, "-m", "pytest", *plugins, f"--record={record}", *arguments]
+        recorder = ["-p", "tests.tiers.recorder", f"--record={record}"]
+        command = [*prefix, sys.executable, "-m", "pytest", *recorder, *arguments]
         error = None if stdout is None else subprocess.STDOUT
         subprocess.run(command, cwd=self._root, env=dict(self._environment), stdout=stdout, stderr=error, check=False)
         return outcomes.read(record)

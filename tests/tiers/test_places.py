@@ -74,3 +74,18 @@ def test_release_tests_run_when_their_paths_are_known_to_have_changed(
 )
 def test_a_file_is_imported_if_it_may_have_a_selected_test(expression: str, path: str, possible: bool) -> None:
     assert marks._is_possible(expression, path) is possible
+
+
+@pytest.mark.parametrize(
+    ("expression", "folder", "possible"),
+    [
+        ("acceptance", "ui", True),
+        ("not (services or servers) and not acceptance", "ui", False),
+        ("not (services or servers)", "store", True),
+        ("acceptance", "store", False),
+    ],
+)
+def test_a_folder_is_entered_if_one_of_its_files_may_have_a_selected_test(
+    expression: str, folder: str, possible: bool
+) -> None:
+    assert marks._may_hold(expression, TESTS / folder) is possible

@@ -33,7 +33,7 @@ Open = Callable[..., Window]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(item.path).parent == Path(__file__).parent:
+        if item.nodeid.startswith("tests/ui/"):
             item.add_marker(pytest.mark.acceptance)
             item.add_marker(pytest.mark.services)
 
