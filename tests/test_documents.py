@@ -85,3 +85,15 @@ def test_links_and_anchors_of_a_page_resolve(page: Path) -> None:
 @pages
 def test_lines_of_a_page_break_between_sentences_only(page: Path) -> None:
     assert wrapped_lines(text_of(page)) == []
+
+
+@pages
+def test_headings_and_tables_of_a_page_follow_an_empty_line(page: Path) -> None:
+    """Else the site shows a table's bars as text of the paragraph before it."""
+    lines = text_of(page).splitlines()
+    attached = [
+        line
+        for before, line in itertools.pairwise(lines)
+        if before.strip() and (re.match(r"#+ ", line) or (line.startswith("|") and not before.startswith("|")))
+    ]
+    assert attached == []
