@@ -103,7 +103,7 @@ async def add(cluster: Cluster, issued: Issued) -> str:
     return str(made["certificate"]["reference"])
 
 
-async def test_a_certificate_is_served_and_renewed_while_clients_ask(cluster: Cluster) -> None:
+async def test_certificate_is_renewed_while_clients_send_requests(cluster: Cluster) -> None:
     place = choose_place(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
     subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]

@@ -106,7 +106,7 @@ async def member_change(tenant: Tenant, number: int) -> None:
     await settled(tenant)
 
 
-async def test_a_missing_device_of_a_pair_is_named_and_gets_everything_when_it_is_back(
+async def test_missing_device_of_a_pair_is_named_and_gets_everything_when_it_is_back(
     cluster: Cluster, tenant: Tenant
 ) -> None:
     await online(cluster, tenant)
@@ -136,7 +136,7 @@ async def test_a_missing_device_of_a_pair_is_named_and_gets_everything_when_it_i
     assert pool == {f"{address}:{port}" for address, port in tenant.acknowledged}
 
 
-async def test_a_device_restored_from_an_old_backup_is_found_out_without_any_change(
+async def test_device_restored_from_an_old_backup_is_detected_without_any_change(
     cluster: Cluster, tenant: Tenant
 ) -> None:
     first, second = cluster.emulator.devices
@@ -157,7 +157,7 @@ async def test_a_device_restored_from_an_old_backup_is_found_out_without_any_cha
 
 
 @pytest.mark.parametrize("cluster", [NOT_IN_THIS_TEST_SECONDS], indirect=True)
-async def test_devices_that_lost_everything_or_were_changed_by_hand_are_put_right_at_the_next_look(
+async def test_devices_that_lost_everything_or_were_changed_by_hand_are_repaired_at_the_next_observation(
     cluster: Cluster, tenant: Tenant
 ) -> None:
     """Not by the next complete pass, of which there is none here."""
@@ -240,7 +240,7 @@ async def test_manual_changes_are_repaired_and_foreign_objects_stay(cluster: Clu
     await online(cluster, tenant)
 
 
-async def test_without_any_device_what_waits_says_why_and_is_done_when_one_is_back(
+async def test_changes_without_a_reachable_device_have_a_reason_and_are_applied_when_one_is_back(
     cluster: Cluster, tenant: Tenant
 ) -> None:
     for device in cluster.emulator.devices:

@@ -167,7 +167,7 @@ async def crash_loop(street: Street, project_id: str, neighbour: Traffic) -> Non
         await more(neighbour)
 
 
-async def test_nothing_that_goes_wrong_at_one_tenant_fails_a_request_of_another(cluster: Cluster) -> None:
+async def test_faults_of_one_tenant_fail_no_request_of_another(cluster: Cluster) -> None:
     place = choose_place(random.Random())
     async with session() as http:
         street = Street(cluster, http, place)

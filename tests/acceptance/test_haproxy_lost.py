@@ -47,7 +47,7 @@ async def operating(tenant: Tenant) -> set[str]:
     return {root["operating_status"], *(listener["operating_status"] for listener in root["listeners"])}
 
 
-async def test_a_host_that_died_is_shown_and_one_that_came_back_empty_is_filled_again(cluster: Cluster) -> None:
+async def test_dead_host_is_reported_and_one_that_returns_empty_is_refilled(cluster: Cluster) -> None:
     side = cluster.side
     assert isinstance(side, HaproxySide)
     place = choose_place(random.Random())

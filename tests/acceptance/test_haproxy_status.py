@@ -35,7 +35,7 @@ async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
         await asyncio.to_thread(made.close)
 
 
-async def test_a_members_failure_and_its_return_reach_the_api_without_a_look(cluster: Cluster) -> None:
+async def test_member_failure_and_recovery_reach_the_api_without_an_observation(cluster: Cluster) -> None:
     place = choose_place(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
     subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]

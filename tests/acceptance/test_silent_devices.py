@@ -41,7 +41,7 @@ async def cut(cluster: Cluster, device: str) -> AsyncIterator[tuple[dict[str, An
 
 
 @pytest.mark.parametrize(("device", "falls_silent"), [("haproxy", frozen), ("haproxy", cut), ("bigip", frozen)])
-async def test_silent_device_is_told_by_status_events_and_operating_statuses(
+async def test_silent_device_is_reported_by_status_events_and_operating_statuses(
     tmp_path: Path, device: str, falls_silent: Any
 ) -> None:
     names = {"device_names": ("bigip-1",)} if device == "bigip" else {}

@@ -14,7 +14,7 @@ from tests.ui.world import HOSTS, LBAAS, OPERATORS, PROJECT, READER, READER_PASS
 pytestmark = pytest.mark.timeout(600)
 
 
-def test_a_drain_is_followed_until_it_is_seen_done_and_names_the_operator(world: World, open_page: Open) -> None:
+def test_drain_is_followed_until_it_is_done_and_names_the_operator(world: World, open_page: Open) -> None:
     host = world.acting_host()
     window = open_page(world)
     window.go("agents")
@@ -55,7 +55,7 @@ def test_a_phone_shows_an_act_and_its_progress(world: World, open_page: Open) ->
     is_followed(window, f"Undrain {host}", f"{host} is up")
 
 
-def test_a_watcher_gets_no_button_and_is_told_the_role(world: World, open_page: Open) -> None:
+def test_read_only_user_gets_no_buttons_and_is_shown_the_required_role(world: World, open_page: Open) -> None:
     window = open_page(world)
     page = window.page
     page.goto(f"{window.url}/ui/#/agents/{world.agent(HOSTS[0])['id']}")
@@ -140,7 +140,7 @@ def test_a_load_balancer_is_applied_again_with_its_plan(world: World, open_page:
     expect(window.page.get_by_text("No action is needed.")).to_be_visible()
 
 
-def test_a_shard_gets_another_home_and_its_agent_is_declared_dead_and_not(world: World, open_page: Open) -> None:
+def test_shard_gets_another_home_and_its_agent_is_declared_dead_and_alive_again(world: World, open_page: Open) -> None:
     host = world.acting_host()
     other = next(each for each in HOSTS if each != host)
     window = open_page(world)
@@ -179,7 +179,7 @@ def test_an_irule_is_attached_to_a_listener_and_detached(world: World, open_page
     window.check_accessibility()
 
 
-def test_orphans_are_looked_for_and_a_new_history_begins(world: World, open_page: Open) -> None:
+def test_orphans_are_searched_for_and_a_new_history_begins(world: World, open_page: Open) -> None:
     window = open_page(world)
     window.go("maintenance")
     expect(window.page.get_by_text("None was made yet.")).to_be_visible()

@@ -33,7 +33,9 @@ def proxy(world: World) -> Iterator[DashboardProxy]:
 
 
 @pytest.mark.timeout(600)
-def test_freezing_an_agent_cutting_the_device_and_healing(world: World, proxy: DashboardProxy, open_page: Open) -> None:
+def test_buttons_freeze_an_agent_cut_off_the_device_and_heal_both(
+    world: World, proxy: DashboardProxy, open_page: Open
+) -> None:
     parts = urlsplit(proxy.url)
     host = world.acting_host()
     window = open_page(world, url=f"{parts.scheme}://{parts.netloc}", height=480)
@@ -57,7 +59,7 @@ def test_freezing_an_agent_cutting_the_device_and_healing(world: World, proxy: D
     expect(line).to_have_attribute("data-agent", host)
 
 
-def test_a_wrong_token_shows_no_buttons(world: World, proxy: DashboardProxy, open_page: Open) -> None:
+def test_wrong_token_shows_no_buttons(world: World, proxy: DashboardProxy, open_page: Open) -> None:
     parts = urlsplit(proxy.url)
     window = open_page(world, url=f"{parts.scheme}://{parts.netloc}")
     window.page.goto(f"{window.url}/ui/?demo=wrong")

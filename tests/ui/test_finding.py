@@ -74,12 +74,12 @@ def test_held_load_balancers_are_found(window: Window) -> None:
     expect(window.row("lb-00042")).to_contain_text("held")
 
 
-def test_values_that_are_not_allowed_are_told_with_what_is(window: Window) -> None:
+def test_invalid_values_are_reported_with_the_allowed_ones(window: Window) -> None:
     window.go("loadbalancers?provisioning_status=BROKEN")
     expect(window.page.get_by_role("alert")).to_contain_text("Allowed: ACTIVE")
 
 
-def test_the_overview_is_not_good_when_nobody_is_served(window: Window) -> None:
+def test_overview_reports_that_all_load_balancers_are_offline(window: Window) -> None:
     page = window.page
     window.go()
     expect(page.get_by_text("10,000 of 10,000 load balancers are not ONLINE")).to_be_visible()

@@ -40,7 +40,7 @@ VIEWS = (
 pytestmark = pytest.mark.timeout(600)
 
 
-def test_a_wrong_password_is_told_and_the_right_one_lets_in(world: World, open_page: Open) -> None:
+def test_wrong_password_is_reported_and_the_right_one_logs_in(world: World, open_page: Open) -> None:
     window = open_page(world)
     window.page.goto(f"{window.url}/ui/")
     expect(window.page.get_by_label("Password")).to_be_visible()
@@ -57,7 +57,7 @@ def test_a_wrong_password_is_told_and_the_right_one_lets_in(world: World, open_p
     expect(window.page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
 
 
-def test_a_role_that_may_only_watch_sees_what_it_may_and_is_told_what_it_may_not(world: World, open_page: Open) -> None:
+def test_read_only_role_sees_permitted_views_and_is_shown_the_roles_of_others(world: World, open_page: Open) -> None:
     window = open_page(world)
     page = window.page
     page.goto(f"{window.url}/ui/")
@@ -84,7 +84,7 @@ def test_a_role_that_may_only_watch_sees_what_it_may_and_is_told_what_it_may_not
     expect(page.get_by_text(needed)).to_be_visible()
 
 
-def test_a_tenant_sees_its_load_balancers_and_is_told_what_it_may_not_see(world: World, open_page: Open) -> None:
+def test_tenant_sees_its_load_balancers_and_is_shown_the_roles_of_other_views(world: World, open_page: Open) -> None:
     window = open_page(world)
     page = window.page
     page.goto(f"{window.url}/ui/")
@@ -162,7 +162,7 @@ def test_a_broken_load_balancer_is_found_with_its_reason(world: World, open_page
     expect(facts).to_contain_text("ACTIVE")
 
 
-def test_drilling_down_to_an_l7_rule(world: World, open_page: Open) -> None:
+def test_l7_rule_is_reached_by_links_from_a_load_balancer(world: World, open_page: Open) -> None:
     window = open_page(world)
     window.go("loadbalancers")
     search = window.page.get_by_label("Search")
@@ -193,7 +193,7 @@ def test_drilling_down_to_an_l7_rule(world: World, open_page: Open) -> None:
         window.loaded()
 
 
-def test_draining_an_agent_and_putting_it_back(world: World, open_page: Open) -> None:
+def test_drained_agent_gets_its_shards_back_when_undrained(world: World, open_page: Open) -> None:
     host = world.acting_host()
     window = open_page(world)
     window.go("agents")
@@ -258,7 +258,7 @@ def test_events_are_followed_through_a_restart_of_the_controller(world: World, o
     window.shot("dashboard-events")
 
 
-def test_resuming_an_environment_whose_agents_fell_silent(world: World, open_page: Open) -> None:
+def test_halted_environment_is_resumed_by_an_operator(world: World, open_page: Open) -> None:
     names = [agent_name(host) for host in HOSTS]
     window = open_page(world)
     window.go("environments")
@@ -306,7 +306,7 @@ def test_content_of_devices_is_compared_with_the_desired_one(world: World, open_
     expect(window.page.get_by_text("no difference").first).to_be_visible()
 
 
-def test_the_history_of_a_load_balancer_names_who_asked_and_who_applied(world: World, open_page: Open) -> None:
+def test_history_of_a_load_balancer_names_the_requester_and_the_applying_agent(world: World, open_page: Open) -> None:
     window = open_page(world, height=620)
     window.go(f"loadbalancers/{world.load_balancer_id}")
     world.rename("for the history")

@@ -65,7 +65,7 @@ def test_the_configured_documentation_is_linked(open_controller: Open) -> None:
     expect(window.page.get_by_text("No authentication")).to_be_visible()
 
 
-def test_a_user_whose_roles_may_read_nothing_is_told_which_ones_may(world: World, open_page: Open) -> None:
+def test_user_without_a_reading_role_is_shown_the_roles_that_may_read(world: World, open_page: Open) -> None:
     window = open_page(world)
     page = window.page
     page.goto(f"{window.url}/ui/")
@@ -88,7 +88,7 @@ def test_a_deep_link_waits_for_the_login(world: World, open_page: Open) -> None:
     expect(page.get_by_label("Operating")).to_have_value("ONLINE")
 
 
-def test_the_bar_names_the_version_and_who_is_logged_in_with_which_role(world: World, open_page: Open) -> None:
+def test_bar_shows_the_version_the_user_and_the_roles(world: World, open_page: Open) -> None:
     window = open_page(world)
     window.go()
     bar = window.page.get_by_role("banner")

@@ -61,7 +61,7 @@ def test_lines_go_from_agents_to_devices_without_crossing(window: Window) -> Non
     assert len(set(arrivals)) == len(arrivals)
 
 
-def test_a_line_that_is_pointed_at_stands_out_and_leads_on(window: Window) -> None:
+def test_line_under_the_pointer_is_highlighted_and_links_to_its_devices(window: Window) -> None:
     page = window.page
     window.go("topology")
     figure = group(window)

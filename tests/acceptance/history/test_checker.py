@@ -129,7 +129,7 @@ def story() -> Story:
 # -- what was acknowledged
 
 
-def test_a_sound_history_breaks_nothing(story: Story) -> None:
+def test_history_of_acknowledged_changes_that_devices_hold_has_no_violation(story: Story) -> None:
     story.request("acknowledged", {MEMBER: SECOND})
     story.request("acknowledged", {OTHER: FIRST})
     story.request("acknowledged", {OTHER: None})
@@ -140,18 +140,18 @@ def test_a_sound_history_breaks_nothing(story: Story) -> None:
     assert "| acknowledged writes lost | 0 |" in report.table(verdict)
 
 
-def test_an_acknowledged_change_that_is_not_there_is_lost(story: Story) -> None:
+def test_absent_acknowledged_change_counts_as_lost(story: Story) -> None:
     story.request("acknowledged", {MEMBER: SECOND})
     verdict = story.ends(final(member(FIRST)))
     assert list(verdict.broken) == ["lost"]
     assert MEMBER in report.problems(verdict)
 
 
-def test_an_acknowledged_member_that_is_not_there_is_lost(story: Story) -> None:
+def test_absent_acknowledged_member_counts_as_lost(story: Story) -> None:
     assert list(story.ends(final()).broken) == ["lost"]
 
 
-def test_an_acknowledged_delete_that_did_not_happen_is_lost(story: Story) -> None:
+def test_acknowledged_delete_without_effect_counts_as_lost(story: Story) -> None:
     story.request("acknowledged", {MEMBER: None}, status=204)
     assert list(story.ends(final(member(FIRST))).broken) == ["lost"]
 
@@ -162,7 +162,7 @@ def test_a_cascade_deletes_all_that_is_below(story: Story) -> None:
     assert len(story.ends(final(member(FIRST))).lost) == 4
 
 
-def test_a_batch_removes_the_members_that_it_does_not_name(story: Story) -> None:
+def test_batch_removes_unnamed_members(story: Story) -> None:
     story.request("acknowledged", {OTHER: SECOND}, replaces="lb/pool-80/", status=202)
     assert story.ends(final(member(SECOND, 2))).broken == {}
     assert len(story.ends(final(member(SECOND, 2), member(FIRST))).lost) == 1
@@ -174,7 +174,7 @@ def test_a_refused_request_changes_nothing(story: Story) -> None:
     assert list(story.ends(final(member(SECOND))).broken) == ["lost"]
 
 
-def test_something_that_nobody_asked_for_is_told(story: Story) -> None:
+def test_change_without_a_request_is_reported(story: Story) -> None:
     verdict = story.ends(final(member(FIRST), member(SECOND, 9)))
     assert verdict.lost == ["lb/pool-80/198.18.0.9:80: nobody asked for it"]
 
@@ -220,7 +220,7 @@ def test_load_balancer_that_is_not_active_at_the_end_is_stuck(story: Story) -> N
     assert list(verdict.broken) == ["stuck"]
 
 
-def test_an_object_that_one_device_lacks_is_told(story: Story) -> None:
+def test_object_missing_on_one_device_is_reported(story: Story) -> None:
     api = final(member(FIRST))
     verdict = story.ends(api, {"a": on_devices(api), "b": on_devices(final())})
     assert [problem.partition(":")[0] for problem in verdict.differing] == [
@@ -229,7 +229,7 @@ def test_an_object_that_one_device_lacks_is_told(story: Story) -> None:
     ]
 
 
-def test_an_object_that_the_api_does_not_know_is_an_orphan(story: Story) -> None:
+def test_object_unknown_to_the_api_is_an_orphan(story: Story) -> None:
     api = final(member(FIRST))
     extra = {**on_devices(api), "/hist_t/hist_77": {"monitor": True}}
     assert story.ends(api, {"a": extra}).orphans == ["a /hist_t/hist_77"]
@@ -250,7 +250,7 @@ def test_a_write_at_an_older_epoch_is_stale(story: Story) -> None:
     assert len(story.ends(final(member(FIRST))).stale) == 1
 
 
-def test_a_stale_write_that_was_refused_is_as_it_should_be(story: Story) -> None:
+def test_refused_stale_write_is_no_violation(story: Story) -> None:
     story.write("host-2", 2)
     story.write("host-1", 1, accepted=False)
     verdict = story.ends(final(member(FIRST)))
@@ -264,19 +264,19 @@ def test_each_device_has_its_own_guard(story: Story) -> None:
     assert story.ends(final(member(FIRST))).broken == {}
 
 
-def test_two_hosts_at_one_epoch_are_told(story: Story) -> None:
+def test_two_hosts_at_one_epoch_are_reported(story: Story) -> None:
     story.write("host-1", 3, device="a")
     story.write("host-2", 3, device="b")
     assert len(story.ends(final(member(FIRST))).shared) == 1
 
 
-def test_a_revision_that_goes_backwards_is_told(story: Story) -> None:
+def test_revision_that_goes_backwards_is_reported(story: Story) -> None:
     for revision, applied in ((2, 1), (3, 3), (3, 2)):
         story.add("observed", load_balancer="1", revision=revision, applied=applied)
     assert len(story.ends(final(member(FIRST))).backwards) == 1
 
 
-def test_a_process_that_ended_by_itself_is_told(story: Story) -> None:
+def test_process_that_ended_by_itself_is_reported(story: Story) -> None:
     story.add("exited", target="agent-host-1", state="exit code 3")
     assert story.ends(final(member(FIRST))).exited == ["agent-host-1: exit code 3"]
 
@@ -306,7 +306,7 @@ def test_a_shard_that_stays_or_returns_to_its_host_was_not_taken_over(story: Sto
     assert seconds(story.ends(final(member(FIRST)))) == []
 
 
-def test_a_takeover_during_another_fault_is_kept_apart(story: Story) -> None:
+def test_takeover_during_another_fault_is_counted_apart(story: Story) -> None:
     other = story.fault("kill", "broker")
     story.fault("stop", "agent-host-1", t=1)
     story.add("fault_ended", number=other)
@@ -315,21 +315,21 @@ def test_a_takeover_during_another_fault_is_kept_apart(story: Story) -> None:
     assert seconds(story.ends(final(member(FIRST)))) == [("planned", 3.0, False)]
 
 
-def test_a_takeover_soon_after_an_outage_of_the_broker_is_kept_apart(story: Story) -> None:
+def test_takeover_soon_after_an_outage_of_the_broker_is_counted_apart(story: Story) -> None:
     story.add("ready", number=story.fault("kill", "broker"))
     story.fault("stop", "agent-host-1", t=1)
     story.write("host-2", 2)
     assert seconds(story.ends(final(member(FIRST)))) == [("planned", 1.0, False)]
 
 
-def test_a_takeover_while_a_controller_is_down_counts_as_alone(story: Story) -> None:
+def test_takeover_while_a_controller_is_down_counts_as_undisturbed(story: Story) -> None:
     story.fault("kill", "controller-1")
     story.fault("cut_off", "agent-host-1", t=1)
     story.write("host-2", 2)
     assert seconds(story.ends(final(member(FIRST)))) == [("cut off", 1.0, True)]
 
 
-def test_a_takeover_long_after_the_agent_was_back_has_another_cause(story: Story) -> None:
+def test_takeover_long_after_the_agents_return_is_not_attributed_to_its_fault(story: Story) -> None:
     story.add("ready", number=story.fault("freeze", "agent-host-1", t=1))
     story.write("host-2", 2, after=60.0)
     verdict = story.ends(final(member(FIRST)))
@@ -337,7 +337,7 @@ def test_a_takeover_long_after_the_agent_was_back_has_another_cause(story: Story
     assert verdict.returned == {"frozen": 1}
 
 
-def test_a_takeover_after_the_next_fault_of_the_same_agent_is_that_ones(story: Story) -> None:
+def test_takeover_after_a_second_fault_of_an_agent_is_attributed_to_the_second(story: Story) -> None:
     story.fault("freeze", "agent-host-1", t=1)
     story.fault("kill", "agent-host-1", t=1)
     story.write("host-2", 2)

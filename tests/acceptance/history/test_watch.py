@@ -20,14 +20,14 @@ def entry(*commands: dict[str, Any], event: str = "transaction_committed", statu
     }
 
 
-def test_a_batch_is_of_the_guard_that_it_touches_first() -> None:
+def test_batch_belongs_to_the_guard_that_it_modifies_first() -> None:
     touch = {"method": "PATCH", "uri": f"{PATH}/~hist_t-1~evenkeel_guard_12_0a1b2c", "body": {}}
     other = {"method": "PATCH", "uri": "/mgmt/tm/ltm/pool/~hist_t-1~hist_x", "body": {}}
     found = write_of(entry(touch, other), "hist_")
     assert (found["project"], found["epoch"], found["host"], found["accepted"]) == ("t-1", 12, "host-1", True)
 
 
-def test_a_takeover_is_of_the_guard_that_it_makes() -> None:
+def test_takeover_belongs_to_the_guard_that_it_creates() -> None:
     old = {"method": "DELETE", "uri": f"{PATH}/~hist_t~evenkeel_guard_1", "body": {}}
     new = {"method": "POST", "uri": PATH, "body": {"name": "evenkeel_guard_2_0a1b2c", "partition": "hist_t"}}
     sentinel = {"method": "POST", "uri": PATH, "body": {"name": "evenkeel_guard", "partition": "hist_t"}}

@@ -84,7 +84,7 @@ async def imported(run: Run, cluster: Cluster) -> None:
     await eventually(is_held)
 
 
-async def test_clients_are_served_by_ours_then_by_the_amphora_and_by_ours_again(
+async def test_clients_are_served_by_our_devices_then_the_amphora_then_our_devices_again(
     run: Run, cluster: Cluster, cloud: Cloud, segment: Segment
 ) -> None:
     await imported(run, cluster)
@@ -114,7 +114,7 @@ async def test_clients_are_served_by_ours_then_by_the_amphora_and_by_ours_again(
     assert (await run(*switch, "--finish", "--yes"))["outcome"] == "finished"
 
 
-async def test_switch_over_goes_back_by_itself_if_ours_do_not_serve(
+async def test_switch_over_is_reversed_if_our_devices_do_not_serve(
     run: Run, cluster: Cluster, cloud: Cloud, segment: Segment
 ) -> None:
     await imported(run, cluster)

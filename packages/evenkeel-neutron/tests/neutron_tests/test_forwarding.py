@@ -40,7 +40,7 @@ def message_of(body: bytes) -> str:
     return str(json.loads(body)["NeutronError"]["message"])
 
 
-def test_request_goes_on_with_the_callers_token_and_nothing_else_of_the_caller(
+def test_forwarded_request_has_the_callers_token_and_no_other_header_of_the_caller(
     controllers: tuple[FakeController, FakeController],
 ) -> None:
     first, _ = controllers
@@ -55,7 +55,7 @@ def test_request_goes_on_with_the_callers_token_and_nothing_else_of_the_caller(
     assert reply.headers == {"Content-Type": "application/json", "X-Openstack-Request-Id": "req-1"}
 
 
-def test_controllers_refusal_is_the_callers_answer(controllers: tuple[FakeController, FakeController]) -> None:
+def test_refusal_of_a_controller_is_answered_to_the_caller(controllers: tuple[FakeController, FakeController]) -> None:
     first, second = controllers
     first.status, first.answer = 409, {"NeutronError": {"type": "Conflict", "message": "no", "detail": ""}}
     reply = forwarder_of(*controllers).forward(inquiry("DELETE"))
@@ -112,7 +112,7 @@ def test_bodies_have_a_limit(controllers: tuple[FakeController, FakeController])
     assert forwarder_of(*controllers).forward(inquiry()).status == 502
 
 
-def test_links_to_further_pages_are_those_of_neutron() -> None:
+def test_links_to_further_pages_have_neutrons_address() -> None:
     def page(root: str) -> dict[str, Any]:
         link = {"rel": "next", "href": f"{root}/lbaas/pools?marker=1"}
         text = "see http://c:9876/neutron/v2.0/lbaas"

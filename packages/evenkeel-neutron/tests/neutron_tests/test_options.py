@@ -23,7 +23,7 @@ def test_defaults_are_a_controller_on_this_host() -> None:
     assert [name for name, _ in list_opts()] == ["evenkeel"]
 
 
-def test_given_options_are_used() -> None:
+def test_configured_options_are_used() -> None:
     conf = conf_of(controllers=["https://a:9876/", "https://b"], ca_file="/ca.pem", connect_timeout=1.0)
     assert settings_of(conf) == Settings(
         urls=("https://a:9876", "https://b"), ca_file="/ca.pem", connect_seconds=1.0, read_seconds=60.0
@@ -31,11 +31,11 @@ def test_given_options_are_used() -> None:
 
 
 @pytest.mark.parametrize("url", ["controller:9876", "ftp://a", "https://a/neutron", "https://", "https://a?x=1"])
-def test_controller_that_is_no_root_url_is_named(url: str) -> None:
+def test_controller_url_that_is_no_root_is_refused_by_name(url: str) -> None:
     with pytest.raises(ValueError, match=r"\[evenkeel\] controllers: "):
         settings_of(conf_of(controllers=[url]))
 
 
-def test_controllers_are_needed() -> None:
+def test_missing_controllers_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one root URL"):
         settings_of(conf_of(controllers=[]))

@@ -138,9 +138,7 @@ def test_deleted_child_is_gone_from_the_controllers_before_it_is_reported(rig: R
     assert octavia.trees_by_id["lb-0"].l7policies == ()
 
 
-def test_refused_content_is_in_error_and_the_reason_is_kept_from_nobody(
-    rig: Rig, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_refused_content_is_in_error_and_the_reason_is_logged(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     rig.controller.refusals["PUT /loadbalancers/"] = (501, "listener.protocol: SCTP is not possible on this device")
     octavia = OctaviaInMemory(tree(values=CREATING))
     rig.start(octavia)
@@ -179,7 +177,7 @@ def test_lost_report_is_repeated(rig: Rig) -> None:
     assert rig.controller.held["lb-0"]["revision"] == 1
 
 
-def test_bad_record_holds_no_other_load_balancer_up(rig: Rig) -> None:
+def test_invalid_record_delays_no_other_load_balancer(rig: Rig) -> None:
     other = tree(values={**CREATING, "id": "lb-1"})
     octavia = OctaviaInMemory(tree(values=CREATING), other)
     octavia.refused_ids = {"lb-0"}
@@ -190,7 +188,7 @@ def test_bad_record_holds_no_other_load_balancer_up(rig: Rig) -> None:
     rig.until(lambda: octavia.status("lb-0") == "ACTIVE")
 
 
-def test_load_balancer_that_can_not_be_written_holds_no_other_one_up(rig: Rig) -> None:
+def test_unwritable_load_balancer_delays_no_other(rig: Rig) -> None:
     rig.controller.refusals["PUT /loadbalancers/lb-0"] = (500, "a defect")
     octavia = OctaviaInMemory(tree(values=CREATING), tree(values={**CREATING, "id": "lb-1"}))
     rig.start(octavia)
@@ -200,7 +198,7 @@ def test_load_balancer_that_can_not_be_written_holds_no_other_one_up(rig: Rig) -
     rig.until(lambda: octavia.status("lb-0") == "ACTIVE")
 
 
-def test_driver_agent_that_does_not_answer_is_asked_once_for_many_load_balancers(rig: Rig) -> None:
+def test_silent_driver_agent_is_called_once_for_many_load_balancers(rig: Rig) -> None:
     ids = [f"lb-{number}" for number in range(10)]
     octavia = OctaviaInMemory(*(tree(values={**CREATING, "id": id}) for id in ids))
     octavia.broken = 1
@@ -263,7 +261,7 @@ def test_after_the_clock_was_set_back_changes_are_applied_and_each_later_state_i
     assert snapshots[1] > snapshots[0]
 
 
-def test_failover_changes_no_row_and_is_applied_all_the_same(rig: Rig) -> None:
+def test_failover_is_applied_although_it_changes_no_row(rig: Rig) -> None:
     octavia = OctaviaInMemory(tree(values={**CREATING, "created_at": "1"}))
     rig.start(octavia)
     rig.until(lambda: octavia.status() == "ACTIVE")
@@ -272,7 +270,7 @@ def test_failover_changes_no_row_and_is_applied_all_the_same(rig: Rig) -> None:
     assert rig.controller.held["lb-0"]["revision"] == 2
 
 
-def test_load_balancer_that_the_controllers_still_delete_is_written_afterwards(rig: Rig) -> None:
+def test_load_balancer_still_being_deleted_at_the_controllers_is_written_afterwards(rig: Rig) -> None:
     octavia = OctaviaInMemory(tree(values=CREATING))
     old = {"snapshot": 1.0, "digest": "d", "revision": 1, "polls": 0, "leaves": True, "body": {}}
     rig.controller.held["lb-0"] = old
@@ -293,7 +291,7 @@ def test_agent_without_the_lease_writes_nothing(rig: Rig) -> None:
     rig.until(lambda: octavia.status() == "ACTIVE")
 
 
-def test_load_balancer_that_is_missing_or_other_at_the_controllers_is_written_again(rig: Rig) -> None:
+def test_load_balancer_missing_or_different_at_the_controllers_is_rewritten(rig: Rig) -> None:
     octavia = OctaviaInMemory(tree(), tree(values={"id": "lb-1"}))
     rig.start(octavia)
     rig.until(lambda: set(rig.controller.held) == {"lb-0", "lb-1"})
@@ -395,7 +393,7 @@ def test_statistics_are_reported_when_they_change(rig: Rig) -> None:
     assert octavia.totals[1] == rig.controller.totals
 
 
-def test_repeated_write_of_the_same_content_is_avoided_while_it_is_applied(rig: Rig) -> None:
+def test_same_content_is_not_written_again_while_it_is_applied(rig: Rig) -> None:
     rig.controller.settles_after = 10
     octavia = OctaviaInMemory(tree(values=CREATING))
     rig.start(octavia)
@@ -459,7 +457,7 @@ class DeletingTenant(OctaviaInMemory):
             self.trees_by_id["lb-0"] = tree(values={"provisioning_status": "PENDING_DELETE"})
 
 
-def test_load_balancer_that_a_late_report_released_to_its_tenant_is_reported_by_its_rows_after_that(rig: Rig) -> None:
+def test_load_balancer_deleted_by_its_tenant_after_a_late_report_is_reported_as_deleted(rig: Rig) -> None:
     octavia = DeletingTenant(tree(values=CREATING))
     octavia.late_report = {"loadbalancers": [{"id": "lb-0", "provisioning_status": "ACTIVE"}]}
     rig.start(octavia)

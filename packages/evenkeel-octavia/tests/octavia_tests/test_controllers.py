@@ -73,7 +73,7 @@ def test_controller_that_hangs_leaves_time_for_another_one(
         assert statuses(client, seconds=1.0) == {"loadbalancers": []}
 
 
-def test_call_that_nobody_answers_names_each_controller_and_why(
+def test_unanswered_call_names_each_controller_and_its_error(
     connect: Connect, controller: tuple[FakeController, str]
 ) -> None:
     fake, url = controller
@@ -82,7 +82,7 @@ def test_call_that_nobody_answers_names_each_controller_and_why(
         statuses(connect(url))
 
 
-def test_refusal_has_the_controllers_words_and_is_asked_once(
+def test_refusal_has_the_controllers_text_and_is_not_repeated(
     connect: Connect, controller: tuple[FakeController, str]
 ) -> None:
     fake, url = controller

@@ -99,7 +99,7 @@ def test_digest_does_not_depend_on_statuses(tree: Tree) -> None:
     assert digest_of(loadbalancer_body(other)) == digest_of(loadbalancer_body(tree))
 
 
-def test_each_column_of_octavia_has_the_name_of_our_api() -> None:
+def test_each_octavia_column_maps_to_an_attribute_of_our_api() -> None:
     body = loadbalancer_body(
         tree(
             values={"description": "d", "availability_zone": "az", "flavor_id": "flavor", "enabled": False},
@@ -227,7 +227,7 @@ def test_positions_close_the_gap_of_a_deleted_policy() -> None:
 # -- octavia-lib's objects
 
 
-def test_object_has_no_keys_in_clear_and_the_names_of_our_api() -> None:
+def test_converted_object_has_no_private_keys_and_our_attribute_names() -> None:
     given = {
         "listener_id": "l",
         "loadbalancer_id": "lb",
@@ -271,7 +271,7 @@ def test_changed_object_is_whole_and_has_no_children() -> None:
 
 
 @pytest.mark.parametrize(("vnic_type", "expected"), [("normal", {}), ("direct", {"request_sriov": True})])
-def test_member_on_a_virtual_function_asks_for_sriov(vnic_type: str, expected: dict[str, bool]) -> None:
+def test_member_on_a_virtual_function_requests_sriov(vnic_type: str, expected: dict[str, bool]) -> None:
     assert object_body("member", {"member_id": "m", "vnic_type": vnic_type}) == {"id": "m", **expected}
 
 

@@ -16,20 +16,20 @@ def listed(names: set[str], snapshot: float = OLD) -> dict[str, Listed]:
     return {name: Listed(snapshot=snapshot, digest="d") for name in names}
 
 
-def test_missing_and_other_load_balancers_are_written() -> None:
+def test_missing_and_different_load_balancers_are_written() -> None:
     assert to_write({"a": "d", "b": "d", "c": "other"}, listed({"a", "c"})) == ["b", "c"]
 
 
 @few
 @given(st.dictionaries(ids, st.sampled_from(["ACTIVE", "PENDING_DELETE", "ERROR", "DELETED"])), st.sets(ids))
-def test_only_what_octavia_has_deleted_is_deleted(statuses: dict[str, str], held: set[str]) -> None:
+def test_only_load_balancers_deleted_in_octavia_are_deleted(statuses: dict[str, str], held: set[str]) -> None:
     found = leftovers(statuses, listed(held), NOW)
     assert set(found.deleted) == {id for id in held if statuses.get(id) == "DELETED"}
     assert set(found.unknown) == held - statuses.keys()
 
 
 @pytest.mark.parametrize("statuses", [{}, {"a": "DELETED"}])
-def test_load_balancer_that_was_just_written_is_left(statuses: dict[str, str]) -> None:
+def test_recently_written_load_balancer_is_left_alone(statuses: dict[str, str]) -> None:
     assert leftovers(statuses, listed({"a"}, NOW - GRACE_SECONDS / 2), NOW) == Leftovers()
 
 

@@ -21,7 +21,7 @@ class DriverAgent:
         self.barriers += 1
 
 
-def test_reports_of_the_agent_before_are_waited_for_at_the_start() -> None:
+def test_start_waits_for_reports_of_the_previous_agent() -> None:
     driver_agent = DriverAgent(FIRST)
     assert driver_agent.earlier.number() == 1
     driver_agent.under_way = frozenset((SECOND,))  # a later one, of somebody else
@@ -29,14 +29,14 @@ def test_reports_of_the_agent_before_are_waited_for_at_the_start() -> None:
     assert driver_agent.barriers == 1
 
 
-def test_reports_of_others_that_begin_later_are_not_waited_for() -> None:
+def test_later_reports_of_others_are_not_awaited() -> None:
     driver_agent = DriverAgent()
     assert driver_agent.earlier.number() == 0
     driver_agent.under_way = frozenset((FIRST, SECOND))
     assert driver_agent.earlier.number() == 0
 
 
-def test_report_without_an_answer_is_waited_for_after_a_barrier() -> None:
+def test_unanswered_report_is_awaited_after_a_barrier() -> None:
     driver_agent = DriverAgent()
     assert driver_agent.earlier.number() == 0
     driver_agent.under_way = frozenset((FIRST,))

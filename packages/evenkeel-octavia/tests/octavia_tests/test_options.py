@@ -34,12 +34,12 @@ def configured(text: str, tmp_path: Path) -> cfg.ConfigOpts:
     return conf
 
 
-def test_sample_is_that_of_the_options() -> None:
+def test_sample_matches_the_options() -> None:
     """``oslo-config-generator --namespace evenkeel_octavia --wrap-width 100`` writes it, below an empty [DEFAULT]."""
     assert SAMPLE.read_text() == generated_sample()
 
 
-def test_options_make_settings(tmp_path: Path) -> None:
+def test_options_are_converted_to_settings(tmp_path: Path) -> None:
     conf = configured("providers = a:x, b:y\ncontrollers = https://c:1/, http://d:2\nlease = 7", tmp_path)
     assert options.agent_settings_from(conf).environments == {"a": "x", "b": "y"}
     assert options.agent_settings_from(conf).lease_seconds == 7.0
@@ -63,7 +63,7 @@ def test_values_that_can_not_work_are_refused(text: str, message: str, tmp_path:
         options.agent_settings_from(conf)
 
 
-def test_vip_ports_are_made_by_octavia_unless_told_otherwise(tmp_path: Path) -> None:
+def test_octavia_makes_vip_ports_by_default(tmp_path: Path) -> None:
     assert not options.agent_settings_from(configured("", tmp_path)).makes_vip_ports
     assert options.agent_settings_from(configured("vip_ports = evenkeel", tmp_path)).makes_vip_ports
 

@@ -42,7 +42,7 @@ def reported(report: Report) -> dict[str, dict[str, str]]:
 
 @few
 @given(trees(), st.booleans())
-def test_applied_load_balancer_is_reported_for_what_is_pending_only(tree: Tree, failed: bool) -> None:
+def test_applied_load_balancer_is_reported_for_pending_objects_only(tree: Tree, failed: bool) -> None:
     found = reported(report_applied(tree, status_of(tree, "ERROR" if failed else "ACTIVE"), with_operating=True))
     pending = {row["id"] for _, row in tree.objects() if row["provisioning_status"] in PENDING}
     recovered = {row["id"] for _, row in tree.objects() if row["provisioning_status"] == "ERROR" and not failed}
@@ -56,7 +56,7 @@ def test_applied_load_balancer_is_reported_for_what_is_pending_only(tree: Tree, 
 
 @few
 @given(trees())
-def test_refused_load_balancer_is_in_error_where_it_was_pending(tree: Tree) -> None:
+def test_refused_load_balancer_sets_pending_objects_to_error(tree: Tree) -> None:
     found = reported(report_refused(tree))
     assert set(found) == {row["id"] for _, row in tree.objects() if row["provisioning_status"] in PENDING}
     assert all(record == {"provisioning_status": "ERROR"} for record in found.values())
@@ -71,7 +71,7 @@ def test_deleted_load_balancer_takes_all_its_children_along(tree: Tree) -> None:
 
 @few
 @given(trees())
-def test_operating_report_never_has_what_is_pending(tree: Tree) -> None:
+def test_operating_report_omits_pending_objects(tree: Tree) -> None:
     found = reported(report_operating(tree, status_of(tree, operating="DEGRADED"), with_operating=True))
     calm = {row["id"] for _, row in tree.objects() if row["provisioning_status"] not in PENDING}
     assert set(found) == calm and all(record["operating_status"] == "DEGRADED" for record in found.values())

@@ -20,7 +20,7 @@ def requested(**listener: Any) -> dict[str, Any]:
     return {"loadbalancer": {"listeners": [{**LISTENER, **listener}]}}
 
 
-def test_listener_without_policies_has_those_of_the_request() -> None:
+def test_listener_without_policies_takes_the_requests_policies() -> None:
     [listener] = with_policies(BODY, requested(l7policies=[POLICY, {"action": "REJECT"}]))["listeners"]
     first, second = listener["l7policies"]
     assert (first["redirect_pool_id"], first["position"], second["position"]) == ("p", 1, 2)
@@ -32,7 +32,7 @@ def test_listener_without_policies_has_those_of_the_request() -> None:
     assert len({first["id"], second["id"], first["rules"][0]["id"]}) == 3 and "redirect_pool" not in first
 
 
-def test_policies_that_the_driver_was_given_stay() -> None:
+def test_policies_passed_to_the_driver_stay() -> None:
     given = {**BODY, "listeners": [{**BODY["listeners"][0], "l7policies": [{"id": "given"}]}]}
     assert with_policies(given, requested(l7policies=[POLICY])) == given
 
@@ -56,7 +56,7 @@ def test_request_without_policies_of_the_listener_adds_none(other: object) -> No
 
 
 @pytest.mark.parametrize(("body", "decoded"), [(json.dumps(requested()).encode(), requested()), (b"\xff{", None)])
-def test_body_is_that_of_the_request_in_this_thread(
+def test_body_is_the_current_threads_request_body(
     monkeypatch: pytest.MonkeyPatch, body: bytes, decoded: object
 ) -> None:
     monkeypatch.setitem(sys.modules, "pecan", SimpleNamespace(request=SimpleNamespace(body=body)))

@@ -80,7 +80,7 @@ async def test_worker_takes_the_place_of_a_killed_supervisor(supervised: Supervi
     assert supervised.supervisor_of(supervised.workers()[1]) == first
 
 
-async def test_all_end_when_driver_agent_says_so(supervised: Supervised) -> None:
+async def test_all_processes_end_when_driver_agent_requests_it(supervised: Supervised) -> None:
     await eventually(lambda: len(supervised.workers()) == 1)
     supervised.exit_event.set()
     supervised.process.join(30.0)

@@ -183,7 +183,7 @@ def test_load_balancer_becomes_ours_and_goes_back(world: World) -> None:
 
 @pytest.mark.parametrize("at", DEATHS)
 @pytest.mark.parametrize("way", ["over", "back"])
-def test_killed_take_over_is_never_stuck_and_goes_on_or_back(world: World, at: int, way: str) -> None:
+def test_killed_take_over_is_never_stuck_and_can_be_completed_or_reversed(world: World, at: int, way: str) -> None:
     world.kill_at = at
     with contextlib.suppress(Killed):
         world.work().over(LB)
@@ -196,7 +196,7 @@ def test_killed_take_over_is_never_stuck_and_goes_on_or_back(world: World, at: i
 
 @pytest.mark.parametrize("at", DEATHS)
 @pytest.mark.parametrize("way", ["over", "back"])
-def test_killed_way_back_is_never_stuck_and_goes_on_or_over(world: World, at: int, way: str) -> None:
+def test_killed_way_back_is_never_stuck_and_can_be_completed_or_reversed(world: World, at: int, way: str) -> None:
     world.work().over(LB)
     world.kill_at = at + (world.changes if at > 0 else -world.changes)
     with contextlib.suppress(Killed):
@@ -208,14 +208,14 @@ def test_killed_way_back_is_never_stuck_and_goes_on_or_over(world: World, at: in
 
 
 @pytest.mark.parametrize(("refuses", "runs", "why"), [("no room", True, "refuse it"), ("", False, "does the provider")])
-def test_everything_is_as_before_if_ours_do_not_serve(world: World, refuses: str, runs: bool, why: str) -> None:
+def test_take_over_is_reversed_if_our_devices_do_not_serve(world: World, refuses: str, runs: bool, why: str) -> None:
     world.refuses, world.agent_runs = refuses, runs
     with pytest.raises(TakeOverError, match=f"{why}.*everything is as before"):
         world.work().over(LB)
     assert world.state == BEFORE
 
 
-def test_nothing_is_changed_by_what_is_refused(world: World) -> None:
+def test_refused_take_over_changes_nothing(world: World) -> None:
     with pytest.raises(Refused, match="unknown key loadbalancer_topology"):
         world.work(without_flavor=False).over(LB)
     world.security = False
