@@ -27,7 +27,7 @@ SHOWN = (
 
 
 class Moves(ShowCommand):
-    """A command whose effect takes time."""
+    """Base of commands that hand shards over, which takes time: with ``--wait`` they follow it."""
 
     action: str
     progress: Progress

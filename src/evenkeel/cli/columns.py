@@ -68,7 +68,7 @@ def item_lines(value: Any) -> Iterator[str]:
     without a value are left out.
     """
     if isinstance(value, dict):
-        yield from (f"{name}: {_inline(field)}" for name, field in _filled(value))
+        yield from (f"{name}: {_inline(field)}" for name, field in _non_empty_fields(value))
     elif all(isinstance(item, str) for item in value):
         yield ", ".join(value)
     else:
@@ -79,7 +79,7 @@ def item_lines(value: Any) -> Iterator[str]:
 
 
 def _lines_of_item(item: Any) -> Iterator[str]:
-    fields = [f"{name}: {_inline(field)}" for name, field in _filled(item)] if isinstance(item, dict) else []
+    fields = [f"{name}: {_inline(field)}" for name, field in _non_empty_fields(item)] if isinstance(item, dict) else []
     short = ", ".join(fields) if fields else _inline(item)
     if len(short) <= LINE_CHARACTERS or not fields:
         yield short
@@ -87,7 +87,7 @@ def _lines_of_item(item: Any) -> Iterator[str]:
     yield from (f"{'  ' if at else '- '}{field}" for at, field in enumerate(fields))
 
 
-def _filled(value: dict[str, Any]) -> list[tuple[str, Any]]:
+def _non_empty_fields(value: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(name, field) for name, field in value.items() if field not in ("", None, [], {})]
 
 

@@ -117,7 +117,7 @@ def bash_script(name: str, words: tuple[Words, ...]) -> str:
     )
     kinds = "".join(f"            {option}) kind={kind} words= ;;\n" for option, kind in KIND_OF_OPTION.items())
     cases = "".join(
-        f"        {_case(each)}) path={' '.join(each.path)!r} kind={each.kind}"
+        f"        {_case_pattern(each)}) path={' '.join(each.path)!r} kind={each.kind}"
         f" words={' '.join((*each.next, *each.options))!r} ;;\n"
         for each in sorted(words, key=lambda each: -len(each.path))
     )
@@ -143,7 +143,7 @@ complete -F _{name} {name}
 """
 
 
-def _case(words: Words) -> str:
+def _case_pattern(words: Words) -> str:
     return "*" if not words.path else f'" {" ".join(words.path)} "*'
 
 

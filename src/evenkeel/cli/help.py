@@ -107,7 +107,7 @@ def _write(out: TextIO, app: App, descriptions: Mapping[str, str]) -> None:
     for title, names in grouped(descriptions).items():
         out.write(f"\n{title}:\n")
         for name in names:
-            out.write(f"{_entry(name, first_clause(descriptions[name]), width)}\n")
+            out.write(f"{_help_entry(name, first_clause(descriptions[name]), width)}\n")
     out.write(f"\n'{app.NAME} COMMAND --help' shows the options of a command. Options of all:\n\n")
     formatter = app.parser._get_formatter()  # argparse has no public way to format the options alone
     formatter.add_arguments(app.parser._actions)
@@ -121,7 +121,7 @@ def grouped(names: Mapping[str, str]) -> dict[str, list[str]]:
     return {title: group for title, group in found.items() if group}
 
 
-def _entry(name: str, text: str, width: int) -> str:
+def _help_entry(name: str, text: str, width: int) -> str:
     indent = " " * (2 + NAME_CHARACTERS)
     return textwrap.fill(text, width, initial_indent=f"  {name:<{NAME_CHARACTERS}}", subsequent_indent=indent)
 

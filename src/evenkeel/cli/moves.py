@@ -56,7 +56,7 @@ class MoveLoadBalancers(ApiCommand):
 
     def take_action(self, parsed_args: Namespace) -> None:
         if parsed_args.finish or parsed_args.back:
-            self._end(parsed_args)
+            self._end_move(parsed_args)
             return
         found = self.client.post(f"{API}/moves", {"move": self._wanted(parsed_args)})["move"]
         if parsed_args.json:
@@ -67,7 +67,7 @@ class MoveLoadBalancers(ApiCommand):
         if not parsed_args.yes:
             self.app.stdout.write(PLANNED)
         elif not parsed_args.no_wait:
-            self._follow([row["load_balancer_id"] for row in found["loadbalancers"]])
+            self._follow_moves([row["load_balancer_id"] for row in found["loadbalancers"]])
 
     def _wanted(self, parsed_args: Namespace) -> dict[str, Any]:
         given: dict[str, Any] = {
@@ -83,16 +83,16 @@ class MoveLoadBalancers(ApiCommand):
             given["load_balancer_id"] = load_balancer_id(self.client, parsed_args.loadbalancer)
         return {name: value for name, value in given.items() if value is not None} | {"apply": parsed_args.yes}
 
-    def _end(self, parsed_args: Namespace) -> None:
+    def _end_move(self, parsed_args: Namespace) -> None:
         if parsed_args.loadbalancer is None or not parsed_args.yes:
             raise UsageError("--finish and --back need a load balancer and --yes")
         id_ = load_balancer_id(self.client, parsed_args.loadbalancer)
         action = "back" if parsed_args.back else "finish"
         self.client.put(f"{API}/moves/{segment(id_)}/{action}", None)
         if not parsed_args.no_wait:
-            self._follow([id_])
+            self._follow_moves([id_])
 
-    def _follow(self, ids: list[str]) -> None:
+    def _follow_moves(self, ids: list[str]) -> None:
         """Print each step until all moves are done, or wait for the operator."""
         shown: dict[str, str] = {}
         while True:
@@ -130,14 +130,14 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def problems_of(found: Mapping[str, Any]) -> Iterator[str]:
-    """Why something cannot be moved."""
+    """Return the reasons why load balancers of a plan cannot be moved."""
     yield from found["problems"]
     for row in found["loadbalancers"]:
         yield from (f"{_title(row)}: {problem}" for problem in row["problems"])
 
 
 def progress_line(row: Mapping[str, Any]) -> str:
-    """One line on a move."""
+    """Format the state of a move as one line."""
     gap = row["gap_seconds"]
     if row["step"] == "done":
         end = "moved" if not row["back"] else "went back"

@@ -99,7 +99,7 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
             note = f" ({step['note']})" if step["note"] else ""
             yield f"  {step['verb']} {step['type']} {step['name']}{note}"
             for attribute in step["attributes"]:
-                yield f"    {attribute['name']}: {_change(step, attribute)}"
+                yield f"    {attribute['name']}: {_attribute_change(step, attribute)}"
         if plan["more"]:
             yield f"  and {counted(plan['more'], 'more operation')}"
         yield from (f"  stays, no load balancer needs it: {thing}" for thing in plan["left"])
@@ -119,6 +119,6 @@ def _summary(plan: Mapping[str, Any]) -> str:
     return counted(count, "operation") if count else "nothing to change"
 
 
-def _change(step: Mapping[str, Any], attribute: Mapping[str, Any]) -> str:
+def _attribute_change(step: Mapping[str, Any], attribute: Mapping[str, Any]) -> str:
     wanted = attribute["wanted"] or "(not set)"
     return str(wanted) if step["verb"] == "create" else f"{attribute['present'] or '(not set)'} -> {wanted}"

@@ -53,7 +53,7 @@ class Progress:
         self.count, self.reason = count, reason
 
     def line(self, agent: Row) -> str:
-        """The progress on one line."""
+        """Format the progress of an agent's handovers as one line."""
         left = counted(agent[self.count], self.count.replace("_", " ").removesuffix("s"))
         line = f"{agent['host']}: {agent['state']}, {left} left"
         if agent["handing_over"]:

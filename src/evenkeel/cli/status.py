@@ -37,14 +37,17 @@ class ShowStatus(ShowCommand):
 
 def short_status(status: Mapping[str, Any]) -> dict[str, str]:
     """A line for each part of the status; counts of zero are left out where another one is not."""
-    return {group: _counts(value) if isinstance(value, Mapping) else _figure(value) for group, value in status.items()}
+    return {
+        group: _counts(value) if isinstance(value, Mapping) else _formatted_number(value)
+        for group, value in status.items()
+    }
 
 
 def _counts(counts: Mapping[str, Any]) -> str:
     return ", ".join(f"{number} {WORDS.get(name, name)}" for name, number in counts.items() if number) or "none"
 
 
-def _figure(value: Any) -> str:
+def _formatted_number(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

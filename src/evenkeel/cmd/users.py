@@ -92,13 +92,13 @@ def _add(options: argparse.Namespace) -> None:
 
 
 def _passwd(options: argparse.Namespace) -> None:
-    user = _existing(read_users(options.file), options.name)
+    user = _existing_user(read_users(options.file), options.name)
     _write(options.file, _with_new_password(user, options))
 
 
 def _roles(options: argparse.Namespace) -> None:
     users = read_users(options.file)
-    user = _existing(users, options.name)
+    user = _existing_user(users, options.name)
     changed = checked_user(user.name, user.project_id, _checked_roles(options), user.hash)
     _check_administrator_left(users, {**users, user.name: changed}, options)
     _write(options.file, changed)
@@ -106,7 +106,7 @@ def _roles(options: argparse.Namespace) -> None:
 
 def _delete(options: argparse.Namespace) -> None:
     users = read_users(options.file)
-    user = _existing(users, options.name)
+    user = _existing_user(users, options.name)
     left = {name: other for name, other in users.items() if name != user.name}
     _check_administrator_left(users, left, options)
     replace_line(options.file, user.name, None)
@@ -117,7 +117,7 @@ def _list(options: argparse.Namespace) -> None:
         print(f"{user.name}\t{user.project_id}\t{','.join(user.roles)}")
 
 
-def _existing(users: Mapping[str, User], name: str) -> User:
+def _existing_user(users: Mapping[str, User], name: str) -> User:
     """The user of that name. Raises :class:`Invalid` with the most similar name if there is none."""
     if name not in users:
         raise Invalid(f"no user {name[:64]!r}{suggestion(name, users)}.")

@@ -123,7 +123,7 @@ class Callbacks:
             case m.KeepIrules():
                 return await self._adoptions.keep_irules(message)
             case m.ReportStatus():
-                return await self._observed(message)
+                return await self._record_observation(message)
             case m.ReportPlan():
                 await self._reports.record_plan(message)
                 return m.Done()
@@ -176,7 +176,7 @@ class Callbacks:
     def _largest_bytes(self, *, takes_parts: bool) -> int:
         return (LARGEST_ANSWER_BYTES if takes_parts else self._settings.max_message_bytes) - MESSAGE_OVERHEAD_BYTES
 
-    async def _observed(self, report: m.ReportStatus) -> m.ReportReceipt:
+    async def _record_observation(self, report: m.ReportStatus) -> m.ReportReceipt:
         """Record an observation, its findings first: load balancers that are present again get their status from the
         same report.
         """

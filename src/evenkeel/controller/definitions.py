@@ -125,7 +125,7 @@ class DefinitionReader:
         ids = frozenset().union(*wanted.values())
         if not ids:
             return {}
-        facts, reason = await _answer(lambda: network.read_facts(ids), until)
+        facts, reason = await _network_answer(lambda: network.read_facts(ids), until)
         if facts is None:
             return dict.fromkeys(wanted, reason)
         await self._attachments.store_facts(facts.subnets)
@@ -142,7 +142,7 @@ class DefinitionReader:
             by_network.setdefault(network_id, set()).add(address)
         wanted = sorted(by_network.items())
         for place, (network_id, addresses) in enumerate(wanted):
-            hosts, reason = await _answer(partial(network.find_hosts, network_id, addresses), until)
+            hosts, reason = await _network_answer(partial(network.find_hosts, network_id, addresses), until)
             if hosts is None:
                 # This network and all after it: the time is over for them, too.
                 late = dict(wanted[place:])
@@ -174,11 +174,11 @@ class DefinitionReader:
     def _task(self, network: Network, shard_id: ShardId, port: DevicePort) -> asyncio.Task[str]:
         key = shard_id, port
         if key not in self._making:
-            task = self._making[key] = asyncio.create_task(self._make(network, shard_id, port))
+            task = self._making[key] = asyncio.create_task(self._make_port(network, shard_id, port))
             task.add_done_callback(lambda _: self._making.pop(key, None))
         return self._making[key]
 
-    async def _make(self, network: Network, shard_id: ShardId, port: DevicePort) -> str:
+    async def _make_port(self, network: Network, shard_id: ShardId, port: DevicePort) -> str:
         """Create a port and store its address; returns the reason of a failure, or an empty text."""
         try:
             async with self._slots:
@@ -204,7 +204,7 @@ class DefinitionReader:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _answer(ask: Callable[[], Awaitable[T]], until: float) -> tuple[T | None, str]:
+async def _network_answer(ask: Callable[[], Awaitable[T]], until: float) -> tuple[T | None, str]:
     """Answer of the network service, or None and the reason why there is none."""
     try:
         async with asyncio.timeout_at(until):

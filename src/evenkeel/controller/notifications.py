@@ -35,7 +35,7 @@ STATE_SECONDS = 10.0
 
 
 class Notifications:
-    """The part of one controller."""
+    """Sends waiting notifications while it is this controller's turn."""
 
     def __init__(
         self,

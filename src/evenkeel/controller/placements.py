@@ -99,7 +99,7 @@ class Placements:
                 # Read again: the decision just made may have created the shard for the others.
                 shard = await self._shard_with_capacity(tenant) if len(taken) > 1 else None
                 taken = taken[1:]
-            joined = set() if shard is None else await self._join(tenant, shard, taken)
+            joined = set() if shard is None else await self._place_on_shard(tenant, shard, taken)
         except Exception as error:  # each caller raises it
             for each in taken:
                 deliver_error(each.answer, error)
@@ -118,7 +118,9 @@ class Placements:
         async with self._turns:
             return await self._scheduling.shard_with_capacity(*tenant)
 
-    async def _join(self, tenant: _Tenant, shard: ShardWithCapacity, taken: Sequence[_Waiting]) -> set[LoadBalancerId]:
+    async def _place_on_shard(
+        self, tenant: _Tenant, shard: ShardWithCapacity, taken: Sequence[_Waiting]
+    ) -> set[LoadBalancerId]:
         changes = {each.change.load_balancer_id: each.change for each in taken}
         async with self._turns:
             joined = await self._scheduling.join(list(changes), tenant.environment, tenant.project_id, shard)

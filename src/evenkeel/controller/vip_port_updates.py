@@ -56,7 +56,7 @@ class VipPortUpdates:
             if port is None:
                 return
             if port.lost is not None:
-                if not await self._make_again(port, port.lost):
+                if not await self._recreate_port(port, port.lost):
                     return
                 continue
             try:
@@ -67,7 +67,7 @@ class VipPortUpdates:
             if told is None or await self._ports.port_set(told):
                 return
 
-    async def _make_again(self, port: DuePort, lost: LostPort) -> bool:
+    async def _recreate_port(self, port: DuePort, lost: LostPort) -> bool:
         """Recreate a lost port; returns whether that succeeded. Raises :class:`NetworkUnavailable`."""
         id_ = port.load_balancer_id
         # Looked for once more: the search may have been wrong, for example by a policy that hid the port.

@@ -141,7 +141,7 @@ class Cluster:
         await self.workshop.run(process, file_is_written(file), "its URL")
         self._urls[name] = file.read_text().strip()
         limit = self.workshop.start_seconds
-        await process.until(self._answers(number), "the API to answer", timeout_seconds=limit)
+        await process.until(self._answer_probe(number), "the API to answer", timeout_seconds=limit)
         return self._urls[name]
 
     async def start_agent(
@@ -162,9 +162,9 @@ class Cluster:
             self._agent_options,
             options or {},
         )
-        await self._join(host, self.workshop.create_process(agent_name(host), module, sections))
+        await self._wait_for_registration(host, self.workshop.create_process(agent_name(host), module, sections))
 
-    async def _join(self, host: str, process: Process) -> None:
+    async def _wait_for_registration(self, host: str, process: Process) -> None:
         # The session of a killed process is live until it expires, so only a new one shows that this process has
         # joined.
         sessions = await self._sessions(host)
@@ -196,7 +196,7 @@ class Cluster:
         if name in self._starters:
             await self._starters[name]()
         elif kind == "agent":
-            await self._join(which, self.processes[name])
+            await self._wait_for_registration(which, self.processes[name])
         elif kind == "controller":
             await self.start_controller(int(which))
         elif kind == "backend":
@@ -238,7 +238,7 @@ class Cluster:
 
     # -- internals
 
-    def _answers(self, number: int) -> Callable[[], bool]:
+    def _answer_probe(self, number: int) -> Callable[[], bool]:
         client = self.client(number, timeout_seconds=2.0)
 
         def answers() -> bool:

@@ -47,7 +47,7 @@ class DashboardProxy:
         """Listen on a free port."""
         app = web.Application(client_max_size=BODY_BYTES_MAX)
         app.router.add_get("/demo/controls", self._state)
-        app.router.add_post("/demo/controls", self._do)
+        app.router.add_post("/demo/controls", self._handle_control)
         app.router.add_route("*", "/{path:.*}", self._pass_on)
         # Bodies are passed on with their Content-Encoding, so they must stay compressed.
         self._session = ClientSession(
@@ -76,7 +76,7 @@ class DashboardProxy:
         self._check_token(request)
         return web.json_response(self._controls.state())
 
-    async def _do(self, request: web.Request) -> web.Response:
+    async def _handle_control(self, request: web.Request) -> web.Response:
         self._check_token(request)
         try:
             body = await request.json()

@@ -94,7 +94,10 @@ class Emulator:
         Not their names: a member at a node in /Common is named for the node.
         """
         pools = self.read(device, "/mgmt/tm/ltm/pool?expandSubcollections=true").get("items", [])
-        return {pool["fullPath"]: set(map(_place, pool.get("membersReference", {}).get("items", []))) for pool in pools}
+        return {
+            pool["fullPath"]: set(map(_member_address, pool.get("membersReference", {}).get("items", [])))
+            for pool in pools
+        }
 
     def read(self, device: EmulatedDevice, path: str) -> Any:
         """Send one GET request to a device's iControl REST."""
@@ -107,7 +110,7 @@ class Emulator:
             return json.load(answer)
 
 
-def _place(member: Mapping[str, Any]) -> str:
+def _member_address(member: Mapping[str, Any]) -> str:
     address, name = member["address"], member["name"]
     between = "." if ":" in address else ":"
     return f"{address}{between}{name.rpartition(between)[2]}"

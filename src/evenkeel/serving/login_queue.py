@@ -49,7 +49,7 @@ class RecentFailures:
 
 
 class LoginAttempt(Value):
-    """A waiting or running check."""
+    """A check of a password that waits or runs."""
 
     digest: bytes
     peer: str
@@ -107,11 +107,11 @@ class LoginQueue:
         """Return the result of ``check``, which runs in a thread and must not raise. ``digest``: identifies the checked
         password. Raises :class:`TooManyAttempts`.
         """
-        known = self._attempts.get(digest) or self._begin(digest, host_of(address[:PEER_CHARACTERS_MAX]), check)
+        known = self._attempts.get(digest) or self._begin_login(digest, host_of(address[:PEER_CHARACTERS_MAX]), check)
         # cancelling one caller does not cancel the check, which others may share
         return await asyncio.shield(known.right)
 
-    def _begin(self, digest: bytes, peer: str, check: Callable[[], bool]) -> LoginAttempt:
+    def _begin_login(self, digest: bytes, peer: str, check: Callable[[], bool]) -> LoginAttempt:
         loop = asyncio.get_running_loop()
         one = LoginAttempt(digest=digest, peer=peer, check=check, right=loop.create_future())
         lane = self._lanes[peer in self._suspects]

@@ -153,6 +153,6 @@ def _keep_owner(descriptor: int, path: Path) -> None:
 
 
 def _fingerprint(path: Path) -> Fingerprint:
-    """Metadata that changes with the file."""
+    """Return metadata of the password file that differs after each change."""
     status = path.stat()
     return status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode

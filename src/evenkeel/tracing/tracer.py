@@ -173,14 +173,14 @@ class OpenTelemetryTracer:
         linked = parse_traceparent(client) if client else None
         links = [] if linked is None else [Link(linked)]
         named = {REQUEST_ID: PREFIX + change_id, **attributes}
-        with self._current_span(self._first(change_id, name, named, links)) as span:
+        with self._current_span(self._root_span(change_id, name, named, links)) as span:
             yield span
 
     def also(self, change_id: str) -> None:
         current = trace.get_current_span()
         if current.is_recording():
             links = [Link(current.get_span_context())]
-            self._first(change_id, "change", {REQUEST_ID: PREFIX + change_id}, links).end()
+            self._root_span(change_id, "change", {REQUEST_ID: PREFIX + change_id}, links).end()
 
     def span(
         self, name: str, *, attributes: Attributes = NO_ATTRIBUTES, remote: bool = False
@@ -227,7 +227,7 @@ class OpenTelemetryTracer:
         current = trace.get_current_span()
         return {HEADER: format_traceparent(current.get_span_context())} if current.is_recording() else {}
 
-    def _first(self, change_id: str, name: str, attributes: Attributes, links: list[Link]) -> trace.Span:
+    def _root_span(self, change_id: str, name: str, attributes: Attributes, links: list[Link]) -> trace.Span:
         token = next_ids.set(first_ids(change_id))
         try:
             # In an empty context, so that the request begins a trace of its own inside any other span.

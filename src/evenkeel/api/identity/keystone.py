@@ -87,7 +87,7 @@ class KeystoneIdentity:
         if known is not None and self._now() < known.until_seconds:
             return known.caller
         verdict = await self._validate(environ_of(scope, token, service_token))
-        return self._judge(verdict, digest)
+        return self._caller_of(verdict, digest)
 
     async def _validate(self, environ: Environ) -> TokenValidation:
         if self._waiting >= MAX_WAITING:
@@ -101,7 +101,7 @@ class KeystoneIdentity:
         finally:
             self._waiting -= 1
 
-    def _judge(self, verdict: TokenValidation, digest: bytes) -> Caller:
+    def _caller_of(self, verdict: TokenValidation, digest: bytes) -> Caller:
         # With the option `delay_auth_decision` the middleware passes on requests with invalid tokens, and marks them.
         if verdict.status == 401 or verdict.environ.get("HTTP_X_IDENTITY_STATUS") == "Invalid":
             raise Unauthenticated(verdict.challenge or "Keystone")

@@ -64,7 +64,7 @@ class NeutronReader(Generic[T]):
     def _check_one_of(self, body: Any) -> None:
         given = [name for name in self._names if getattr(body, name) is not None]
         if not given:
-            raise _absent(self._names[0])
+            raise _missing_object(self._names[0])
         if len(given) > 1:
             raise bad_request(f"Only one of {', '.join(given)} may be in the request body")
 
@@ -77,7 +77,7 @@ class NeutronReader(Generic[T]):
             return bad_request("Resource body required")
         name = self._names[0]
         if not body.keys() & set(self._names):
-            return bad_request("Bulk operation not supported") if _plural_of(name) in body else _absent(name)
+            return bad_request("Bulk operation not supported") if _plural_of(name) in body else _missing_object(name)
         try:
             return _explain_refusal(str(error), body, self._kind)
         except (LookupError, TypeError, AttributeError):  # a duplicate name: the decoder used the other one
@@ -95,7 +95,7 @@ def _malformed_body(error: Exception) -> NeutronRefusal:
     return bad_request(f"Malformed request body: {error}.", "MalformedRequestBody")
 
 
-def _absent(name: str) -> NeutronRefusal:
+def _missing_object(name: str) -> NeutronRefusal:
     return bad_request(f"Unable to find '{name}' in request body")
 
 

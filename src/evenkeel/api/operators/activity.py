@@ -111,15 +111,17 @@ async def activity(services: Services, call: Call) -> Answer:
     if options:
         # Of another span than the usual one, which 20 dashboards would not ask for at once.
         hours = number_of("hours", options.get("hours", str(HOURS)), 1, HOURS_MAX)
-        return _answer(services, hours, number_of("points", options.get("points", str(POINTS_MAX)), 1, POINTS_MAX))
+        return _activity_answer(
+            services, hours, number_of("points", options.get("points", str(POINTS_MAX)), 1, POINTS_MAX)
+        )
     return await services.recent_activity.get(lambda: _activity(services))
 
 
 async def _activity(services: Services) -> Answer:
-    return _answer(services, HOURS, POINTS_MAX)
+    return _activity_answer(services, HOURS, POINTS_MAX)
 
 
-def _answer(services: Services, hours: int, points_max: int) -> Answer:
+def _activity_answer(services: Services, hours: int, points_max: int) -> Answer:
     return json_answer({"activity": _view(services.activity.activity(), services.traffic.busiest(), hours, points_max)})
 
 

@@ -25,7 +25,7 @@ async def show(services: Services, call: Call) -> Answer:
     """Handle GET /listeners/{id}/irules."""
     options_of(call, ())
     row: Listener = await services.tenants.get(Listener, object_id(call, "Listener"), project_id=None)
-    return _answer(row)
+    return _irules_answer(row)
 
 
 async def put(services: Services, call: Call, body: IrulesBody) -> Answer:
@@ -50,9 +50,9 @@ async def put(services: Services, call: Call, body: IrulesBody) -> Answer:
         )
         await services.accepted(change, waits=False)
         row = await services.tenants.get(Listener, listener_id, project_id=None)
-    return _answer(row)
+    return _irules_answer(row)
 
 
-def _answer(row: Listener) -> Answer:
+def _irules_answer(row: Listener) -> Answer:
     view = ListenerIrulesView(id=row.id, loadbalancer_id=row.load_balancer_id, irules=list(row.operator_irules))
     return json_answer({"listener": view})

@@ -89,15 +89,15 @@ async def moves(services: Services, call: Call) -> Answer:
 
 async def finish(services: Services, call: Call) -> Answer:
     """Handle PUT /moves/{id}/finish: the VIP's traffic goes to the new devices, so the old ones may remove it."""
-    return await _end(services, call, back=False)
+    return await _end_move(services, call, back=False)
 
 
 async def go_back(services: Services, call: Call) -> Answer:
     """Handle PUT /moves/{id}/back: let the move go back."""
-    return await _end(services, call, back=True)
+    return await _end_move(services, call, back=True)
 
 
-async def _end(services: Services, call: Call, *, back: bool) -> Answer:
+async def _end_move(services: Services, call: Call, *, back: bool) -> Answer:
     options_of(call, ())
     load_balancer_id = LoadBalancerId(object_id(call, "Move of load balancer"))
     await end_move(services, load_balancer_id, back=back)

@@ -216,7 +216,7 @@ async def _plan(
     if services.inquiries.locked():
         raise AgentSilent(f"{INQUIRIES_MAX} plans are being waited for already")
     async with services.inquiries:
-        answer = await _answer(services, owner, inquiry)
+        answer = await _wait_for_answer(services, owner, inquiry)
     if answer.problem:
         # An adoption that the agent has refused is no request whose outcome is unknown.
         refusal = AgentSilent if load_balancer_id else Conflict
@@ -229,7 +229,7 @@ async def _plan(
     )
 
 
-async def _answer(
+async def _wait_for_answer(
     services: Services,
     owner: ShardOwner,
     inquiry: Inquiry,

@@ -40,7 +40,7 @@ def replace_commands(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -
     """Return the commands of :func:`replace_agents`."""
     commands = []
     for row in silent[:NAMED_MAX]:
-        others = (one for one in agents if one.alive and _place(one) == _place(row))
+        others = (one for one in agents if one.alive and _device_group_of(one) == _device_group_of(row))
         if (other := next(others, None)) is not None:
             command = f"evenkeel agent delete {_agent_argument(row, agents)} --rebind-to {quote(other.host)}"
             commands.append(ProblemCommand(command, condition="if the host is lost"))
@@ -50,10 +50,10 @@ def replace_commands(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -
 def device_remedy(group: GroupReach, agents: Iterable[AgentLife]) -> str:
     """Return commands that show why the devices of a group that no agent reaches do not answer."""
     if not group.reach.away:
-        hosts = [row.host for row in agents if _place(row) == (group.environment, group.number)]
+        hosts = [row.host for row in agents if _device_group_of(row) == (group.environment, group.number)]
         where = f"on {', '.join(hosts[:NAMED_MAX])}" if hosts else "on a host of the group"
         return f"{where}: {START_AGENT}"
-    live = (row.host for row in agents if row.alive and _place(row) == (group.environment, group.number))
+    live = (row.host for row in agents if row.alive and _device_group_of(row) == (group.environment, group.number))
     checks = "; ".join(_check(name) for name in group.reach.away[:NAMED_MAX])
     daemon = "; there: systemctl status evenkeel-haproxyd" if group.device_driver == "haproxy" else ""
     return f"on {next(live, 'the host of an agent')}: {checks}{daemon}"
@@ -61,7 +61,7 @@ def device_remedy(group: GroupReach, agents: Iterable[AgentLife]) -> str:
 
 def device_commands(group: GroupReach, agents: Iterable[AgentLife]) -> tuple[ProblemCommand, ...]:
     """Return the commands of :func:`device_remedy`, each with its host."""
-    known = [row for row in agents if _place(row) == (group.environment, group.number)]
+    known = [row for row in agents if _device_group_of(row) == (group.environment, group.number)]
     if not group.reach.away:
         return tuple(ProblemCommand(START_AGENT, row.host) for row in known[:NAMED_MAX])
     live = next((row.host for row in known if row.alive), "the host of an agent")
@@ -81,5 +81,5 @@ def _agent_argument(row: AgentLife, agents: Sequence[AgentLife]) -> str:
     return quote(row.host if sum(one.host == row.host for one in agents) == 1 else row.id)
 
 
-def _place(row: AgentLife) -> tuple[str, int]:
+def _device_group_of(row: AgentLife) -> tuple[str, int]:
     return row.environment, row.group_number

@@ -52,7 +52,7 @@ def _objects(name: str, view: type[Any], key: str = "{id}") -> ObjectRoutes:
     return ObjectRoutes(name=name, plural=f"{name}s", path=f"/{name}s", view=view, rule=own_rules(name), key=key)
 
 
-def _facts(name: str, view: type[Any], handle: Handler, summary: str, *parameters: Parameter) -> Operation:
+def _get_document(name: str, view: type[Any], handle: Handler, summary: str, *parameters: Parameter) -> Operation:
     """Declare GET of one document about the whole system."""
     return Operation(
         method="GET",
@@ -179,7 +179,7 @@ _ENHANCED_SERVICES = (
 
 _DATABASE = single_object_type("database", views.DatabaseView)
 _SYSTEM = (
-    _facts("database", views.DatabaseView, database.database, "Show the history of the database"),
+    _get_document("database", views.DatabaseView, database.database, "Show the history of the database"),
     Operation(
         method="POST",
         path="/database/new-history",
@@ -206,9 +206,11 @@ _SYSTEM = (
         rule=own_rule("act", "get"),
         answer=list_type("acts", acts.ActView),
     ),
-    _facts("caller", caller.CallerView, caller.caller, "Show who the caller is, and the version of the controller"),
-    _facts("status", status.StatusView, status.status, "Show a summary of the whole system"),
-    _facts(
+    _get_document(
+        "caller", caller.CallerView, caller.caller, "Show who the caller is, and the version of the controller"
+    ),
+    _get_document("status", status.StatusView, status.status, "Show a summary of the whole system"),
+    _get_document(
         "activity",
         activity.ActivityView,
         activity.activity,
@@ -218,7 +220,7 @@ _SYSTEM = (
             name="points", description="At most so many points (1 to 360); means of several if there are more", type=int
         ),
     ),
-    _facts(
+    _get_document(
         "topology",
         overview.TopologyView,
         overview.topology,

@@ -72,7 +72,7 @@ class Policy:
         try:
             verdict = self._verdicts[key]
         except KeyError:
-            verdict = self._verdicts[key] = self._judge(rule, caller)
+            verdict = self._verdicts[key] = self._admission_for(rule, caller)
             if len(self._verdicts) > MAX_REMEMBERED:
                 self._verdicts.popitem(last=False)
         if verdict is None:
@@ -109,7 +109,7 @@ class Policy:
         if unknown := sorted(set(names) - set(self._enforcer.registered_rules)):
             raise ValueError(f"routes without a policy rule: {', '.join(map(repr, unknown))}")
 
-    def _judge(self, rule: str, caller: Caller) -> Admitted | None:
+    def _admission_for(self, rule: str, caller: Caller) -> Admitted | None:
         user = caller.user_name or caller.user_id
         everybodys = rule + GLOBAL_SUFFIX
         if everybodys not in self._enforcer.registered_rules:

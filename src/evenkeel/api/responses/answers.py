@@ -139,6 +139,6 @@ def problem(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] 
 
 
 def unauthenticated(text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
-    """The 401; ``headers`` contain the challenge."""
+    """Return the answer 401 to a caller without a valid login; ``headers`` contain the challenge."""
     body = Unauthorized(error=LoginNeeded(code=401, title=reason_phrase(401), message=text))
     return Answer(401, encode(body), headers)

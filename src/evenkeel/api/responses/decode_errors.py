@@ -88,7 +88,7 @@ class DecodeFailure(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """The allowed values, in words."""
+        """Values that the field allows, in words."""
         return " or ".join(_describe_allowed(kind, self.value) for kind in self.allowed) or "Value should be null."
 
 
@@ -101,7 +101,7 @@ def decode_failure(text: str, body: Any, kind: type[Any]) -> DecodeFailure:
         node = _descend(node, step)
         if step is not None:
             value = value[step]
-    allowed = [part for part in _leaves(node) if not isinstance(part, inspect.NoneType)]
+    allowed = [part for part in _leaf_types(node) if not isinstance(part, inspect.NoneType)]
     return DecodeFailure(_argument(path), value, allowed, _holds_secret(node))
 
 
@@ -178,7 +178,7 @@ def _holds_secret(node: inspect.Type) -> bool:
 
 
 def _descend(node: inspect.Type, step: Step) -> inspect.Type:
-    for part in _leaves(node):
+    for part in _leaf_types(node):
         if isinstance(part, inspect.StructType) and isinstance(step, str):
             return next(field.type for field in part.fields if field.encode_name == step)
         if isinstance(part, inspect.ListType) and isinstance(step, int):
@@ -188,9 +188,9 @@ def _descend(node: inspect.Type, step: Step) -> inspect.Type:
     return node
 
 
-def _leaves(node: inspect.Type) -> list[inspect.Type]:
+def _leaf_types(node: inspect.Type) -> list[inspect.Type]:
     if isinstance(node, inspect.UnionType | inspect.Metadata) and not _description(node):
-        return [leaf for part in _inner_types(node) for leaf in _leaves(part)]
+        return [leaf for part in _inner_types(node) for leaf in _leaf_types(part)]
     return [node]
 
 

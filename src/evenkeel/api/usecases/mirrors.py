@@ -26,7 +26,7 @@ from evenkeel.core.resources.statuses import ProvisioningStatus
 
 
 class PutResult(NamedTuple):
-    """The state that a write leaves."""
+    """State of a mirrored load balancer after a PUT of it."""
 
     revision: int
     provisioning_status: ProvisioningStatus

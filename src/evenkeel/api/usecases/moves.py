@@ -30,7 +30,7 @@ class PlannedMove(Value):
 
 
 class MovePlan(Value):
-    """The plan of a request."""
+    """Plans of all load balancers that one request moves to another device group."""
 
     target: DeviceGroupPlace
     moves: tuple[PlannedMove, ...]
@@ -75,7 +75,7 @@ async def plan_moves(
         raise Conflict(f"Device group {here[0]}/{here[1]} has everything already: there is nothing to move.")
     if len(moving) > MOVES_PER_REQUEST:
         raise Conflict(f"{len(moving)} load balancers would be moved; {MOVES_PER_REQUEST} at once are possible.")
-    home = await _home(services, target)
+    home = await _least_loaded_agent(services, target)
     table = services.providers.capabilities_of(target.device_driver)
     permitted = next(
         (row.vip_networks for row in await services.operators.environments() if row.name == target.environment),
@@ -83,7 +83,7 @@ async def plan_moves(
     )
     return MovePlan(
         target=target,
-        moves=tuple([await _planned(services, each, target, table, permitted) for each in moving]),
+        moves=tuple([await _plan_move(services, each, target, table, permitted) for each in moving]),
         project_id=moving[0].project_id,
         home_agent_id=home,
         problems=(*await _version_problems(services), *_target_problems(target, table, home)),
@@ -109,7 +109,7 @@ async def _target(
     return target
 
 
-async def _home(services: Services, target: DeviceGroupPlace) -> AgentId | None:
+async def _least_loaded_agent(services: Services, target: DeviceGroupPlace) -> AgentId | None:
     """The agent that is home to the fewest, of those that are up."""
     agents = [
         (agent.home_shards, agent.id)
@@ -136,7 +136,7 @@ def _target_problems(target: DeviceGroupPlace, table: Capabilities, home: AgentI
         yield f"devices of driver {target.device_driver} cannot hold a load balancer that others serve"
 
 
-async def _planned(
+async def _plan_move(
     services: Services,
     one: MovableLoadBalancer,
     target: DeviceGroupPlace,

@@ -65,7 +65,7 @@ class AmqpNotifications:
 
 
 class _Outlet:
-    """Publishes over one connection."""
+    """Publishes notifications over one connection to RabbitMQ."""
 
     def __init__(
         self, connection: AbstractConnection, channel: PublishChannel, arguments: dict[str, Any], warned: set[str]

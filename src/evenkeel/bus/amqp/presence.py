@@ -85,7 +85,7 @@ class Probes:
 
 
 class _Announced:
-    """The queue on one connection."""
+    """An agent's presence queue on one connection to RabbitMQ."""
 
     def __init__(self, connection: AbstractConnection, channel: AbstractChannel, queue: AbstractQueue) -> None:
         self.connection = connection
@@ -119,7 +119,7 @@ class AmqpAnnouncement:
         )
 
     async def start(self) -> None:
-        """Announce. Raises :class:`BusUnavailable`."""
+        """Announce the agent's presence on the bus. Raises :class:`BusUnavailable`."""
         self._link.start()
         try:
             await self._link.session(timeout_seconds=ANNOUNCE_SECONDS)

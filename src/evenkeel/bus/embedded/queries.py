@@ -188,7 +188,7 @@ def claim_holders(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
 
 
 def peers(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
-    """(id, socket) of all other processes."""
+    """Return (id, socket path) of all other processes on the bus."""
     return [(row[0], row[1]) for row in db.execute("SELECT id, socket FROM peer WHERE id <> ?", (peer,))]
 
 

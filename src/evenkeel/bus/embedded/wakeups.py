@@ -42,7 +42,7 @@ class WakeupSocket:
         self.path = ""
 
     def bind(self, directory: str, peer: str) -> None:
-        """Listen. Raises :class:`OSError`."""
+        """Listen for wake-ups on the process's Unix socket. Raises :class:`OSError`."""
         self.close()
         path = str(Path(directory) / f"{peer[:8]}.sock")
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)

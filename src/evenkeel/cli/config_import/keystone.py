@@ -71,7 +71,7 @@ def login_of(settings: Settings) -> Login:
         return Login({}, {})
     place = settings.value(SECTION, "auth_section") or SECTION
     kind = settings.value(place, "auth_type") or settings.value(place, "auth_plugin")
-    found = {name: value for name in (*LOGIN, *SESSION) if (value := _aliased(settings, place, name))}
+    found = {name: value for name in (*LOGIN, *SESSION) if (value := _value_of_aliases(settings, place, name))}
     legacy = {name: value for name in LEGACY if (value := settings.value(SECTION, name))}
     if not kind and "auth_url" not in found:
         found = {**_from_legacy(legacy), **found}
@@ -96,13 +96,13 @@ def without_version_2(url: str) -> str:
     return short.removesuffix("/v2.0") if short.endswith("/v2.0") else url
 
 
-def _aliased(settings: Settings, place: str, name: str) -> str:
+def _value_of_aliases(settings: Settings, place: str, name: str) -> str:
     found = [settings.value(place, alias) for alias in _ALIASES.get(name, (name,))]
     return next((value for value in found if value), "")
 
 
 def _from_legacy(legacy: Mapping[str, str]) -> dict[str, str]:
-    """The login in today's names."""
+    """Return a login from options of old releases under their present names."""
     names = {"admin_user": "username", "admin_password": "password", "admin_tenant_name": "project_name"}
     found = {ours: legacy[theirs] for theirs, ours in names.items() if theirs in legacy}
     if url := legacy.get("identity_uri") or _url(legacy):
@@ -151,7 +151,7 @@ def _domains(found: Mapping[str, str]) -> dict[str, str]:
 
 
 def _token_options(settings: Settings) -> Iterator[tuple[str, str]]:
-    if servers := _aliased(settings, SECTION, "memcached_servers"):
+    if servers := _value_of_aliases(settings, SECTION, "memcached_servers"):
         yield "memcached_servers", servers
     # keystonemiddleware has renamed auth_uri to www_authenticate_uri.
     if uri := settings.value(SECTION, "www_authenticate_uri") or settings.value(SECTION, "auth_uri"):

@@ -36,13 +36,13 @@ class Broker(NamedTuple):
 
 def broker_of(settings: Settings) -> Broker:
     """The broker of Neutron's configuration."""
-    backend = _first(settings, "rpc_backend")
+    backend = _first_set(settings, "rpc_backend")
     tls = {name: settings.value(_RABBIT, name) or settings.value(DEFAULT, name) for name in TLS_FLAGS}
     is_tls = any(value.lower() in ("true", "1", "yes", "on") for value in tls.values())
-    files = {ours: found for ours, theirs in TLS_FILES.items() if (found := _first(settings, *theirs))}
+    files = {ours: found for ours, theirs in TLS_FILES.items() if (found := _first_set(settings, *theirs))}
     if url := settings.value(DEFAULT, "transport_url"):
         return _of_url(url, is_tls, files)
-    given = {name: _first(settings, name) for name in _NAMES}
+    given = {name: _first_set(settings, name) for name in _NAMES}
     if any(given.values()):
         scheme, query = ("amqps", f"?{urlencode(files)}" if files else "") if is_tls else ("amqp", "")
         vhost = given["rabbit_virtual_host"].removeprefix("/")
@@ -83,7 +83,7 @@ def _nodes(given: dict[str, str]) -> Iterator[str]:
         yield f"{login}@{bracketed}" if has_port else f"{login}@{bracketed}:{port}"
 
 
-def _first(settings: Settings, *names: str) -> str:
+def _first_set(settings: Settings, *names: str) -> str:
     """The first of the options that is set, in the newer section first."""
     found = [settings.value(section, name) for name in names for section in _SECTIONS]
     return next((value for value in found if value), "")

@@ -78,7 +78,7 @@ def show_in_place(console: Console, looker: Looker, shown: TopSnapshot, interval
     live = Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
     with single_keys(), live:
         while True:
-            live.update(Group(*_fitting(console, shown, lost)), refresh=True)
+            live.update(Group(*_lines_that_fit(console, shown, lost)), refresh=True)
             if pressed_key(KEY_SECONDS) in END_KEYS:
                 return
             if not looks.empty():
@@ -86,7 +86,7 @@ def show_in_place(console: Console, looker: Looker, shown: TopSnapshot, interval
                 shown, lost = found.snapshot or shown, found.problem
 
 
-def _fitting(console: Console, shown: TopSnapshot, lost: str) -> list[Text]:
+def _lines_that_fit(console: Console, shown: TopSnapshot, lost: str) -> list[Text]:
     lines = view_lines(shown, lost=lost, width=console.width, height=console.height - 1)
     for line in lines:
         line.end = "\n"

@@ -80,14 +80,14 @@ def _shares(sections: Sequence[Section], height: int | None) -> list[int]:
 def _head(snapshot: TopSnapshot, lost: str) -> Iterator[Text]:
     status = snapshot.status
     if lost:
-        yield _line(f"LOST: {lost}; trying again. As of {snapshot.at}:", BAD)
+        yield _safe_line(f"LOST: {lost}; trying again. As of {snapshot.at}:", BAD)
     else:
-        yield _line(f"Even Keel at {snapshot.at}", "bold")
+        yield _safe_line(f"Even Keel at {snapshot.at}", "bold")
     oldest = status["oldest_pending_seconds"]
     pending = f", oldest change waits {oldest:.0f} s" if oldest else ""
-    yield _line(f"load balancers: {_counts(status['load_balancers'])}{pending}")
+    yield _safe_line(f"load balancers: {_counts(status['load_balancers'])}{pending}")
     shards, agents = status["shards"], status["agents"]
-    yield _line(
+    yield _safe_line(
         f"operating: {_counts(status['load_balancers_operating'])}; shards: {shards['total']},"
         f" {shards['unserved']} unserved; agents: {agents['up']} up, {agents['down']} silent or stopped"
     )
@@ -97,12 +97,12 @@ def _sections(snapshot: TopSnapshot) -> Iterator[Section]:
     problems = snapshot.status["problems"]
     # On a line of its own, for one line would often be cut before the remedy.
     found = [
-        _line(text, style)
+        _safe_line(text, style)
         for problem in problems
         for text, style in ((f"{GAP}{problem['text']}", BAD), (f"{GAP}{GAP}{problem['remedy']}", ""))
     ]
-    yield Section("Problems", found or [_line(f"{GAP}Nothing is wrong.", GOOD)])
-    agents = sorted(snapshot.agents, key=_importance)
+    yield Section("Problems", found or [_safe_line(f"{GAP}Nothing is wrong.", GOOD)])
+    agents = sorted(snapshot.agents, key=_agent_sort_key)
     yield Section(
         "Agents",
         _columns(
@@ -115,7 +115,7 @@ def _sections(snapshot: TopSnapshot) -> Iterator[Section]:
     yield Section("Events", [_event(row) for row in snapshot.events], last=True)
 
 
-def _importance(agent: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
+def _agent_sort_key(agent: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
     """Order of agents: silent ones first, then others that are not up, then those with the most load balancers."""
     return agent["alive"], agent["state"] == "up", -agent["load_balancers"], agent["host"]
 
@@ -152,14 +152,14 @@ def _event(row: Mapping[str, Any]) -> Text:
     notable = any(part in row["kind"] for part in NOTABLE_EVENTS)
     # Commands accept the beginnings of ids, and whole ones would leave no space for what happened.
     text = ID.sub(lambda found: found[0][:SHORT_ID_CHARACTERS], row["text"])
-    return _line(f"{GAP}{row['at'].rpartition('T')[2]}Z  {text}", NOTABLE if notable else "")
+    return _safe_line(f"{GAP}{row['at'].rpartition('T')[2]}Z  {text}", NOTABLE if notable else "")
 
 
 def _columns(rows: Sequence[Cells], styles: Sequence[str] = ()) -> list[Text]:
     """Rows whose cells begin below each other."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        _line(GAP + GAP.join(map(str.ljust, row, widths)).rstrip(), styles[at] if styles else "")
+        _safe_line(GAP + GAP.join(map(str.ljust, row, widths)).rstrip(), styles[at] if styles else "")
         for at, row in enumerate(rows)
     ]
 
@@ -168,6 +168,6 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "none"
 
 
-def _line(text: str, style: str = "") -> Text:
+def _safe_line(text: str, style: str = "") -> Text:
     """A line; no text of a tenant or a device controls the terminal."""
     return Text(escape_controls(text), style=style, no_wrap=True, end="")

@@ -32,7 +32,7 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, descripti
     except cfg.ConfigFilesNotFoundError as error:
         raise ValueError(f"--config-file: {', '.join(error.config_files)}: no such file") from error
     except cfg.ConfigFileParseError as error:
-        raise ValueError(f"--config-file: {_place(error)}") from None  # the line itself may contain a password
+        raise ValueError(f"--config-file: {_position_of(error)}") from None  # the line itself may contain a password
     except cfg.Error as error:
         raise ValueError(f"--config-file: {error}") from error
     drivers = _driver_sections(conf, files)
@@ -80,7 +80,7 @@ def _driver_sections(conf: cfg.ConfigOpts, files: Sequence[IniFile]) -> dict[str
     return found
 
 
-def _place(error: cfg.ConfigFileParseError) -> str:
+def _position_of(error: cfg.ConfigFileParseError) -> str:
     """The position and reason of a syntax error."""
     cause = error.__context__
     if isinstance(cause, cfg.ParseError):

@@ -16,7 +16,7 @@ WIDTH = 118
 
 
 def sample(name: str) -> str:
-    """The text for the process ``name``."""
+    """Return the sample configuration of the process ``name``."""
     check = f"evenkeel config check {name} --config-file FILE"
     parts = [HEAD.format(command=PROCESSES[name].command, name=name, check=check)]
     for section, options in options_of(name):

@@ -62,7 +62,7 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Do not change signal handlers."""
+        """Leave signal handlers alone: the controller process has its own."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -55,7 +55,7 @@ INTERFACES = ("internal", "public")
 
 
 class OpenedNetwork(NamedTuple):
-    """The network of this process."""
+    """The network service of a controller, opened."""
 
     network: Network
     gives_back: bool

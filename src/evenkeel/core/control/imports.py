@@ -40,7 +40,7 @@ _OF_CATALOGUE = ("flavor_id", "availability_zone")
 
 
 class StoredLoadBalancer(Value):
-    """A load balancer as stored."""
+    """A stored load balancer to which an import is compared."""
 
     tree: LoadBalancerTree
     mirrored: bool

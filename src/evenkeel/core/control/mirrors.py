@@ -45,7 +45,7 @@ class MirrorMark(Value):
 
 
 class Mirrored(Value):
-    """A mirrored load balancer as stored."""
+    """Stored state of a load balancer that mirrors another system's."""
 
     mark: MirrorMark
     tree: LoadBalancerTree
@@ -91,7 +91,7 @@ class WriterLease(Value):
 
 
 class ObjectStatus(Value):
-    """Statuses of one object."""
+    """Provisioning and operating status of one object of a mirrored load balancer."""
 
     id: str
     provisioning_status: str

@@ -97,7 +97,7 @@ class MovingLoadBalancer(Value):
 
 
 class Transition(Value):
-    """Changes that a step makes."""
+    """Result of one step of a move: the new state of the move and what it changes at the load balancer."""
 
     move: Move
     owner: ShardId | None = None
@@ -112,9 +112,9 @@ def next_transition(move: Move, lb: MovingLoadBalancer, now: float) -> Transitio
         return None
     # Before the check for a deletion, which would begin the cleaning again each time.
     if move.step is MoveStep.CLEANING:
-        return _done(move) if move.standby_revision == CLEANED or move.finish_asked else None
+        return _finish(move) if move.standby_revision == CLEANED or move.finish_asked else None
     if lb.deleted:
-        return _cleaning(move, "the load balancer was deleted")
+        return _begin_cleaning(move, "the load balancer was deleted")
     match move.step:
         case MoveStep.PREPARING:
             return _after_preparing(move, lb, now)
@@ -160,19 +160,19 @@ def _after_starting(move: Move, lb: MovingLoadBalancer, now: float) -> Transitio
         started = replace(move, gap_seconds=(move.gap_seconds or 0.0) + gap, reason=reason, deadline_at=None)
         if move.source_listens:
             return Transition(move=replace(started, step=MoveStep.DRAINING))
-        return _cleaning(started, reason)
+        return _begin_cleaning(started, reason)
     failed = lb.provisioning_status is ProvisioningStatus.ERROR
     # Back only once: where both sides fail, it would go to and fro for ever.
     if (failed or move.back_asked) and not move.back:
-        return _exchanged(move, lb.status_reason if failed else "an operator wanted it back", now)
+        return _swap_source_and_target(move, lb.status_reason if failed else "an operator wanted it back", now)
     return None
 
 
 def _after_draining(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
     if move.back_asked and not move.back:
-        return _exchanged(move, "an operator wanted it back", now)
+        return _swap_source_and_target(move, "an operator wanted it back", now)
     if move.finish_asked or not (move.by_operator or lb.binding):
-        return _cleaning(move, move.reason)
+        return _begin_cleaning(move, move.reason)
     return None
 
 
@@ -200,7 +200,7 @@ def _starting(move: Move, now: float) -> Transition:
     return Transition(move=starting, owner=move.target_shard_id, raises_revision=True)
 
 
-def _exchanged(move: Move, reason: str, now: float) -> Transition:
+def _swap_source_and_target(move: Move, reason: str, now: float) -> Transition:
     """Go back from a target that is the owner: it is the source of the way back."""
     started = move.step is not MoveStep.STARTING
     way_back = replace(
@@ -223,10 +223,10 @@ def _exchanged(move: Move, reason: str, now: float) -> Transition:
 
 
 def _given_up(move: Move, reason: str) -> Transition:
-    return _cleaning(replace(move, back=True), reason)
+    return _begin_cleaning(replace(move, back=True), reason)
 
 
-def _cleaning(move: Move, reason: str) -> Transition:
+def _begin_cleaning(move: Move, reason: str) -> Transition:
     cleaning = replace(
         move,
         step=MoveStep.CLEANING,
@@ -239,5 +239,5 @@ def _cleaning(move: Move, reason: str) -> Transition:
     return Transition(move=cleaning)
 
 
-def _done(move: Move) -> Transition:
+def _finish(move: Move) -> Transition:
     return Transition(move=replace(move, step=MoveStep.DONE, standby_shard_id=ShardId("")))

@@ -18,7 +18,7 @@ class AgentHeartbeat(Value):
 
 
 class BreakerState(Value):
-    """An environment's breaker as stored."""
+    """Stored state of an environment's circuit breaker."""
 
     share: float
     agents: int

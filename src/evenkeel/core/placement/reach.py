@@ -22,7 +22,7 @@ without them.
 
 
 class ReachKind(StrEnum):
-    """Kind of a device group's reachability."""
+    """Whether the agents of a device group reach its devices."""
 
     REACHED = "reached"  # an agent reaches a device of the group
     NONE = "none"  # agents are up, or were until recently, and reach no device

@@ -15,7 +15,7 @@ CLOCK_SKEW = timedelta(minutes=5)
 
 
 class ReadCertificate(Value):
-    """The current content of a reference."""
+    """Content of a certificate reference, as read from the key manager now."""
 
     content: CertificateContent
     facts: CertificateFacts | None

@@ -45,5 +45,5 @@ class NotificationSender(Protocol):
         ...
 
     async def close(self) -> None:
-        """Disconnect."""
+        """Disconnect from the broker."""
         ...

@@ -53,7 +53,7 @@ class ChangeTotals(Value):
 
 
 class ActivityTotals(Value):
-    """Totals since the process started."""
+    """Requests and changes that became ACTIVE since the controller started."""
 
     routes: Mapping[RouteKey, RequestTotals]
     changes: ChangeTotals
@@ -77,7 +77,7 @@ class TrafficSum(Value):
 
 
 class ActivityPoint(Value):
-    """Activity between two observations."""
+    """Activity of a controller between two readings of its totals."""
 
     at: float
     """End of the interval, in seconds since the epoch."""

@@ -28,7 +28,7 @@ def is_known(outcome: Applied, *, revision: int, change_id: str, earlier_changes
         return True
     if outcome.revision == revision:
         return outcome.change_id == change_id
-    return _entry(outcome) in earlier_changes.split(" ")
+    return _change_entry(outcome) in earlier_changes.split(" ")
 
 
 def contradicts_database(outcome: Applied, *, revision: int, change_id: str) -> bool:
@@ -44,7 +44,7 @@ def entries_since(earlier_changes: str, revision: int) -> str:
     return "".join(f"{entry} " for entry in kept)
 
 
-def _entry(outcome: Applied) -> str:
+def _change_entry(outcome: Applied) -> str:
     return f"{outcome.revision}:{outcome.change_id[:HEAD_CHARACTERS]}"
 
 

@@ -24,7 +24,7 @@ class GroupObservation(Value):
 
 
 class ListenerTraffic(Value):
-    """Reported totals of one listener."""
+    """Traffic totals of one listener, as agents reported them."""
 
     listener_id: str
     statistics: ListenerStatistics

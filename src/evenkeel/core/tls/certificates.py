@@ -27,7 +27,7 @@ class CertificateKind(StrEnum):
 
     @property
     def words(self) -> str:
-        """The kind as words for texts."""
+        """The kind of certificate in words, for messages."""
         return self.value.replace("_", " ")
 
 

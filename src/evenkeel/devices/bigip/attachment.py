@@ -117,7 +117,7 @@ class Interface(Value):
 
 
 class AttachmentOptions(Value):
-    """Values of the options :data:`OPTIONS`."""
+    """How devices are attached to tenants' networks: values of the options :data:`OPTIONS`."""
 
     adjacent: bool = False
     interfaces: Mapping[tuple[str, str], Interface] = {}

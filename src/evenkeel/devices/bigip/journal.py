@@ -82,7 +82,7 @@ class SyncJournal:
             found = await self._journals()
             if self._name not in found:
                 await ensure_folder(self._device)
-                await self._make()
+                await self._create_journal()
         except DeviceRejected as error:
             raise DeviceUnavailable(self._device.host, f"journal of config-sync: {error.reason}") from error
         kinds = {kind for records in found.values() for kind in records}
@@ -105,7 +105,7 @@ class SyncJournal:
             if str(item.get("name", "")).startswith(self._prefix)
         }
 
-    async def _make(self) -> None:
+    async def _create_journal(self) -> None:
         body = {"name": self._name, "partition": COMMON, "subPath": LOCAL_FOLDER, "type": "string"}
         try:
             await self._device.write("POST", f"/mgmt/tm/{DATA_GROUP}", body)

@@ -75,7 +75,7 @@ def parse_mark(description: object) -> Mark | None:
     if not 3 <= len(fields) <= 5 or fields[0] != "evenkeel" or not fields[1] or not fields[2]:
         return None
     fields += [""] * (5 - len(fields))
-    environment, group = _place(fields[1])
+    environment, group = _environment_and_group(fields[1])
     return Mark(
         environment=environment,
         group=group,
@@ -91,7 +91,7 @@ def parse_marked_code(code: object) -> Mark | None:
     return parse_mark(first.removeprefix("# ")) if first.startswith("# ") else None
 
 
-def _place(text: str) -> tuple[str, int | None]:
+def _environment_and_group(text: str) -> tuple[str, int | None]:
     """Environment and group. Text of another form is taken as an environment, which matches none of ours."""
     environment, _, group = text.partition("/")
     return (environment, int(group)) if _GROUP.fullmatch(group) else (text, None)
@@ -175,7 +175,7 @@ class BigIpNames(Value):
 
     @property
     def place(self) -> str:
-        """The device group, for messages."""
+        """Environment and number of the device group, as messages name it."""
         return f"device group {self.environment}/{self.group}"
 
     @property
@@ -255,7 +255,7 @@ class Guard(Value):
 
 
 def guard_of(epoch: int, session_id: SessionId) -> Guard:
-    """The guard of an owner."""
+    """Return the name of the guard of an owner: its epoch and a digest of its session."""
     return Guard(epoch=epoch, session=_digest(session_id)[:12])
 
 

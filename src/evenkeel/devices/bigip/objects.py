@@ -168,7 +168,7 @@ class RenderedObjects(Value):
 
 
 class Verb(StrEnum):
-    """The kind of an operation."""
+    """The effect of an operation on an object of a device."""
 
     CREATE = "POST"
     MODIFY = "PATCH"

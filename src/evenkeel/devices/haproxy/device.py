@@ -119,7 +119,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         async with self.required_reachable():
             move = partial(self._move_guard, partition, batch.epoch, batch.session_id)
             await self._missed.make_up(self.host, partition, batch, move)
-            change = self._change(partition, batch)
+            change = self._empty_change(partition, batch)
             if batch.complete:
                 named = {one.load_balancer_id for one in batch.services} if batch.keeps_orphans else None
                 return await self._put(partition, change, wanted, problems, named)
@@ -140,7 +140,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
     async def send_peers(self, partition: str, batch: PartitionBatch, peers: tuple[wire.HaproxyPeer, ...]) -> None:
         """Send the partition's HAProxy the peers with which it shares stick tables."""
         async with self.required_reachable():
-            await self.daemon.patch(partition, msgspec.structs.replace(self._change(partition, batch), peers=peers))
+            await self.daemon.patch(
+                partition, msgspec.structs.replace(self._empty_change(partition, batch), peers=peers)
+            )
 
     async def close(self) -> None:
         """Close all connections."""
@@ -187,7 +189,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             step = msgspec.structs.replace(wanted, epoch=min(wanted.epoch, seen_epoch + EPOCH_JUMP_MAX))
         raise DeviceRejected(self.host, f"partition {partition}: its guard is too far behind epoch {wanted.epoch}")
 
-    def _change(self, partition: str, batch: PartitionBatch) -> wire.PartitionChange:
+    def _empty_change(self, partition: str, batch: PartitionBatch) -> wire.PartitionChange:
         """An empty change under the batch's guard."""
         state_id = self._lives.get(partition, "")
         return wire.PartitionChange(epoch=batch.epoch, session_id=token(batch.session_id), state_id=state_id)

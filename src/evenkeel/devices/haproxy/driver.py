@@ -61,7 +61,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         self._options = access
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """The current state of each device."""
+        """Request the state of each device from its daemon."""
         states = await super().check()
         return tuple(_with_unique_names(states, [device.name for device in self._devices]))
 

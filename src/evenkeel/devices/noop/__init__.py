@@ -161,7 +161,7 @@ class NoopGroup:
         return Observation(devices=await self.check(), configurations=None if self._alone else memory.digests())
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """Projects whose partition has a guard."""
+        """Return projects whose partition on this simulated device has a guard."""
         partitions = self._reachable_memory().tenants()
         return frozenset(project_id for project_id, one in partitions if one.epoch is not None)
 

@@ -22,7 +22,7 @@ LOAD_BALANCERS_NAMED_MAX = 50
 
 
 class WriteJournal:
-    """A ring buffer of entries."""
+    """The newest attempts to write to the daemon, in a ring buffer."""
 
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now = now

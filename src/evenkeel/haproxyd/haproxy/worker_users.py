@@ -51,7 +51,7 @@ class WorkerUsers:
         self._ids = range(0)
         self._partitions: dict[int, str] = {}
         if settings.user or settings.group:
-            self._fixed = _named(settings, self.shared_reason)
+            self._fixed = _configured_user(settings, self.shared_reason)
             self.shared_reason = self.shared_reason if self._fixed is None else ""
         elif not self.shared_reason:
             self._ids = _range(settings)
@@ -161,7 +161,7 @@ def _user_with_own_group(uid: int) -> WorkerUser:
     return WorkerUser(uid=uid, gid=uid)
 
 
-def _named(settings: DaemonSettings, missing_privileges: str) -> WorkerUser | None:
+def _configured_user(settings: DaemonSettings, missing_privileges: str) -> WorkerUser | None:
     """The configured user and group for all workers; None: the daemon's own. Raises :class:`ValueError`."""
     try:
         account = pwd.getpwnam(settings.user) if settings.user else pwd.getpwuid(os.geteuid())

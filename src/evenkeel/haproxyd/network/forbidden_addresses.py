@@ -66,9 +66,11 @@ class ForbiddenAddresses:
         Raises :class:`OSError`.
         """
         peers = tuple(peers)
-        return next(filter(None, (*self._listening(one, peers), *self._problems_of_destinations(one, peers))), "")
+        return next(
+            filter(None, (*self._problems_of_binds(one, peers), *self._problems_of_destinations(one, peers))), ""
+        )
 
-    def _listening(self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]) -> Iterator[str]:
+    def _problems_of_binds(self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]) -> Iterator[str]:
         for listener in one.listeners:
             for bind in listener.binds:
                 address = _normal_address(bind.address)

@@ -93,7 +93,7 @@ class ChangeQueue:
 
 
 class ApplyPass:
-    """Changes that are being applied together."""
+    """Queued changes of one partition that are applied to HAProxy together."""
 
     def __init__(self, changes: Iterable[QueuedChange]) -> None:
         self._owners = {(queued.change.epoch, queued.change.session_id) for queued in changes}

@@ -19,7 +19,7 @@ class Digests:
         self._known: dict[str, tuple[wire.LoadBalancerConfig, str]] = {}
 
     def digests_of(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, str]:
-        """Digests by load balancer id."""
+        """Digests of the configuration of held load balancers, by their id."""
         for name, one in held.items():
             known = self._known.get(name)
             # Held load balancers are replaced and never modified, so identity shows that a digest is still valid.

@@ -40,7 +40,7 @@ class SecretReader:
         """The payload of a secret. ``shown_as``: the reference to name in errors, if the secret is a part of a
         container."""
         shown = shown_as or reference
-        place = _place(reference, "secrets", shown)
+        place = _parse_reference(reference, "secrets", shown)
         # Barbican answers 406 unless the request accepts the payload's own content type, so that is read first.
         described = self._json(place.path, project_id, shown)
         kind = (described.get("content_types") or {}).get("default")
@@ -50,7 +50,7 @@ class SecretReader:
 
     def parts(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
         """Names and references of the secrets in a container of type ``certificate``."""
-        place = _place(reference, "containers", reference)
+        place = _parse_reference(reference, "containers", reference)
         container = self._json(place.path, project_id, reference)
         listed = container.get("secret_refs")
         if container.get("type") != "certificate" or not isinstance(listed, list) or len(listed) > PARTS_MAX:
@@ -93,7 +93,7 @@ def _check_status(status: int, shown: str) -> None:
         raise KeyManagerUnavailable(f"Barbican or Keystone is failing (HTTP {status})")
 
 
-def _place(reference: str, kind: str, shown: str) -> BarbicanReference:
+def _parse_reference(reference: str, kind: str, shown: str) -> BarbicanReference:
     place = parsed_reference(reference)
     if place is None or place.kind != kind:
         raise CertificateNotFound(shown)

@@ -13,7 +13,7 @@ from evenkeel.key_managers.parsing.child_process import serve
 
 
 def decrypt_key(pem: bytes, passphrase: bytes) -> bytes:
-    """The key. Raises one of :data:`evenkeel.key_managers.parsing.foreign.FOREIGN`."""
+    """Return the decrypted private key. Raises one of :data:`evenkeel.key_managers.parsing.foreign.FOREIGN`."""
     key = load_pem_private_key(pem, passphrase, unsafe_skip_rsa_key_validation=True)  # the caller validates it
     return key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
 

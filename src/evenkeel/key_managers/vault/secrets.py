@@ -1,4 +1,4 @@
-"""Secrets in per-project folders. Blocking."""
+"""Reads secrets of Vault's KV engine, which have a folder for each project. Blocking."""
 
 from collections.abc import Mapping
 from typing import Any

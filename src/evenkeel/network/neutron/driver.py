@@ -320,7 +320,9 @@ class NeutronNetwork:
             return port.device_id == mark.device_id or self._client.mark_port(port, mark, host)
 
         try:
-            await self._calls.run(lambda: self._change(taken.port_id, mark_it, what="the port of a device's address"))
+            await self._calls.run(
+                lambda: self._change_port(taken.port_id, mark_it, what="the port of a device's address")
+            )
         except NeutronRefused as error:
             raise Conflict(f"Neutron refuses to change the port of {taken.address}: {error}") from error
 
@@ -394,9 +396,9 @@ class NeutronNetwork:
         def unbind_it(port: PortState) -> bool:
             return bool(port.device_id) or not port.binding_host or self._client.unbind_port(port)
 
-        return self._change(port_id, unbind_it, what="the VIP's port")
+        return self._change_port(port_id, unbind_it, what="the VIP's port")
 
-    def _change(self, port_id: str, change: Callable[[PortState], bool], *, what: str) -> bool:
+    def _change_port(self, port_id: str, change: Callable[[PortState], bool], *, what: str) -> bool:
         """Repeat ``change`` with the port's current state until it returns True. False: there is no such port.
 
         Raises :class:`NetworkUnavailable` after :data:`SET_ATTEMPTS`.

@@ -63,7 +63,7 @@ class OrderedThread:
                 return
             # From here on a cancelled caller no longer stops the job; before, it is skipped.
             if job.done.set_running_or_notify_cancel():
-                _do(job.do, job.done)
+                _run_job(job.do, job.done)
             del job  # it would keep a caller's values alive until the next job
 
     async def close(self, *last: Callable[[], object]) -> None:
@@ -83,7 +83,7 @@ class OrderedThread:
 _LAST_SECONDS = 365 * 86_400.0
 
 
-def _do(do: Callable[[], object], done: "Future[Any]") -> None:
+def _run_job(do: Callable[[], object], done: "Future[Any]") -> None:
     try:
         result = do()
     # Also SystemExit and the like: the caller would otherwise wait for ever, and the thread would be gone.

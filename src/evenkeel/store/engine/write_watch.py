@@ -43,7 +43,7 @@ class WriteWatch:
 
     @contextlib.contextmanager
     def watch_write(self) -> Iterator[None]:
-        """Context manager around a write."""
+        """Return a context manager that notes whether a write to the database succeeds."""
         token = object()
         self._running[token] = self._now_seconds()
         try:

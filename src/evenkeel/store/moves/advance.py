@@ -63,7 +63,7 @@ def follow_report(
     connection: Connection, shard_id: ShardId, outcomes: Sequence[Applied], deadline_seconds: float
 ) -> Advanced:
     """Record what the shard's agent reported of copies, and take the steps that follow from the report."""
-    moves = _locked(connection, [one.load_balancer_id for one in outcomes])
+    moves = _lock_moves(connection, [one.load_balancer_id for one in outcomes])
     copies: set[LoadBalancerId] = set()
     for outcome in outcomes:
         pair = moves.get(outcome.load_balancer_id)
@@ -84,12 +84,15 @@ def advance(
     connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], deadline_seconds: float
 ) -> tuple[Change, ...]:
     """Take the steps that are due; returns hints for owners, and for agents whose copies are not the newest."""
-    moves = _locked(connection, load_balancer_ids)
+    moves = _lock_moves(connection, load_balancer_ids)
     changes = _advance(connection, moves, deadline_seconds)
     # Read again: the steps above have changed revisions and standbys, which decide whose copy is behind.
-    again = _locked(connection, load_balancer_ids)
+    again = _lock_moves(connection, load_balancer_ids)
     behind = [move for move, row in again.values() if _is_behind(move, row)]
-    return (*changes, *(_hint(connection, again[move.load_balancer_id][1], move.standby_shard_id) for move in behind))
+    return (
+        *changes,
+        *(_change_for_hint(connection, again[move.load_balancer_id][1], move.standby_shard_id) for move in behind),
+    )
 
 
 def _is_behind(move: Move, row: Any) -> bool:
@@ -98,7 +101,7 @@ def _is_behind(move: Move, row: Any) -> bool:
     return bool(move.standby_revision != row.revision)
 
 
-def _locked(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> dict[LoadBalancerId, Any]:
+def _lock_moves(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> dict[LoadBalancerId, Any]:
     """Open moves and rows of their load balancers, locked in order of ids."""
     binding = exists().where(_port.c.load_balancer_id == _root.c.id, _port.c.binding)
     moving = select(_move.c.load_balancer_id).where(is_open())
@@ -212,7 +215,7 @@ def _take(connection: Connection, transition: Transition, row: Any, deadline_sec
     acting = connection.scalars(select(_shard.c.acting_agent_id).where(in_list(_shard.c.id, sorted(touched)))).all()
     # Should the hints be lost, the agents' next keepalives make them look for work.
     mark_assignments_changed(connection, acting)
-    return tuple(_hint(connection, row, each) for each in sorted(touched))
+    return tuple(_change_for_hint(connection, row, each) for each in sorted(touched))
 
 
 def _store(connection: Connection, move: Move) -> None:
@@ -225,7 +228,7 @@ def _drop_reservation(connection: Connection, load_balancer_id: LoadBalancerId) 
     connection.execute(delete(reservation).where(reservation.c.load_balancer_id == load_balancer_id))
 
 
-def _hint(connection: Connection, row: Any, shard_id: ShardId) -> Change:
+def _change_for_hint(connection: Connection, row: Any, shard_id: ShardId) -> Change:
     return Change(
         load_balancer_id=row.id,
         revision=row.revision,

@@ -122,7 +122,7 @@ def attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSub
         return
     for network_id in sorted({each.subnet.network_id for each in subnets}):
         theirs = [each for each in subnets if each.subnet.network_id == network_id]
-        changed = _join(connection, place, shard_id, network_id, theirs)
+        changed = _note_use(connection, place, shard_id, network_id, theirs)
         # Called in any case: "or" in the other order would skip it.
         changed = _unmark_leaving(connection, shard_id, theirs) or changed
         for each, lacking in _subnets_lacking_addresses(connection, place, shard_id, theirs):
@@ -134,7 +134,7 @@ def attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSub
         record_need(connection, shard_id, place.shard_id, network_id, changed=changed)
 
 
-def _join(
+def _note_use(
     connection: Connection, place: ShardPlace, shard_id: ShardId, network_id: str, subnets: Sequence[KnownSubnet]
 ) -> bool:
     """Record that the shard uses the network. True: the common shard does not have it yet."""

@@ -44,7 +44,7 @@ def remove(connection: Connection, ids: Collection[int]) -> None:
 
 
 def state(connection: Connection) -> OutboxState:
-    """Number and age of the entries."""
+    """Return number and age of the notifications that wait in the outbox."""
     row = connection.execute(_STATE).one()
     return OutboxState(count=row.entries, oldest_seconds=max(0.0, row.age or 0.0))
 

@@ -34,7 +34,7 @@ class LoadBalancerCounts(Value):
 
 
 def shared_counts(database: Database) -> SharedCount[LoadBalancerCounts]:
-    """Counts shared by all processes."""
+    """Return the counts of load balancers, which all controllers share through the database."""
     return SharedCount(
         database,
         "load_balancers",

@@ -129,7 +129,7 @@ def begin_moves(connection: Connection, request: MoveRequest) -> tuple[Change, .
     sources = _lock(connection, request)
     changes = []
     for id_ in request.load_balancer_ids:
-        _begin(connection, request, id_, ShardId(sources[id_].shard_id), ShardId(shard.id))
+        _begin_move(connection, request, id_, ShardId(sources[id_].shard_id), ShardId(shard.id))
     mark_assignments_changed(connection, [shard.acting_agent_id])
     for id_ in request.load_balancer_ids:
         _reserve(connection, id_, shard, place)
@@ -171,7 +171,9 @@ def _lock(connection: Connection, request: MoveRequest) -> dict[LoadBalancerId, 
     return found
 
 
-def _begin(connection: Connection, request: MoveRequest, id_: LoadBalancerId, source: ShardId, target: ShardId) -> None:
+def _begin_move(
+    connection: Connection, request: MoveRequest, id_: LoadBalancerId, source: ShardId, target: ShardId
+) -> None:
     if source == target:
         raise Conflict(f"Load balancer {id_} is on device group {request.environment}/{request.group_number} already.")
     # The last move, which is done.

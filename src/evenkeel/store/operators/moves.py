@@ -38,12 +38,12 @@ def _successor(connection: Connection, agent: Agent, successor_id: str, field: s
     """The agent that ``field`` names. Raises :class:`Conflict` unless it is another agent of the group."""
     group = read_agents(connection, UNCOUNTED, agent.environment, agent.group_number)
     others = [each for each in group if each.id != agent.id]
-    return _named(
+    return _agent_with_id(
         others, successor_id, field, f"another agent of device group {agent.environment}/{agent.group_number}"
     )
 
 
-def _named(agents: Sequence[Agent], agent_id: str, field: str, what: str) -> Agent:
+def _agent_with_id(agents: Sequence[Agent], agent_id: str, field: str, what: str) -> Agent:
     """The agent with that id. Raises :class:`Conflict`, which names the existing agents."""
     for agent in agents:
         if agent.id == agent_id:
@@ -87,7 +87,7 @@ def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) ->
     shard = read_shard(connection, shard_id)
     group = f"{shard.environment}/{shard.group_number}"
     agents = read_agents(connection, UNCOUNTED, shard.environment, shard.group_number)
-    home = _named(agents, to_agent_id, "to", f"an agent of device group {group}")
+    home = _agent_with_id(agents, to_agent_id, "to", f"an agent of device group {group}")
     if home.id == shard.home_agent_id:
         return shard
     connection.execute(update(_shard).where(_shard.c.id == shard.id).values(home_agent_id=home.id))

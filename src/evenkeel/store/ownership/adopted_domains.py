@@ -58,7 +58,7 @@ class NumbersToAdopt(Value):
 
     @property
     def text(self) -> str:
-        """The numbers as operators read them."""
+        """Numbers of route domains, as messages name them."""
         return _shown(self.wanted.values())
 
     def store(self, connection: Connection) -> None:

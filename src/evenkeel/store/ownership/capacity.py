@@ -91,7 +91,7 @@ class GroupCapacity(Wire):
         return capacity.at_limit(self.figures, self.reserved)
 
     def with_reservations(self, amounts: Mapping[str, float]) -> "GroupCapacity":
-        """A copy that includes further reservations."""
+        """Return a copy of the device group's use that includes further reservations."""
         reserved = {name: self.reserved.get(name, 0.0) + amounts.get(name, 0.0) for name in {*self.reserved, *amounts}}
         return replace(self, reserved=reserved)
 

@@ -61,7 +61,10 @@ class Renewed(NamedTuple):
 
 
 def opened_sessions(connection: Connection, renewed: Sequence[Renewed], ttl_seconds: float) -> list[Opened]:
-    """Answers to keepalives. At most three statements, and only if a change was confirmed to an agent lately."""
+    """Return the sessions that keepalives renewed, for their answers.
+
+    At most three statements, and only if a change was confirmed to an agent lately.
+    """
     states = [
         SessionState(
             ttl_seconds=ttl_seconds,

@@ -60,7 +60,7 @@ _use = schema.certificate_use
 
 
 class Definitions(NamedTuple):
-    """A page of definitions."""
+    """A page of service definitions for an agent, and what they need."""
 
     page: ServiceDefinitions
     place: ShardPlace

@@ -39,7 +39,7 @@ _FALSE = frozenset({"false", "0", "no", "off", "f", "n"})
 
 
 class SortKey(NamedTuple):
-    """One column of the order."""
+    """A column by which a list is ordered, with its direction."""
 
     column: Column[Any]
     descending: bool

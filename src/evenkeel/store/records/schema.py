@@ -318,7 +318,7 @@ def _tenant_columns() -> list[Column[object]]:
 
 
 def _nameless_columns() -> list[Column[object]]:
-    """Columns of every tenant object."""
+    """Return the columns that the tables of all tenants' objects have."""
     return [
         Column("id", ID, primary_key=True),
         Column("project_id", NAME, nullable=False),

@@ -54,7 +54,7 @@ class Counted(NamedTuple, Generic[T]):
 
 
 class SharedCount(Generic[T]):
-    """One kind of counts."""
+    """Counts of one kind that all processes share: one process at a time renews them."""
 
     def __init__(
         self,

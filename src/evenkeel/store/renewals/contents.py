@@ -107,7 +107,7 @@ def note_problem(connection: Connection, due: DueCertificate, problem: str) -> N
 
 
 def event_title(due: Any) -> str:
-    """The reference in event texts."""
+    """Return a certificate reference as events name it."""
     return f"{CertificateKind(due.kind).words} {due.reference} of project {due.project_id}"
 
 

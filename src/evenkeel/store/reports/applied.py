@@ -121,7 +121,7 @@ class _Taken:
         return AppliedBy(self.report.agent_id, self.shard.host or "", self.report.epoch)
 
     def to_recorded(self) -> Recorded:
-        """Result of the report for its caller."""
+        """Return the result of recording the report, as the callback handler needs it."""
         unknown = {outcome.load_balancer_id for outcome in self.report.outcomes} - self.known
         # A report that is delivered again after its answer was lost finds no load balancer that it removed, and the
         # networks may still be there: their release is another transaction.
@@ -132,7 +132,7 @@ class _Taken:
 
 
 class _Outcome(NamedTuple):
-    """One outcome of a report."""
+    """The outcome of one load balancer in an agent's report."""
 
     taken: _Taken
     applied: Applied
@@ -202,7 +202,7 @@ def _record_batch(connection: Connection, batch: Sequence[_Outcome], notifies: b
     # The query takes ids and shards as two lists; pairs that no report named are sorted out here.
     rows = [row for row in connection.execute(_REPORTED, ids) if (row.shard_id, row.id) in by_key]
     changes: list[tuple[StatusChange, _Taken]] = []
-    moving = _moving(connection, by_key.values())
+    moving = _moving_load_balancers(connection, by_key.values())
     for row in rows:
         taken, outcome = by_key[row.shard_id, row.id]
         taken.known.add(row.id)
@@ -224,7 +224,7 @@ def _record_batch(connection: Connection, batch: Sequence[_Outcome], notifies: b
     record_notifications(connection, events)  # with the statuses and addresses just written
 
 
-def _moving(connection: Connection, outcomes: Iterable[_Outcome]) -> frozenset[str]:
+def _moving_load_balancers(connection: Connection, outcomes: Iterable[_Outcome]) -> frozenset[str]:
     """Load balancers of the reports whose move is not done; no query if no shard has a move."""
     ids = [each.applied.load_balancer_id for each in outcomes if each.taken.shard.moving]
     return moving_among(connection, ids) if ids else frozenset()
@@ -418,7 +418,7 @@ def write_status_changes(
     unconfirmed = _unconfirmed_children(connection, [each.was.id for each in kept])
     roots = (
         Run(_REMOVE, [{"id": id_} for id_ in removed]),
-        Run(_CHANGE, [_change(each.now) for each in kept]),
+        Run(_CHANGE, [_changed_columns(each.now) for each in kept]),
         outcomes_statement(zip(changes, applied_by, strict=True) if applied_by else ()),
     )
     unwatched = not carries_traffic and (schema.health_monitor.name, True) in unconfirmed
@@ -443,7 +443,7 @@ def write_status_changes(
     return bool(settled) and (schema.member.name, True) in unconfirmed
 
 
-def _change(now: LoadBalancerState) -> dict[str, Any]:
+def _changed_columns(now: LoadBalancerState) -> dict[str, Any]:
     return {
         "id": now.id,
         "applied_revision": now.applied_revision,

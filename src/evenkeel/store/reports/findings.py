@@ -185,7 +185,7 @@ def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
 
 
 def _events(group: Any, rows: Sequence[Any], kind: str, told: str) -> list[EventRow]:
-    """One event for each shard."""
+    """Events about an observation's findings, one for each shard."""
     by_shard: dict[ShardId, list[Any]] = {}
     for row in rows:
         by_shard.setdefault(row.shard_id, []).append(row)

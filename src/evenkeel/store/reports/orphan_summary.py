@@ -47,12 +47,12 @@ def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanS
         partitions=sum(group.orphans for group in groups),
         partitions_removed_in_seconds=None
         if halted or not grace_seconds
-        else _first(connection, groups, grace_seconds),
+        else _seconds_until_first(connection, groups, grace_seconds),
         unknown_histories=unknown,
     )
 
 
-def _first(connection: Connection, groups: Iterable[Any], grace_seconds: float) -> float | None:
+def _seconds_until_first(connection: Connection, groups: Iterable[Any], grace_seconds: float) -> float | None:
     """Seconds until the first partition is emptied; None if each group has more orphans than tenants."""
     found = {(group.environment, group.group_number): group for group in groups}
     if not found:

@@ -38,7 +38,7 @@ class SqlReports:
         with tracer().deferred_span("record report", attributes={"evenkeel.agent.id": report.agent_id}) as work:
             (recorded,) = await self._record_applied([report])
             work.concerns(recorded.settled)
-        return await self._follow(report, recorded, tell)
+        return await self._act_on_report(report, recorded, tell)
 
     async def record_all_applied(
         self, sent: Sequence[ReportApplied], *, tell: Callable[[Change], None] = lambda change: None
@@ -46,7 +46,7 @@ class SqlReports:
         with tracer().deferred_span("record reports", attributes={"evenkeel.reports": len(sent)}) as work:
             recorded = await self._record_applied(sent)
             work.concerns({change_id: id_ for each in recorded for change_id, id_ in each.settled.items()})
-        return [await self._follow(report, each, tell) for report, each in zip(sent, recorded, strict=True)]
+        return [await self._act_on_report(report, each, tell) for report, each in zip(sent, recorded, strict=True)]
 
     async def _record_applied(self, sent: Sequence[ReportApplied]) -> list[applied.Recorded]:
         return await self._db.write(
@@ -55,10 +55,10 @@ class SqlReports:
             )
         )
 
-    async def _follow(
+    async def _act_on_report(
         self, report: ReportApplied, recorded: applied.Recorded, tell: Callable[[Change], None]
     ) -> ReportReceipt:
-        """Act on a recorded report, and return its receipt."""
+        """Send the hints that a recorded report of outcomes makes necessary, and return its receipt."""
         for seconds in recorded.seconds_to_active:
             TIME_TO_ACTIVE.observe(seconds)
         for change in recorded.hints:

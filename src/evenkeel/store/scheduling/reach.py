@@ -63,7 +63,7 @@ def note_reach(connection: Connection, environment: str, number: int) -> ShardOw
         raise ConcurrentUpdate
     titles = read_device_titles(connection, environment, number)
     record_events(connection, list(_events(environment, place, known, found, titles)))
-    return _observer(connection, environment, number) if found.kind is ReachKind.REACHED else None
+    return _observing_owner(connection, environment, number) if found.kind is ReachKind.REACHED else None
 
 
 def _update_load_balancers(connection: Connection, environment: str, number: int, said: str, found: Reach) -> None:
@@ -88,7 +88,7 @@ def _take_back(connection: Connection, shard_ids: Sequence[ShardId], said: str) 
     connection.execute(
         update(_root)
         .where(in_list(_root.c.shard_id, shard_ids), _root.c.operating_reason == said)
-        .ordered_values(*_status_values(case(*_cases(WATCHED_AGAIN), else_=status), ""))
+        .ordered_values(*_status_values(case(*_case_conditions(WATCHED_AGAIN), else_=status), ""))
     )
 
 
@@ -97,7 +97,7 @@ def _become_unwatched(connection: Connection, shard_ids: Sequence[ShardId], reas
     connection.execute(
         update(_root)
         .where(in_list(_root.c.shard_id, shard_ids), _root.c.operating_status.in_(affected))
-        .ordered_values(*_status_values(case(*_cases(UNWATCHED)), reason))
+        .ordered_values(*_status_values(case(*_case_conditions(UNWATCHED)), reason))
     )
 
 
@@ -109,7 +109,7 @@ def _status_values(status: ColumnElement[str], reason: str) -> tuple[tuple[Colum
     )
 
 
-def _cases(table: Mapping[OperatingStatus, OperatingStatus]) -> list[tuple[ColumnElement[bool], str]]:
+def _case_conditions(table: Mapping[OperatingStatus, OperatingStatus]) -> list[tuple[ColumnElement[bool], str]]:
     return [(_root.c.operating_status == was.value, now.value) for was, now in table.items()]
 
 
@@ -147,7 +147,7 @@ def _events(environment: str, place: str, known: Reach, found: Reach, titles: Ma
         yield event_row(kind="device_group_reachable", text=text, environment=environment)
 
 
-def _observer(connection: Connection, environment: str, number: int) -> ShardOwner | None:
+def _observing_owner(connection: Connection, environment: str, number: int) -> ShardOwner | None:
     """The acting agent of the group's common shard."""
     row = connection.execute(
         select(_shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.host)

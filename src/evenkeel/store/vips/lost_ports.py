@@ -30,7 +30,7 @@ _search, _change, _claim = schema.port_search, schema.vip_port_change, schema.vi
 _root = schema.load_balancer
 
 
-def _first(connection: Connection) -> None:
+def _create_search(connection: Connection) -> None:
     insert_if_absent(connection, _search, {"name": SEARCH, "reached": COMPLETE, "begun_at": AT_ONCE})
 
 
@@ -126,7 +126,7 @@ def _set_reason(connection: Connection, load_balancer_id: LoadBalancerId, said: 
     connection.execute(update(_root).where(*is_it).values(status_reason=reason))
 
 
-def _begin(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
+def _begin_recreation(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
     needed = exists().where(_root.c.id == load_balancer_id, _root.c.deleted == false())
     here = _claim.c.held_by == load_balancer_id, _claim.c.port_id.is_(None), needed
     mark = octavia_port(load_balancer_id)  # in place of a tenant's own port: as in Octavia the new one is not
@@ -199,7 +199,7 @@ class SqlLostPorts:
         statement = select(_search.c.reached, _search.c.begun_at, due.label("due")).where(_search.c.name == SEARCH)
         found = await self._db.query(lambda connection: connection.execute(statement).first())
         if found is None:
-            await self._db.write(_first)
+            await self._db.write(_create_search)
             return ()
         if not found.due:
             return ()
@@ -208,7 +208,7 @@ class SqlLostPorts:
     async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
         return await self._db.write(lambda connection: _note_lost(connection, ports)) if ports else ()
 
-    begin_making = write_operation(_begin)
+    begin_making = write_operation(_begin_recreation)
 
     found_again = write_operation(_record_found_port)
 

@@ -26,7 +26,7 @@ CANDIDATES = 4
 
 
 class _Range(NamedTuple):
-    """A range of addresses as numbers."""
+    """A range of a subnet's addresses, as integers."""
 
     version: int
     first: int

@@ -24,7 +24,7 @@ class SyncStatus(Value):
 
     @property
     def text(self) -> str:
-        """Status and summary, for operators."""
+        """Config-sync status and its summary, as operators see it."""
         return ": ".join(filter(None, (self.status, self.summary.strip())))
 
 
@@ -38,7 +38,7 @@ class ClusterView(Value):
 
     @property
     def own(self) -> Item:
-        """The device that reported this."""
+        """The device that reported this view of the cluster."""
         return next((item for item in self.devices if str(item.get("selfDevice")).lower() == "true"), {})
 
 

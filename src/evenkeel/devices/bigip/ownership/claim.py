@@ -53,7 +53,7 @@ async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, 
     # A claim made before sync mode is outside the folder; it counts only if it is another owner's.
     if found is None and folder and (former := await _read(device, names, "")) is not None:
         found = former if not names.is_own_mark(former.mark) else None
-    found = found or await _make(device, names, folder)
+    found = found or await _create_claim(device, names, folder)
     if not names.is_own_mark(found.mark):
         owner = found.mark.owner if found.mark else f"the creator of data group /{COMMON}/{names.device_claim}"
         raise DeviceRejected(device.host, f"belongs to {owner}; this is {names.place}")
@@ -97,7 +97,7 @@ async def _read(device: IControl, names: BigIpNames, folder: str) -> Claim | Non
         return None
 
 
-async def _make(device: IControl, names: BigIpNames, folder: str) -> Claim:
+async def _create_claim(device: IControl, names: BigIpNames, folder: str) -> Claim:
     mark = parse_mark(names.marked_description(KIND))
     made = Claim(mark=mark, lineage=_new_id(), stamp=_new_id())
     body = {

@@ -202,7 +202,7 @@ async def retire(
     With ``keep`` only raise the floor. ``also``: more commands for the transaction. Raises :class:`DeviceRejected` if
     the guard is not there any more; :class:`DeviceUnavailable`, and then the guard may be removed or not.
     """
-    removals = [Command(method="DELETE", path=_item(partition, name)) for name in (mine.name, GUARD)]
+    removals = [Command(method="DELETE", path=_data_group_path(partition, name)) for name in (mine.name, GUARD)]
     for attempt in range(1, ATTEMPTS_MAX + 1):
         commands = [
             touch_command(partition, mine, owner),
@@ -260,7 +260,7 @@ def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpN
     old = [seen.name for seen in guards.held if seen != mine]
     if not guards.held and guards.sentinel:
         old.append(GUARD)
-    commands = [Command(method="DELETE", path=_item(partition, name)) for name in old]
+    commands = [Command(method="DELETE", path=_data_group_path(partition, name)) for name in old]
     # Our guard is there beside older ones: touched first, it makes the transaction fail if it has been removed.
     if mine in guards.held:
         return [touch_command(partition, mine, owner), *commands]
@@ -277,7 +277,7 @@ def touch_command(partition: str, mine: Guard, owner: str, revision: str = "") -
     """
     return Command(
         method="PATCH",
-        path=_item(partition, mine.name),
+        path=_data_group_path(partition, mine.name),
         body={"records": records(mine.epoch, owner, revision)},
     )
 
@@ -288,7 +288,7 @@ def records(epoch: int, owner: str, revision: str = "") -> list[dict[str, str]]:
     return [{"name": name, "data": data} for name, data in found.items() if data]
 
 
-def _item(partition: str, name: str) -> str:
+def _data_group_path(partition: str, name: str) -> str:
     return f"/mgmt/tm/{DATA_GROUP}/{segment(partition, name)}"
 
 

@@ -40,7 +40,7 @@ def numbers_by_network(services: Iterable[ServiceDefinition], observed: Observed
     Raises :class:`NotAdoptable` if load balancers join networks of different ones.
     """
     found: dict[str, int] = {}
-    for networks, joining in _joined(services):
+    for networks, joining in _connected_networks(services):
         numbers = {id_: _numbers_of(network, observed, names) for id_, network in sorted(networks.items())}
         used = set[int]().union(*numbers.values())
         if len(used) > 1:
@@ -53,7 +53,9 @@ def numbers_by_network(services: Iterable[ServiceDefinition], observed: Observed
     return found
 
 
-def _joined(services: Iterable[ServiceDefinition]) -> Iterator[tuple[dict[str, ServiceNetwork], Sequence[str]]]:
+def _connected_networks(
+    services: Iterable[ServiceDefinition],
+) -> Iterator[tuple[dict[str, ServiceNetwork], Sequence[str]]]:
     """Sets of networks that load balancers join, directly or by others, and the ids of these load balancers."""
     sets: list[tuple[dict[str, ServiceNetwork], list[str]]] = []
     for service in services:
@@ -72,7 +74,7 @@ def _joined(services: Iterable[ServiceDefinition]) -> Iterator[tuple[dict[str, S
 
 
 def _with_subnets_of(network: ServiceNetwork, other: ServiceNetwork | None) -> ServiceNetwork:
-    """The network with the subnets that either load balancer has in it."""
+    """Return a network with the subnets in which one or the other of two load balancers has addresses."""
     if other is None:
         return network
     return replace(network, subnets=tuple({each.id: each for each in (*other.subnets, *network.subnets)}.values()))

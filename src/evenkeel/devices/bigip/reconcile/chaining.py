@@ -43,7 +43,7 @@ def chaining_problems(
         return owner not in named and not (complete and owner)
 
     problems: dict[LoadBalancerId, str] = {}
-    answered = {**_answered(observed, stays), **_wanted_vips(services)}
+    answered = {**_own_addresses(observed, stays), **_wanted_vips(services)}
     for owner, found in members.items():
         problems |= _problems(owner, "member address", found, answered, "the VIP")
     used = {
@@ -97,7 +97,7 @@ def _wanted_vips(services: Sequence[RenderedObjects]) -> dict[object, str]:
     return {_canonical(item.attributes["address"]): item.owner for item in items}
 
 
-def _answered(observed: Observed, stays: Callable[[ObservedObject], bool]) -> dict[object, str]:
+def _own_addresses(observed: Observed, stays: Callable[[ObservedObject], bool]) -> dict[object, str]:
     return {
         _canonical(seen.attributes.get("address")): _owner(seen)
         for key, seen in observed.items()

@@ -73,10 +73,10 @@ def _foreign_objects(observed: Observed, wanted: Collection[Key], partition: str
     )
     later = replaced_later(observed, partition)
     later.update(abandoned_objects(remaining_attributes(observed, {}, later), wanted, observed, partition))
-    return sorted(f"{key.type} {_path(key, partition)}{_hint(key, partition, later)}" for key in strangers)[:LEFT_MAX]
+    return sorted(f"{key.type} {_path(key, partition)}{_advice(key, partition, later)}" for key in strangers)[:LEFT_MAX]
 
 
-def _hint(key: Key, partition: str, later: Container[Key]) -> str:
+def _advice(key: Key, partition: str, later: Container[Key]) -> str:
     """Advice for the virtual address of a load balancer that F5's agent serves and the database does not have, and what
     becomes of SNAT addresses, and of what attaches devices to their networks, that are removed ``later``.
     """

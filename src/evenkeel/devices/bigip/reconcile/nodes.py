@@ -152,7 +152,7 @@ def moves(
         for name, member in seen.members.items():
             at[node_of(name)].append(member)
     return [
-        tuple(_move(key, at[key.name], f"{_START}{names.node(str(_canonical(key.name)))}"))
+        tuple(_moves_to_node(key, at[key.name], f"{_START}{names.node(str(_canonical(key.name)))}"))
         for key, seen in sorted(observed.items(), key=lambda item: item[0].name)
         if key.type == NODE and "%" not in str(seen.attributes.get("address")) and _is_untouched(seen)
         if at[key.name] and all(names.is_own_mark(member.mark) for member in at[key.name])
@@ -185,25 +185,27 @@ def moves_back(
                 at[node_of(name)].append(member)
     found = ((path, str(_canonical(here[0].attributes.get("address"))), here) for path, here in sorted(at.items()))
     return [
-        tuple(_move(Key(type=NODE, name=path), here, address, partition))
+        tuple(_moves_to_node(Key(type=NODE, name=path), here, address, partition))
         for path, address, here in found
         if path == f"{_START}{names.node(address)}" and path not in used_elsewhere
         if all(names.is_own_mark(member.mark) for member in here)
     ]
 
 
-def _move(node: Key, members: Sequence[ObservedObject], to: str, partition: str = "") -> Iterator[ConfigOperation]:
+def _moves_to_node(
+    node: Key, members: Sequence[ObservedObject], to: str, partition: str = ""
+) -> Iterator[ConfigOperation]:
     """Operations that move a node's members to the node ``to``, which the device makes, in the partition or by path."""
     for member in members:
         yield ConfigOperation(verb=Verb.DELETE, key=member.key, owner="")
     yield ConfigOperation(verb=Verb.DELETE, key=node, owner="")
     for member in members:
         key = replace(member.key, name=member_at(to, member.key.name))
-        body = _moved(key, member.attributes, partition)
+        body = _member_on_new_node(key, member.attributes, partition)
         yield ConfigOperation(verb=Verb.CREATE, key=key, owner="", body=body)
 
 
-def _moved(key: Key, attributes: Mapping[str, Any], partition: str) -> dict[str, Any]:
+def _member_on_new_node(key: Key, attributes: Mapping[str, Any], partition: str) -> dict[str, Any]:
     session, state = (canonical.canonical_form_of(name)(attributes.get(name)) for name in ("session", "state"))
     return {
         **place_of(key.name, partition),

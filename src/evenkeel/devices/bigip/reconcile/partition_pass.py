@@ -469,7 +469,7 @@ class PartitionPass:
                     await self._settle(half)
 
     def _first_of(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
-        """The operations for the next transaction."""
+        """Return the operations that go into the next transaction of a pass."""
         return first_of(self._at_once(steps))
 
     def _at_once(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:

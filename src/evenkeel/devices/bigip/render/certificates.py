@@ -43,7 +43,7 @@ class References:
     def certificate(self, what: str, reference: str) -> CertificatePaths:
         """The files of a certificate. ``what``: the object, for messages. Raises :class:`Unrenderable`, as do the other
         methods."""
-        sha256 = self._needed(what, reference, CertificateKind.CERTIFICATE)
+        sha256 = self._required_sha256(what, reference, CertificateKind.CERTIFICATE)
         return CertificatePaths(
             certificate=self._path(sha256, CERTIFICATE), key=self._path(sha256, KEY), chain=self._path(sha256, CHAIN)
         )
@@ -67,13 +67,13 @@ class References:
 
     def authority(self, what: str, reference: str) -> str:
         """The file of CA certificates."""
-        return self._path(self._needed(what, reference, CertificateKind.AUTHORITY), AUTHORITY)
+        return self._path(self._required_sha256(what, reference, CertificateKind.AUTHORITY), AUTHORITY)
 
     def revocation_list(self, what: str, reference: str) -> str:
         """The file of a certificate revocation list."""
-        return self._path(self._needed(what, reference, CertificateKind.REVOCATION_LIST), REVOCATION)
+        return self._path(self._required_sha256(what, reference, CertificateKind.REVOCATION_LIST), REVOCATION)
 
-    def _needed(self, what: str, reference: str, kind: CertificateKind) -> str:
+    def _required_sha256(self, what: str, reference: str, kind: CertificateKind) -> str:
         known = self._known.get((reference, kind))
         if known is None:
             raise Unrenderable(f"{what} {reference}: no controller has read this {kind.words}")

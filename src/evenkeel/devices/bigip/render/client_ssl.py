@@ -59,7 +59,7 @@ def client_ssl_profiles(
             attributes={
                 **shared,
                 "certKeyChain": [
-                    _pair(listener, place, reference, references) for place, reference in enumerate(group)
+                    _cert_key_chain(listener, place, reference, references) for place, reference in enumerate(group)
                 ],
                 "sniDefault": "true" if place == 0 else "false",
             },
@@ -109,7 +109,7 @@ def _profile_name(listener: ServiceListener, reference: str, names: BigIpNames) 
     return names.helper(f"clientssl-{digits}", listener.id)
 
 
-def _pair(listener: ServiceListener, place: int, reference: str, references: References) -> dict[str, str]:
+def _cert_key_chain(listener: ServiceListener, place: int, reference: str, references: References) -> dict[str, str]:
     default = reference == listener.default_tls_container_ref
     field = "default_tls_container_ref" if default else "sni_container_refs"
     paths = references.certificate(f"listener {listener.id}: {field}", reference)

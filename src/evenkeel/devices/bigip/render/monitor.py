@@ -145,7 +145,7 @@ def _send_and_receive(monitor: ServiceMonitor, kind: str, header: str) -> dict[s
 
 
 def times(monitor: ServiceMonitor) -> dict[str, int]:
-    """interval, timeout and timeUntilUp in seconds."""
+    """Return interval, timeout and timeUntilUp of a BIG-IP's monitor, in seconds."""
     interval = max(1, monitor.delay)
     found = {
         "interval": interval,

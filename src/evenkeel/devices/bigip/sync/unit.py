@@ -207,7 +207,7 @@ class SyncUnit:
 
     def _refuse_unless_forced(self, writer: BigIpDevice, state: str, status: SyncStatus) -> None:
         name = self._membership(writer).group
-        if self._forced:
+        if self._push_is_forced:
             log.warning("changes of others are overwritten, as forced", device=writer.host, group=name, state=state)
             return
         for device in self.devices:
@@ -220,7 +220,7 @@ class SyncUnit:
         raise PartitionUnavailable(writer.host, self.problem)
 
     @property
-    def _forced(self) -> bool:
+    def _push_is_forced(self) -> bool:
         until = self._options.sync_force_until
         return until is not None and self._now() < until
 
@@ -298,7 +298,7 @@ class SyncUnit:
         return tuple(sorted(away)) or (own.group,)
 
     async def _request(self, writer: BigIpDevice, group: str) -> None:
-        overwrite = "force-full-load-push " if self._forced or self._overruled else ""
+        overwrite = "force-full-load-push " if self._push_is_forced or self._overruled else ""
         body = {"command": "run", "utilCmdArgs": f"config-sync {overwrite}to-group {group}"}
         try:
             await writer.icontrol.write(

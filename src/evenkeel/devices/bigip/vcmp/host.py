@@ -88,7 +88,7 @@ class VcmpHost:
         """
         async with self._turn:
             there = next((each for each in await self.vlans() if each.tag == wanted.tag), None)
-            path = await self._make(wanted, interface) if there is None else there.path
+            path = await self._create_vlan(wanted, interface) if there is None else there.path
             found = await self._guest(guest)
             if path in found.vlans:
                 return
@@ -115,7 +115,7 @@ class VcmpHost:
     async def close(self) -> None:
         await self.icontrol.close()
 
-    async def _make(self, wanted: HostVlan, interface: str) -> str:
+    async def _create_vlan(self, wanted: HostVlan, interface: str) -> str:
         body = {
             "name": wanted.name,
             "partition": COMMON,

@@ -206,7 +206,7 @@ def _key(rule: ServiceL7Rule) -> str:
 
 
 def _value(rule: ServiceL7Rule) -> str:
-    """The value to compare with."""
+    """Return the value with which an L7 rule compares, in HAProxy's form."""
     if rule.compare_type == "REGEX":
         check_regex(rule)
         return rule.value

@@ -113,7 +113,7 @@ def ssl_changes(file: wire.File) -> Iterator[RuntimeCommand]:
 
 
 def entries(content: str) -> tuple[str, ...]:
-    """The non-empty lines of a list."""
+    """Return the non-empty lines of a list file, such as a ``crt-list``."""
     lines = (line.strip() for line in content.splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 

@@ -30,7 +30,7 @@ class KeptConnections:
         return True
 
     def give_back(self) -> None:
-        """Count one connection less."""
+        """Give one connection to HAProxy's runtime API back to the limit."""
         self._count -= 1
 
 

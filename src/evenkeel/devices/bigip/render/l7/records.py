@@ -54,7 +54,7 @@ def l7_data_group(service: ServiceDefinition, routing: Routing, names: BigIpName
 
 
 def records(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> Records:
-    """The data group's records, by name."""
+    """Records of the data group with the values of a listener's L7 policies, by name."""
     count = sum(len(each.rules) for each in routing.policies)
     if count > RULES_MAX:
         raise Unrenderable(f"listener {routing.listener.id}: {count} enabled l7rules: {RULES_MAX} are possible")
