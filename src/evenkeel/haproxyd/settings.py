@@ -36,7 +36,8 @@ class DaemonSettings(Value):
     finish a refused reload."""
     threads: int = 1
     maxconn: int | None = None
-    """Maximum of concurrent connections of one HAProxy; None: as many as memory and the limit of open files allow."""
+    """Maximum of concurrent connections of one HAProxy; None: sized by its listeners
+    (:mod:`haproxy.config.worker_size`), as memory and the limit of open files allow."""
     hard_stop_after_seconds: int = 0
     """Maximum life of connections accepted under a configuration that was replaced; 0: no limit."""
     worker_max_reloads: int = 128

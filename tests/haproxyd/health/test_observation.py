@@ -92,6 +92,9 @@ class FakeKeeper:
     def settled(self) -> int | None:
         return self.passes
 
+    def record_connections(self, current: int) -> None:
+        self.connections = current
+
     def repair_drift(self, found: Sequence[str]) -> None:
         self.found.append(tuple(found))
 

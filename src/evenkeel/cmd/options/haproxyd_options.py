@@ -82,7 +82,8 @@ HAPROXYD = [
     cfg.IntOpt(
         "maxconn",
         min=1,
-        help="Connections of one HAProxy; else what memory_max and the limit of open files allow.",
+        help="Connections of one HAProxy; else the sum of its listeners' limits, and 2000 for those without, which "
+        "grow by a reload when half is used; both as memory_max and the limit of open files allow.",
     ),
     cfg.IntOpt(
         "hard_stop_after",

@@ -83,6 +83,9 @@ class RunningFile(Wire):
     worker_pid: int = 0
     digest: str = ""
     places: tuple[BindAddress, ...] = ()
+    connections: int = 0
+    tls_sessions: int = 0
+    """The worker's size, as in :class:`~evenkeel.haproxyd.haproxy.config.worker_size.WorkerSize`."""
 
 
 FileVersion = tuple[int, int]

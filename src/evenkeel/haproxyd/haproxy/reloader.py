@@ -7,6 +7,7 @@ change.
 import asyncio
 import contextlib
 
+import msgspec
 import structlog
 
 from evenkeel.haproxyd.disk.files import write_file
@@ -97,9 +98,14 @@ class Reloader:
             if not self._process.up and not config.load_balancers:
                 return errors, False
             # HAProxy already runs what is left of the configuration: only the files have to go back to it.
-            if self._process.up and config == before and self._state.local == self._local.text_to_include():
-                await self.write(config)
-                await self._state.set(config)
+            if (
+                self._process.up
+                and before
+                and _same_content(config, before)
+                and self._state.local == self._local.text_to_include()
+            ):
+                await self.write(before)
+                await self._state.set(before)
                 return errors, False
         raise HaproxyDown("HAProxy does not take its configuration, for a reason that cannot be determined")
 
@@ -191,3 +197,8 @@ class Reloader:
         if not found:
             self._local.refuse(local, reason)
         return found
+
+
+def _same_content(one: HaproxyConfig, other: HaproxyConfig) -> bool:
+    """Whether the configurations differ in the worker's size at most."""
+    return msgspec.structs.replace(one, size=other.size) == other

@@ -11,6 +11,7 @@ calls.
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+import msgspec
 import structlog
 
 from evenkeel.core.kit.values import Value
@@ -33,6 +34,7 @@ from evenkeel.haproxyd.haproxy.config.config_check import ConfigCheck
 from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles, owner_of
 from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.haproxy.config.local_config import LocalConfig
+from evenkeel.haproxyd.haproxy.config.worker_size import HostSizes, grown_connections
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.reloader import Reloader
 from evenkeel.haproxyd.haproxy.running_state import RunningState
@@ -75,6 +77,7 @@ class HaproxyRunner:
         storage: PartitionStorage,
         layout: Layout,
         counters: FrontendCounters,
+        sizes: HostSizes,
         *,
         on_exit: Callable[[], None],
         on_event: OnEvent,
@@ -83,6 +86,10 @@ class HaproxyRunner:
         self._settings = settings
         self._storage = storage
         self._layout = layout
+        self._partition = partition
+        self._sizes = sizes
+        self._grown = 0
+        """Connections to which the worker's size has grown beyond what its listeners' limits are."""
         self._log = log.bind(partition=partition)
         self._peer_problem = ""
         """Reason why peers cannot connect; empty if they can."""
@@ -122,6 +129,8 @@ class HaproxyRunner:
         saved = await asyncio.to_thread(self._storage.read_running)
         if await self.process.adopt(saved.master_pid, saved.master_started):
             self._state.adopt(saved, config, read_text(self._layout.local) or "")
+            self._grown = saved.connections
+            self._sizes.size_of(self._partition, config.frontends, self._grown)  # its share of TLS sessions is taken
             self._log.info("haproxy adopted", master=self.process.master_pid, as_configured=self._state.known)
 
     @property
@@ -152,6 +161,8 @@ class HaproxyRunner:
     def _forget(self) -> None:
         self._state.forget()
         self._files.forget()
+        self._sizes.forget(self._partition)
+        self._grown = 0
 
     # -- files
 
@@ -176,6 +187,14 @@ class HaproxyRunner:
         await self._state.save_again()
 
     # -- configuration
+
+    def grow_for(self, connections: int) -> bool:
+        """Have the next pass start a larger worker, if this number of connections needs one; returns whether it
+        does."""
+        running = self._state.config
+        grown = grown_connections(running.size, running.frontends, connections) if self._state.known else 0
+        self._grown = max(self._grown, grown)
+        return grown > 0
 
     async def apply(self, config: HaproxyConfig, *, verify: bool) -> ApplyResult:
         """Apply a configuration. ``verify``: also undo manual changes. Raises :class:`HaproxyDown` if HAProxy cannot be
@@ -230,14 +249,18 @@ class HaproxyRunner:
 
     async def _change(self, config: HaproxyConfig, *, verify: bool) -> tuple[wire.How, dict[str, str]]:
         """Apply the configuration. Returns the way in which it was applied, and errors by load balancer."""
-        step = await self._plan(config, verify=verify)
+        size = self._sizes.size_of(self._partition, config.frontends, self._grown)
+        started = msgspec.structs.replace(config, size=size)
+        step = await self._plan(started, verify=verify)
+        # A worker that goes on keeps the size with which it was started.
+        config = msgspec.structs.replace(config, size=self._state.config.size)
         if step.commands and not step.reason:
             if await self._apply_at_runtime(config, step):
                 return "runtime", {}
             step = RuntimePlan(reason="a runtime command was refused")
         if step.reason:
             self._log.info("reloading haproxy", reason=step.reason)
-            refused, is_new = await self._reloader.reload(config)
+            refused, is_new = await self._reloader.reload(started)
             return "reload" if is_new else "nothing", refused
         if config == self._state.config:
             return "nothing", {}

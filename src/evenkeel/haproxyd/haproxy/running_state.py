@@ -5,6 +5,7 @@
 import asyncio
 from collections.abc import Mapping
 
+import msgspec
 import structlog
 
 from evenkeel.haproxyd import wire
@@ -12,6 +13,7 @@ from evenkeel.haproxyd.disk.storage import PartitionStorage, RunningFile
 from evenkeel.haproxyd.haproxy.config.bindability import Binds, binds_of
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles
+from evenkeel.haproxyd.haproxy.config.worker_size import WorkerSize
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.processes import start_ticks
 from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete
@@ -50,6 +52,8 @@ class RunningState:
         """
         self.binds = frozenset((address, port) for address, port in saved.places)
         self.local = local
+        size = WorkerSize(connections=saved.connections, tls_sessions=saved.tls_sessions)
+        config = msgspec.structs.replace(config, size=size)
         self.known = self._is_of_process(saved) and saved.digest == self._files.digest(config, local)
         # So that `mark_unknown` replaces the record, even if it is of another process.
         self._saved = True
@@ -127,4 +131,6 @@ class RunningState:
             worker_pid=self._process.worker_pid or 0,
             digest=digest,
             places=tuple(sorted(self.binds)),
+            connections=self.config.size.connections,
+            tls_sessions=self.config.size.tls_sessions,
         )

@@ -38,6 +38,10 @@ class ObservedPartition(Protocol):
         """A value that differs after any change of its HAProxy; None during a change, or if the state is unknown."""
         ...
 
+    def record_connections(self, current: int) -> None:
+        """Take note of the number of connections, which the worker may be too small for."""
+        ...
+
     def repair_drift(self, found: Sequence[str]) -> None:
         """Have HAProxy repaired, which deviates from its configuration. ``found``: the deviations, for operators."""
         ...

@@ -15,6 +15,7 @@ from evenkeel.haproxyd.disk.storage import PartitionStorage, partition_names
 from evenkeel.haproxyd.errors import HaproxyDown, InvalidChange, PartitionFailed, PartitionUnknown
 from evenkeel.haproxyd.haproxy.binary import BinaryFinder
 from evenkeel.haproxyd.haproxy.config.layout import layout_of
+from evenkeel.haproxyd.haproxy.config.worker_size import HostSizes
 from evenkeel.haproxyd.haproxy.old_workers import limit_memory, memory_limit_bytes
 from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUsers
@@ -65,6 +66,7 @@ class PartitionManager:
             forbidden_addresses=self.forbidden_addresses,
             datagrams=self.datagrams,
         )
+        self._sizes = HostSizes(settings.maxconn)
         self.identity = DaemonIdentity(settings.state_dir)
         self._supervisors: dict[str, PartitionSupervisor] = {}
         self._owners = PrefixOwners()
@@ -213,6 +215,7 @@ class PartitionManager:
                 storage,
                 layout,
                 counters,
+                self._sizes,
                 on_exit=on_exit,
                 on_event=self._on_event,
             )

@@ -234,6 +234,12 @@ class PartitionSupervisor:
         working = self._task is not None and not self._task.done()
         return None if working or self._waits_for_owner or not self._started else self._passes
 
+    def record_connections(self, current: int) -> None:
+        """Start a larger worker if the current connections come near the number that this one is sized for."""
+        if not self._closing and self._runner.grow_for(current):
+            self._pass_due = True
+            self._run_passes()
+
     def repair_drift(self, found: Sequence[str]) -> None:
         """Repair manual changes of the running HAProxy. A repair without effect is not repeated soon."""
         now = asyncio.get_running_loop().time()

@@ -33,7 +33,7 @@ def with_bindable_peer(config: HaproxyConfig, ours: Binds) -> tuple[HaproxyConfi
     if bind is None or bind in ours:
         return config, ""
     problem = binds.unbindable_addresses([bind]).get(bind, "")
-    return (HaproxyConfig(load_balancers=config.load_balancers) if problem else config), problem
+    return (msgspec.structs.replace(config, peer=None, peer_key="", peers=()) if problem else config), problem
 
 
 def unbindable_load_balancers(config: HaproxyConfig, running: HaproxyConfig, ours: Binds) -> dict[str, str]:

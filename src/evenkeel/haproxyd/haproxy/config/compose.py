@@ -16,6 +16,8 @@ Reasons for what is not obvious; all of it was tested:
   2048 bits, no session tickets.
 - ``cachesize 0`` where a listener verifies client certificates: HAProxy resumes a session at any listener of the
   process, so a session from a listener without verification would bypass it.
+- ``cachesize 0`` where only peers use TLS: they resume no sessions, for which HAProxy would reserve 4.5 MiB.
+- ``fd-hard-limit`` and other sizes of the cache: :mod:`.worker_size`. HAProxy derives its ``maxconn`` from the former.
 - ``httpclient.ssl.verify none``: HAProxy has an HTTP client for Lua, which no load balancer uses; by default 2.6 loads
   the system's whole CA bundle for it at each check, start and reload: most of a check's time, and 0.8 MiB a worker.
 - server states and the local peer: states of servers and stick tables survive a reload.
@@ -39,6 +41,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import WITHOUT_NAME
 from evenkeel.haproxyd.haproxy.config.check_timeouts import with_kept_check_timeout
 from evenkeel.haproxyd.haproxy.config.layout import Layout
+from evenkeel.haproxyd.haproxy.config.worker_size import WorkerSize, open_files, uses_tls
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -113,6 +116,13 @@ class HaproxyConfig(Value):
     peers: tuple[wire.HaproxyPeer, ...] = ()
     user: WorkerUser | None = None
     """The user that workers run as, in a chroot; None: the master's user."""
+    size: WorkerSize = WorkerSize()
+    """The size with which the worker that reads this configuration starts, or was started."""
+
+    @property
+    def frontends(self) -> tuple[wire.Frontend, ...]:
+        """The listeners of all load balancers."""
+        return tuple(frontend for one in self.load_balancers.values() for frontend in one.frontends)
 
     def __repr__(self) -> str:
         return f"HaproxyConfig(load_balancers={sorted(self.load_balancers)}, peers={len(self.peers)})"
@@ -153,7 +163,7 @@ def _global(partition: str, config: HaproxyConfig, layout: Layout, settings: Dae
         "stats timeout 60s",
         *TLS,
         WITHOUT_AUTHORITIES,
-        *(["tune.ssl.cachesize 0"] if _clients_show_certificates(config) else []),
+        *_size(config),
     ]
     if layout.server_states is not None:
         lines.append(f"server-state-file {layout.server_states}")
@@ -166,8 +176,17 @@ def _global(partition: str, config: HaproxyConfig, layout: Layout, settings: Dae
     )
 
 
-def _clients_show_certificates(config: HaproxyConfig) -> bool:
-    frontends = (frontend for one in config.load_balancers.values() for frontend in one.frontends)
+def _size(config: HaproxyConfig) -> Iterator[str]:
+    if config.size.connections:
+        yield f"fd-hard-limit {open_files(config.size.connections, tuple(config.load_balancers.values()))}"
+    tls = [frontend for frontend in config.frontends if uses_tls(frontend)]
+    if _clients_show_certificates(tls) or (config.peer and not tls):
+        yield "tune.ssl.cachesize 0"
+    elif config.size.tls_sessions:
+        yield f"tune.ssl.cachesize {config.size.tls_sessions}"
+
+
+def _clients_show_certificates(frontends: Iterable[wire.Frontend]) -> bool:
     return any("verify" in word.split(" ") for frontend in frontends for word in frontend.bind_arguments)
 
 

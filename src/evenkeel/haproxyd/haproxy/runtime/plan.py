@@ -40,6 +40,8 @@ def plan(now: HaproxyConfig, wanted: HaproxyConfig, binary: Binary, to_delete: S
             raise NeedsReload("peers")
         if now.user != wanted.user:
             raise NeedsReload("user of workers")
+        if not now.size.holds(wanted.size.connections):
+            raise NeedsReload(f"size for {wanted.size.connections or 'all'} connections")
         commands: list[RuntimeCommand] = []
         gone: list[tuple[str, str]] = []
         for name in sorted(now.load_balancers.keys() | wanted.load_balancers.keys()):

@@ -1,0 +1,124 @@
+"""Sizes of workers, and what they write into the configuration."""
+
+import socket
+from pathlib import Path
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk.storage import PartitionStorage
+from evenkeel.haproxyd.haproxy.config.bindability import with_bindable_peer
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose
+from evenkeel.haproxyd.haproxy.config.layout import layout_of
+from evenkeel.haproxyd.haproxy.config.worker_size import (
+    CONNECTIONS_MAX,
+    SESSIONS_MAX,
+    SESSIONS_MIN,
+    SESSIONS_OF_HOST,
+    UNLIMITED_CONNECTIONS,
+    HostSizes,
+    WorkerSize,
+    connections_of,
+    grown_connections,
+    open_files,
+)
+from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
+from evenkeel.haproxyd.settings import DaemonSettings
+
+UNLIMITED = wire.Frontend(name="u", binds=(wire.Bind(address="127.0.0.1", port=80),))
+TLS = wire.Frontend(name="t", binds=(), bind_arguments=("ssl", "crt-list", "t"))
+PEER = wire.HaproxyPeer(name="host-1", address="192.0.2.1", port=10300, certificate="x")
+
+
+def limited(connections: int) -> wire.Frontend:
+    return wire.Frontend(name=f"limited-{connections}", binds=(), maxconn=connections)
+
+
+def text_of(config: HaproxyConfig) -> str:
+    settings = DaemonSettings(name="host-1", state_dir=Path("/var/lib/x"), run_dir=Path("/run/x"))
+    storage = PartitionStorage(Path("/var/lib/x/p"), Path("/run/x/p"))
+    return compose("p", config, layout_of("p", storage, settings), settings)
+
+
+def holding(*frontends: wire.Frontend, **attributes) -> HaproxyConfig:
+    one = wire.LoadBalancerConfig(id="lb", revision=1, frontends=frontends)
+    return HaproxyConfig(load_balancers={"lb": one}, **attributes)
+
+
+def test_connections_are_the_sum_of_limits_and_some_for_all_unlimited_listeners():
+    assert connections_of((limited(100), limited(40))) == 140
+    assert connections_of((UNLIMITED,)) == connections_of((UNLIMITED, UNLIMITED)) == UNLIMITED_CONNECTIONS
+    assert connections_of((limited(1000), UNLIMITED)) == 1000 + UNLIMITED_CONNECTIONS
+
+
+def test_connections_are_rounded_up_to_two_digits_as_haproxy_rounds_down():
+    assert connections_of((limited(12_345),)) == 13_000
+    assert connections_of((limited(99),)) == 99
+    assert connections_of((limited(101),)) == 110
+
+
+def test_a_worker_of_more_connections_than_the_maximum_is_left_to_the_hosts_limits():
+    assert connections_of((limited(CONNECTIONS_MAX),)) == CONNECTIONS_MAX
+    assert connections_of((limited(CONNECTIONS_MAX + 1),)) == 0
+
+
+def test_a_size_that_grew_is_kept_and_grows_no_further_by_being_kept():
+    grown = connections_of((limited(1000), UNLIMITED), grown=8000)
+    assert grown == connections_of((limited(1000), UNLIMITED), grown=grown) == 8000
+    assert connections_of((limited(100),), grown=8000) == 100
+
+
+def test_a_worker_grows_when_half_of_its_connections_are_used_unless_all_listeners_are_limited():
+    size = WorkerSize(connections=2000)
+    assert grown_connections(size, (UNLIMITED,), used=999) == 0
+    assert grown_connections(size, (UNLIMITED,), used=1000) == 8000
+    assert grown_connections(size, (limited(2000),), used=2000) == 0
+    assert grown_connections(WorkerSize(), (UNLIMITED,), used=100_000) == 0
+
+
+def test_a_size_holds_as_many_connections_and_fewer_and_one_without_limit_holds_all():
+    assert WorkerSize(connections=2000).holds(2000)
+    assert not WorkerSize(connections=2000).holds(2001)
+    assert not WorkerSize(connections=2000).holds(0)
+    assert WorkerSize().holds(0) and WorkerSize().holds(5000)
+
+
+def test_tls_sessions_are_shared_out_among_partitions_with_tls():
+    sizes = HostSizes(None)
+    assert sizes.size_of("plain", (UNLIMITED,), 0).tls_sessions == 0
+    assert sizes.size_of("p-0", (TLS,), 0).tls_sessions == SESSIONS_MAX
+    found = [sizes.size_of(f"p-{number}", (TLS,), 0).tls_sessions for number in range(1, 300)]
+    assert found[39] == SESSIONS_OF_HOST // 41
+    assert found[-1] == SESSIONS_MIN
+    assert sizes.size_of("p-7", (TLS,), 8000).tls_sessions == 8000
+    for number in range(1, 300):
+        sizes.forget(f"p-{number}")
+    assert sizes.size_of("p-0", (TLS,), 0).tls_sessions == SESSIONS_MAX
+
+
+def test_a_configured_maximum_of_connections_is_no_size():
+    assert HostSizes(5000).size_of("p", (UNLIMITED,), 0).connections == 0
+
+
+def test_the_configuration_limits_open_files_and_tls_sessions_to_the_size():
+    text = text_of(holding(TLS, UNLIMITED, size=WorkerSize(connections=2000, tls_sessions=3000)))
+    files = open_files(2000, tuple(holding(TLS, UNLIMITED).load_balancers.values()))
+    assert f"    fd-hard-limit {files}\n" in text
+    assert "    tune.ssl.cachesize 3000\n" in text
+    assert "maxconn" not in text.partition("peers")[0]
+    assert "fd-hard-limit" not in text_of(holding(UNLIMITED)) and "cachesize" not in text_of(holding(TLS))
+
+
+def test_a_worker_that_uses_tls_for_peers_alone_remembers_no_sessions():
+    assert "    tune.ssl.cachesize 0\n" in text_of(holding(UNLIMITED, peer=PEER))
+    assert "    tune.ssl.cachesize 0\n" not in text_of(holding(TLS, peer=PEER))
+
+
+def test_workers_keep_their_user_and_size_when_the_peers_address_cannot_be_bound():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        peer = wire.HaproxyPeer(name="host-1", address="127.0.0.1", port=other.getsockname()[1], certificate="x")
+        config = holding(UNLIMITED, peer=peer, user=WorkerUser(uid=7, gid=8), size=WorkerSize(connections=2000))
+        without, problem = with_bindable_peer(config, frozenset())
+    assert problem
+    assert without.peer is None
+    assert (without.user, without.size) == (config.user, config.size)
