@@ -56,6 +56,7 @@ class HaproxyDaemon:
             self.partitions,
             self._counters,
             newest_event=lambda: self._events.newest,
+            newest_event_of=lambda partition: self._events.newest_of(partition),
             state_id=lambda: self.partitions.identity.state_id,
             is_pinged=self._pings.is_pinged,
             datagrams=self.partitions.datagrams,
@@ -169,13 +170,13 @@ class HaproxyDaemon:
         self._counters[name] = PartitionCounters(name, directory)
         return self._counters[name]
 
-    async def _observe(self) -> wire.DaemonObservation:
-        """Observe all partitions. Raises :class:`DaemonRefused` until HAProxys were adopted: they would appear to be
-        down.
+    async def _observe(self, within_seconds: float) -> wire.DaemonObservation:
+        """Observe all partitions, as :meth:`Observer.observe`. Raises :class:`DaemonRefused` until HAProxys were
+        adopted: they would appear to be down.
         """
         if not self._started:
             raise DaemonRefused("busy", "the daemon is looking for its HAProxys; try again later")
-        return await self._observer.observe()
+        return await self._observer.observe(within_seconds)
 
     async def _observe_regularly(self) -> None:
         while True:

@@ -19,8 +19,8 @@ class WorkerCli(Protocol):
         """
         ...
 
-    async def query(self, pid: int, text: str) -> str:
-        """Send a command that changes nothing to the worker with this pid; cheaper than the others when repeated.
+    async def query(self, pid: int, *texts: str) -> tuple[str, ...]:
+        """Send commands that change nothing to the worker with this pid; cheaper than the others when repeated.
 
         Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`.
         """

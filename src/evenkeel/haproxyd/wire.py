@@ -9,7 +9,7 @@ GET     /v1/partitions/{name}                                         :class:`Pa
 POST    /v1/partitions/{name}/guard         :class:`GuardState`       :class:`GuardState`
 PUT     /v1/partitions/{name}               :class:`PartitionChange`  :class:`Receipt`
 PATCH   /v1/partitions/{name}               :class:`PartitionChange`  :class:`Receipt`
-GET     /v1/observation                                               :class:`DaemonObservation`
+GET     /v1/observation?within=SECONDS                                :class:`DaemonObservation`
 GET     /v1/events?after=N&wait=SECONDS                               :class:`DaemonEvents`
 GET     /v1/journal?after=N                                           :class:`Journal`
 ======  ==================================  ========================  ==========================
@@ -19,6 +19,9 @@ the owner that holds the guard: with its epoch and session, moved since the daem
 They are refused with ``stale_owner`` if a newer owner holds the guard, and with ``not_guarded`` if no newer owner does
 but the sender does not either: it then moves the guard and sends a PUT. Every error is a
 :class:`DaemonRefusal`.
+
+``within`` (default 0) is the age that the status of a partition may have in an observation if it had neither an event
+nor a change since.
 
 Lines are HAProxy configuration as in its manual, without indentation; the driver that renders them quotes words where
 needed. The daemon refuses lines with control characters, and names that do not match :data:`NAME`. Lines refer

@@ -36,6 +36,7 @@ async def test_each_operation_is_one_request(daemon: FakeDaemon) -> None:
     await client.patch("dev_p", CHANGE)
     daemon.answer = json(wire.DaemonObservation(event=7))
     assert (await client.observation()).event == 7
+    assert (await client.observation(5.0)).event == 7
     daemon.answer = json(wire.DaemonEvents(newest=9))
     assert (await client.events(7, 25)).newest == 9
     assert daemon.asked == [
@@ -44,6 +45,7 @@ async def test_each_operation_is_one_request(daemon: FakeDaemon) -> None:
         ("PUT", "/v1/partitions/dev_p", b'{"epoch":3}'),
         ("PATCH", "/v1/partitions/dev_p", b'{"epoch":3}'),
         ("GET", "/v1/observation", b""),
+        ("GET", "/v1/observation?within=5", b""),
         ("GET", "/v1/events?after=7&wait=25", b""),
     ]
     assert daemon.authorization == "Basic YWdlbnQ6czNjcmV0"

@@ -105,7 +105,8 @@ class World:
     def is_ready(self) -> bool:
         return self.ready
 
-    async def _observe(self) -> wire.DaemonObservation:
+    async def _observe(self, within_seconds: float) -> wire.DaemonObservation:
+        self.within_seconds = within_seconds
         return wire.DaemonObservation(event=self.events.newest)
 
     async def ask(self, method: str, path: str, body: object = None, **more) -> tuple[int, bytes]:
@@ -142,6 +143,15 @@ async def test_every_read_answers_its_type(world: World, path: str, kind: type) 
     status, content = await world.ask("GET", path)
     assert status == 200
     msgspec.json.decode(content, type=kind)
+
+
+async def test_an_observation_has_statuses_of_the_requested_age_at_most(world: World) -> None:
+    for query, within_seconds in (("", 0.0), ("?within=2.5", 2.5)):
+        assert (await world.ask("GET", f"/v1/observation{query}"))[0] == 200
+        assert world.within_seconds == within_seconds
+    for wrong in ("61", "-1", "soon"):
+        status, refusal = await world.refused("GET", f"/v1/observation?within={wrong}")
+        assert (status, refusal.reason) == (400, f"within: '{wrong}' is not a number from 0 to 60")
 
 
 async def test_until_it_knows_what_it_holds_agents_are_ordered_to_retry(world: World) -> None:

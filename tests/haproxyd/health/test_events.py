@@ -24,6 +24,15 @@ async def test_waiting_reader_is_woken_by_the_next_event() -> None:
     assert not events.missed
 
 
+async def test_the_newest_event_of_each_partition_is_known_by_its_number() -> None:
+    ring = EventRing()
+    assert ring.newest_of("p") == 0
+    ring.add(news())
+    first = ring.newest
+    ring.add(PartitionEvent(partition="q"))
+    assert (ring.newest_of("p"), ring.newest_of("q")) == (first, ring.newest)
+
+
 async def test_nothing_happened_is_an_empty_answer() -> None:
     ring = EventRing()
     events = await ring.events_after(ring.newest, 0.01)

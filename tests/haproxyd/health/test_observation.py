@@ -108,19 +108,22 @@ class FakeKeeper:
             await asyncio.sleep(3600)
         return {"show servers state": STATES, "show servers conn": CONNECTIONS}[text]
 
-    async def query(self, pid: int, text: str) -> str:
-        return await (self.of_worker(pid, text) if text.startswith("show stat") else self.command(text))
+    async def query(self, pid: int, *texts: str) -> tuple[str, ...]:
+        return tuple([await (self.of_worker(pid, t) if t.startswith("show stat") else self.command(t)) for t in texts])
 
     async def of_worker(self, pid: int, text: str) -> str:
         self.asked.append(text)
         assert pid == 7
         return STAT
 
-    async def collect(self, cli: "FakeKeeper", pid: int, kept: tuple[str, ...]) -> Mapping[str, FrontendCounts]:
+    async def collect(
+        self, cli: "FakeKeeper", pid: int, kept: tuple[str, ...], *others: str
+    ) -> tuple[Mapping[str, FrontendCounts], tuple[str, ...]]:
         if self.worker_pid is None:
             raise HaproxyDown("gone")
-        counts = frontend_counts(await cli.query(pid, "show stat -1 1 -1"))
-        return {name: counts[name] for name in kept}
+        stat, *answers = await cli.query(pid, "show stat -1 1 -1", *others)
+        counts = frontend_counts(stat)
+        return {name: counts[name] for name in kept}, tuple(answers)
 
 
 class Datagrams:
@@ -147,12 +150,14 @@ class World:
     def __init__(self, *names: str) -> None:
         self.keepers = {name: FakeKeeper(name) for name in names}
         self.events = 0
+        self.events_of: dict[str, int] = {}
         self.now = 1000.0
         self.datagrams = Datagrams()
         self.observer = Observer(
             self,
             self.keepers,
             newest_event=lambda: self.events,
+            newest_event_of=lambda partition: self.events_of.get(partition, 0),
             state_id=lambda: "life",
             is_pinged=lambda *key: key == ("p1", "be_1", "s1"),
             datagrams=self.datagrams,
@@ -283,3 +288,45 @@ async def test_datagram_listeners_are_observed_with_their_totals_and_servers() -
     assert ("be_1", "s1") in world.datagrams.states["p1"]
     world.datagrams.problem = "no permission"
     assert not next(each for each in (await world.observe())["p1"].frontends if each.name == "udp_1").listening
+
+
+async def test_an_observation_for_an_event_reads_its_partition_and_those_that_changed_or_are_due() -> None:
+    world = World("p1", "p2", "p3", "p4")
+    for keeper in world.keepers.values():
+        keeper.passes = 1
+    await world.observer.observe()
+
+    def read() -> list[str]:
+        return [name for name, keeper in world.keepers.items() if keeper.asked]
+
+    def forget() -> None:
+        for keeper in world.keepers.values():
+            keeper.asked.clear()
+
+    forget()
+    world.now += 3.0
+    world.events_of["p2"] = world.events = 1
+    world.keepers["p3"].passes = 2
+    world.keepers["p4"].held = {**world.keepers["p4"].held}
+    seen = await world.observer.observe(5.0)
+    assert read() == ["p2", "p3", "p4"]
+    assert (seen.event, [one.name for one in seen.partitions]) == (1, ["p1", "p2", "p3", "p4"])
+    assert seen.partitions == (await world.observer.observe()).partitions
+    forget()
+    world.now += 4.0
+    await world.observer.observe(5.0)
+    assert read() == []
+    world.now += 1.0
+    await world.observer.observe(5.0)
+    assert read() == ["p1", "p2", "p3", "p4"]
+
+
+async def test_a_partition_without_haproxy_or_with_a_pass_in_progress_is_read_at_each_event() -> None:
+    world = World("p1", "p2")
+    world.keepers["p1"].passes = 1
+    world.keepers["p1"].worker_pid = None
+    await world.observer.observe()
+    world.keepers["p1"].worker_pid = 7
+    seen = await world.observer.observe(5.0)
+    assert all(one.backends for one in seen.partitions)
+    assert len(world.keepers["p2"].asked) == 6

@@ -58,8 +58,8 @@ class FakeCli:
         self.said.append(text)
         return self.answer
 
-    async def query(self, pid: int, text: str) -> str:
-        return await self.of_worker(pid, text)
+    async def query(self, pid: int, *texts: str) -> tuple[str, ...]:
+        return tuple([await self.of_worker(pid, text) for text in texts])
 
     async def of_worker(self, pid: int, text: str) -> str:
         return await self.command(text)

@@ -89,7 +89,7 @@ class Downloads:
     async def counted(self) -> list[int]:
         supervisor = self._site.partitions.get("p")
         names = tuple(f"{mode}_f" for mode in MODES)
-        found = await self._site.counters["p"].collect(supervisor.cli, supervisor.worker_pid, names)
+        found, _ = await self._site.counters["p"].collect(supervisor.cli, supervisor.worker_pid, names)
         return [found[name].bytes_out for name in names]
 
     async def counts_at_least(self, number: int) -> None:

@@ -189,7 +189,7 @@ async def test_a_worker_that_was_observed_ends_when_it_is_replaced_though_nobody
         await change_others(site, free_vip(), await site.member("a"), 1)
         supervisor = site.partitions.get("p")
         observed = supervisor.worker_pid
-        assert "srv_name" in await supervisor.cli.query(observed, SERVERS_STATE)
+        assert "srv_name" in (await supervisor.cli.query(observed, SERVERS_STATE))[0]
         await change_others(site, free_vip(), await site.member("b"), 1, first=1)
         assert supervisor.worker_pid != observed
         # less than HAProxy's own time-out of an idle connection, after which the worker ends in any case

@@ -66,9 +66,11 @@ class Daemon:
         """Read versions and state of the daemon and its HAProxy."""
         return await self._read("/v1", wire.About)
 
-    async def observation(self) -> wire.DaemonObservation:
-        """Read statuses and statistics of all partitions."""
-        return await self._read("/v1/observation", wire.DaemonObservation)
+    async def observation(self, within_seconds: float = 0.0) -> wire.DaemonObservation:
+        """Read statuses and statistics of all partitions; those of partitions to which nothing happened may be
+        ``within_seconds`` old."""
+        query = f"?within={within_seconds:g}" if within_seconds else ""
+        return await self._read(f"/v1/observation{query}", wire.DaemonObservation)
 
     async def held_load_balancers(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
         """Read the load balancers of the partition; none if it does not exist."""

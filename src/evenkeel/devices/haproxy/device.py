@@ -30,6 +30,8 @@ from evenkeel.haproxyd import wire
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
+RECENT_SECONDS = 5.0
+"""Age of statuses without events in an observation because of events, as agents observe all so often."""
 GUARD_STEPS_MAX = 64
 """Requests per takeover; each raises the guard by at most the daemon's limit."""
 
@@ -69,6 +71,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """The name that the daemon reports; empty before the first contact."""
         self.seen_event: int | None = None
         """Number of the newest event that the last observation includes; None if there was none."""
+        self.has_events = False
+        """Whether the next observation is made because of events, which the daemon has noted for their partitions."""
         self._options = options
         self._capacity = HaproxyCapacity()
         self._lives: dict[str, str] = {}
@@ -88,8 +92,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """Read statuses and statistics of all our partitions on the daemon. Raises :class:`DeviceUnavailable`."""
         # set again only by a complete observation: after a failed one the watch returns as soon as the daemon answers
         self.seen_event = None
+        within_seconds, self.has_events = RECENT_SECONDS if self.has_events else 0.0, False
         async with self.required_reachable():
-            about, seen = await self.daemon.about(), await self.daemon.observation()
+            about, seen = await self.daemon.about(), await self.daemon.observation(within_seconds)
         self.seen_event = seen.event
         state = self._state(about)
         if self._other_owner(about):  # its contents belong to another owner

@@ -25,6 +25,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 AGENT = web.RequestKey("agent", str)
 """Name of the agent whose credentials the request carried."""
 NUMBER_MAX = 2**53
+OBSERVATION_AGE_SECONDS_MAX = 60.0
 _NAME = re.compile(wire.NAME)
 
 
@@ -48,7 +49,7 @@ class Handlers:
         operations: PartitionOperations,
         *,
         about: Callable[[], wire.About],
-        observe: Callable[[], Awaitable[wire.DaemonObservation]],
+        observe: Callable[[float], Awaitable[wire.DaemonObservation]],
         events: EventRing,
         journal: WriteJournal,
         settings: HttpSettings,
@@ -109,7 +110,7 @@ class Handlers:
 
     async def observation(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/observation``."""
-        return answer(await self._observe())
+        return answer(await self._observe(_number(request, "within", OBSERVATION_AGE_SECONDS_MAX)))
 
     async def events(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/events``."""

@@ -30,6 +30,11 @@ class EventRing:
         self._before = self._newest = next(self._numbers)
         self._events: deque[wire.DaemonEvent] = deque(maxlen=EVENTS_MAX)
         self._arrived = asyncio.Event()
+        self._newest_of: dict[str, int] = {}
+
+    def newest_of(self, partition: str) -> int:
+        """Number of the partition's newest event; 0 without any."""
+        return self._newest_of.get(partition, 0)
 
     @property
     def newest(self) -> int:
@@ -51,6 +56,7 @@ class EventRing:
             text=event.text[:TEXT_CHARS_MAX],
         )
         self._events.append(numbered)
+        self._newest_of[event.partition] = self._newest
         self._arrived.set()
         # A new object at once: waiting requests are released, and later ones wait for the next event.
         self._arrived = asyncio.Event()

@@ -1,13 +1,14 @@
 """Health and totals of all partitions, with a constant number of commands to each HAProxy.
 
-Partitions are read concurrently, a bounded number at a time, each with a timeout: one whose HAProxy hangs or is down
-delays no other, and reports its problem. Concurrent requests share one observation.
+After an event only its partition is read, with those that were not read lately. Partitions are read concurrently, a
+bounded number at a time, each with a timeout: one whose HAProxy hangs or is down delays no other, and reports its
+problem. Concurrent requests share one observation.
 """
 
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import structlog
 
@@ -65,9 +66,21 @@ class ObservedDatagrams(Protocol):
 class FrontendTotals(Protocol):
     """Source of a partition's counters, which go on over reloads and restarts."""
 
-    async def collect(self, cli: WorkerCli, pid: int, kept: tuple[str, ...]) -> Mapping[str, FrontendCounts]:
-        """Totals by frontend. Raises :class:`HaproxyDown`."""
+    async def collect(
+        self, cli: WorkerCli, pid: int, kept: tuple[str, ...], *others: str
+    ) -> tuple[Mapping[str, FrontendCounts], tuple[str, ...]]:
+        """Totals by frontend, and the worker's answers to other commands. Raises :class:`HaproxyDown`."""
         ...
+
+
+class _Observed(NamedTuple):
+    """The last observation of a partition, and what it depends on."""
+
+    at_seconds: float
+    event: int
+    state: tuple[int | None, int | None, str]
+    held: Mapping[str, wire.LoadBalancerConfig]
+    status: wire.PartitionStatus
 
 
 class Observer:
@@ -79,6 +92,7 @@ class Observer:
         totals: Mapping[str, FrontendTotals],
         *,
         newest_event: Callable[[], int],
+        newest_event_of: Callable[[str], int],
         state_id: Callable[[], str],
         is_pinged: IsPinged,
         datagrams: ObservedDatagrams,
@@ -87,36 +101,60 @@ class Observer:
         self._partitions = partitions
         self._totals = totals
         self._newest_event = newest_event
+        self._newest_event_of = newest_event_of
         self._state_id = state_id
         self._is_pinged = is_pinged
         self._datagrams = datagrams
         self._slots = asyncio.Semaphore(CONCURRENT_MAX)
-        self._next: asyncio.Task[wire.DaemonObservation] | None = None
+        self._next: dict[float, asyncio.Task[wire.DaemonObservation]] = {}
+        """Observations about to begin, by the age that partitions' statuses may have in them."""
+        self._last: dict[str, _Observed] = {}
         self._monotonic = monotonic
         self._began_at_seconds = float("-inf")
 
-    async def observe(self) -> wire.DaemonObservation:
-        """Return an observation that begins after this call; concurrent callers share one."""
-        if self._next is None:
-            self._next = asyncio.create_task(self._observe_all())
+    async def observe(self, within_seconds: float = 0.0) -> wire.DaemonObservation:
+        """Return an observation that begins after this call; concurrent callers share one.
+
+        ``within_seconds``: age that the status of a partition may have that had neither an event nor a change since.
+        """
+        if within_seconds not in self._next:
+            self._next[within_seconds] = asyncio.create_task(self._observe_all(within_seconds))
         # A caller that disconnects must not cancel the observation that others share.
-        return await asyncio.shield(self._next)
+        return await asyncio.shield(self._next[within_seconds])
 
     async def observe_unless_recent(self, seconds: float) -> None:
         """Observe, unless an observation began within the last ``seconds``, as where agents observe more often."""
         if self._monotonic() - self._began_at_seconds >= seconds:
             await self.observe()
 
-    async def _observe_all(self) -> wire.DaemonObservation:
+    async def _observe_all(self, within_seconds: float) -> wire.DaemonObservation:
         await asyncio.sleep(0)  # callers in the same iteration of the event loop share the observation
-        self._next = None
-        self._began_at_seconds = self._monotonic()
+        del self._next[within_seconds]
+        now = self._monotonic()
+        if not within_seconds:
+            self._began_at_seconds = now
         # taken before the observation: an event during it is delivered again, and never lost
         event, state_id = self._newest_event(), self._state_id()
         await self._datagrams.collect_totals()
-        found = await asyncio.gather(*(self._partition(name) for name in self._partitions.names()))
-        partitions = tuple(status for status in found if status is not None)
+        names = self._partitions.names()
+        self._last = {name: self._last[name] for name in names if name in self._last}
+        recent = {name: one for name in names if (one := self._recent(name, now - within_seconds)) is not None}
+        read = [name for name in names if name not in recent]
+        found = {**recent, **dict(zip(read, await asyncio.gather(*map(self._partition, read)), strict=True))}
+        partitions = tuple(status for name in names if (status := found[name]) is not None)
         return wire.DaemonObservation(event=event, state_id=state_id, partitions=partitions)
+
+    def _recent(self, name: str, since_seconds: float) -> wire.PartitionStatus | None:
+        """The partition's last status if it is not older, and if nothing has happened since."""
+        last = self._last.get(name)
+        if last is None or last.at_seconds <= since_seconds or self._newest_event_of(name) > last.event:
+            return None
+        try:
+            partition = self._partitions.get(name)
+        except PartitionUnknown:
+            return None
+        same = partition.held is last.held and _state_of(partition) == last.state and partition.settled is not None
+        return last.status if same else None
 
     async def _partition(self, name: str) -> wire.PartitionStatus | None:
         async with self._slots:
@@ -124,10 +162,13 @@ class Observer:
                 partition = self._partitions.get(name)
             except PartitionUnknown:
                 return None
+            began = self._monotonic(), self._newest_event_of(name), _state_of(partition), partition.held
             try:
                 # The time begins with the slot, so that waiting for it does not count.
                 async with asyncio.timeout(PARTITION_SECONDS):
-                    return await self._status(partition)
+                    status = await self._status(partition)
+                self._last[name] = _Observed(*began, status)
+                return status
             except HaproxyDown as error:
                 return status_without_haproxy(partition, partition.problem or str(error))
             except (ValueError, KeyError) as error:
@@ -143,10 +184,8 @@ class Observer:
             return status_without_haproxy(partition, partition.problem or absent)
         settled = partition.settled
         names = tuple(frontend.name for balancer in held.values() for frontend in balancer.frontends)
-        answer, connections, totals = await asyncio.gather(
-            partition.cli.query(pid, SERVERS_STATE),
-            partition.cli.query(pid, SERVERS_CONNECTIONS),
-            self._totals[partition.name].collect(partition.cli, pid, names),
+        totals, (answer, connections) = await self._totals[partition.name].collect(
+            partition.cli, pid, names, SERVERS_STATE, SERVERS_CONNECTIONS
         )
         states = server_states(answer)
         # Only if no pass ran meanwhile: during one, HAProxy may differ from its configuration without a manual change.
@@ -172,3 +211,8 @@ class Observer:
             notes=notes_of(held),
             digests=digests,
         )
+
+
+def _state_of(partition: ObservedPartition) -> tuple[int | None, int | None, str]:
+    """Changes whenever HAProxy was changed by the daemon."""
+    return partition.settled, partition.worker_pid, partition.problem

@@ -78,6 +78,32 @@ async def test_watch_returns_at_an_event(daemon: FakeDaemon, group: Device, news
     assert questions(daemon) == ["/v1/events?after=10&wait=25"]
 
 
+def observations(daemon: FakeDaemon) -> list[str]:
+    return [path for _, path, _ in daemon.asked if path.startswith("/v1/observation")]
+
+
+async def test_an_observation_because_of_an_event_takes_recent_statuses_of_partitions_without_one(
+    daemon: FakeDaemon, group: Device
+) -> None:
+    script(daemon, wire.DaemonEvents(newest=11, events=(event(11, "dev_p"),)))
+    await group.observe()
+    await group.changed()
+    await group.observe()
+    await group.observe()
+    assert observations(daemon) == ["/v1/observation", "/v1/observation?within=5", "/v1/observation"]
+
+
+@pytest.mark.parametrize("news", [wire.DaemonEvents(newest=11, missed=True), wire.DaemonEvents(newest=3)])
+async def test_an_observation_after_missed_events_reads_everything(
+    daemon: FakeDaemon, group: Device, news: wire.DaemonEvents
+) -> None:
+    script(daemon, news)
+    await group.observe()
+    await group.changed()
+    await group.observe()
+    assert observations(daemon) == ["/v1/observation"] * 2
+
+
 async def test_watch_goes_on_while_events_concern_other_environments(daemon: FakeDaemon, group: Device) -> None:
     script(daemon, wire.DaemonEvents(newest=10), wire.DaemonEvents(newest=12, events=(event(12, "dev_a_p"),)))
     await group.observe()

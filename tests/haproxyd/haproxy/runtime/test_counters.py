@@ -35,8 +35,8 @@ class FakeHaproxy:
         assert text == "show info"
         return f"Name: HAProxy\nPid: {self.current}\nUptime: 0d\n"
 
-    async def query(self, pid: int, text: str) -> str:
-        return await self.of_worker(pid, text)
+    async def query(self, pid: int, *texts: str) -> tuple[str, ...]:
+        return tuple([await self.of_worker(pid, text) for text in texts])
 
     async def of_worker(self, pid: int, text: str) -> str:
         if pid not in self.workers:
@@ -52,7 +52,7 @@ def haproxy(monkeypatch: pytest.MonkeyPatch) -> FakeHaproxy:
 
 
 async def total(counters: PartitionCounters, haproxy: FakeHaproxy) -> int:
-    found = (await counters.collect(haproxy, haproxy.current, ("f",)))["f"]
+    found = (await counters.collect(haproxy, haproxy.current, ("f",)))[0]["f"]
     assert (found.bytes_in, found.bytes_out) == (found.connections * 10, found.connections * 20)
     assert found.listening
     return found.connections
@@ -68,7 +68,7 @@ async def test_a_reload_loses_nothing_and_old_workers_count_on(tmp_path: Path, h
     haproxy.serve(2)
     haproxy.serve(1, pid=100)
     assert await total(counters, haproxy) == 11
-    found = (await counters.collect(haproxy, 101, ("f",)))["f"]
+    found = (await counters.collect(haproxy, 101, ("f",)))[0]["f"]
     assert found.active == 2, "connections of both"
     del haproxy.workers[100]
     assert await total(counters, haproxy) == 11
@@ -122,7 +122,7 @@ async def test_a_frontend_that_is_switched_off_keeps_its_totals(tmp_path: Path, 
     counters = PartitionCounters("p", tmp_path)
     haproxy.serve(5)
     await total(counters, haproxy)
-    assert await counters.collect(haproxy, 100, ()) == {}
+    assert await counters.collect(haproxy, 100, ()) == ({}, ())
     assert await total(counters, haproxy) == 5
 
 

@@ -71,7 +71,14 @@ async def worker(tmp_path):
 async def test_queries_share_one_connection_and_each_gets_its_own_answer(worker):
     kept = KeptConnection(worker.socket)
     answers = await asyncio.gather(*(kept.query(7, f"show {number}") for number in range(20)))
-    assert answers == [f"show {number} of 7\n" for number in range(20)]
+    assert answers == [(f"show {number} of 7\n",) for number in range(20)]
+    assert worker.connections == 1
+    kept.close()
+
+
+async def test_several_commands_of_a_query_get_their_answers_in_their_order(worker):
+    kept = KeptConnection(worker.socket)
+    assert await kept.query(7, "show b", "show a") == ("show b of 7\n", "show a of 7\n")
     assert worker.connections == 1
     kept.close()
 
@@ -86,7 +93,7 @@ async def test_a_query_to_the_next_worker_closes_the_connection_to_the_former(wo
     kept = KeptConnection(worker.socket)
     await kept.query(7, "show stat")
     worker.pid = 8
-    assert await kept.query(8, "show stat") == "show stat of 8\n"
+    assert await kept.query(8, "show stat") == ("show stat of 8\n",)
     assert worker.connections == 2
     await eventually(lambda: len(worker.open) == 1)
     kept.close()
@@ -96,7 +103,7 @@ async def test_a_connection_that_the_worker_closed_is_opened_again(worker):
     kept = KeptConnection(worker.socket)
     await kept.query(7, "show stat")
     worker.drop_connections()
-    assert await kept.query(7, "show stat") == "show stat of 7\n"
+    assert await kept.query(7, "show stat") == ("show stat of 7\n",)
     kept.close()
 
 
@@ -109,7 +116,7 @@ async def test_an_answer_to_a_cancelled_query_is_not_taken_for_the_next_one(work
     cancelled.cancel()
     await asyncio.gather(cancelled, return_exceptions=True)
     worker.silent = False
-    assert await kept.query(7, "show second") == "show second of 7\n"
+    assert await kept.query(7, "show second") == ("show second of 7\n",)
     kept.close()
 
 
@@ -136,12 +143,12 @@ async def test_no_more_connections_are_kept_than_the_limit_of_open_files_allows(
 
 async def test_the_connection_is_closed_before_a_reload_and_opened_after_it(worker, tmp_path):
     cli = MasterCli(tmp_path / "m", timeout_seconds=20, answer_bytes_max=1000, worker_socket=worker.socket)
-    assert await cli.query(7, "show stat") == "show stat of 7\n"
+    assert await cli.query(7, "show stat") == ("show stat of 7\n",)
     async with cli.exclusive():
         await eventually(lambda: not worker.open)
         worker.pid = 8
         waiting = asyncio.create_task(cli.query(8, "show stat"))
-    assert await waiting == "show stat of 8\n"
+    assert await waiting == ("show stat of 8\n",)
     cli.close()
 
 

@@ -23,6 +23,8 @@ class PolledDevice(Protocol):
     daemon: Daemon
     seen_event: int | None
     """Newest event that the last observation includes; None: it failed."""
+    has_events: bool
+    """Whether the next observation is made because of events."""
 
 
 async def wait_for_change(devices: Sequence[PolledDevice], names: HaproxyNames) -> None:
@@ -48,6 +50,7 @@ async def _wait_for_notification(device: PolledDevice, names: HaproxyNames) -> N
             after, tries = None, tries + 1
             continue
         if after is None or _concern_environment(news, after, names):
+            device.has_events = after is not None and not news.missed and news.newest >= after
             return
         after = news.newest
 

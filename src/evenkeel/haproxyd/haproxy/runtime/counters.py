@@ -12,7 +12,7 @@ was counted since the last save.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -148,7 +148,7 @@ class PartitionCounters:
     async def _read_before_reload(self, cli: WorkerCli) -> None:
         try:
             async with self._lock:
-                await self._record(cli.of_worker, worker_pid(await cli.command("show info")))
+                await self._record(cli, worker_pid(await cli.command("show info")))
             await self._save()
         except HaproxyDown as error:
             # A worker that does not answer must not prevent the reload.
@@ -186,13 +186,19 @@ class PartitionCounters:
             self._totals.record_counts(worker, counts)
         return any(one.active for one in counts.values())
 
-    async def collect(self, cli: WorkerCli, pid: int, kept: Collection[str]) -> Mapping[str, FrontendCounts]:
-        """Current totals of the frontends ``kept``. Raises :class:`HaproxyDown` if the worker does not answer."""
+    async def collect(
+        self, cli: WorkerCli, pid: int, kept: Collection[str], *others: str
+    ) -> tuple[Mapping[str, FrontendCounts], tuple[str, ...]]:
+        """Current totals of the frontends ``kept``, and the worker's answers to other commands, sent with the one for
+        them. Raises :class:`HaproxyDown` if the worker does not answer."""
         async with self._lock:
-            current = await self._record(cli.query, pid)
+            current = worker_key(pid)
+            counts, *answers = await cli.query(pid, FRONTENDS, *others)
+            self._totals.record_counts(current, frontend_counts(counts))
             # Followed workers are read over connections of their own.
             leaving = [worker for worker in self._totals.workers if worker != current and worker not in self._followed]
-            await asyncio.gather(*(self._record_leaving(cli, worker) for worker in leaving))
+            if leaving:
+                await asyncio.gather(*(self._record_leaving(cli, worker) for worker in leaving))
             self._totals.forget_beyond(kept, FRONTENDS_KEPT_MAX)
             # Old workers do not listen any more, so only the current worker's answer counts.
             listening = self._totals.workers[current]
@@ -204,7 +210,7 @@ class PartitionCounters:
             }
         if self._monotonic() - self._saved_at_seconds >= SAVE_EVERY_SECONDS:
             await self._save()
-        return totals
+        return totals, tuple(answers)
 
     async def close(self) -> None:
         """Let old workers end, and write all totals to disk, before the daemon ends."""
@@ -215,21 +221,17 @@ class PartitionCounters:
         await asyncio.gather(*followed, return_exceptions=True)
         await self._save()
 
-    async def _record(self, ask: Callable[[int, str], Awaitable[str]], pid: int) -> str:
-        """Read and record a worker's counts. ``ask``: sends a command to it. Raises :class:`HaproxyDown`.
-
-        Returns the worker's key, which cannot be determined any more once the process has ended.
-        """
-        worker = worker_key(pid)
-        self._totals.record_counts(worker, frontend_counts(await ask(pid, FRONTENDS)))
-        return worker
+    async def _record(self, cli: WorkerCli, pid: int) -> None:
+        """Read and record the counts of any worker. Raises :class:`HaproxyDown`."""
+        worker = worker_key(pid)  # cannot be determined any more once the process has ended
+        self._totals.record_counts(worker, frontend_counts(await cli.of_worker(pid, FRONTENDS)))
 
     async def _record_leaving(self, cli: WorkerCli, worker: str) -> None:
         pid = int(worker.partition("-")[0])
         try:
             if worker_key(pid) != worker:
                 raise HaproxyDown("another process has its pid")
-            await self._record(cli.of_worker, pid)
+            await self._record(cli, pid)
         except HaproxyDown:
             self._totals.add_to_base(worker)
 

@@ -44,14 +44,18 @@ class HeldWorker:
 
     async def command(self, text: str) -> str:
         """Send one command and return the worker's answer. Raises :class:`HaproxyDown`."""
+        return (await self.commands(text))[0]
+
+    async def commands(self, *texts: str) -> tuple[str, ...]:
+        """Send commands at once, and return the worker's answers. Raises :class:`HaproxyDown`."""
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                self._writer.write(f"{text}\n".encode())
+                self._writer.write("".join(f"{text}\n" for text in texts).encode())
                 await self._writer.drain()
-                answer = await self._reader.readuntil(_PROMPT)
+                answers = [await self._reader.readuntil(_PROMPT) for _ in texts]
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
             raise HaproxyDown(f"HAProxy's old worker does not answer: {type(error).__name__}") from error
-        return answer.removesuffix(_PROMPT).decode(errors="replace")
+        return tuple(answer.removesuffix(_PROMPT).decode(errors="replace") for answer in answers)
 
     def close(self) -> None:
         """Close the connection, so that the worker can end."""

@@ -9,6 +9,7 @@ closed before the worker is replaced.
 import asyncio
 import contextlib
 import resource
+from collections.abc import Sequence
 from pathlib import Path
 
 from evenkeel.haproxyd.errors import HaproxyDown
@@ -47,18 +48,18 @@ class KeptConnection:
         self._pid = 0
         self._lock = asyncio.Lock()
 
-    async def query(self, pid: int, text: str) -> str | None:
-        """The answer of the worker with this pid to a command that changes nothing; None if it cannot be asked here.
+    async def query(self, pid: int, *texts: str) -> tuple[str, ...] | None:
+        """The answers of the worker with this pid to commands that change nothing; None if it cannot be asked here.
 
         Raises :class:`HaproxyDown` if it does not answer in time.
         """
         async with self._lock:  # answers come in the order of the commands
             if self._pid != pid:
                 self.close()
-            if self._worker is not None and (answer := await self._ask(text)) is not None:
-                return answer
+            if self._worker is not None and (answers := await self._ask(texts)) is not None:
+                return answers
             # The worker closes a connection that was idle for long.
-            return await self._ask(text) if await self._open(pid) else None
+            return await self._ask(texts) if await self._open(pid) else None
 
     def close(self) -> None:
         """Close the connection, so that the worker can end. The next query opens it again."""
@@ -84,21 +85,21 @@ class KeptConnection:
         self._worker, self._pid = worker, pid
         return True
 
-    async def _ask(self, text: str) -> str | None:
-        """The answer; None, with the connection closed, if the connection failed. Raises :class:`HaproxyDown`."""
+    async def _ask(self, texts: Sequence[str]) -> tuple[str, ...] | None:
+        """The answers; None, with the connection closed, if the connection failed. Raises :class:`HaproxyDown`."""
         worker = self._worker
         if worker is None:
             return None
-        answer = None
+        answers = None
         try:
-            answer = await worker.command(text)
+            answers = await worker.commands(*texts)
         except HaproxyDown as error:
             _raise_if_silent(error)
         finally:
-            # A command that was cancelled is still answered: later answers would belong to earlier commands.
-            if answer is None and self._worker is worker:
+            # Commands that were cancelled are still answered: later answers would belong to earlier commands.
+            if answers is None and self._worker is worker:
                 self.close()
-        return answer
+        return answers
 
 
 def _raise_if_silent(error: HaproxyDown) -> None:

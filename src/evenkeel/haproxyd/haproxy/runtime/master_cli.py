@@ -8,6 +8,7 @@ its connections: commands wait for the reload, and the reload waits for commands
 
 import asyncio
 import contextlib
+import functools
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
@@ -71,13 +72,16 @@ class MasterCli:
         """Send one command to a worker, which may be an old one. Raises as :meth:`command`."""
         return await self._send_when_open(f"@!{pid:d} {text}", "")
 
-    async def query(self, pid: int, text: str) -> str:
-        """Send a command that changes nothing to the worker with this pid, over a connection that is kept for the next
+    async def query(self, pid: int, *texts: str) -> tuple[str, ...]:
+        """Send commands that change nothing to the worker with this pid, over a connection that is kept for the next
         query. Raises as :meth:`command`."""
-        request_of(text)  # refuses what is not one command
+        for text in texts:
+            _check_query(text)
         async with self._when_open():
-            answer = await self._kept.query(pid, text) if self._kept is not None else None
-            return answer if answer is not None else await self.master_command(f"@!{pid:d} {text}")
+            answers = await self._kept.query(pid, *texts) if self._kept is not None else None
+            if answers is None:
+                answers = tuple([await self.master_command(f"@!{pid:d} {text}") for text in texts])
+            return answers
 
     def close(self) -> None:
         """Close the connection of :meth:`query`, so that the worker can end."""
@@ -108,11 +112,12 @@ class MasterCli:
     @contextlib.asynccontextmanager
     async def _when_open(self) -> AsyncIterator[None]:
         """Context that waits while another caller has the master :meth:`exclusive`. Raises :class:`HaproxyDown`."""
-        try:
-            async with asyncio.timeout(self._timeout_seconds):
-                await self._open.wait()
-        except TimeoutError as error:
-            raise HaproxyDown("HAProxy is being reloaded") from error
+        if not self._open.is_set():  # else no timer is needed
+            try:
+                async with asyncio.timeout(self._timeout_seconds):
+                    await self._open.wait()
+            except TimeoutError as error:
+                raise HaproxyDown("HAProxy is being reloaded") from error
         self._under_way += 1
         self._idle.clear()
         try:
@@ -156,6 +161,12 @@ class MasterCli:
             return b"".join(parts).decode(errors="replace")
         finally:
             writer.transport.abort()
+
+
+@functools.lru_cache(maxsize=64)
+def _check_query(text: str) -> None:
+    """Raise :class:`ValueError` for what is not one command. Queries are few, and always the same."""
+    request_of(text)
 
 
 def request_of(text: str, payload: str = "") -> bytes:

@@ -100,8 +100,10 @@ def server_connections(text: str) -> dict[ServerKey, int]:
 def frontend_rows(text: str) -> dict[str, Mapping[str, str]]:
     """Columns by name of each frontend, from ``show stat``; other rows are ignored."""
     # The line with the names of the columns begins with `# `.
-    lines = text.lstrip("# \n").splitlines()
-    return {row["pxname"]: row for row in csv.DictReader(lines) if row.get("svname") == "FRONTEND"}
+    columns, *rows = csv.reader(text.lstrip("# \n").splitlines() or [""])
+    if columns[:2] != ["pxname", "svname"]:
+        return {}
+    return {row[0]: dict(zip(columns, row, strict=False)) for row in rows if row[1:2] == ["FRONTEND"]}
 
 
 def frontend_counts(text: str) -> dict[str, FrontendCounts]:
