@@ -54,6 +54,17 @@ class Bind(Wire):
     port: int
 
 
+class LogTarget(Wire):
+    """A syslog server that gets a frontend's access log (RFC 5424, over TCP a line each).
+
+    Only requests whose log level a line of the frontend sets to ``emerg`` are logged, in the frontend's ``log-format``.
+    """
+
+    address: str
+    port: int
+    protocol: Literal["udp", "tcp"] = "udp"
+
+
 class Frontend(Wire):
     """One listener. ``maxconn`` None: no limit of its own. ``bind_arguments`` are appended to every ``bind``.
     ``metrics``: it has no backend, but answers requests for ``/metrics`` with its load balancer's metrics
@@ -65,6 +76,7 @@ class Frontend(Wire):
     maxconn: int | None = None
     lines: tuple[str, ...] = ()
     metrics: bool = False
+    access_log: LogTarget | None = None
 
 
 class BackendServer(Wire):

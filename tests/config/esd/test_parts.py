@@ -35,6 +35,7 @@ EVERY: dict[str, Any] = {
     "error_pages": {"503": {"body": "<p>sorry</p>"}},
     "compression": {"types": ["text/html"]},
     "timeouts": {"request": 5, "keep_alive": 10, "tunnel": 3600},
+    "access_log": {"target": "[2001:db8::514]:514", "protocol": "tcp", "lines_per_second": 50, "query": True},
 }
 
 
@@ -112,3 +113,24 @@ def test_a_template_is_its_literals_and_variables_in_order(pieces: list[str]) ->
     assert "".join(literal + (f"<{name}>" if name else "") for literal, name in words) == "".join(
         f"<{one}>" if one in VARIABLES else one for one in pieces
     )
+
+
+@pytest.mark.parametrize(
+    ("target", "address", "port"),
+    [("192.0.2.1:514", "192.0.2.1", 514), ("[2001:DB8::0:1]:6514", "2001:db8::1", 6514)],
+)
+def test_target_of_an_access_log_is_an_address_and_a_port(target: str, address: str, port: int) -> None:
+    log = only({"access_log": {"target": target}}).parts.access_log
+    assert log is not None
+    assert (log.address, log.port) == (address, port)
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["", "192.0.2.1", ":514", "192.0.2.1:", "192.0.2.1:0", "192.0.2.1:65536", "192.0.2.1:5 14", "192.0.2.1:٥١٤",
+     "2001:db8::1:514", "[192.0.2.1]:514", "[fe80::1%eth0]:514", "[::1]", "logs.example:514", "192.0.2.1:514\nlog x",
+     "192.0.2.1:514 len 9", "udp@192.0.2.1:514", "192.0.2.1/24:514", "0300.0.2.1:514", "3221225985:514"],
+)  # fmt: skip
+def test_other_targets_of_access_logs_are_refused(target: str) -> None:
+    problem = only({"access_log": {"target": target}}).problem
+    assert "ADDRESS:PORT, as 192.0.2.1:514 or [2001:db8::1]:514, is allowed" in problem

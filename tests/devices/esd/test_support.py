@@ -1,11 +1,14 @@
 """Enhanced services that a device type cannot render."""
 
 import json
+from ipaddress import ip_network
 from typing import Any
 
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parse import parse_all
 from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.core.networking.addresses import AddressRules
+from evenkeel.devices.esd.log_targets import NO_TARGETS, LogTargets
 from evenkeel.devices.esd.support import SupportVerifier, without_unsupported_parts
 
 SOME = Capabilities(service_parts=("compression", "deny"))
@@ -39,3 +42,23 @@ def test_tags_need_a_device_type_that_has_objects_of_operators() -> None:
 async def test_earlier_problems_stay() -> None:
     wrong = definition(compression={"types": []})
     assert await SupportVerifier(SOME).verify({"web": wrong}, strict=False) == {"web": wrong}
+
+
+async def test_access_log_goes_only_where_the_operator_and_the_rules_for_members_allow() -> None:
+    table = Capabilities(service_parts=("access_log",))
+    targets = LogTargets(
+        networks=(ip_network("192.0.2.0/24"), ip_network("2001:db8::/32")),
+        rules=AddressRules(denied_networks=(ip_network("192.0.2.128/25"),)),
+    )
+
+    async def problem(target: str, rules: LogTargets = targets) -> str:
+        one = definition(access_log={"target": target})
+        return (await SupportVerifier(table, rules).verify({"web": one}, strict=False))["web"].problem
+
+    assert await problem("192.0.2.1:514") == await problem("[2001:db8::1]:514") == ""
+    assert "access_log: target '192.0.2.200:514': it is in 192.0.2.128/25, which the operator" in await problem(
+        "192.0.2.200:514"
+    )
+    for target in ("198.51.100.1:514", "[2001:db9::1]:514", "[::ffff:192.0.2.1]:514", "127.0.0.1:514"):
+        assert "allowed: 192.0.2.0/24, 2001:db8::/32" in await problem(target)
+    assert (await problem("192.0.2.1:514", NO_TARGETS)).endswith("access_log_networks; allowed: none")

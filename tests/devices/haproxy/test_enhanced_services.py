@@ -10,6 +10,7 @@ import pytest
 from evenkeel.core.devices.device import PartitionOutcome
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.tls.certificates import CertificateContent
+from tests.devices.access_log_behaviour import AccessLogBehaviour
 from tests.devices.enhanced_behaviour import EnhancedClients, EnhancedServiceBehaviour
 from tests.devices.haproxy.rig import Box, HaproxyRig
 from tests.devices.haproxy.test_traffic import HaproxySite
@@ -25,7 +26,7 @@ class EnhancedHaproxySite(HaproxySite):
     def __init__(self, rig: HaproxyRig, esd_dir: Path) -> None:
         self.rig = rig
         self.esd_dir = esd_dir
-        self.owner = rig.owner(esd_dir=str(esd_dir))
+        self.owner = rig.owner(esd_dir=str(esd_dir), access_log_networks="127.0.0.0/8")
 
     async def apply(
         self, service: ServiceDefinition, contents: Mapping[str, CertificateContent] = MappingProxyType({})
@@ -49,6 +50,12 @@ async def server() -> AsyncIterator[Server]:
 
 
 class TestHaproxyEnhancedServices(EnhancedServiceBehaviour):
+    @pytest.fixture
+    def site(self, rig: HaproxyRig, tmp_path: Path) -> EnhancedHaproxySite:
+        return EnhancedHaproxySite(rig, tmp_path)
+
+
+class TestHaproxyAccessLogs(AccessLogBehaviour):
     @pytest.fixture
     def site(self, rig: HaproxyRig, tmp_path: Path) -> EnhancedHaproxySite:
         return EnhancedHaproxySite(rig, tmp_path)

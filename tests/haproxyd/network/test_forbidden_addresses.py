@@ -98,6 +98,18 @@ def test_where_loopback_is_allowed_the_daemons_own_ports_are_not() -> None:
     assert made.problem_of(balancer(address="127.0.0.1", arguments=("check", "port", "9443")), peers)
 
 
+@pytest.mark.parametrize("address", [HERE, API, MANAGED, PEERS, PEER])
+def test_access_logs_go_to_no_address_of_this_host_or_its_neighbours(address: str) -> None:
+    def logging_to(target: str) -> wire.LoadBalancerConfig:
+        bind = wire.Bind(address=VIP, port=80)
+        log = wire.LogTarget(address=target, port=514)
+        frontend = wire.Frontend(name="f", binds=(bind,), access_log=log)
+        return wire.LoadBalancerConfig(id="lb", revision=1, frontends=(frontend,))
+
+    assert "frontend f: access_log: address is" in limits().problem_of(logging_to(address), NEIGHBOURS)
+    assert limits().problem_of(logging_to(ELSEWHERE), NEIGHBOURS) == ""
+
+
 def test_the_kernel_is_queried_once_in_a_while() -> None:
     kernel, now = Kernel(HERE), [0.0]
     made = ForbiddenAddresses(

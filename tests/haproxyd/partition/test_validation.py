@@ -57,6 +57,9 @@ def test_no_server_leads_a_host_to_itself(address: str) -> None:
         assert f"address is '{address}'" in said and "is allowed" in said
     frontend = wire.Frontend(name="f", binds=(wire.Bind(address=address, port=80),))
     assert f"bind: address is '{address}'" in problem_of(balancer(frontends=(frontend,)), SETTINGS)
+    target = wire.LogTarget(address=address, port=514)
+    logging = wire.Frontend(name="f", binds=(wire.Bind(address="192.0.2.2", port=80),), access_log=target)
+    assert f"access_log: address is '{address}'" in problem_of(balancer(frontends=(logging,)), SETTINGS)
 
 
 @pytest.mark.parametrize(

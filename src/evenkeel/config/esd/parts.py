@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 from msgspec import Meta, json, to_builtins
 
 from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.addresses import parsed_address
 
 BODY_BYTES_MAX = 16_384
 NETWORKS_MAX = 200
@@ -171,6 +172,47 @@ class Timeouts(Value):
     tunnel: Seconds | None = None
 
 
+class AccessLog(Value):
+    """Each request is logged as one line of JSON to a syslog server (RFC 5424), at most ``lines_per_second``.
+
+    ``target``: ``address:port``, an IPv6 address in brackets; a name would be resolved on the devices' hosts, at a
+    time and by servers that nobody has checked. ``query``: whether the path has its query, which often holds secrets.
+    """
+
+    target: Annotated[str, Meta(max_length=64)]
+    protocol: Literal["udp", "tcp"] = "udp"
+    lines_per_second: Annotated[int, Meta(ge=1, le=10_000)] = 1000
+    query: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises :class:`ValueError` for a target that is no address and port."""
+        _ = self.address, self.port
+
+    @property
+    def address(self) -> str:
+        """The target's address in canonical form."""
+        host, _, _ = self.target.rpartition(":")
+        bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+        try:
+            # an IPv6 address without brackets would have its last group taken for the port
+            if (":" in bare) != (bare != host):
+                raise ValueError
+            return str(parsed_address(bare))
+        except ValueError:
+            raise self._refusal() from None
+
+    @property
+    def port(self) -> int:
+        """The target's port."""
+        _, _, text = self.target.rpartition(":")
+        if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65_535):
+            raise self._refusal()
+        return int(text)
+
+    def _refusal(self) -> ValueError:
+        return ValueError(f"target: {self.target!r}: ADDRESS:PORT, as 192.0.2.1:514 or [2001:db8::1]:514, is allowed")
+
+
 class Parts(Value):
     """The parts of one definition; None or empty: the definition does not have this part.
 
@@ -189,6 +231,7 @@ class Parts(Value):
     error_pages: Annotated[dict[ErrorStatus, ResponsePage], Meta(min_length=1)] | None = None
     compression: Compression | None = None
     timeouts: Timeouts | None = None
+    access_log: AccessLog | None = None
 
     def __post_init__(self) -> None:
         """Raises :class:`ValueError` for an invalid network."""

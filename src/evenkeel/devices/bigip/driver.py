@@ -77,7 +77,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """Units of synchronised devices by their hosts; only in sync mode."""
         self._unfit: dict[str, tuple[str, ...]] = {}
         """Reasons why a device must not be written in its cluster's state, by host."""
-        self._enhanced = Catalogue(options.esd_dir, DeviceObjects(self._common_objects), strict=options.esd_strict)
+        verifier = DeviceObjects(self._common_objects, options.log_targets)
+        self._enhanced = Catalogue(options.esd_dir, verifier, strict=options.esd_strict)
 
     def _device(self, host: str) -> BigIpDevice:
         return BigIpDevice(host, self._options, self._names, self._tls, self._vcmp_hosts)

@@ -15,6 +15,7 @@ from evenkeel.core.networking.addresses import Address, AddressRules, parsed_add
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.bigip import attachment
 from evenkeel.devices.bigip.attachment import AttachmentOptions
+from evenkeel.devices.esd.log_targets import NO_TARGETS, OPTION, LogTargets, log_targets
 from evenkeel.devices.options import client_options, credential
 
 DEFAULT_PORT = 443
@@ -141,6 +142,7 @@ OPTIONS = [
         help="An enhanced service with an unusable tag cannot be used. False: the tag is discarded with a warning, as "
         "F5's agent does.",
     ),
+    OPTION,
     cfg.ListOpt(
         "traffic_groups",
         default=[],
@@ -187,6 +189,7 @@ class BigIpOptions(Value):
     esd_dir: str
     """The directory of enhanced services; empty: none."""
     esd_strict: bool = False
+    log_targets: LogTargets = NO_TARGETS
     """Whether an unusable tag makes its enhanced service unusable."""
     move_nodes: bool = True
     """Whether members move from nodes in the partition to nodes in /Common."""
@@ -210,6 +213,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         password = problems.collect_from(lambda: credential(values, "icontrol_password"))
         force_until = problems.collect_from(lambda: _force_until(values["sync_force_until"] or "", datetime.now(UTC)))
         addresses = problems.collect_from(lambda: _addresses(values, hosts))
+        targets = problems.collect_from(lambda: log_targets(values, addresses))
         vcmp_hosts = problems.collect_from(lambda: _vcmp_hosts(values["icontrol_vcmp_hostname"], hosts)) or ()
         attached = problems.collect_from(lambda: _attachment(values, (*hosts, *vcmp_hosts)))
     return BigIpOptions(
@@ -240,6 +244,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         parent_ssl_profile=values["f5_parent_ssl_profile"],
         esd_dir=values["esd_dir"],
         esd_strict=values["esd_strict"],
+        log_targets=targets,
         attachment=attached,
         vcmp_hosts=vcmp_hosts,
     )

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import NO_PARTS
 from evenkeel.core.devices.capabilities import Capabilities
+from evenkeel.devices.esd.log_targets import NO_TARGETS, LogTargets, without_refused_targets
 
 
 def without_unsupported_parts(definition: Definition, table: Capabilities) -> Definition:
@@ -25,11 +26,17 @@ def without_unsupported_parts(definition: Definition, table: Capabilities) -> De
     return replace(definition, tags={}, types={}, parts=NO_PARTS, problem=problem)
 
 
+def usable_definition(definition: Definition, table: Capabilities, targets: LogTargets) -> Definition:
+    """The definition, with a problem if the device type cannot render it, or its access log goes where none may."""
+    return without_refused_targets(without_unsupported_parts(definition, table), targets)
+
+
 class SupportVerifier:
     """The verifier of :class:`evenkeel.devices.esd.catalogue.Catalogue` for devices without objects of operators."""
 
-    def __init__(self, table: Capabilities) -> None:
+    def __init__(self, table: Capabilities, targets: LogTargets = NO_TARGETS) -> None:
         self._table = table
+        self._targets = targets
 
     def files_changed(self) -> None:
         """No effect: nothing is read from devices."""
@@ -37,4 +44,4 @@ class SupportVerifier:
     async def verify(self, definitions: Mapping[str, Definition], *, strict: bool) -> Mapping[str, Definition]:
         """The definitions, with problems of those that the device type cannot render."""
         del strict  # there are no tags to discard
-        return {name: without_unsupported_parts(one, self._table) for name, one in definitions.items()}
+        return {name: usable_definition(one, self._table, self._targets) for name, one in definitions.items()}

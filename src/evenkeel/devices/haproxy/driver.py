@@ -43,7 +43,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         self._names = HaproxyNames(prefix=options.prefix or options.environment)
         tls = tls_context(options)
         super().__init__("haproxy", options.ha_type, [HaproxyDevice(host, options, tls) for host in options.hosts])
-        self._enhanced = Catalogue(options.esd_dir, SupportVerifier(CAPABILITIES))
+        self._enhanced = Catalogue(options.esd_dir, SupportVerifier(CAPABILITIES, options.log_targets))
 
     def reload(self, options: Mapping[str, Any]) -> None:
         """Take over credentials and authorities; see :class:`evenkeel.core.ports.Reloadable`."""

@@ -10,6 +10,7 @@ from evenkeel.config.problems import Problems
 from evenkeel.config.values import checked_values
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.statuses import HaType
+from evenkeel.devices.esd.log_targets import OPTION, LogTargets, log_targets
 from evenkeel.devices.options import client_options, credential
 
 DEFAULT_PORT = 9443
@@ -33,6 +34,7 @@ OPTIONS = [
         help="Directory of the enhanced services that tenants may choose: *.json, reloaded within seconds. "
         "Empty: none.",
     ),
+    OPTION,
     # a change may wait for another change's reload and its own
     *client_options(servers="daemons", request_timeout=60.0),
 ]
@@ -53,6 +55,7 @@ class HaproxyOptions(Value):
     prefix: str
     ha_type: HaType
     esd_dir: str
+    log_targets: LogTargets
     connect_timeout_seconds: float
     request_timeout_seconds: float
 
@@ -70,6 +73,8 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         hosts = problems.collect_from(lambda: _hosts(values["haproxyd_url"], ha_type))
         username = problems.collect_from(lambda: _username(values))
         password = problems.collect_from(lambda: credential(values, "haproxyd_password"))
+        # the daemon applies its rules for members
+        targets = problems.collect_from(lambda: log_targets(values))
     return HaproxyOptions(
         hosts=hosts,
         username=username,
@@ -82,6 +87,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         prefix=values["prefix"] or environment,
         ha_type=ha_type,
         esd_dir=values["esd_dir"],
+        log_targets=targets,
         connect_timeout_seconds=values["connect_timeout"],
         request_timeout_seconds=values["request_timeout"],
     )

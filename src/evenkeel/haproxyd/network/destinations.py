@@ -1,4 +1,6 @@
-"""The destinations to which a load balancer makes this host connect: servers and their health checks. Pure."""
+"""The destinations to which a load balancer makes this host connect: servers, their health checks, targets of
+access logs. Pure.
+"""
 
 import itertools
 from collections.abc import Iterator
@@ -14,6 +16,9 @@ Destination = tuple[str, str, int]
 
 def destinations(one: wire.LoadBalancerConfig) -> Iterator[Destination]:
     """All destinations of a load balancer, with addresses in the notation of its configuration."""
+    for frontend in one.frontends:
+        if frontend.access_log is not None:
+            yield f"frontend {frontend.name}: access_log", frontend.access_log.address, frontend.access_log.port
     for backend in one.backends:
         for server in backend.servers:
             where = f"backend {backend.name}: server {server.name}"

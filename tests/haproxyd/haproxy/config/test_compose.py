@@ -111,6 +111,15 @@ def test_connections_end_with_a_shorter_check_where_haproxy_needs_it(check, conn
     assert found == ([f"timeout connect {replaced}"] if replaced else [])
 
 
+def test_traffic_log_has_the_format_of_a_frontends_access_log():
+    bind, target = wire.Bind(address="192.0.2.1", port=80), wire.LogTarget(address="2001:db8::1", port=514)
+    logged = wire.Frontend(name="f", binds=(bind,), lines=("log-format x",), access_log=target)
+    text = fragment(wire.LoadBalancerConfig(id="lb-1", revision=1, frontends=(logged,)), "192.0.2.9:514")
+    assert "log udp@[2001:db8::1]:514 len 16384 format rfc5424 local1 emerg notice\n" in text
+    assert "log udp@192.0.2.9:514 " in text
+    assert "httplog" not in text
+
+
 async def test_culprits_are_found_among_many():
     asked = []
 

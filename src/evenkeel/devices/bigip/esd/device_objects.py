@@ -13,7 +13,8 @@ from evenkeel.config.esd.definition import Definition, types_of
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.esd.verify import Common, verify_definition
-from evenkeel.devices.esd.support import without_unsupported_parts
+from evenkeel.devices.esd.log_targets import NO_TARGETS, LogTargets
+from evenkeel.devices.esd.support import usable_definition
 
 log = structlog.get_logger(__name__)
 
@@ -28,8 +29,11 @@ ReadCommon = Callable[[tuple[str, ...]], Awaitable[Mapping[str, Common]]]
 class DeviceObjects:
     """The verifier of :class:`evenkeel.devices.esd.catalogue.Catalogue` for BIG-IPs."""
 
-    def __init__(self, read_common: ReadCommon, *, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, read_common: ReadCommon, targets: LogTargets = NO_TARGETS, *, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._read_common = read_common
+        self._targets = targets
         self._now = now
         self._devices: dict[str, Common] = {}
         self._verified_at_seconds: float | None = None
@@ -42,7 +46,7 @@ class DeviceObjects:
         """The definitions, each with what is wrong with it on the devices."""
         await self._read(types_of(definitions.values()))
         return {
-            name: verify_definition(without_unsupported_parts(one, CAPABILITIES), self._devices, strict=strict)
+            name: verify_definition(usable_definition(one, CAPABILITIES, self._targets), self._devices, strict=strict)
             for name, one in definitions.items()
         }
 

@@ -59,6 +59,7 @@ def frontend(
             *([quote_line("default_backend", backend)] if backend else []),
         ),
         metrics=listener.protocol == CHILDLESS_PROTOCOL,
+        access_log=services.access_log,
     )
 
 

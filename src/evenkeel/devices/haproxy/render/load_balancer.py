@@ -96,7 +96,7 @@ def _load_balancer(
     }
     inserted = inserted_headers(service.listeners)
     carried = tuple(listener for listener in listening if listener.protocol not in PROTOCOLS)
-    services = {listener.id: service_lines(listener, parts[listener.id]) for listener in carried}
+    services = {each.id: service_lines(each, parts[each.id], service.load_balancer_id) for each in carried}
     frontends = tuple(
         frontend(
             listener,

@@ -24,6 +24,9 @@ Reasons for what is not obvious; all of it was tested:
 - ``no-check-sni-auto``: from 3.3 on a check over TLS would send its Host header as the name (SNI) and verify the
   member's certificate against it; without a ``domain_name`` that is the VIP's address.
 - ``timeout connect`` not over ``timeout check`` where HAProxy ends a check at the former (:mod:`.check_timeouts`).
+- access logs of tenants: only what a rule raises to ``emerg`` is sent, as ``notice``, because HAProxy logs what is no
+  HTTP (``info``) before any rule could limit how many, and sends a frontend's targets word of reloads (``warning``).
+  Over TCP by a ``ring``, which has a connection and a buffer of its own and never holds up a request.
 - ``contstats``: what a connection has transferred counts every 5 s, and not only when it ends.
 - ``set-path /`` before rules about the path: an empty one, as in ``GET http://host`` or ``GET http://host?a``, means
   ``/`` (RFC 9110, 4.2.3), but 2.6 reads the first without a path, and 3.2 the second, and no rule would match.
@@ -55,6 +58,11 @@ TRAFFIC_LOG_BYTES_MAX = 4096
 RELOADS_MAX = 1_000_000
 """Old workers are ended by :mod:`haproxy.old_workers`, not by the master after a number of reloads (from HAProxy 3.3 on
 50 by default)."""
+ACCESS_LOG_BYTES_MAX = 16_384
+"""Length of one line of an access log: longer than any whose client-given values have at most 256 characters, and the
+path 1024, each written with up to six."""
+ACCESS_LOG_BUFFER_BYTES = 1024 * 1024
+"""Lines that wait for a log server over TCP; beyond it they are lost."""
 METRICS_BACKEND = "_metrics"
 """Name of the daemon's backend; no load balancer's backend can have it."""
 _METRICS_LINES = (
@@ -272,6 +280,7 @@ class Composer:
 def fragment(one: wire.LoadBalancerConfig, traffic_log: str = "") -> str:
     """The sections of one load balancer. ``traffic_log``: address of the traffic log, as in the settings."""
     parts = [f"\n# load balancer {one.id}\n"]
+    parts.extend(_ring(frontend.name, log) for frontend in one.frontends if (log := frontend.access_log) is not None)
     parts.extend(_frontend(frontend, traffic_log) for frontend in one.frontends)
     parts.extend(_backend(backend) for backend in one.backends)
     return "".join(parts)
@@ -285,10 +294,12 @@ def _frontend(frontend: wire.Frontend, traffic_log: str) -> str:
     if "mode tcp" not in frontend.lines:
         lines.append("option idle-close-on-response")
     lines.extend(_with_root_path(frontend.lines))
+    if frontend.access_log is not None:
+        lines.append(_access_log(frontend.name, frontend.access_log))
     if frontend.metrics:
         lines.extend(_METRICS_LINES)
     elif traffic_log:
-        lines.extend(_traffic_log(traffic_log, "tcp" if "mode tcp" in frontend.lines else "http"))
+        lines.extend(_traffic_log(traffic_log, frontend))
     return _section(f"frontend {frontend.name}", lines)
 
 
@@ -301,10 +312,42 @@ def _with_root_path(lines: tuple[str, ...]) -> Iterator[str]:
     return iter((*lines[:place], _ROOT_PATH, *lines[place:]))
 
 
-def _traffic_log(address: str, mode: str) -> Iterable[str]:
-    """Lines that log each request or connection, except connections without data, such as port scans."""
+def _access_log(name: str, target: wire.LogTarget) -> str:
+    where = f"ring@{_ring_name(name)}" if target.protocol == "tcp" else f"udp@{_place(target)}"
+    return f"log {where} len {ACCESS_LOG_BYTES_MAX} format rfc5424 local1 emerg notice"
+
+
+def _ring(name: str, target: wire.LogTarget) -> str:
+    """The section that sends a frontend's access log over TCP; empty for UDP."""
+    if target.protocol != "tcp":
+        return ""
+    lines = (
+        "format rfc5424",
+        f"maxlen {ACCESS_LOG_BYTES_MAX}",
+        f"size {ACCESS_LOG_BUFFER_BYTES}",
+        "timeout connect 5s",
+        "timeout server 10s",
+        f"server target {_place(target)}",
+    )
+    return _section(f"ring {_ring_name(name)}", lines)
+
+
+def _ring_name(frontend: str) -> str:
+    return f"log_{frontend}"
+
+
+def _place(target: wire.LogTarget) -> str:
+    return host_and_port(target.address, target.port)
+
+
+def _traffic_log(address: str, frontend: wire.Frontend) -> Iterable[str]:
+    """Lines that log each request or connection, except connections without data, such as port scans.
+
+    A frontend has one format for all its logs: that of its access log, if it has one.
+    """
     yield f"log udp@{address} len {TRAFFIC_LOG_BYTES_MAX} format rfc5424 local1 info"
-    yield f"option {mode}log"
+    if frontend.access_log is None:
+        yield f"option {'tcp' if 'mode tcp' in frontend.lines else 'http'}log"
     yield "option dontlognull"
 
 

@@ -15,6 +15,7 @@ security_headers             ``http-after-response set-header``, so that HAProxy
 error_pages                  ``http-error``, with each page in a file
 compression                  ``compression``
 timeouts                     ``timeout http-request`` and ``http-keep-alive``; ``tunnel`` is the backend's
+access_log                   ``log-format`` and a log target of the frontend, see :mod:`.access_log`
 ===========================  =======================================================================================
 
 Stick tables are in the partition's ``peers`` section: counts survive reloads, and a pair shares them.
@@ -28,6 +29,7 @@ from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.quoting import quote_line
+from evenkeel.devices.haproxy.render.services.access_log import log_format, log_lines, log_table, log_target
 from evenkeel.devices.haproxy.render.services.values import header_format, variable_lines
 from evenkeel.haproxyd import wire
 
@@ -51,23 +53,31 @@ class ServiceLines(Value):
     """Changes of headers, after the L7 policies have judged the request as it was received."""
     files: tuple[wire.File, ...] = ()
     tables: tuple[wire.Backend, ...] = ()
+    access_log: wire.LogTarget | None = None
 
 
 NO_SERVICES = ServiceLines()
 
 
-def service_lines(listener: ServiceListener, parts: Parts) -> ServiceLines:
-    """The lines and files of a listener's parts."""
+def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str = "") -> ServiceLines:
+    """The lines and files of a listener's parts. ``load_balancer_id``: for its access log."""
     if not parts.names:
         return NO_SERVICES
     name = object_name("listener", listener.id)
     files: dict[str, wire.File] = {}
     return ServiceLines(
         connection=tuple(_connection(name, parts, files)),
-        settings=tuple(_settings(name, parts, files)),
-        first=tuple(_answers(name, parts, files)),
+        settings=(
+            *_settings(name, parts, files),
+            *([log_format(listener, load_balancer_id)] if parts.access_log is not None else []),
+        ),
+        first=(
+            *(log_lines(name, parts.access_log) if parts.access_log is not None else ()),
+            *_answers(name, parts, files),
+        ),
         last=tuple(_header_lines(parts)),
         tables=tuple(_tables(name, parts)),
+        access_log=log_target(parts.access_log),
         # Last, because rendering collects the files that it refers to.
         files=tuple(files.values()),
     )
@@ -110,6 +120,8 @@ def _stick_table(kind: str, interval_seconds: int, stored: list[str]) -> str:
 
 def _tables(name: str, parts: Parts) -> Iterator[wire.Backend]:
     rate = parts.rate_limit
+    if parts.access_log is not None:
+        yield log_table(name)
     if rate is not None and _key_of(rate):
         table = _stick_table(f"string len {KEY_CHARACTERS_MAX}", rate.interval, [f"http_req_rate({rate.interval}s)"])
         yield wire.Backend(name=auxiliary_name(name, "rates"), lines=("mode http", table))
