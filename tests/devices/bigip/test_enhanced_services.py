@@ -13,6 +13,7 @@ from evenkeel.core.devices.device import PartitionOutcome
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import Vip
 from icontrol_emulator import Emulator
+from tests.devices.access_log_behaviour import AccessLogBehaviour
 from tests.devices.bigip.rig import BigIpRig, at
 from tests.devices.bigip.traffic import TrafficSite
 from tests.devices.enhanced_behaviour import EnhancedServiceBehaviour
@@ -200,7 +201,7 @@ class EnhancedTrafficSite(TrafficSite):
     """One device whose agent reads definitions from a directory."""
 
     def __init__(self, rig: BigIpRig, esd_dir: Path) -> None:
-        super().__init__(rig, esd_dir=str(esd_dir))
+        super().__init__(rig, esd_dir=str(esd_dir), access_log_networks="127.0.0.0/8")
         self.esd_dir = esd_dir
 
     async def refresh(self) -> Mapping[str, str]:
@@ -208,12 +209,19 @@ class EnhancedTrafficSite(TrafficSite):
         return {one.name: one.problem for one in found.services}
 
 
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[EnhancedTrafficSite]:
+    async with Emulator(["bigip-1"], users={"admin": "admin"}, monitor_scale=0.1) as emulator:
+        rig = BigIpRig(emulator, "standalone")
+        try:
+            yield EnhancedTrafficSite(rig, tmp_path)
+        finally:
+            await rig.close()
+
+
 class TestBigIpParts(EnhancedServiceBehaviour):
-    @pytest.fixture
-    async def site(self, tmp_path: Path) -> AsyncIterator[EnhancedTrafficSite]:
-        async with Emulator(["bigip-1"], users={"admin": "admin"}, monitor_scale=0.1) as emulator:
-            rig = BigIpRig(emulator, "standalone")
-            try:
-                yield EnhancedTrafficSite(rig, tmp_path)
-            finally:
-                await rig.close()
+    """The parts that a BIG-IP has."""
+
+
+class TestBigIpAccessLogs(AccessLogBehaviour):
+    """Access logs by an iRule."""

@@ -78,6 +78,7 @@ CAPABILITIES = Capabilities(
         "request_headers",
         "response_headers",
         "security_headers",
+        "access_log",
     ),
     service_tags=True,
     standby="silent",

@@ -83,6 +83,7 @@ class Carrier:
     async def stop(self) -> None:
         self.drop_connections()
         await asyncio.gather(*self._connections, return_exceptions=True)
+        await self.scripts.logs.stop()
 
     async def _serve(self, key: Key, conn: socket.socket, addresses: Addresses) -> None:
         came = self._handovers.take(_peer(conn, addresses))

@@ -17,6 +17,7 @@ from icontrol_emulator.config.references import qualify
 from icontrol_emulator.config.rules.pool import MEMBERS
 from icontrol_emulator.dataplane.balance import Balancer, address_of
 from icontrol_emulator.dataplane.http_wire import BadMessage, Head
+from icontrol_emulator.dataplane.log_messages import LogMessages
 from icontrol_emulator.dataplane.persist import COOKIE, PersistKey
 from icontrol_emulator.dataplane.policies.matching import Sight
 from icontrol_emulator.dataplane.policies.program import Programs
@@ -53,6 +54,7 @@ class Scripts:
     programs: Programs
     counters: ScriptCounters
     table: SessionTable
+    logs: LogMessages = field(default_factory=LogMessages)
     static: dict[str, str] = field(default_factory=dict)
     """The variables that begin with `static::`."""
     initialised: dict[str, int] = field(default_factory=dict)
@@ -84,6 +86,7 @@ class Rules:
         self._virtual = virtual
         self._member: Obj | None = None
         self._persistence = session.persistence
+        self._session = session
         self._handlers: list[tuple[str, Handler]] = []
         self._flow = _flow(self, virtual, client, peer, local)
         self._commands = DeviceCommands(self._flow, table=scripts.table, records=self)
@@ -378,6 +381,18 @@ class Rules:
             return None
         return self._scripts.balancer.usable(path)
 
+    def send_log(self, protocol: str, pool: str, data: bytes) -> bool:
+        """Send a message to a member of a pool; returns whether there is one that can be reached."""
+        member = self._scripts.balancer.choose(self._full("ltm/pool", pool))
+        if member is None:
+            return False
+        try:
+            network = self._session.network_of(member)
+        except OSError:
+            return False
+        self._scripts.logs.send(protocol, address_of(member), network, data)
+        return True
+
 
 def _message(head: Head) -> Message:
     start = head.start.decode("latin-1").split(" ", 2)
@@ -400,7 +415,7 @@ def _flow(
     secure = isinstance(tls, TlsTransport)
     return Flow(
         client=peer, local=local[:2], virtual=virtual.key.path, group=rules.group,
-        pool_members=rules.pool_members, secure=secure,
+        pool_members=rules.pool_members, send_log=rules.send_log, secure=secure,
         chain=tls.sent_chain() if secure else (), verdict=tls.verdict.error if secure else 0,
         server_name=(tls.connection.get_servername() or b"").decode("latin-1") if secure else "",
         application_protocol=str(tls.protocol_chosen or "") if secure else "",

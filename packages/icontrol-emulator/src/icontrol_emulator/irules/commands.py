@@ -11,7 +11,7 @@ from icontrol_emulator.irules import certificates, lists, strings, values
 from icontrol_emulator.irules.classes import ClassCommand
 from icontrol_emulator.irules.expressions import Failed
 from icontrol_emulator.irules.http import HttpCommands
-from icontrol_emulator.irules.interpreter import Do, Interpreter, Unknown
+from icontrol_emulator.irules.interpreter import Do, Interpreter, Unknown, joined, split
 from icontrol_emulator.irules.payload import PAYLOAD_BYTES_MAX, Payload
 from icontrol_emulator.irules.persistence import PersistCommand, PersistRecords, PersistRequest
 from icontrol_emulator.irules.state import Decision, Flow, Message
@@ -53,7 +53,7 @@ class DeviceCommands:
             "LB::reselect": self._reselect, "LB::detach": lambda tcl, words: "",
             "BWC::policy": lambda tcl, words: "",  # connections are not slowed down
             "SSL::disable": self._server_tls(on=False),
-            "SSL::enable": self._server_tls(on=True), "HSL::open": self._log, "HSL::send": self._log,
+            "SSL::enable": self._server_tls(on=True), "HSL::open": self._open_log, "HSL::send": self._send_log,
             **lists.COMMANDS, **values.COMMANDS, **strings.COMMANDS,
             "table": table or SessionTable(time.time),
         }  # fmt: skip
@@ -195,6 +195,29 @@ class DeviceCommands:
         else:
             self.disabled -= names
         return ""
+
+    def _open_log(self, tcl: Interpreter, words: list[str]) -> str:
+        """`HSL::open -proto UDP|TCP -pool NAME`, or `-publisher NAME`, whose messages go to the emulator's own log.
+
+        The handle is what it was opened with.
+        """
+        match words:
+            case ["-proto", "UDP" | "TCP" as protocol, "-pool", name]:
+                self._known_pool(name)
+                return joined([protocol, name])
+            case ["-publisher" | "-pub", _]:
+                return joined(words)
+        raise Failed(f"HSL::open {' '.join(words)[:100]}: -proto UDP or TCP and -pool, or -publisher are possible")
+
+    def _send_log(self, tcl: Interpreter, words: list[str]) -> str:
+        """`HSL::send HANDLE DATA`: 1 if the data was sent, else 0."""
+        match split(words[0]) if len(words) == 2 else []:
+            case ["UDP" | "TCP" as protocol, pool]:
+                return str(int(self._flow.send_log(protocol, pool, certificates.as_bytes(words[1]))))
+            case ["-publisher" | "-pub", _]:
+                self._log(tcl, words)
+                return "1"
+        raise Failed("HSL::send: a handle of HSL::open and data are needed")
 
     def _log(self, tcl: Interpreter, words: list[str]) -> str:
         log.info("rule", virtual=self._flow.virtual, message=words[-1][:1000] if words else "")

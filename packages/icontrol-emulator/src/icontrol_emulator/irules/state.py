@@ -113,3 +113,5 @@ class Flow:
     """A data group by name, None if there is none."""
     pool_members: Callable[[str], int | None] = lambda name: None
     """The number of usable members of a pool, None if there is no such pool."""
+    send_log: Callable[[str, str, bytes], bool] = lambda protocol, pool, data: False
+    """Sends a message by `UDP` or `TCP` to a member of a pool; returns whether there is one."""

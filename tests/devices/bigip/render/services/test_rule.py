@@ -65,6 +65,20 @@ def test_the_rule_joins_that_of_the_listeners_l7_policies() -> None:
     assert rule_text.index("HTTP::respond 503") < rule_text.index("l7_")
 
 
+def test_access_log_has_a_pool_in_the_route_domain_of_members_and_counts_by_listener() -> None:
+    log = {"target": "10.1.0.9:514", "lines_per_second": 7}
+    ((pool_object,), rule_parts) = service_objects(service(), listener(), parts(access_log=log), NAMES)
+    assert (pool_object.key.name, [one.key.name for one in pool_object.members]) == (
+        "dev_accesslog_listener-1",
+        ["10.1.0.9:514"],
+    )
+    assert [part.event for part in rule_parts] == ["CLIENT_ACCEPTED", "HTTP_REQUEST", "HTTP_RESPONSE"]
+    text = code(access_log=log)
+    assert 'set service_log_key "log:listener-1"' in text and "<= 7 }" in text
+    # the name is in a variable, else the pool's status would become the virtual server's
+    assert "HSL::open -proto UDP -pool $service_log_pool" in text
+
+
 @pytest.mark.parametrize("part", ["compression", "error_pages", "timeouts"])
 def test_parts_that_need_profiles_are_not_among_a_bigips(part: str) -> None:
     assert part not in CAPABILITIES.service_parts

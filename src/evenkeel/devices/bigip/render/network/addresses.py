@@ -4,12 +4,13 @@ The project's own networks are in one route domain. Networks that projects share
 networks to which an operator has attached the devices, which are not in the definition.
 """
 
+from collections.abc import Callable
 from ipaddress import ip_address, ip_network
 
 from msgspec.structs import replace
 
 from evenkeel.core.devices.service import ServiceDefinition, ServiceMember
-from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
+from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN, ServiceSubnet
 from evenkeel.core.resources.model import Vip
 
 
@@ -23,6 +24,35 @@ def with_domain(address: str, route_domain: int) -> str:
     return address if route_domain == COMMON_ROUTE_DOMAIN else f"{address}%{route_domain}"
 
 
+def in_domain_of_members(service: ServiceDefinition, address: str) -> str:
+    """The address of a server in the route domain in which a member with this address would be.
+
+    ``service``: before or after :func:`in_route_domain`, which leaves its networks as they are.
+    """
+    number = route_domain_of(service)
+    return with_domain(address, number) if number != COMMON_ROUTE_DOMAIN and _place_check(service)(address) else address
+
+
+def _own_subnets(service: ServiceDefinition) -> list[ServiceSubnet]:
+    return [subnet for network in service.networks if not network.common for subnet in network.subnets]
+
+
+def _place_check(service: ServiceDefinition) -> Callable[[str], bool]:
+    """Return the check whether a member's address is in the route domain of the project's own networks."""
+    own = _own_subnets(service)
+    inside = [ip_network(subnet.cidr) for subnet in own]
+    shared = [ip_network(subnet.cidr) for network in service.networks if network.common for subnet in network.subnets]
+    with_vip = service.vip is not None and service.vip.subnet_id in {subnet.id for subnet in own}
+
+    def is_here(address: str) -> bool:
+        found = ip_address(address)
+        if any(found in each for each in inside):
+            return True
+        return with_vip and not any(found in each for each in shared)
+
+    return is_here
+
+
 def in_route_domain(service: ServiceDefinition) -> ServiceDefinition:
     """The definition with the addresses of VIPs, members and monitors, validated before, in their route domains.
 
@@ -31,20 +61,11 @@ def in_route_domain(service: ServiceDefinition) -> ServiceDefinition:
     number = route_domain_of(service)
     if number == COMMON_ROUTE_DOMAIN:
         return service
-    own = [subnet for network in service.networks if not network.common for subnet in network.subnets]
-    here = {subnet.id for subnet in own}
-    with_vip = service.vip is not None and service.vip.subnet_id in here
-    inside = [ip_network(subnet.cidr) for subnet in own]
-    shared = [ip_network(subnet.cidr) for network in service.networks if network.common for subnet in network.subnets]
+    here = {subnet.id for subnet in _own_subnets(service)}
+    is_here = _place_check(service)
 
     def vip(one: Vip) -> Vip:
         return replace(one, address=with_domain(one.address, number)) if one.subnet_id in here else one
-
-    def is_here(address: str) -> bool:
-        found = ip_address(address)
-        if any(found in each for each in inside):
-            return True
-        return with_vip and not any(found in each for each in shared)
 
     def member(one: ServiceMember) -> ServiceMember:
         monitor = one.monitor_address

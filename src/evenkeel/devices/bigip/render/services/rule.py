@@ -10,6 +10,7 @@ rate_limit         a counter in the session table for each key, which ends an in
 maintenance        ``HTTP::respond 503``
 https_redirect     ``HTTP::respond`` with ``Location``, on listeners without TLS
 request_headers    ``HTTP::header``, after the L7 policies
+access_log         ``HSL::send`` at ``HTTP_RESPONSE``, see :mod:`.access_log`
 response_headers,  ``HTTP::header`` at ``HTTP_RESPONSE``: in responses of members, not in those that the device makes
 security_headers   itself
 =================  ===================================================================================================
@@ -26,6 +27,7 @@ from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.render.admission import refusal_part
 from evenkeel.devices.bigip.render.data_groups import data_group, data_group_path, network_group
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
+from evenkeel.devices.bigip.render.services.access_log import log_parts, log_pool
 from evenkeel.devices.bigip.render.services.texts import Texts
 
 TEXTS = "services"
@@ -45,7 +47,9 @@ def service_objects(
     if not parts.names:
         return [], []
     texts = Texts(data_group_path(service, TEXTS, listener.id, names), over_tls=listener.protocol == TLS_PROTOCOL)
+    log = parts.access_log
     rule = [
+        *(log_parts(service, listener, log, names) if log is not None else ()),
         *_admission(service, listener, parts, names),
         *_connection_limit(listener, parts),
         *_of_requests(listener, parts, texts),
@@ -55,6 +59,8 @@ def service_objects(
         for kind in NETWORKS
         if (networks := getattr(parts, kind)) is not None
     ]
+    if log is not None:
+        objects.append(log_pool(service, listener, log, names))
     if texts.records:
         objects.append(data_group(service, TEXTS, listener.id, dict(sorted(texts.records.items())), names))
     return objects, rule

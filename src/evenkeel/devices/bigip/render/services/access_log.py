@@ -1,0 +1,116 @@
+"""Access logs of tenants: a pool of the log server, and parts of a listener's iRule that send it a line for each
+response of a member. Pure.
+
+A request-log profile would need no code, but its templates put what a client gave into a line as it is, where a quote
+ends the JSON value; so the iRule escapes it, and sends the line itself (``HSL::send``).
+"""
+
+from collections.abc import Iterator
+
+from evenkeel.config.esd.parts import AccessLog
+from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
+from evenkeel.core.resources.model import TLS_PROTOCOL
+from evenkeel.devices.bigip.naming import BigIpNames, endpoint
+from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
+from evenkeel.devices.bigip.render.network.addresses import in_domain_of_members
+from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
+
+KIND = "accesslog"
+PATH_CHARACTERS_MAX, VALUE_CHARACTERS_MAX = 1024, 256
+_VALUES = {
+    "method": "[HTTP::method]",
+    "host": "[HTTP::host]",
+    "http_version": "[HTTP::version]",
+    "user_agent": "[HTTP::header value User-Agent]",
+    "referer": "[HTTP::header value Referer]",
+}
+"""Tcl code for what a client gave, by the name of the field, beside the path."""
+_SECOND = "[clock format [clock seconds] -gmt 1 -format %Y-%m-%dT%H:%M:%SZ]"
+
+
+def log_pool(service: ServiceDefinition, listener: ServiceListener, log: AccessLog, names: BigIpNames) -> WantedObject:
+    """The pool with the log server, in the network in which the load balancer's members are."""
+    name = names.helper(KIND, listener.id)
+    address = in_domain_of_members(service, log.address)
+    description = names.marked_description(KIND, service.load_balancer_id, listener.id)
+    server = WantedObject(
+        key=Key(type=MEMBER, name=endpoint(address, log.port), pool=name),
+        owner=service.load_balancer_id,
+        attributes={
+            "address": address,
+            "ratio": 1,
+            "priorityGroup": 0,
+            "session": "user-enabled",
+            "state": "user-up",
+            "monitor": "default",
+            "description": description,
+        },
+        immutables=frozenset({"address"}),
+    )
+    return WantedObject(
+        key=Key(type=POOL, name=name),
+        owner=service.load_balancer_id,
+        attributes={
+            "loadBalancingMode": "round-robin",
+            "minActiveMembers": 0,
+            "monitor": "",
+            "description": description,
+        },
+        members=(server,),
+    )
+
+
+def log_parts(
+    service: ServiceDefinition, listener: ServiceListener, log: AccessLog, names: BigIpNames
+) -> Iterator[RulePart]:
+    """Parts of the iRule; that of requests comes before all that may answer one."""
+    partition = names.partition(service.project_id)
+    opened = (
+        # a name in HSL::open would give the virtual server the status of this pool (F5's article K14505)
+        f"    set service_log_pool /{partition}/{names.helper(KIND, listener.id)}",
+        f"    set service_log [HSL::open -proto {log.protocol.upper()} -pool $service_log_pool]",
+    )
+    yield RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=opened)
+    yield RulePart(event="HTTP_REQUEST", order=Order.ADMISSION, lines=tuple(_noted(log)))
+    yield RulePart(event="HTTP_RESPONSE", order=Order.ADMISSION, lines=tuple(_sent(service, listener, log, partition)))
+
+
+def _noted(log: AccessLog) -> Iterator[str]:
+    path = "[HTTP::uri]" if log.query else "[HTTP::path]"
+    values = " ".join(f"[string range {code} 0 {VALUE_CHARACTERS_MAX - 1}]" for code in _VALUES.values())
+    yield "    set service_log_start [clock clicks -milliseconds]"
+    yield "    set service_log_values [list]"
+    yield f"    foreach value [list [string range {path} 0 {PATH_CHARACTERS_MAX - 1}] {values}] {{"
+    yield '        if { $value eq "" } { set value "-" }'
+    yield '        regsub -all {[^ -~]} $value "?" value'
+    yield r'        lappend service_log_values [string map [list "\\" "\\\\" "\"" "\\\""] $value]'
+    yield "    }"
+
+
+def _sent(service: ServiceDefinition, listener: ServiceListener, log: AccessLog, partition: str) -> Iterator[str]:
+    over_tls = listener.protocol == TLS_PROTOCOL
+    fields = (
+        ("time", "[clock seconds]"),
+        ("load_balancer", _quoted(service.load_balancer_id)),
+        ("listener", _quoted(listener.id)),
+        # without its route domain
+        ("client_address", _quoted("[getfield [IP::client_addr] % 1]")),
+        ("client_port", "[TCP::client_port]"),
+        ("protocol", _quoted("https" if over_tls else "http")),
+        ("tls_version", _quoted("[SSL::cipher version]" if over_tls else "-")),
+        *((field, _quoted(f"[lindex $service_log_values {place}]")) for place, field in enumerate(("path", *_VALUES))),
+        ("status", "[HTTP::status]"),
+        ("duration_ms", "[expr { [clock clicks -milliseconds] - $service_log_start }]"),
+        ("member", _quoted("[getfield [LB::server addr] % 1]:[LB::server port]")),
+    )
+    line = ",".join(f"{_quoted(field)}:{value}" for field, value in fields)
+    yield f'    set service_log_key "log:{listener.id}"'
+    yield "    table add $service_log_key 0 indefinite 1"
+    yield f"    if {{ [table incr -notouch $service_log_key] <= {log.lines_per_second} }} {{"
+    yield f'        HSL::send $service_log "<141>1 {_SECOND} - {partition} - - - \\{{{line}\\}}\\n"'
+    yield "    }"
+
+
+def _quoted(code: str) -> str:
+    """A JSON string in a Tcl word in double quotes."""
+    return f'\\"{code}\\"'
