@@ -300,6 +300,42 @@ class EnhancedServiceBehaviour:
         await kept.stop()
         assert found == ["200", "200", "429"]
 
+    async def test_requests_beyond_a_members_limit_wait_for_their_turn_or_get_503(
+        self, clients: EnhancedClients
+    ) -> None:
+        slow = Holding("member-1-1")
+        await slow.start()
+        await clients.offer(web={"member_connection_limit": {"connections": 2, "queue": 3, "wait": 600}})
+        await clients.serve((slow,), "web")
+        asking = [asyncio.create_task(clients.ask()) for _ in range(12)]
+        try:
+            # the member has two, three wait
+            await eventually(lambda: sum(task.done() for task in asking) == 7)
+            assert {_status(task.result()[0]) for task in asking if task.done()} == {"503"}
+            assert slow.most == 2
+            slow.release.set()
+            answers = await asyncio.gather(*asking)
+            assert Counter(_status(head) for head, _ in answers) == {"200": 5, "503": 7}
+            assert slow.most == 2
+        finally:
+            slow.release.set()
+            await slow.stop()
+
+    async def test_request_waits_no_longer_for_a_member_than_it_may(self, clients: EnhancedClients) -> None:
+        slow = Holding("member-1-1")
+        await slow.start()
+        await clients.offer(web={"member_connection_limit": {"connections": 1, "wait": 1}})
+        await clients.serve((slow,), "web")
+        asking = [asyncio.create_task(clients.ask()) for _ in range(2)]
+        try:
+            await eventually(lambda: sum(task.done() for task in asking) == 1)
+            assert {_status(task.result()[0]) for task in asking if task.done()} == {"503"}
+            slow.release.set()
+            assert Counter([_status(head) for head, _ in await asyncio.gather(*asking)]) == {"200": 1, "503": 1}
+        finally:
+            slow.release.set()
+            await slow.stop()
+
     async def test_all_parts_work_together_behind_one_listener(
         self, clients: EnhancedClients, servers: tuple[Server, ...]
     ) -> None:
@@ -314,6 +350,7 @@ class EnhancedServiceBehaviour:
             "error_pages": {"429": {"body": "slower"}},
             "compression": {},
             "timeouts": {"request": 5, "keep_alive": 6, "tunnel": 3600},
+            "member_connection_limit": {"connections": 50},
         }
         possible = {part: value for part, value in every.items() if part in clients.site.table.service_parts}
         await clients.offer(all=possible)
@@ -338,6 +375,25 @@ class Texts(Server):
         writer.write(f"{head}Connection: close\r\n\r\n{self.BODY}".encode())
         await writer.drain()
         writer.close()
+
+
+class Holding(Server):
+    """Answers when ``release`` is set; counts the connections that it has at once."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.release = asyncio.Event()
+        self.most = 0
+        self._current = 0
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._current += 1
+        self.most = max(self.most, self._current)
+        try:
+            await self.release.wait()
+            await super()._serve(reader, writer)
+        finally:
+            self._current -= 1
 
 
 class Keeping(Server):

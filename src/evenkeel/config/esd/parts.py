@@ -162,6 +162,17 @@ class Compression(Value):
     )
 
 
+class MemberConnectionLimit(Value):
+    """At most ``connections`` at once to each member; requests (connections, with TCP) beyond it wait.
+
+    At most ``queue`` of a pool wait, each at most ``wait`` seconds; others are answered with 503 (refused, with TCP).
+    """
+
+    connections: Count
+    queue: Annotated[int, Meta(ge=1, le=100_000)] = 100
+    wait: Annotated[int, Meta(ge=1, le=3600)] = 10
+
+
 class Timeouts(Value):
     """Seconds: until a request's headers are complete, between requests of a connection, and without data in either
     direction after an upgrade (WebSocket) or, with TCP, at all.
@@ -232,6 +243,7 @@ class Parts(Value):
     compression: Compression | None = None
     timeouts: Timeouts | None = None
     access_log: AccessLog | None = None
+    member_connection_limit: MemberConnectionLimit | None = None
 
     def __post_init__(self) -> None:
         """Raises :class:`ValueError` for an invalid network."""

@@ -81,7 +81,6 @@ def _load_balancer(
 ) -> wire.LoadBalancerConfig:
     address, *more = vip_addresses(service)
     parts = {listener.id: parts_of(listener, enhanced) for listener in service.listeners}
-    tunnels = {key: each.timeouts.tunnel for key, each in parts.items() if each.timeouts and each.timeouts.tunnel}
     listening = tuple(listener for listener in service.listeners if service.admin_state_up and listener.admin_state_up)
     targets = {
         (pool.id, mode): backend_name(pool, mode, modes)
@@ -112,7 +111,7 @@ def _load_balancer(
     rendered_pools = tuple(
         backend
         for pool in service.pools
-        for backend in backends(pool, _senders(service.listeners, pool), address, certificates, tunnels)
+        for backend in backends(pool, _senders(service.listeners, pool), address, certificates, parts)
     )
     lists = [file for each in carried for file in (*cidr_files(each), *list_files(each, certificates))]
     return wire.LoadBalancerConfig(

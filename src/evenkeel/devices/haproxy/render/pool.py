@@ -16,6 +16,7 @@ import ipaddress
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
+from evenkeel.config.esd.parts import Parts
 from evenkeel.core.devices.service import ServiceListener, ServiceMember, ServicePool
 from evenkeel.core.networking.addresses import in_brackets
 from evenkeel.core.resources.model import TLS_PROTOCOL
@@ -28,6 +29,7 @@ from evenkeel.devices.haproxy.render.modes import backend_name, modes_of
 from evenkeel.devices.haproxy.render.monitor import Checks, checks
 from evenkeel.devices.haproxy.render.persistence import BALANCE, balance_lines, cookie_arguments, persistence_lines
 from evenkeel.devices.haproxy.render.reencryption import server_arguments
+from evenkeel.devices.haproxy.render.services.backends import limit_arguments, member_limit, queue_lines, tunnel_lines
 from evenkeel.haproxyd import wire
 
 PROXY_ARGUMENTS = {"PROXY": ("send-proxy",), "PROXYV2": ("send-proxy-v2",)}
@@ -45,17 +47,18 @@ def backends(
     listeners: Collection[ServiceListener],
     vip_address: str,
     certificates: ReferencedFiles,
-    tunnels: Mapping[str, int] = MappingProxyType({}),
+    parts: Mapping[str, Parts] = MappingProxyType({}),
 ) -> tuple[wire.Backend, ...]:
     """The pool's backends, one for each mode of the listeners that use it.
 
-    ``tunnels``: time-out of tunnels in seconds by id of listeners that have one, by an enhanced service.
+    ``parts``: those of enhanced services by id of the listener.
     """
     modes = modes_of(pool, listeners)
     refuse_mixed(pool, listeners)
     _refuse_twins(pool)
+    chosen = [parts[listener.id] for listener in listeners if listener.id in parts]
     return tuple(
-        _backend(pool, mode, backend_name(pool, mode, modes), listeners, vip_address, certificates, tunnels)
+        _backend(pool, mode, backend_name(pool, mode, modes), listeners, vip_address, certificates, chosen)
         for mode in modes
     )
 
@@ -67,25 +70,26 @@ def _backend(
     listeners: Collection[ServiceListener],
     vip_address: str,
     certificates: ReferencedFiles,
-    tunnels: Mapping[str, int],
+    parts: Collection[Parts],
 ) -> wire.Backend:
     tls = server_arguments(pool, mode, certificates)
     how = checks(pool.monitor, vip_address, over_tls=bool(tls))
+    limit = member_limit(parts) if pool.protocol not in DATAGRAM_POOLS else None
+    connection = (*_proxy_arguments(pool, mode, listeners), *tls, *limit_arguments(limit))
     return wire.Backend(
         name=name,
         lines=(
             f"mode {mode}",
             *(BALANCE["ROUND_ROBIN"] if pool.protocol in DATAGRAM_POOLS else balance_lines(pool, mode)),
             *_timeouts(listeners),
-            *_tunnel_timeout(listeners, tunnels),
+            *tunnel_lines(parts),
+            *(queue_lines(name, mode, limit) if limit is not None else ()),
             *retry_lines(pool),
             *([] if pool.protocol in DATAGRAM_POOLS else persistence_lines(pool, mode)),
             *how.lines,
             *(["option allbackups"] if any(member.backup for member in pool.members) else []),
         ),
-        servers=tuple(
-            _server(pool, member, how, (*_proxy_arguments(pool, mode, listeners), *tls)) for member in pool.members
-        ),
+        servers=tuple(_server(pool, member, how, connection) for member in pool.members),
         ping=how.ping,
         datagrams=datagram_balance(pool),
     )
@@ -114,12 +118,6 @@ def _timeouts(listeners: Collection[ServiceListener]) -> list[str]:
         f"timeout {ours} {max((duration(each, field) for each in senders), key=_milliseconds)}"
         for ours, field in (("connect", "timeout_member_connect"), ("server", "timeout_member_data"))
     ]
-
-
-def _tunnel_timeout(listeners: Collection[ServiceListener], tunnels: Mapping[str, int]) -> list[str]:
-    """Lines for the longest time-out of tunnels that a listener of the pool has."""
-    seconds = max((tunnels.get(listener.id, 0) for listener in listeners), default=0)
-    return [f"timeout tunnel {seconds}s"] if seconds else []
 
 
 def _milliseconds(text: str) -> int:

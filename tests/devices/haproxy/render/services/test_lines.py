@@ -8,7 +8,7 @@ from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import Parts
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.devices.haproxy.render.services.lines import NO_SERVICES, service_lines
-from tests.devices.services import listener, pool, service
+from tests.devices.services import listener, member, pool, service
 
 
 def parts(**content: Any) -> Parts:
@@ -57,3 +57,22 @@ def test_longest_tunnel_time_out_counts_for_a_shared_pool() -> None:
     rendered = render(service(listeners=listeners, pools=(pool(),)), enhanced=known).load_balancer
     assert rendered is not None
     assert [line for line in rendered.backends[0].lines if "tunnel" in line] == ["timeout tunnel 3600s"]
+
+
+def test_lowest_limit_of_connections_counts_for_a_shared_pool_in_its_mode() -> None:
+    known = {
+        "low": definition("low", member_connection_limit={"connections": 5, "queue": 7, "wait": 3}),
+        "high": definition("high", member_connection_limit={"connections": 50}),
+    }
+    for protocol, refusal in (("HTTP", "http-request deny deny_status 503"), ("TCP", "tcp-request content reject")):
+        listeners = (
+            listener(1, enhanced_services=("high",), protocol=protocol),
+            listener(2, enhanced_services=("low",), protocol=protocol, protocol_port=81, default_pool_id="pool-1"),
+        )
+        pools = (pool(protocol=protocol, members=(member(),)),)
+        rendered = render(service(listeners=listeners, pools=pools), enhanced=known).load_balancer
+        assert rendered is not None
+        lines = rendered.backends[0].lines
+        assert "timeout queue 3s" in lines and f"{refusal} if {{ queue(pool-1) ge 7 }}" in lines
+        words = rendered.backends[0].servers[0].arguments
+        assert words[words.index("maxconn") :][:4] == ("maxconn", "5", "maxqueue", "7")

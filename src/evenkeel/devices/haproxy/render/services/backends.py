@@ -1,0 +1,33 @@
+"""Parts of enhanced services as lines of a pool's backend and arguments of its servers. Pure.
+
+Listeners that share a pool share its backend: the longest time-out of tunnels and the lowest limit of
+connections count there.
+"""
+
+from collections.abc import Collection, Iterator
+
+from evenkeel.config.esd.parts import MemberConnectionLimit, Parts
+
+
+def tunnel_lines(parts: Collection[Parts]) -> list[str]:
+    """Lines for the longest time-out of tunnels among the parts of a pool's listeners."""
+    seconds = max((each.timeouts.tunnel or 0 for each in parts if each.timeouts is not None), default=0)
+    return [f"timeout tunnel {seconds}s"] if seconds else []
+
+
+def member_limit(parts: Collection[Parts]) -> MemberConnectionLimit | None:
+    """The lowest limit of connections among the parts of a pool's listeners."""
+    limits = [each.member_connection_limit for each in parts if each.member_connection_limit is not None]
+    return min(limits, key=lambda limit: (limit.connections, limit.queue, limit.wait), default=None)
+
+
+def limit_arguments(limit: MemberConnectionLimit | None) -> tuple[str, ...]:
+    """Arguments of each server. Its own queue, of clients that persist to it, is as long as the backend's."""
+    return () if limit is None else ("maxconn", str(limit.connections), "maxqueue", str(limit.queue))
+
+
+def queue_lines(name: str, mode: str, limit: MemberConnectionLimit) -> Iterator[str]:
+    """Lines of the backend ``name`` for its queue."""
+    yield f"timeout queue {limit.wait}s"
+    full = f"if {{ queue({name}) ge {limit.queue} }}"
+    yield f"http-request deny deny_status 503 {full}" if mode == "http" else f"tcp-request content reject {full}"
