@@ -163,9 +163,14 @@ class AccessLogBehaviour:
             ):
                 answered += (await send(where, request)).startswith(b"HTTP/1.1 200")
         assert answered >= 2 * len(HOSTILE_BYTES)
-        await eventually(lambda: sum(line["status"] == 200 for line in logs.lines()) == answered)
-        assert {line["listener"] for line in logs.lines()} == {"listener-1"}
-        assert {line["member"] for line in logs.lines() if line["status"] == 200} == {f"127.0.0.1:{server.port}"}
+
+        def lines_of_answered() -> list[dict[str, Any]]:
+            found = [line for line in logs.lines() if line["status"] == 200]
+            return found if len(found) == answered else []
+
+        lines = await eventually(lines_of_answered)
+        assert {line["listener"] for line in lines} == {"listener-1"}
+        assert {line["member"] for line in lines} == {f"127.0.0.1:{server.port}"}
 
     async def test_lines_of_a_second_are_limited_and_bad_requests_are_none(
         self, clients: EnhancedClients, server: Server, logs: LogServer

@@ -9,8 +9,9 @@ import asyncio
 import contextlib
 import json
 import re
+import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,9 +26,14 @@ from tests.devices import tls_behaviour
 from tests.devices.plain_http import ask
 from tests.devices.service_behaviour import VIP, Clients, Server, Site, members
 from tests.devices.services import listener, pool, service
+from tests.equivalence import http2
 from tests.waiting import eventually
 
 PAGE = '<h1>back at {noon}, 100 % sure; it\'s "fine" # $HOME \\</h1>\n<p>second line</p>\n'
+UPGRADE = (
+    b"GET /chat HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
 HOSTILE = "a'b\"c\\d%[src]$HOME#e;f,g(h) {{i}}"
 """As template: the text that members must get, with single braces."""
 
@@ -284,6 +290,63 @@ class EnhancedServiceBehaviour:
         assert shown == ["https", version, "www.example.org", "client"]
         assert anonymous[:3] == ["https", version, "www.example.org"] and "client" not in anonymous
 
+    async def test_parts_are_the_same_over_http2(self, clients: EnhancedClients, tmp_path: Path) -> None:
+        await clients.offer(
+            web={
+                "rate_limit": {"requests": 2, "interval": 3600, "header": "X-Api-Key"},
+                "request_headers": {"set": {"X-Forwarded-Host": "{host}", "X-Real-IP": "{client_address}"}},
+                "response_headers": {"set": {"X-Served": "{protocol} {host}"}},
+                "security_headers": "strict",
+            }
+        )
+        over_tls = tls_behaviour.Clients(_AtVip(clients.site), tmp_path)
+        async with tls_behaviour.running(over_tls.member("plain")) as member:
+            wanted = tls_behaviour.tls_listener(enhanced_services=("web",))
+            definition = service(listeners=(wanted,), pools=(tls_behaviour.pool_of(member),))
+            named = referring(definition, tls_behaviour.NAMED)
+            outcome = await clients.site.apply(named, by_sha256(tls_behaviour.NAMED))
+            assert [one.error for one in outcome.outcomes if one.error] == []
+            context = over_tls.context(alpn=["h2"])
+            where = clients.site.place(VIP, tls_behaviour.PORT)
+            forged = [("host", "shop.example"), ("x-api-key", "one"), ("x-forwarded-host", "forged.example")]
+            heads = [await _ask_over_http2(where, context, forged) for _ in range(3)]
+        assert [head.split("\r\n")[0] for head in heads] == ["HTTP/2 200", "HTTP/2 200", "HTTP/2 429"]
+        assert header(heads[0], "X-Served") == ["https shop.example"]
+        assert header(heads[0], "X-Frame-Options") == ["DENY"]
+        assert header(heads[2], "Retry-After") == ["3600"]
+        assert len(member.heard) == 2
+        assert header(member.heard[0], "X-Forwarded-Host") == ["shop.example"]
+        assert header(member.heard[0], "X-Real-IP") == ["127.0.0.1"]
+
+    async def test_websocket_is_upgraded_with_all_parts_that_the_device_has(self, clients: EnhancedClients) -> None:
+        every = {
+            "connection_limit_per_source": 2,
+            "rate_limit": {"requests": 1, "interval": 3600},
+            "request_headers": {"set": {"X-From": "{client_address}"}},
+            "response_headers": {"set": {"X-Host": "{host}"}},
+            "compression": {"types": ["text/plain"]},
+            "timeouts": {"tunnel": 3600, "keep_alive": 6},
+            "member_connection_limit": {"connections": 2},
+        }
+        echo = Echo("member-1-1")
+        await echo.start()
+        await clients.offer(ws={name: part for name, part in every.items() if name in clients.site.table.service_parts})
+        await clients.serve((echo,), "ws")
+        reader, writer = await asyncio.open_connection(*clients.site.place(VIP, 80))
+        try:
+            writer.write(UPGRADE)
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert _status(head.decode()) == "101"
+            assert header(head, "X-Host") == ["test"] and header(head, "Upgrade") == ["websocket"]
+            assert header(echo.heard[0], "X-From") == ["127.0.0.1"]
+            for frame in (b"\x81\x05hello", bytes(range(256)), b"GET / HTTP/1.1\r\nHost: test\r\n\r\n"):
+                writer.write(frame)
+                assert await reader.readexactly(len(frame)) == frame
+            assert await clients.statuses_of(1) == {"429": 1}
+        finally:
+            writer.transport.abort()
+            await echo.stop()
+
     async def test_requests_of_one_connection_are_counted_each(self, clients: EnhancedClients) -> None:
         kept = Keeping("member-1-1")
         await kept.start()
@@ -310,13 +373,11 @@ class EnhancedServiceBehaviour:
         asking = [asyncio.create_task(clients.ask()) for _ in range(12)]
         try:
             # the member has two, three wait
-            await eventually(lambda: sum(task.done() for task in asking) == 7)
-            assert {_status(task.result()[0]) for task in asking if task.done()} == {"503"}
-            assert slow.most == 2
+            early = await eventually(lambda: _answered(asking, 7))
+            assert early == {"503": 7}
             slow.release.set()
-            answers = await asyncio.gather(*asking)
-            assert Counter(_status(head) for head, _ in answers) == {"200": 5, "503": 7}
-            assert slow.most == 2
+            assert await eventually(lambda: _answered(asking, 12)) == {"200": 5, "503": 7}
+            assert slow.most == 2  # settled: everything was answered
         finally:
             slow.release.set()
             await slow.stop()
@@ -328,10 +389,10 @@ class EnhancedServiceBehaviour:
         await clients.serve((slow,), "web")
         asking = [asyncio.create_task(clients.ask()) for _ in range(2)]
         try:
-            await eventually(lambda: sum(task.done() for task in asking) == 1)
-            assert {_status(task.result()[0]) for task in asking if task.done()} == {"503"}
+            early = await eventually(lambda: _answered(asking, 1))
+            assert early == {"503": 1}
             slow.release.set()
-            assert Counter([_status(head) for head, _ in await asyncio.gather(*asking)]) == {"200": 1, "503": 1}
+            assert await eventually(lambda: _answered(asking, 2)) == {"200": 1, "503": 1}
         finally:
             slow.release.set()
             await slow.stop()
@@ -362,6 +423,39 @@ class EnhancedServiceBehaviour:
         assert header(head, "X-Frame-Options") == ["SAMEORIGIN"]
         assert (header(head, "X-Host"), header(servers[0].heard[-1], "X-From")) == (["test"], ["127.0.0.1"])
         assert await clients.statuses_of(1, source="127.0.0.9") == {"": 1}
+
+
+def _answered(asking: Sequence[asyncio.Task[tuple[str, str]]], count: int) -> Counter[str]:
+    """Statuses of the answers that are there; none while they are not as many as ``count``."""
+    found = Counter(_status(task.result()[0]) for task in asking if task.done())
+    return found if found.total() == count else Counter()
+
+
+async def _ask_over_http2(where: tuple[str, int], context: ssl.SSLContext, headers: Sequence[tuple[str, str]]) -> str:
+    """Head of the answer to one request on a connection of its own."""
+    reader, writer = await asyncio.open_connection(*where, ssl=context, server_hostname="www.example.org")
+    try:
+        assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == "h2"
+        head, _ = await http2.exchange(reader, writer, "/", headers)
+        return head
+    finally:
+        writer.transport.abort()
+
+
+class Echo(Server):
+    """Upgrades a connection, and then returns every byte."""
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.heard.append(await reader.readuntil(b"\r\n\r\n"))
+        # HAProxy checks the answer to the key (RFC 6455, 1.3)
+        accepted = b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+        head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n%s\r\n\r\n"
+        writer.write(head % accepted)
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65_536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
 
 
 class Texts(Server):

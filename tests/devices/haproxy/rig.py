@@ -48,7 +48,9 @@ MAINTENANCE = 0x01 | 0x02 | 0x20
 class Box:
     """One host: a daemon with its HAProxys."""
 
-    def __init__(self, folder: Path, name: str, files: CertificateFiles, credentials: Path) -> None:
+    def __init__(
+        self, folder: Path, name: str, files: CertificateFiles, credentials: Path, program: Path | None
+    ) -> None:
         self.folder = folder
         self._reservation, self.network = free_network()
         self._port_base = random.randint(*PORT_BASES)
@@ -57,7 +59,7 @@ class Box:
             name=name,
             state_dir=folder / "state",
             run_dir=folder / "r",
-            haproxy=configured_binary(),
+            haproxy=program or configured_binary(),
             addresses=AddressRules(allow_loopback=True),
             maxconn=2000,
             start_timeout_seconds=120.0,
@@ -296,13 +298,16 @@ class HaproxyRig:
 
 
 @asynccontextmanager
-async def haproxy(*names: str) -> AsyncIterator[HaproxyRig]:
-    """A running group, of as many boxes as there are names. Its folder's name is short, because of sockets in it."""
+async def haproxy(*names: str, program: Path | None = None) -> AsyncIterator[HaproxyRig]:
+    """A running group, of as many boxes as there are names. Its folder's name is short, because of sockets in it.
+
+    ``program``: another HAProxy than the usual one.
+    """
     folder = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY))
     files = make_certificates(folder / "tls", ["127.0.0.1", "localhost"])
     credentials = folder / "credentials"
     add_agent(credentials, AGENT, PASSWORD)
-    boxes = tuple(Box(folder / str(place), name, files, credentials) for place, name in enumerate(names))
+    boxes = tuple(Box(folder / str(place), name, files, credentials, program) for place, name in enumerate(names))
     rig = HaproxyRig(boxes, files, "standalone" if len(names) == 1 else "pair")
     try:
         for box in boxes:

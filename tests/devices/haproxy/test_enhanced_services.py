@@ -12,11 +12,12 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.tls.certificates import CertificateContent
 from tests.devices.access_log_behaviour import AccessLogBehaviour
 from tests.devices.enhanced_behaviour import EnhancedClients, EnhancedServiceBehaviour
-from tests.devices.haproxy.rig import Box, HaproxyRig
+from tests.devices.haproxy.rig import Box, HaproxyRig, haproxy
 from tests.devices.haproxy.test_traffic import HaproxySite
 from tests.devices.plain_http import ask
 from tests.devices.service_behaviour import VIP, Server
 from tests.devices.services import batch
+from tests.services.haproxy import binaries
 from tests.waiting import eventually
 
 
@@ -59,6 +60,28 @@ class TestHaproxyAccessLogs(AccessLogBehaviour):
     @pytest.fixture
     def site(self, rig: HaproxyRig, tmp_path: Path) -> EnhancedHaproxySite:
         return EnhancedHaproxySite(rig, tmp_path)
+
+
+@pytest.fixture
+async def newer(tmp_path: Path) -> AsyncIterator[EnhancedHaproxySite]:
+    """A host with HAProxy 2.8."""
+    program = binaries().get("2.8")
+    if program is None:
+        pytest.skip("no HAProxy 2.8 here, or another one is to be tested")
+    async with haproxy("one", program=program) as rig:
+        yield EnhancedHaproxySite(rig, tmp_path)
+
+
+class TestHaproxy28EnhancedServices(EnhancedServiceBehaviour):
+    @pytest.fixture
+    def site(self, newer: EnhancedHaproxySite) -> EnhancedHaproxySite:
+        return newer
+
+
+class TestHaproxy28AccessLogs(AccessLogBehaviour):
+    @pytest.fixture
+    def site(self, newer: EnhancedHaproxySite) -> EnhancedHaproxySite:
+        return newer
 
 
 async def refused_at(box: Box) -> bool:
