@@ -1,11 +1,13 @@
 """What management costs HAProxy, and how soon changes reach it.
 
     python -m benchmarks.dataplane [--pairs 8] [--seconds 4] [--load-balancers 100] [--haproxy PATH] [--wrk PATH]
+                                   [--only-services]
 
 Everything is real: a controller, an agent, the daemon, HAProxy. Measures, each with the load average of the moment:
 requests a second through a managed HAProxy against the same binary with a small file written by hand, same members,
 without TLS and with it (a connection each is a handshake each), alternating windows (needs wrk; members are a HAProxy
-that answers itself); how soon a change of a member and of a listener is acknowledged by the daemon and shown ACTIVE by
+that answers itself); the same with all parts of enhanced services against the same lines by hand, and what a rate limit
+costs; how soon a change of a member and of a listener is acknowledged by the daemon and shown ACTIVE by
 the API when the partition holds many load balancers; and how soon after HAProxy's verdict the API shows a member's
 failure. Prints markdown. Run it at the top of the source tree; compare ratios between machines, not figures.
 """
@@ -22,7 +24,7 @@ from pathlib import Path
 
 import aiohttp
 
-from benchmarks import reaction, throughput
+from benchmarks import reaction, services, throughput
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.authority import CertificateAuthority, add_certificate
@@ -33,11 +35,12 @@ from evenkeel.haproxyd.haproxy.binary import find_binary
 from tests.acceptance.tenant import LBAAS, Tenant, settled
 from tests.acceptance.verdicts import MONITOR, failure_seconds
 from tests.acceptance.websites import create, website
+from tests.waiting import eventually
 
 ENVIRONMENT = "bench"
 HOST = "host-1"
 MEMBERS = 2
-TARGET_HOUSE, HAND_HOUSE, WATCHED_HOUSE = 251, 252, 253
+TARGET_HOUSE, HAND_HOUSE, WATCHED_HOUSE, SERVED_HOUSE, LIMITED_HOUSE, PLAIN_HOUSE = 251, 252, 253, 250, 249, 248
 
 
 class Bench:
@@ -96,6 +99,47 @@ class Bench:
         await settled(tenant)
         folder = str(self._cluster.directory / "devices" / "partitions" / f"{ENVIRONMENT}_fast")
         return throughput.Target("managed", address, self._place.port, lambda: haproxies_of(folder))
+
+    # -- enhanced services
+
+    async def enhanced_services(self) -> list[str]:
+        """A table: all parts against the same lines by hand, and a rate limit against none, both managed."""
+        binary = (await find_binary(self._options.haproxy)).path
+        ports = throughput.free_ports(MEMBERS)
+        await eventually(self._offered, within_seconds=60.0)
+        served = await self._served("served", SERVED_HOUSE, ports, "every")
+        limited = await self._served("limited", LIMITED_HOUSE, ports, "limited")
+        plain = await self._served("plain", PLAIN_HOUSE, ports)
+        address, port = f"{self._network}.{HAND_HOUSE}", self._place.port
+        directory, start = self._cluster.directory, throughput.haproxy
+        lines = services.by_hand(self._partition("served"), address, port, directory)
+        async with (
+            start(
+                binary, directory, "members", throughput.members(ports), address="127.0.0.1", port=ports[0]
+            ) as serving,
+            start(binary, directory, "by-hand", lines, address=address, port=port) as process,
+        ):
+            throughput.keep_to([serving.pid], throughput.Places().members)
+            hand = throughput.Target("by hand", address, port, lambda: [process.pid])
+            found = [*throughput.HEAD, *await self._compared(served, hand, "all parts, ")]
+            return [*found, *await self._compared(limited, plain, "a rate limit against none, ")]
+
+    async def _offered(self) -> bool:
+        """Whether the agent has reported its enhanced services."""
+        answer = await asyncio.to_thread(self._cluster.client().get, f"{API}/enhanced_services")
+        return "every" in str(answer)
+
+    async def _served(self, project: str, house: int, ports: list[int], name: str = "") -> throughput.Target:
+        tenant = self.tenant(project)
+        address = f"{self._network}.{house}"
+        fields = website(self._subnet_id, address, {"HTTP": self._place.port}, ports)
+        await create(tenant, {**fields, "tags": [f"esd:{name}"] if name else []})
+        await settled(tenant)
+        folder = str(self._partition(project))
+        return throughput.Target(project, address, self._place.port, lambda: haproxies_of(folder))
+
+    def _partition(self, project: str) -> Path:
+        return self._cluster.directory / "devices" / "partitions" / f"{ENVIRONMENT}_{project}"
 
     async def _speak_tls(self, tenant: Tenant) -> None:
         """A listener over TLS in front of the same pool; by hand the same certificate is used."""
@@ -195,14 +239,23 @@ def load() -> str:
 
 async def run(options: argparse.Namespace) -> None:
     """Measure and print."""
-    with tempfile.TemporaryDirectory(prefix="evenkeel-dataplane-") as directory:
+    with tempfile.TemporaryDirectory(prefix="evenkeel-dataplane-") as directory, services.log_server() as log_port:
         device = {"haproxyd": {"haproxy": options.haproxy}}
-        cluster = Cluster(Path(directory), environment=ENVIRONMENT, device="haproxy", device_options=device)
+        esd_dir = Path(directory) / "services"
+        services.write_definitions(esd_dir, log_port)
+        agent = {"haproxy": {"esd_dir": str(esd_dir), "access_log_networks": "127.0.0.0/8"}}
+        cluster = Cluster(
+            Path(directory), environment=ENVIRONMENT, device="haproxy", device_options=device, agent_options=agent
+        )
         try:
             async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as http:
                 bench = Bench(cluster, http, options)
                 await bench.prepare()
                 print(await asyncio.to_thread(cluster.side.described), end="\n\n")
+                if options.wrk:
+                    print("\n".join([*await bench.enhanced_services(), ""]), flush=True)
+                if options.only_services:
+                    return
                 if options.wrk:
                     print("\n".join([*await bench.requests_a_second(), ""]), flush=True)
                 print("\n".join([*await bench.changes(), *await bench.verdicts()]), flush=True)
@@ -217,6 +270,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=4.0, help="that a window takes")
     parser.add_argument("--load-balancers", type=int, default=100, help="in the partition that is changed")
     parser.add_argument("--verdicts", type=int, default=5, help="how often a member fails")
+    parser.add_argument("--only-services", action="store_true", help="measure enhanced services and nothing else")
     parser.add_argument("--haproxy", type=Path, help="the haproxy to run; else the one the daemon finds")
     parser.add_argument("--wrk", default=shutil.which("wrk"), help="the load generator; else the one in PATH")
     options = parser.parse_args()
