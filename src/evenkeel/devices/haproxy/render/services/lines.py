@@ -72,6 +72,7 @@ def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str
             *([log_format(listener, load_balancer_id)] if parts.access_log is not None else []),
         ),
         first=(
+            # it has the counter sc2, which no rate limit of the listener may take then
             *(log_lines(name, parts.access_log) if parts.access_log is not None else ()),
             *_answers(name, parts, files),
         ),
