@@ -61,8 +61,8 @@ RELOADS_MAX = 1_000_000
 ACCESS_LOG_BYTES_MAX = 16_384
 """Length of one line of an access log: longer than any whose client-given values have at most 256 characters, and the
 path 1024, each written with up to six."""
-ACCESS_LOG_BUFFER_BYTES = 1024 * 1024
-"""Lines that wait for a log server over TCP; beyond it they are lost."""
+ACCESS_LOG_BUFFER_BYTES = 256 * 1024
+"""Memory of each listener for lines that wait for a log server over TCP; beyond it they are lost."""
 METRICS_BACKEND = "_metrics"
 """Name of the daemon's backend; no load balancer's backend can have it."""
 _METRICS_LINES = (
