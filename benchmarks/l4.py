@@ -1,6 +1,6 @@
 """What forwarding UDP in the kernel costs, and what changes of it cost the daemon.
 
-    python -m benchmarks.l4 [--round-trips 20000] [--rounds 5] [--load-balancers 1000]
+    python -m benchmarks.l4 [--round-trips 20000] [--rounds 5] [--load-balancers 5000]
 
 Client, host and member are network namespaces of this machine, so it needs root, iproute2 and libnftables1. CPU per
 round trip is that of one process with client and member, which the kernel charges for forwarding, too: plain routing
@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.kernel import KernelTable
-from evenkeel.haproxyd.layer4.libnftables import Libnftables
 from evenkeel.haproxyd.layer4.ruleset import Content, content_of
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.lab import MEMBER_PORT, PORT, VIP, Lab, in_namespace, ip, lab, obstacle
+from tests.haproxyd.layer4.libnftables import Libnftables
 
 MEMBER = "10.91.0.100"
 HAND = f"""
@@ -41,7 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.l4", description=__doc__)
     parser.add_argument("--round-trips", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--load-balancers", type=int, default=1000)
+    parser.add_argument("--load-balancers", type=int, default=5000)
     options = parser.parse_args()
     if reason := obstacle():
         raise SystemExit(reason)
@@ -73,9 +73,11 @@ async def measure(options: argparse.Namespace) -> None:
         print(f"load average {os.getloadavg()[0]:.1f}\n\n| way | CPU of a round trip, µs |\n|---|---|")
         for name, seconds in best.items():
             print(f"| {name} | {seconds * 1e6:.1f} |")
-        print("\n| in a table of | member changed | listener added and removed | counters read |\n|---|---|---|---|")
+        print("\n| in a table of | member changed | listener added and removed | counters read | loaded |")
+        print("|---|---|---|---|---|")
         for count, where in ((few, one), (many, full)):
             print(f"| {count} | {' | '.join(f'{ms:.1f} ms' for ms in costs(where, tables[count]))} |")
+            tables[count].close()
 
 
 def filled(where: Lab, count: int) -> KernelTable:
@@ -136,7 +138,7 @@ def bound(address: str, port: int) -> socket.socket:
 
 
 def costs(where: Lab, table: KernelTable) -> Iterator[float]:
-    """CPU ms of a change of a member, of a listener that comes and goes, and of reading all counters."""
+    """CPU ms of a change of a member, of a listener that comes and goes, of reading all counters, and of a repair."""
     first = [numbered(number) for number in range(min(TENANTS_SHARE, len(list(table._contents)) * TENANTS_SHARE))]
     first = first if len(table._contents) > 1 else first[:1]
 
@@ -154,6 +156,12 @@ def costs(where: Lab, table: KernelTable) -> Iterator[float]:
     more = balancer(name="another", vips=("198.18.255.1",))
     yield least_ms(where, serve(*first, more), serve(*first))
     yield least_ms(where, lambda: bool(table.counters()))
+
+    def load() -> None:
+        table._known = False
+        table.restore()
+
+    yield least_ms(where, load)
 
 
 def least_ms(where: Lab, *steps: Callable[[], object]) -> float:

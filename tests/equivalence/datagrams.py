@@ -20,9 +20,9 @@ from evenkeel.core.devices.service import (
 )
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import SessionPersistence, Vip
-from evenkeel.haproxyd.layer4.libnftables import Libnftables, NftablesFailed
 from tests.equivalence.site import Site
 from tests.haproxyd.layer4.lab import obstacle
+from tests.haproxyd.layer4.libnftables import Libnftables, NftablesFailed
 
 NUMBER = 3
 NAME = f"lb-{NUMBER}"

@@ -39,7 +39,7 @@ def obstacle() -> str:
     try:
         ctypes.CDLL("libnftables.so.1")
     except OSError:
-        return "needs libnftables1"
+        return "needs libnftables1, by which tests list rules"
     name = f"ekp{os.getpid()}"
     made = subprocess.run(["ip", "netns", "add", name], check=False, capture_output=True)
     subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)

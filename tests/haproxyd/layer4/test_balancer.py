@@ -1,16 +1,18 @@
 """Hosts that cannot forward datagrams: load balancers are refused with the reason, and others are served."""
 
+import errno
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import PartitionFailed
-from evenkeel.haproxyd.layer4 import kernel, libnftables
+from evenkeel.haproxyd.layer4 import kernel
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
 from evenkeel.haproxyd.layer4.forwarding import SYSCTL, forwarding_problem
-from evenkeel.haproxyd.layer4.libnftables import Libnftables, NftablesFailed
+from evenkeel.haproxyd.layer4.netlink import Message, Netfilter, TransactionRefused
 from evenkeel.haproxyd.layer4.ruleset import ServerKey
 from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -21,11 +23,12 @@ UDP = balancer(SERVER)
 TCP = wire.LoadBalancerConfig(id="tcp", revision=1)
 
 
-class Refusing:
+class Refusing(Netfilter):
     """nftables of a kernel that lacks a module."""
 
-    def run(self, commands: str, *, dry_run: bool = False) -> str:
-        raise NftablesFailed("Error: Could not process rule: No such file or directory")
+    def transact(self, messages: Iterable[Message], *, dry_run: bool = False) -> None:
+        refused = next(place for place, (_, _, data) in enumerate(messages) if b"masq" in data)
+        raise TransactionRefused(errno.ENOENT, "No such file or directory", refused)
 
 
 def made(directory: Path, problem: str = "") -> DatagramBalancer:
@@ -53,28 +56,25 @@ async def test_another_daemon_with_the_same_table_is_named_until_it_ends(tmp_pat
 
 
 async def test_a_kernel_without_modules_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "Libnftables", Refusing)
+    monkeypatch.setattr(kernel, "Netfilter", Refusing)
     found = made(tmp_path)
     await found.start({"p": {"lb1": UDP}})
-    assert "datagrams are not forwarded here: Error: Could not process rule" in found.problem_of(UDP)
+    assert found.problem_of(UDP).endswith(
+        "nftables: rule of source: meta l4proto udp ct status dnat ct original ip daddr . meta l4proto . "
+        "ct original proto-dst @owned4 masquerade: No such file or directory"
+    )
 
 
 async def test_other_changes_of_a_partition_go_on_where_its_datagrams_cannot_be_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel, "Libnftables", Refusing)
+    monkeypatch.setattr(kernel, "Netfilter", Refusing)
     found = made(tmp_path)
     await found.start({"p": {"lb1": UDP}})
     assert not await found.serve("p", {"lb1": UDP, "tcp": TCP})
     for other in ({"tcp": TCP}, {"lb1": balancer(SERVER, revision=2)}):
-        with pytest.raises(PartitionFailed, match="Could not process rule"):
+        with pytest.raises(PartitionFailed, match="No such file or directory"):
             await found.serve("p", other)
-
-
-def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libnftables, "LIBRARY", "libnftables-of-nobody.so.1")
-    with pytest.raises(NftablesFailed, match=r"libnftables-of-nobody\.so\.1 is missing"):
-        Libnftables()
 
 
 @pytest.mark.usefixtures("possible")

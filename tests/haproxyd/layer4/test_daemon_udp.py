@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.layer4.libnftables import Libnftables
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.host import HostClient, HostDaemon, running
 from tests.haproxyd.layer4.lab import PORT, VIP, Lab, Member, Stream, in_namespace
+from tests.haproxyd.layer4.libnftables import Libnftables
 from tests.waiting import eventually
 
 PARTITION = "dev_p1"

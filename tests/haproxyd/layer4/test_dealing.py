@@ -1,37 +1,62 @@
 """Shares of servers in new flows."""
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.haproxyd.layer4.dealing import SLOTS, Span, seed_of, slot_spans, weight_spans
+from evenkeel.haproxyd.layer4.dealing import DEALS, SHARES, SLOTS, Deal, dealt
 
 NAMES = st.text("abcdef0123456789-", min_size=1, max_size=8)
 WEIGHTS = st.dictionaries(NAMES, st.integers(0, 256), max_size=12)
 
 
-def numbers(spans: dict[str, tuple[Span, ...]]) -> dict[int, str]:
-    """Server by number; fails if two servers have a number."""
-    found: dict[int, str] = {}
-    for name, each in spans.items():
-        for first, last in each:
-            assert found.keys().isdisjoint(range(first, last + 1))
-            found.update(dict.fromkeys(range(first, last + 1), name))
-    return found
+def numbers_of(found: dict[int, str]) -> list[int]:
+    """The numbers that the kernel draws for these servers."""
+    deal = next(deal for deal in DEALS if deal.offset == min(found))
+    return list(range(deal.offset, deal.offset + deal.below))
 
 
 @given(WEIGHTS)
-def test_numbers_are_dealt_in_proportion_to_weights_without_gap(weights: dict[str, int]) -> None:
-    total, spans = weight_spans(weights)
-    found = numbers(spans)
-    assert sorted(found) == list(range(total))
-    shares = {name: sum(one == name for one in found.values()) for name in weights}
-    assert all(shares[name] * sum(weights.values()) == weight * total for name, weight in weights.items())
+def test_every_number_has_a_server_and_shares_are_in_proportion_to_weights(weights: dict[str, int]) -> None:
+    found = dealt("weight", weights, "pool")
+    total = sum(weights.values())
+    if not total:
+        assert found == {}
+        return
+    assert sorted(found) == numbers_of(found)
+    shares = Counter(found.values())
+    for name, weight in weights.items():
+        assert (shares[name] > 0) == (weight > 0)
+        assert abs(shares[name] / len(found) - weight / total) < 0.02
+
+
+@given(st.dictionaries(NAMES, st.integers(1, 3), min_size=1, max_size=2), st.integers(1, 50))
+def test_small_weights_are_dealt_exactly_whatever_their_common_divisor(weights: dict[str, int], times: int) -> None:
+    found = dealt("weight", {name: weight * times for name, weight in weights.items()}, "pool")
+    shares = Counter(found.values())
+    assert all(shares[name] * sum(weights.values()) == weight * len(found) for name, weight in weights.items())
+
+
+def test_each_of_many_servers_has_a_share() -> None:
+    weights = {f"m{number}": 256 if number == 0 else 1 for number in range(300)}
+    shares = Counter(dealt("weight", weights, "pool").values())
+    assert shares.total() == SHARES[1]
+    assert min(shares.values()) >= 1
+    assert shares.keys() == weights.keys()
+
+
+def test_numbers_of_different_deals_differ() -> None:
+    numbers = [number for deal in DEALS for number in range(deal.offset, deal.offset + deal.below)]
+    assert len(numbers) == len(set(numbers))
+    # the numbers are in the kernel: another daemon's are the same
+    assert (Deal("weight", 1).offset, Deal("source", SLOTS).offset) == (1 << 16, 9 << 16)
 
 
 @given(WEIGHTS, NAMES)
 def test_every_slot_has_a_server_of_weight(weights: dict[str, int], salt: str) -> None:
-    found = numbers(slot_spans(weights, salt))
-    assert sorted(found) == (list(range(SLOTS)) if any(weights.values()) else [])
+    found = dealt("source", weights, salt)
+    assert len(found) == (SLOTS if any(weights.values()) else 0)
     assert all(weights[name] > 0 for name in found.values())
 
 
@@ -40,17 +65,12 @@ def test_slots_move_only_from_a_server_that_leaves(weights: dict[str, int], salt
     if not weights:
         return
     gone = data.draw(st.sampled_from(sorted(weights)))
-    before = numbers(slot_spans(weights, salt))
-    after = numbers(slot_spans({name: weight for name, weight in weights.items() if name != gone}, salt))
+    before = dealt("source_port", weights, salt)
+    after = dealt("source_port", {name: weight for name, weight in weights.items() if name != gone}, salt)
     assert all(after[slot] == name for slot, name in before.items() if name != gone)
 
 
-def test_slots_follow_weights() -> None:
-    found = numbers(slot_spans({"a": 1, "b": 3}, "pool"))
+def test_slots_follow_weights_and_differ_by_pool() -> None:
+    found = dealt("source", {"a": 1, "b": 3}, "pool")
     assert abs(sum(name == "b" for name in found.values()) / SLOTS - 0.75) < 0.1
-
-
-def test_seeds_are_constant_and_differ_by_pool() -> None:
-    # the same on every host: a pair deals a client the same member
-    assert seed_of("pool-1") == 0x4EC6FF55
-    assert seed_of("pool-1") != seed_of("pool-2")
+    assert found != dealt("source", {"a": 1, "b": 3}, "another")

@@ -1,6 +1,7 @@
 """Contents of the table, and the transactions between them."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -8,8 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.layer4 import commands
+from evenkeel.haproxyd.layer4.commands import SetDeclaration, TableCommand
+from evenkeel.haproxyd.layer4.elements import SHARED, FlowTarget, Service
 from evenkeel.haproxyd.layer4.flows import Ended, ended_by
-from evenkeel.haproxyd.layer4.ruleset import Content, FlowTarget, Service, SetDeclaration, content_of, object_name
+from evenkeel.haproxyd.layer4.ruleset import Content, content_of, object_name
+from evenkeel.haproxyd.layer4.statements import text_of
 from evenkeel.haproxyd.layer4.transaction import change, whole
 
 SERVERS = st.lists(
@@ -70,72 +75,80 @@ CONTENTS = st.builds(lambda held, down: content_of("dev_p:1", held, down), load_
 
 
 class Table:
-    """What nft's commands make of a table; refuses what the kernel would refuse."""
+    """What commands make of a table; refuses what the kernel would refuse."""
 
     def __init__(self) -> None:
         self.chains: dict[str, list[str]] = {}
-        self.sets: dict[str, str] = {}
+        self.sets: dict[str, Any] = {}
         self.counters: set[str] = set()
-        self.elements: dict[str, dict[str, str]] = {}
+        self.elements: dict[str, dict[Any, Any]] = {}
 
-    def run(self, text: str) -> None:
-        for line in text.splitlines():
-            verb, kind, *_ = line.split(" ", 2)
-            self._do(f"{verb} {kind}", line.split(" ", 4)[4] if line.count(" ") > 3 else "")
-            if verb == "delete" and kind in ("chain", "set", "counter"):
+    def run(self, steps: Iterable[TableCommand]) -> None:
+        for step in steps:
+            self._do(step)
+            if isinstance(step, commands.DeleteChain | commands.DeleteSet | commands.DeleteCounter):
                 self._refuse_dangling()
         self._refuse_dangling()
 
-    def _do(self, command: str, rest: str) -> None:
-        name, _, more = rest.partition(" ")
-        inside = more.removeprefix("{ ").removesuffix(" }")
-        match command:
-            case "add table":
+    def _do(self, step: TableCommand) -> None:
+        match step:
+            case commands.AddTable():
                 pass
-            case "delete table":
+            case commands.DeleteTable():
                 self.__init__()  # type: ignore[misc]
-            case "add chain":
+            case commands.AddChain(name):
                 assert name not in self.chains
                 self.chains[name] = []
-            case "flush chain":
+            case commands.FlushChain(name):
                 self.chains[name].clear()
-            case "delete chain":
+            case commands.DeleteChain(name):
                 assert not self.chains.pop(name)
-            case "add rule":
-                self.chains[name].append(more)
-            case "add set" | "add map":
-                assert name not in self.sets
-                self.sets[name] = inside
-                self.elements[name] = {}
-            case "flush set":
+            case commands.AddRule(name, rule):
+                self.chains[name].append(text_of(rule))
+            case commands.AddShared(name, family):
+                self._add_set(f"{name}{family}", SHARED[name])
+            case commands.AddSet(name, declared):
+                self._add_set(name, (declared.family, declared.seconds))
+            case commands.FlushSet(name):
                 self.elements[name].clear()
-            case "delete set":
+            case commands.DeleteSet(name):
                 del self.sets[name], self.elements[name]
-            case "add counter":
+            case commands.AddCounter(name):
                 assert name not in self.counters
                 self.counters.add(name)
-            case "delete counter":
+            case commands.DeleteCounter(name):
                 self.counters.remove(name)
-            case "add element":
-                for text in inside.split(", "):
-                    key, _, data = text.partition(" : ")
-                    assert key not in self.elements[name]
-                    self.elements[name][key] = data
-            case "delete element":
-                for key in inside.split(", "):
+            case commands.AddNetworks(name, networks):
+                self._add(name, [(network, "") for network in networks])
+            case commands.AddElements(name, elements):
+                self._add(name, elements)
+            case commands.DeleteElements(name, keys):
+                for key in keys:
                     del self.elements[name][key]
             case _:
-                raise AssertionError(command)
+                raise AssertionError(step)
+
+    def _add_set(self, name: str, kind: Any) -> None:
+        assert name not in self.sets
+        self.sets[name] = kind
+        self.elements[name] = {}
+
+    def _add(self, name: str, elements: Iterable[tuple[Any, Any]]) -> None:
+        for key, data in elements:
+            assert key not in self.elements[name]
+            self.elements[name][key] = data
 
     def _refuse_dangling(self) -> None:
-        rules = [rule for each in self.chains.values() for rule in each]
-        data = [text for each in self.elements.values() for text in each.values()]
-        for text in (*rules, *data):
-            assert self.chains.keys() >= set(re.findall(r"goto (\S+?)(?=,| |$)", text)), text
-        for rule in rules:
+        for rule in (rule for each in self.chains.values() for rule in each):
+            assert self.chains.keys() >= set(re.findall(r"goto (\S+)", rule)), rule
             assert self.sets.keys() >= set(re.findall(r"@(\S+)", rule)), rule
-            assert self.counters >= set(re.findall(r"counter name (\S+-\S+/\S+)", rule)), rule
-        assert self.counters >= {text.strip('"') for text in data if text.startswith('"')}
+            assert self.counters >= set(re.findall(r'counter name "(\S+)"', rule)), rule
+        for name, elements in self.elements.items():
+            kind = self.sets[name][1]
+            if kind == "verdict":
+                assert self.chains.keys() >= set(elements.values()), name
+            if kind == "counter":
+                assert self.counters >= set(elements.values()), name
 
     def state(self) -> tuple[Any, ...]:
         return self.chains, self.sets, self.counters, self.elements
@@ -143,7 +156,7 @@ class Table:
 
 def table_of(*contents: Content) -> Table:
     made = Table()
-    made.run(whole("evenkeel", contents))
+    made.run(whole(contents))
     return made
 
 
@@ -151,14 +164,14 @@ def table_of(*contents: Content) -> Table:
 @given(CONTENTS, CONTENTS)
 def test_a_change_leads_to_the_table_that_is_made_anew(old: Content, new: Content) -> None:
     changed = table_of(old)
-    changed.run(change("evenkeel", [(old, new)]))
+    changed.run(change([(old, new)]))
     assert changed.state() == table_of(new).state()
 
 
 @few
 @given(CONTENTS)
 def test_no_change_is_no_transaction(content: Content) -> None:
-    assert change("evenkeel", [(content, content)]) == ""
+    assert list(change([(content, content)])) == []
 
 
 @few
@@ -216,4 +229,4 @@ def test_networks_that_overlap_are_merged() -> None:
         name="l", binds=(wire.Bind(address="192.0.2.1", port=1),), allowed_cidrs=("10.0.0.0/8", "10.9.0.0/16", "::/0")
     )
     content = content_of("p", [wire.LoadBalancerConfig(id="lb", revision=1, datagram_listeners=(listener,))])
-    assert content.sets["al4-p/l"] == SetDeclaration(text="type ipv4_addr; flags interval;", elements=("10.0.0.0/8",))
+    assert content.sets["al4-p/l"] == SetDeclaration(family=4, networks=("10.0.0.0/8",))

@@ -12,10 +12,12 @@ import structlog
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import PartitionFailed
+from evenkeel.haproxyd.layer4.elements import family_of
 from evenkeel.haproxyd.layer4.forwarding import forwarding_problem
 from evenkeel.haproxyd.layer4.health_file import HealthFile
 from evenkeel.haproxyd.layer4.kernel import KernelRefused, KernelTable
-from evenkeel.haproxyd.layer4.ruleset import Content, Family, ServerKey, content_of, family_of
+from evenkeel.haproxyd.layer4.ruleset import Content, ServerKey, content_of
+from evenkeel.haproxyd.layer4.statements import Family
 from evenkeel.haproxyd.layer4.totals import DatagramTotals, PartitionTotals
 from evenkeel.haproxyd.ports import OnEvent, PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings

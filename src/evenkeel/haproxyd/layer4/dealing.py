@@ -1,51 +1,99 @@
 """Shares of a pool's servers in new flows. Pure, and equal on all hosts that hold the same servers.
 
-At random, a server has as many numbers as its weight. By hash, a fixed number of slots is dealt by weighted rendezvous
-hashing: the slots of a server that leaves go to the others, and no client of another server moves.
+A new flow draws a number, and each number belongs to a server. At random, a server has as many numbers as its weight,
+or a share of them that is as near to its weight as possible. By hash, a fixed number of slots is dealt by weighted
+rendezvous hashing: the slots of a server that leaves go to the others, and no client of another server moves.
 """
 
 import hashlib
 import math
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 SLOTS = 256
-"""Slots of one pool, whatever the number of its servers."""
+"""Slots of one pool whose clients are hashed, whatever the number of its servers."""
+EXACT_MAX = 8
+"""Up to this sum, weights are dealt exactly."""
+OFFSET_BITS = 16
+SHARES = (256, 4096)
+"""Numbers that weights of a greater sum share, and the servers for which the first is enough."""
+FEW_SERVERS = 8
+HASH_SEED = 0x65766B6C
+"""Any number but 0, for which the kernel takes one of its own; the same on all hosts."""
 
-Span = tuple[int, int]
-"""First and last number, both included."""
-
-
-def weight_spans(weights: Mapping[str, int]) -> tuple[int, dict[str, tuple[Span, ...]]]:
-    """Consecutive numbers for each server with a weight above 0, in the order of their names; first their total."""
-    # Common divisors do not change the shares, and small numbers keep equal configurations equal.
-    divisor = math.gcd(*weights.values()) or 1
-    spans: dict[str, tuple[Span, ...]] = {}
-    begin = 0
-    for name in sorted(weights):
-        share = weights[name] // divisor
-        if share:
-            spans[name] = ((begin, begin + share - 1),)
-            begin += share
-    return begin, spans
+Draw = Literal["weight", "source", "source_port"]
 
 
-def slot_spans(weights: Mapping[str, int], salt: str) -> dict[str, tuple[Span, ...]]:
-    """Slots for each server with a weight above 0, as spans; empty without such a server. ``salt``: the pool's name,
-    so that pools of the same servers are dealt differently."""
-    servers = [name for name, weight in sorted(weights.items()) if weight > 0]
-    if not servers:
+@dataclass(frozen=True)
+class Deal:
+    """The way in which a flow gets its number."""
+
+    draw: Draw
+    below: int
+
+    @property
+    def offset(self) -> int:
+        """The first of the deal's numbers. Those of different deals differ."""
+        return (DEALS.index(self) + 1) << OFFSET_BITS
+
+
+DEALS = (
+    *(Deal("weight", below) for below in range(1, EXACT_MAX + 1)),
+    Deal("source", SLOTS),
+    Deal("source_port", SLOTS),
+    *(Deal("weight", below) for below in SHARES),
+)
+"""All deals, in the order in which the kernel tries them."""
+
+
+def dealt(draw: Draw, weights: Mapping[str, int], salt: str) -> dict[int, str]:
+    """The server of each number; none without a server of a weight above 0.
+
+    ``salt``: the pool's name, so that slots of pools with the same servers are dealt differently.
+    """
+    found = {name: weight for name, weight in sorted(weights.items()) if weight > 0}
+    if not found:
         return {}
+    servers = _by_weight(found) if draw == "weight" else _by_hash(found, salt)
+    return dict(enumerate(servers, Deal(draw, len(servers)).offset))
+
+
+def _by_weight(weights: Mapping[str, int]) -> tuple[str, ...]:
+    # common divisors do not change the shares
+    divisor = math.gcd(*weights.values())
+    shares = {name: weight // divisor for name, weight in weights.items()}
+    if sum(shares.values()) > EXACT_MAX:
+        shares = _apportioned(weights, SHARES[0] if len(weights) <= FEW_SERVERS else SHARES[1])
+    return tuple(name for name, share in shares.items() for _ in range(share))
+
+
+def _apportioned(weights: Mapping[str, int], count: int) -> dict[str, int]:
+    """Divide the count in proportion to the weights, by largest remainders; each server gets at least one while there
+    are enough."""
+    total = sum(weights.values())
+    shares = {name: max(weight * count // total, 1) for name, weight in weights.items()}
+    # the nearest to another number first; names decide between equals, so that all hosts decide alike
+    by_need = sorted(weights, key=lambda name: (shares[name] - weights[name] * count / total, name))
+    rest = count - sum(shares.values())
+    for name in by_need[: max(rest, 0)]:
+        shares[name] += 1
+    while rest < 0:
+        largest = max(shares, key=lambda name: (shares[name], name))
+        shares[largest] -= 1
+        rest += 1
+    return shares
+
+
+def _by_hash(weights: Mapping[str, int], salt: str) -> tuple[str, ...]:
+    servers = list(weights)
     scores = [_scores(f"{salt} {name}", weights[name]) for name in servers]
-    slots: dict[str, list[int]] = {}
-    for slot, found in enumerate(zip(*scores, strict=True)):
-        slots.setdefault(servers[found.index(max(found))], []).append(slot)
-    return {name: tuple(_spans(numbers)) for name, numbers in slots.items()}
+    return tuple(servers[_index_of_greatest(found)] for found in zip(*scores, strict=True))
 
 
-def seed_of(salt: str) -> int:
-    """Seed of the kernel's hash function; never 0, which would have the kernel choose one by itself."""
-    return int.from_bytes(hashlib.sha256(salt.encode()).digest()[:4], "big") or 1
+def _index_of_greatest(numbers: Sequence[float]) -> int:
+    return numbers.index(max(numbers))
 
 
 def _scores(text: str, weight: int) -> list[float]:
@@ -53,13 +101,3 @@ def _scores(text: str, weight: int) -> list[float]:
     # Weighted rendezvous hashing: -w / ln(u) with u uniform in (0, 1) is largest with probability w / sum of weights.
     numbers = struct.unpack(f">{SLOTS}Q", hashlib.shake_128(text.encode()).digest(SLOTS * 8))
     return [-weight / math.log((number + 0.5) / 2**64) for number in numbers]
-
-
-def _spans(numbers: Sequence[int]) -> Iterable[Span]:
-    begin = before = numbers[0]
-    for number in numbers[1:]:
-        if number != before + 1:
-            yield begin, before
-            begin = number
-        before = number
-    yield begin, before

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from evenkeel.core.kit.values import Value
+from evenkeel.haproxyd.layer4.elements import FlowTarget, Service, family_of
 from evenkeel.haproxyd.layer4.netlink import CONNTRACK, Attributes, Netfilter, attribute, attributes, nested
-from evenkeel.haproxyd.layer4.ruleset import Content, FlowTarget, Service, family_of
+from evenkeel.haproxyd.layer4.ruleset import Content
 
 _GET, _DELETE = 1, 2
 _ORIGINAL, _REPLY, _ID, _FILTER = 1, 2, 12, 25
@@ -48,25 +49,42 @@ def ended_by(old: Content, new: Content) -> tuple[Ended, ...]:
     )
 
 
+ONE_BY_ONE_MAX = 4
+"""Services whose flows are read one by one; the kernel examines its whole connection table each time."""
+
+
 def remove(netfilter: Netfilter, ended: Iterable[Ended]) -> int:
     """Remove the flows and return their number. Blocks. Raises :class:`OSError`."""
-    return sum(_remove(netfilter, one) for one in ended)
+    by_service = {one.service: one for one in ended}
+    if len(by_service) <= ONE_BY_ONE_MAX:
+        selections = [(_family(service), _selection(service)) for service in by_service]
+    else:
+        selections = [(family, b"") for family in sorted({_family(service) for service in by_service})]
+    return sum(_remove(netfilter, family, selection, by_service) for family, selection in selections)
 
 
-def _remove(netfilter: Netfilter, ended: Ended) -> int:
-    family = socket.AF_INET6 if family_of(ended.service.address) == 6 else socket.AF_INET
+def _remove(netfilter: Netfilter, family: int, selection: bytes, ended: Mapping[Service, Ended]) -> int:
     # read to the end before the first removal, which would change what is being read
-    found = list(netfilter.dump(CONNTRACK, _GET, family=family, payload=_selection(ended.service)))
+    found = [
+        flow
+        for flow in netfilter.dump(CONNTRACK, _GET, family=family, payload=selection)
+        if (service := _service_of(flow)) is not None
+        and service in ended
+        and _target_of(flow) not in ended[service].kept
+    ]
     count = 0
     for flow in found:
-        if _service_of(flow) == ended.service and _target_of(flow) not in ended.kept:
-            parts = [nested(_ORIGINAL, flow[_ORIGINAL])]
-            # the id tells it from a flow of the same addresses that was made since
-            parts += [attribute(_ID, flow[_ID])] if _ID in flow else []
-            with suppress(FileNotFoundError):  # it ended by itself
-                netfilter.do(CONNTRACK, _DELETE, family=family, payload=b"".join(parts))
-                count += 1
+        parts = [nested(_ORIGINAL, flow[_ORIGINAL])]
+        # the id tells it from a flow of the same addresses that was made since
+        parts += [attribute(_ID, flow[_ID])] if _ID in flow else []
+        with suppress(FileNotFoundError):  # it ended by itself
+            netfilter.do(CONNTRACK, _DELETE, family=family, payload=b"".join(parts))
+            count += 1
     return count
+
+
+def _family(service: Service) -> int:
+    return socket.AF_INET6 if family_of(service.address) == 6 else socket.AF_INET
 
 
 def _selection(service: Service) -> bytes:

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Iterable
 from pathlib import Path
 
-from evenkeel.haproxyd.layer4.ruleset import Family
+from evenkeel.haproxyd.layer4.statements import Family
 
 SYSCTL = {4: "net/ipv4/ip_forward", 6: "net/ipv6/conf/all/forwarding"}
 PROC = Path("/proc/sys")

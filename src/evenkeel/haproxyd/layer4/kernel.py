@@ -5,29 +5,21 @@ on the host raises a number, the generation; while it is unchanged, so is the ta
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import structlog
 
 from evenkeel.core.kit.errors import EvenKeelError
+from evenkeel.haproxyd.layer4.commands import DeleteTable, TableCommand
 from evenkeel.haproxyd.layer4.flows import Ended, ended_by, remove
 from evenkeel.haproxyd.layer4.forwarding import TableLock
-from evenkeel.haproxyd.layer4.kernel_table import (
-    CounterValue,
-    TableState,
-    generation,
-    outline_of,
-    read_counters,
-    read_table,
-)
-from evenkeel.haproxyd.layer4.libnftables import Libnftables, NftablesFailed
-from evenkeel.haproxyd.layer4.netlink import Netfilter
+from evenkeel.haproxyd.layer4.kernel_table import CounterValue, generation, outline_of, read_counters, read_table
+from evenkeel.haproxyd.layer4.netlink import Message, Netfilter, TransactionRefused
 from evenkeel.haproxyd.layer4.ruleset import Content
 from evenkeel.haproxyd.layer4.transaction import change, whole
 
 log = structlog.get_logger(__name__)
 
-ATTEMPTS_MAX = 5
 Contents = Mapping[str, Content]
 _NOTHING = Content()
 
@@ -42,7 +34,6 @@ class KernelTable:
     def __init__(self, table: str) -> None:
         self._table = table
         self._table_lock = TableLock(table)
-        self._nft: Libnftables | None = None
         self._lock = threading.Lock()
         self._contents: dict[str, Content] = {}
         """Contents that the kernel holds, by partition; those that it should hold while ``_known`` is False."""
@@ -50,29 +41,26 @@ class KernelTable:
         self._known = True
         """Whether the table holds ``_contents``."""
         self._generation = -1
-        """Generation in which the table was last certain."""
-        self._state: TableState | None = None
-        """State of the table in that generation; None: not read since the last transaction."""
+        """Generation in which the table was last certain; -1: none."""
         self._pending: list[Ended] = []
         """Flows whose removal failed."""
 
     def open(self) -> None:
-        """Check library, permission and kernel, and take the table for this process.
+        """Check permission and kernel, and take the table for this process.
 
         Raises :class:`KernelRefused`; may be repeated.
         """
         with self._lock:
             try:
-                nft = self._nft or Libnftables()
-                # a dry run of the whole table: the kernel names what it lacks, and nothing changes
-                nft.run(whole(self._table, ()), dry_run=True)
+                with Netfilter() as netfilter:
+                    # the kernel names what it lacks, and nothing changes
+                    self._transact(netfilter, whole(()), dry_run=True)
                 if not self._table_lock.take():
                     raise KernelRefused(
                         f"another daemon in this network namespace has the nftables table {self._table}"
                     )
-            except (NftablesFailed, OSError) as error:
-                raise KernelRefused(str(error)) from error
-            self._nft = nft
+            except OSError as error:
+                raise KernelRefused(f"nftables: {error.strerror or error}") from error
 
     def adopt(self, contents: Contents) -> bool:
         """Take over the table of an earlier daemon, with the contents that it should have. False: it has others, and
@@ -83,9 +71,7 @@ class KernelTable:
                 with Netfilter() as netfilter:
                     self._generation, found = generation(netfilter), read_table(netfilter, self._table)
                     self._exists = bool(found.rules)
-                    wanted = outline_of(self._contents)
-                    self._known = found.outline() == wanted or not (self._exists or self._contents)
-                    self._state = found if self._known else None
+                    self._known = found == outline_of(self._contents) or not (self._exists or self._contents)
                     if self._known:
                         self._end_flows(netfilter, _all_ended(self._contents))
             except OSError as error:
@@ -105,16 +91,17 @@ class KernelTable:
             if wanted != _NOTHING:
                 contents[partition] = wanted
             ended = ended_by(before, wanted)
-            if not (self._known and self._exists and self._change(before, wanted, ended)):
-                self._run(whole(self._table, contents.values()), (*ended, *_all_ended(contents)))
+            binds = any(one.binds_clients for name, one in contents.items() if name != partition)
+            if not (self._known and self._exists and self._change(before, wanted, ended, others_bind=binds)):
+                self._run(whole(contents.values()), (*ended, *_all_ended(contents)), anew=True)
             self._contents = contents
             self._exists = self._known = True
             return True
 
-    def _change(self, before: Content, wanted: Content, ended: tuple[Ended, ...]) -> bool:
+    def _change(self, before: Content, wanted: Content, ended: tuple[Ended, ...], *, others_bind: bool) -> bool:
         """Change one partition's content. False: another program changed the table, which has to be made anew."""
         try:
-            self._run(change(self._table, [(before, wanted)]), ended)
+            self._run(change([(before, wanted)], others_bind=others_bind), ended)
         except KernelRefused:
             if self._known and self._is_unchanged():
                 raise
@@ -131,7 +118,7 @@ class KernelTable:
                 return False
             # Until this works the table is uncertain: the next attempt must not take its generation for good.
             self._known = False
-            self._run(whole(self._table, self._contents.values()), _all_ended(self._contents))
+            self._run(whole(self._contents.values()), _all_ended(self._contents), anew=True)
             self._exists = self._known = True
             return True
 
@@ -145,7 +132,7 @@ class KernelTable:
         with self._lock:
             if self._exists:
                 gone = {service: targets for one in self._contents.values() for service, targets in one.flows.items()}
-                self._run(f"delete table inet {self._table}\n", ended_by(Content(flows=gone), _NOTHING))
+                self._run([DeleteTable()], ended_by(Content(flows=gone), _NOTHING))
                 self._contents, self._exists = {}, False
 
     def counters(self) -> dict[str, CounterValue]:
@@ -169,72 +156,64 @@ class KernelTable:
         """Give the table up; the kernel goes on forwarding."""
         self._table_lock.release()
 
-    def _run(self, text: str, ended: tuple[Ended, ...]) -> None:
-        if self._nft is None:
-            raise KernelRefused("nftables is not available")
+    def _run(self, commands: Iterable[TableCommand], ended: tuple[Ended, ...], *, anew: bool = False) -> None:
+        """Run a transaction, and then end flows. ``anew``: it makes the table certain, whatever it was before."""
         try:
             with Netfilter() as netfilter:
-                before = self._run_alone(netfilter, self._nft, text)
-                after = generation(netfilter)
-                # Another program's transaction in between may have been on our table: the next look compares it.
-                self._generation, self._state = (after if after == before + 1 else -1), None
+                before = generation(netfilter)
+                self._transact(netfilter, commands)
+                # Another program's transaction may have been on our table: the next look compares it.
+                alone = generation(netfilter) == before + 1
+                self._generation = before + 1 if alone and (anew or before == self._generation) else -1
                 self._end_flows(netfilter, ended)
-        except NftablesFailed as error:
+        except TransactionRefused as error:
             raise KernelRefused(f"nftables: {error}") from error
         except OSError as error:
             # it is not known whether the transaction came first
             self._known = False
             raise KernelRefused(f"nftables: {error.strerror or error}") from error
 
-    def _run_alone(self, netfilter: Netfilter, nft: Libnftables, text: str) -> int:
-        """Run a transaction and return the generation before it.
-
-        The library first reads what is there, and fails if another program removes some of it meanwhile; nothing has
-        changed then, and it is tried again.
-        """
-        for _ in range(ATTEMPTS_MAX - 1):
-            before = generation(netfilter)
-            try:
-                nft.run(text)
-                return before
-            except NftablesFailed as error:
-                if generation(netfilter) == before:
-                    raise
-                log.info("nftables was changed by another program; trying again", reason=str(error))
-        before = generation(netfilter)
-        nft.run(text)
-        return before
+    def _transact(self, netfilter: Netfilter, commands: Iterable[TableCommand], *, dry_run: bool = False) -> None:
+        messages: list[Message] = []
+        ends: list[tuple[int, TableCommand]] = []
+        for command in commands:
+            messages.extend(command.messages(self._table))
+            ends.append((len(messages), command))
+        try:
+            netfilter.transact(messages, dry_run=dry_run)
+        except TransactionRefused as error:
+            failed = next((command for end, command in ends if error.place < end), None)
+            raise TransactionRefused(error.errno, f"{failed}: {error.strerror}", error.place) from error
 
     def _is_unchanged(self) -> bool:
         try:
             with Netfilter() as netfilter:
                 now = generation(netfilter)
-                if now == self._generation and self._state is not None:
+                if now == self._generation:
                     return True
                 found = read_table(netfilter, self._table)
                 if generation(netfilter) != now:
                     return True  # it changes just now; the next look finds out
         except OSError as error:
             raise KernelRefused(f"nftables: {error.strerror or error}") from error
-        # Handles tell a rule that was replaced from the one that this daemon made; they are known only if the table was
-        # read since its last transaction.
-        same = found == self._state if self._state is not None else found.outline() == outline_of(self._contents)
+        same = found == outline_of(self._contents)
         if same:
-            self._generation, self._state = now, found
+            self._generation = now
         return same
 
     def _end_flows(self, netfilter: Netfilter | None, ended: tuple[Ended, ...] | list[Ended]) -> None:
         """Remove flows; what fails is tried again later, because the rules are in force already."""
-        for one in ended:
-            try:
-                if netfilter is None:
-                    with Netfilter() as opened:
-                        remove(opened, [one])
-                else:
-                    remove(netfilter, [one])
-            except OSError as error:
-                log.error("flows not removed; retrying", service=str(one.service), reason=error.strerror)
-                self._pending.append(one)
+        if not ended:
+            return
+        try:
+            if netfilter is None:
+                with Netfilter() as opened:
+                    remove(opened, ended)
+            else:
+                remove(netfilter, ended)
+        except OSError as error:
+            log.error("flows not removed; retrying", services=len(ended), reason=error.strerror)
+            self._pending.extend(ended)
 
 
 def _all_ended(contents: Contents) -> tuple[Ended, ...]:

@@ -1,19 +1,21 @@
-"""Requests to netfilter over netlink (netlink(7); the kernel's ``nfnetlink.h``): dumps and single requests. Linux only.
+"""Requests to netfilter over netlink (netlink(7); the kernel's ``nfnetlink.h``): dumps, single requests, and batches,
+which are transactions of nftables. Linux only.
 
-Listing by libnftables reads the whole ruleset of the host, whatever is asked for; a dump of one kind of object of one
-table costs a fiftieth of that.
+The library and the command of nftables read the whole ruleset of the host before each change and each listing; nothing
+of that is needed here.
 """
 
 import errno
 import os
 import socket
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 NETLINK_NETFILTER = 12
 CONNTRACK, NFTABLES = 1, 10
 """Subsystems."""
 _ERROR, _DONE = 2, 3
+_BATCH_BEGIN, _BATCH_END = 16, 17
 _REQUEST, _ACK, _DUMP = 1, 4, 0x300
 _HEADER = struct.Struct("=IHHII")
 _FAMILY = struct.Struct("!BBH")
@@ -24,12 +26,33 @@ _NESTED, _TYPE = 0x8000, 0x3FFF
 _ANSWER_BYTES = 1 << 17
 _TIMEOUT_SECONDS = 10.0
 
+_INET = 1
+_SO_SNDBUFFORCE = 32
+_BUFFER_BYTES = 1 << 17
+
 Attributes = Mapping[int, bytes]
+Message = tuple[int, int, bytes]
+"""Kind, flags and attributes of a message of nftables."""
 
 
 def attribute(number: int, value: bytes) -> bytes:
     """One attribute, padded."""
     return _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), number) + value + bytes(-len(value) % 4)
+
+
+def text_attribute(number: int, text: str) -> bytes:
+    """An attribute with text."""
+    return attribute(number, text.encode() + b"\0")
+
+
+def number32(number: int, value: int) -> bytes:
+    """An attribute with a number of 32 bits."""
+    return attribute(number, struct.pack("!I", value))
+
+
+def number64(number: int, value: int) -> bytes:
+    """An attribute with a number of 64 bits."""
+    return attribute(number, struct.pack("!Q", value))
 
 
 def nested(number: int, *values: bytes) -> bytes:
@@ -53,6 +76,17 @@ def all_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
         place += length + (-length % 4)
 
 
+class TransactionRefused(OSError):
+    """The kernel refused a message, and carried out none. ``place``: the message's, from 0; -1: the end of all."""
+
+    def __init__(self, code: int | None, text: str, place: int) -> None:
+        super().__init__(code, text)
+        self.place = place
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
 class Netfilter:
     """A connection to netfilter in this network namespace. Use as a context manager; not safe for several threads.
 
@@ -70,43 +104,87 @@ class Netfilter:
 
     def dump(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Iterator[Attributes]:
         """All objects that match, as their attributes."""
+        return map(attributes, self.dump_contents(subsystem, kind, family=family, payload=payload))
+
+    def dump_contents(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Iterator[bytes]:
+        """All objects that match, as the kernel encodes their attributes."""
         return self._ask(subsystem, kind, _REQUEST | _DUMP, family, payload)
 
     def get(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Attributes:
         """One object."""
-        return next(iter(tuple(self._ask(subsystem, kind, _REQUEST | _ACK, family, payload))), {})
+        found = tuple(self._ask(subsystem, kind, _REQUEST | _ACK, family, payload))
+        return attributes(found[0]) if found else {}
 
     def do(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> None:
         """A request that is answered with success or an error alone."""
         for _ in self._ask(subsystem, kind, _REQUEST | _ACK, family, payload):
             pass
 
-    def _ask(self, subsystem: int, kind: int, flags: int, family: int, payload: bytes) -> Iterator[Attributes]:
-        self._number += 1
-        body = _FAMILY.pack(family, 0, 0) + payload
-        head = _HEADER.pack(_HEADER.size + len(body), subsystem << 8 | kind, flags, self._number, 0)
-        self._socket.send(head + body)
+    def transact(self, messages: Iterable[Message], *, dry_run: bool = False) -> None:
+        """Have nftables carry out all messages in one transaction, or none of them: no packet sees a part of it.
+        ``dry_run``: the kernel checks everything and changes nothing. Raises :class:`TransactionRefused`."""
+        marker = _FAMILY.pack(0, 0, NFTABLES)
+        parts = [self._message(_BATCH_BEGIN, _REQUEST, marker)]
+        begin = self._number
+        for kind, flags, payload in messages:
+            parts.append(self._message(NFTABLES << 8 | kind, flags | _REQUEST, _FAMILY.pack(_INET, 0, 0) + payload))
+        if self._number == begin:
+            return
+        # answers come after the commit: all errors, and the one acknowledgement that is asked for
+        parts[-1] = _acknowledged(parts[-1])
+        last = self._number
+        # the kernel takes back a batch without its end
+        parts += [] if dry_run else [self._message(_BATCH_END, _REQUEST, marker)]
+        data = b"".join(parts)
+        self._socket.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, len(data) + _BUFFER_BYTES)
+        self._socket.send(data)
         while True:
-            for kind_, content in self._messages():
+            for number, kind, content in self._all_messages():
+                if kind == _ERROR and begin <= number <= last:
+                    if code := _error_code(content):
+                        # an error of the commit has the first message's number
+                        raise TransactionRefused(code, os.strerror(code), number - begin - 1)
+                    if number == last:
+                        return
+
+    def _message(self, kind: int, flags: int, body: bytes) -> bytes:
+        self._number += 1
+        return _HEADER.pack(_HEADER.size + len(body), kind, flags, self._number, 0) + body
+
+    def _ask(self, subsystem: int, kind: int, flags: int, family: int, payload: bytes) -> Iterator[bytes]:
+        self._socket.send(self._message(subsystem << 8 | kind, flags, _FAMILY.pack(family, 0, 0) + payload))
+        while True:
+            for number, kind_, content in self._all_messages():
+                # what remains of a dump that was not read to its end has another number
+                if number != self._number:
+                    continue
                 if kind_ in (_DONE, _ERROR):
                     _raise_error(content)
                     return
-                yield attributes(content[_FAMILY.size :])
+                yield content[_FAMILY.size :]
 
-    def _messages(self) -> Iterator[tuple[int, bytes]]:
+    def _all_messages(self) -> Iterator[tuple[int, int, bytes]]:
+        """Number, kind and content of the messages that the kernel has sent."""
         data = self._socket.recv(_ANSWER_BYTES)
         place = 0
         while place + _HEADER.size <= len(data):
             length, kind, _, number, _ = _HEADER.unpack_from(data, place)
             if length < _HEADER.size:
                 raise OSError(errno.EPROTO, "netlink answered something else")
-            # what remains of a dump that was not read to its end has another number
-            if number == self._number:
-                yield kind, data[place + _HEADER.size : place + length]
+            yield number, kind, data[place + _HEADER.size : place + length]
             place += length + (-length % 4)
 
 
+def _acknowledged(message: bytes) -> bytes:
+    length, kind, flags, number, port = _HEADER.unpack_from(message)
+    return _HEADER.pack(length, kind, flags | _ACK, number, port) + message[_HEADER.size :]
+
+
+def _error_code(content: bytes) -> int:
+    """The error in an answer; 0: success."""
+    return -_ERROR_CODE.unpack_from(content)[0] if len(content) >= _ERROR_CODE.size else 0
+
+
 def _raise_error(content: bytes) -> None:
-    code = _ERROR_CODE.unpack_from(content)[0] if len(content) >= _ERROR_CODE.size else 0
-    if code:
-        raise OSError(-code, os.strerror(-code))
+    if code := _error_code(content):
+        raise OSError(code, os.strerror(code))

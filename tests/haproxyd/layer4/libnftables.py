@@ -1,4 +1,4 @@
-"""nftables in the daemon's process: a binding of ``libnftables.so.1`` (Debian: libnftables1), without starting ``nft``.
+"""nft's own view of rules, for tests and benchmarks: ``libnftables.so.1`` (Debian: libnftables1) in the process.
 
 One call is one transaction of the kernel: all of it, or nothing. Calls block; the C library runs without Python's lock.
 """

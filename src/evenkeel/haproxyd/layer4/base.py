@@ -1,0 +1,144 @@
+"""The fixed part of the table: base chains, and rules for each way in which numbers are dealt. Pure.
+
+A new flow passes ``dispatch``, which visits the service's own chain if it has one, and goes on to ``deal``. What
+has no server there is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from evenkeel.haproxyd.layer4.dealing import DEALS, HASH_SEED, Deal
+from evenkeel.haproxyd.layer4.statements import (
+    DESTINATION_PORT,
+    DROP,
+    FAMILIES,
+    INVALID,
+    MASQUERADE,
+    ORIGINAL_PORT,
+    PROTOCOL,
+    REJECT,
+    SOURCE_PORT,
+    TRANSLATED,
+    Among,
+    CountByMap,
+    Family,
+    HashedNumber,
+    InDirection,
+    OfFamily,
+    OfProtocol,
+    Part,
+    RandomNumber,
+    Rule,
+    Translated,
+    VisitByMap,
+    destination,
+    goto,
+    original_destination,
+    source,
+)
+
+
+class Hook(NamedTuple):
+    """Place of a base chain in the kernel: its type, hook with the kernel's number, and priority."""
+
+    kind: str
+    name: str
+    number: int
+    priority: int
+
+
+_PREROUTING, _FORWARD, _OUTPUT, _POSTROUTING = ("prerouting", 0), ("forward", 2), ("output", 3), ("postrouting", 4)
+BIND = "bind"
+"""Chain that is there only while a pool binds clients, because each packet of the host passes it."""
+HOOKS: Mapping[str, Hook] = {
+    "count-in": Hook("filter", *_PREROUTING, -150),
+    "dispatch": Hook("nat", *_PREROUTING, -100),
+    "dispatch-local": Hook("nat", *_OUTPUT, -100),
+    BIND: Hook("filter", *_FORWARD, 0),
+    "source": Hook("nat", *_POSTROUTING, 100),
+    "count-out": Hook("filter", *_POSTROUTING, 150),
+}
+"""Base chains."""
+PROTOCOLS = ("udp",)
+"""Protocols of listeners."""
+
+
+def service_key(family: Family) -> tuple[Part, ...]:
+    """The service that a packet is sent to."""
+    return destination(family), PROTOCOL, DESTINATION_PORT
+
+
+def deal_key(family: Family, deal: Deal) -> tuple[Part, ...]:
+    """The service, and the number that a new flow draws."""
+    if deal.draw == "weight":
+        return *service_key(family), RandomNumber(deal.below, deal.offset)
+    # Port alone would be the same for many clients, address alone for all clients behind one translation.
+    fields = (source(family), SOURCE_PORT) if deal.draw == "source_port" else (source(family),)
+    return *service_key(family), HashedNumber(fields, deal.below, HASH_SEED, deal.offset)
+
+
+def _each(make: Callable[[Family], Rule]) -> tuple[Rule, ...]:
+    return tuple((OfFamily(family), *make(family)) for family in FAMILIES)
+
+
+def _each_protocol(make: Callable[[Family], Rule]) -> tuple[Rule, ...]:
+    """Rules that read the port of a flow's first packet, which nft lists only behind a condition of the protocol."""
+    return tuple(
+        (OfFamily(family), OfProtocol(protocol), *make(family)) for protocol in PROTOCOLS for family in FAMILIES
+    )
+
+
+def _original(family: Family) -> tuple[Part, ...]:
+    return original_destination(family), PROTOCOL, ORIGINAL_PORT
+
+
+def _dealing(deal: Deal) -> tuple[Rule, ...]:
+    return _each(lambda family: (Translated(family, deal_key(family, deal), f"slots{family}"),))
+
+
+_DISPATCH = (*_each(lambda family: (VisitByMap(service_key(family), f"services{family}"),)), (goto("deal"),))
+
+
+BASE: Mapping[str, tuple[Rule, ...]] = {
+    # every packet, before translation; each base chain costs every packet of the host
+    "count-in": (
+        *_each(lambda family: (InDirection("original"), CountByMap(service_key(family), f"in{family}"))),
+        (OfProtocol("sctp"), INVALID, goto("invalid")),
+    ),
+    # The kernel does not drop what it cannot assign to an association, but lets it pass without translation.
+    "invalid": _each(lambda family: (Among(service_key(family), f"owned{family}"), DROP)),
+    # the first packet of a flow only, from other hosts and from this one
+    "dispatch": _DISPATCH,
+    "dispatch-local": _DISPATCH,
+    # A service has elements of one deal. With the other ones, its key and number are in no map, and the next is tried.
+    "deal": (
+        *_each(lambda family: (CountByMap(service_key(family), f"new{family}"),)),
+        *(rule for deal in DEALS for rule in _dealing(deal)),
+        # What has no server is refused, and so leaves no entry in the connection table, which would pin this client's
+        # port to "not translated" for as long as it sends.
+        *_each(lambda family: (Among(service_key(family), f"owned{family}"), REJECT)),
+    ),
+    # Members answer to this host. The rule also makes the kernel keep translating live flows, whatever else goes.
+    "source": _each_protocol(lambda family: (TRANSLATED, Among(_original(family), f"owned{family}"), MASQUERADE)),
+    # every answer, after its source was translated back
+    "count-out": _each(
+        lambda family: (
+            InDirection("reply"),
+            CountByMap((source(family), PROTOCOL, SOURCE_PORT), f"out{family}"),
+        )
+    ),
+}
+"""Rules of the chains that are always there."""
+BIND_RULES = _each_protocol(
+    lambda family: (
+        InDirection("original"),
+        TRANSLATED,
+        VisitByMap((*_original(family), destination(family), DESTINATION_PORT), f"bonds{family}"),
+    )
+)
+"""The first packet of a flow binds its client to the server, and later ones keep it bound."""
+
+
+def fixed_rules(*, binds_clients: bool) -> Mapping[str, tuple[Rule, ...]]:
+    """Rules of the fixed chains that a table has."""
+    return {**BASE, BIND: BIND_RULES} if binds_clients else BASE

@@ -1,0 +1,316 @@
+"""Commands of a transaction, as the kernel's messages. Pure.
+
+Numbers are of the kernel's ``nf_tables.h``. Data types of sets have nft's numbers, which the kernel only stores.
+"""
+
+import hashlib
+import ipaddress
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from evenkeel.core.kit.values import Value
+from evenkeel.haproxyd.layer4.base import HOOKS
+from evenkeel.haproxyd.layer4.elements import (
+    SHARED,
+    Data,
+    ElementKey,
+    FlowTarget,
+    Kind,
+    field_bytes,
+    packed_target,
+)
+from evenkeel.haproxyd.layer4.netlink import Message, attribute, nested, number32, number64, text_attribute
+from evenkeel.haproxyd.layer4.statements import ADDRESS_BYTES, Family, Rule, jump_data, text_of
+
+_NEW_TABLE, _DELETE_TABLE, _NEW_CHAIN, _DELETE_CHAIN, _NEW_RULE, _DELETE_RULE = 0, 2, 3, 5, 6, 8
+_NEW_SET, _DELETE_SET, _NEW_ELEMENTS, _DELETE_ELEMENTS, _NEW_OBJECT, _DELETE_OBJECT = 9, 11, 12, 14, 18, 20
+_CREATE, _APPEND = 0x400, 0x800
+_TABLE = 1
+_INTERVAL, _MAP, _TIMEOUT, _DYNAMIC, _OBJECTS = 4, 8, 0x10, 0x20, 0x40
+_VERDICT_TYPE = 0xFFFFFF00
+_ACCEPT, _COUNTER, _INTERVAL_END, _DATA_VALUE, _ELEMENT = 1, 1, 1, 1, 1
+_TYPES = {"verdict": 1, "addr4": 7, "addr6": 8, "inet_proto": 12, "inet_service": 13, "mark": 19}
+_TYPE_BITS = 6
+_USER_DATA = 0xE0
+"""Type of the daemon's part of a rule's user data; nft shows only those of a comment."""
+DIGEST_BYTES = 8
+ELEMENTS_BYTES_MAX = 48_000
+"""An attribute, which all elements of a message are together, has at most 65,535 bytes."""
+CLIENTS_MAX = 65_536
+"""Clients that can be bound to one server; further ones are balanced without a bond."""
+
+
+def digest_of(rule: Rule) -> bytes:
+    """The mark of a rule in the kernel, by which the daemon knows it."""
+    return hashlib.sha256(text_of(rule).encode()).digest()[:DIGEST_BYTES]
+
+
+class SetDeclaration(Value):
+    """A named set of one listener or server. ``seconds``: the time for which clients are bound, in a set that fills by
+    itself; 0: a set of networks. A name always has the same ``seconds``."""
+
+    family: Family
+    seconds: int = 0
+    networks: tuple[str, ...] = ()
+
+
+class TableCommand:
+    """One step of a transaction."""
+
+    def messages(self, table: str) -> Iterator[Message]:
+        """The kernel's messages."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return type(self).__name__
+
+
+@dataclass(frozen=True)
+class _Simple(TableCommand):
+    """A step about a named object. ``name`` of a rule's step: its chain."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__} {self.name}"
+
+    def payload(self, table: str) -> bytes:
+        """Attributes that name the object."""
+        return text_attribute(_TABLE, table) + text_attribute(2, self.name)
+
+
+@dataclass(frozen=True)
+class AddTable(TableCommand):
+    """Create the table if it is not there."""
+
+    def messages(self, table: str) -> Iterator[Message]:
+        yield _NEW_TABLE, _CREATE, text_attribute(_TABLE, table)
+
+
+@dataclass(frozen=True)
+class DeleteTable(TableCommand):
+    """Remove the table with all that is in it."""
+
+    def messages(self, table: str) -> Iterator[Message]:
+        yield _DELETE_TABLE, 0, text_attribute(_TABLE, table)
+
+
+@dataclass(frozen=True)
+class AddChain(_Simple):
+    """Create a chain, at its hook if it has one."""
+
+    def messages(self, table: str) -> Iterator[Message]:
+        parts = [text_attribute(_TABLE, table), text_attribute(3, self.name)]
+        if (hook := HOOKS.get(self.name)) is not None:
+            parts.append(nested(4, number32(1, hook.number), number32(2, hook.priority & 0xFFFFFFFF)))
+            parts += [number32(5, _ACCEPT), text_attribute(7, hook.kind)]
+        yield _NEW_CHAIN, _CREATE, b"".join(parts)
+
+
+@dataclass(frozen=True)
+class DeleteChain(_Simple):
+    """Remove an empty chain."""
+
+    def messages(self, table: str) -> Iterator[Message]:
+        yield _DELETE_CHAIN, 0, text_attribute(_TABLE, table) + text_attribute(3, self.name)
+
+
+@dataclass(frozen=True)
+class FlushChain(_Simple):
+    """Remove a chain's rules."""
+
+    def messages(self, table: str) -> Iterator[Message]:
+        yield _DELETE_RULE, 0, self.payload(table)
+
+
+@dataclass(frozen=True)
+class AddRule(_Simple):
+    """Append a rule to a chain."""
+
+    rule: Rule
+
+    def __str__(self) -> str:
+        return f"rule of {self.name}: {text_of(self.rule)}"
+
+    def messages(self, table: str) -> Iterator[Message]:
+        expressions = (each for statement in self.rule for each in statement.expressions())
+        mark = digest_of(self.rule)
+        user_data = attribute(7, bytes([_USER_DATA, len(mark)]) + mark)
+        yield _NEW_RULE, _CREATE | _APPEND, self.payload(table) + nested(4, *expressions) + user_data
+
+
+@dataclass(frozen=True)
+class AddCounter(_Simple):
+    """Create a counter."""
+
+    def messages(self, table: str) -> Iterator[Message]:
+        zero = nested(4, number64(1, 0), number64(2, 0))
+        yield _NEW_OBJECT, _CREATE, self.payload(table) + number32(3, _COUNTER) + zero
+
+
+@dataclass(frozen=True)
+class DeleteCounter(_Simple):
+    """Remove a counter."""
+
+    def messages(self, table: str) -> Iterator[Message]:
+        yield _DELETE_OBJECT, 0, self.payload(table) + number32(3, _COUNTER)
+
+
+@dataclass(frozen=True)
+class AddShared(TableCommand):
+    """Create a set or map that all partitions share."""
+
+    name: str
+    family: Family
+
+    def messages(self, table: str) -> Iterator[Message]:
+        fields, kind = SHARED[self.name]
+        yield _new_set(table, f"{self.name}{self.family}", self.family, fields, kind)
+
+
+@dataclass(frozen=True)
+class AddSet(_Simple):
+    """Create a listener's or server's set."""
+
+    declared: SetDeclaration
+
+    def messages(self, table: str) -> Iterator[Message]:
+        yield _new_set(table, self.name, self.declared.family, ("addr",), "", self.declared.seconds)
+
+
+@dataclass(frozen=True)
+class DeleteSet(_Simple):
+    """Remove a set."""
+
+    def messages(self, table: str) -> Iterator[Message]:
+        yield _DELETE_SET, 0, self.payload(table)
+
+
+@dataclass(frozen=True)
+class FlushSet(_Simple):
+    """Remove a set's elements."""
+
+    def messages(self, table: str) -> Iterator[Message]:
+        yield _DELETE_ELEMENTS, 0, self.payload(table)
+
+
+@dataclass(frozen=True)
+class AddNetworks(_Simple):
+    """Put networks into a set."""
+
+    networks: tuple[str, ...]
+
+    def messages(self, table: str) -> Iterator[Message]:
+        encoded = (each for span in spans_of(self.networks) for each in _span(*span))
+        yield from _elements(_NEW_ELEMENTS, _CREATE, table, self.name, encoded)
+
+
+@dataclass(frozen=True)
+class AddElements(_Simple):
+    """Put elements into a shared set or map."""
+
+    elements: tuple[tuple[ElementKey, Data], ...]
+
+    def messages(self, table: str) -> Iterator[Message]:
+        kind = SHARED[self.name[:-1]][1]
+        encoded = (_key(key.packed()) + _data(kind, data) for key, data in self.elements)
+        yield from _elements(_NEW_ELEMENTS, _CREATE, table, self.name, encoded)
+
+
+@dataclass(frozen=True)
+class DeleteElements(_Simple):
+    """Take elements out of a shared set or map."""
+
+    keys: tuple[ElementKey, ...]
+
+    def messages(self, table: str) -> Iterator[Message]:
+        encoded = (_key(key.packed()) for key in self.keys)
+        yield from _elements(_DELETE_ELEMENTS, 0, table, self.name, encoded)
+
+
+# -- encoding
+
+
+def _new_set(
+    table: str, name: str, family: Family, fields: tuple[str, ...], kind: Kind, seconds: int | None = None
+) -> Message:
+    """A set or map. ``seconds`` 0: of networks; more: of clients for so long; None: of what the daemon puts there."""
+    key_type = 0
+    for field in fields:
+        key_type = key_type << _TYPE_BITS | _type(field, family)
+    flags = _MAP if kind else 0
+    parts = [text_attribute(_TABLE, table), text_attribute(2, name), number32(4, key_type)]
+    parts.append(number32(5, sum(field_bytes(field, family) for field in fields)))
+    match kind:
+        case "verdict":
+            parts.append(number32(6, _VERDICT_TYPE))
+        case "counter":
+            flags = _OBJECTS
+            parts.append(number32(15, _COUNTER))
+        case "target":
+            data_type = _type("addr", family) << _TYPE_BITS | _TYPES["inet_service"]
+            parts += [number32(6, data_type), number32(7, ADDRESS_BYTES[family] + 4)]
+    if seconds:
+        flags |= _TIMEOUT | _DYNAMIC
+        parts += [number64(11, seconds * 1000), nested(9, number32(1, CLIENTS_MAX))]
+    elif seconds is not None:
+        flags |= _INTERVAL
+    # the id is needed only where rules of the same transaction refer to a set that has no name yet
+    return _NEW_SET, _CREATE, b"".join((*parts, number32(3, flags), number32(10, 1)))
+
+
+def _type(field: str, family: Family) -> int:
+    return _TYPES[f"addr{family}" if field == "addr" else field]
+
+
+def _key(packed: bytes) -> bytes:
+    return nested(1, attribute(_DATA_VALUE, packed))
+
+
+def _data(kind: Kind, data: Data) -> bytes:
+    if kind == "verdict":
+        return nested(2, jump_data(str(data)))
+    if kind == "counter":
+        return text_attribute(9, str(data))
+    if isinstance(data, FlowTarget):
+        return nested(2, attribute(_DATA_VALUE, packed_target(data)))
+    return b""
+
+
+def _elements(kind: int, flags: int, table: str, name: str, encoded: Iterable[bytes]) -> Iterator[Message]:
+    """Messages with the elements, as few as possible."""
+    head = text_attribute(_TABLE, table) + text_attribute(2, name)
+    found: list[bytes] = []
+    size = 0
+    for each in encoded:
+        element = nested(_ELEMENT, each)
+        if size + len(element) > ELEMENTS_BYTES_MAX:
+            yield kind, flags, head + nested(3, *found)
+            found, size = [], 0
+        found.append(element)
+        size += len(element)
+    if found:
+        yield kind, flags, head + nested(3, *found)
+
+
+def spans_of(networks: Iterable[str]) -> Iterator[tuple[bytes, bytes]]:
+    """The networks as spans without gaps between them: first address, and the one after the last; empty: there is none.
+
+    The kernel refuses spans that overlap.
+    """
+    found = [ipaddress.ip_network(each) for each in networks]
+    spans: list[list[int]] = []
+    for begin, count in sorted((int(each.network_address), each.num_addresses) for each in found):
+        if spans and begin <= spans[-1][1]:
+            spans[-1][1] = max(spans[-1][1], begin + count)
+        else:
+            spans.append([begin, begin + count])
+    size = found[0].max_prefixlen // 8 if found else 0
+    for begin, end in spans:
+        yield begin.to_bytes(size, "big"), b"" if end == 1 << size * 8 else end.to_bytes(size, "big")
+
+
+def _span(begin: bytes, end: bytes) -> Iterator[bytes]:
+    yield _key(begin)
+    if end:
+        yield _key(end) + number32(3, _INTERVAL_END)

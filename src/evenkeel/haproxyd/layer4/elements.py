@@ -1,0 +1,112 @@
+"""Sets and maps of the table that all partitions share: their keys and data, in nft's notation and as bytes. Pure.
+
+Each has a twin for each family. What differs between load balancers is data of these maps, and not rules: the kernel
+finds an element, adds it and removes it at the same cost among a hundred thousand, but examines every rule that can be
+reached when one rule changes.
+"""
+
+import ipaddress
+import struct
+from typing import Literal
+
+from evenkeel.core.kit.values import Value
+from evenkeel.core.networking.addresses import host_and_port
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.layer4.statements import ADDRESS_BYTES, FAMILIES, PROTOCOL_NUMBERS, Family
+
+Kind = Literal["", "verdict", "counter", "target"]
+SERVICE = ("addr", "inet_proto", "inet_service")
+SHARED: dict[str, tuple[tuple[str, ...], Kind]] = {
+    # every service: what is not translated is refused
+    "owned": (SERVICE, ""),
+    # services whose first packets pass a chain of their own
+    "services": (SERVICE, "verdict"),
+    "in": (SERVICE, "counter"),
+    "out": (SERVICE, "counter"),
+    "new": (SERVICE, "counter"),
+    # the server of each number
+    "slots": ((*SERVICE, "mark"), "target"),
+    # chains that bind clients, by service and server
+    "bonds": ((*SERVICE, "addr", "inet_service"), "verdict"),
+}
+"""Fields of the key, and kind of the data, by name."""
+SHARED_NAMES = tuple(f"{name}{family}" for name in SHARED for family in FAMILIES)
+
+
+class Service(Value):
+    """An address and port at which a listener receives."""
+
+    protocol: wire.DatagramProtocol
+    address: str
+    port: int
+
+
+class FlowTarget(Value):
+    """An address and port to which flows are translated."""
+
+    address: str
+    port: int
+
+    @property
+    def text(self) -> str:
+        """Address and port in one."""
+        return host_and_port(self.address, self.port)
+
+
+class ElementKey(Value):
+    """Key of an element: a service, and for some maps a number or a server."""
+
+    service: Service
+    number: int | None = None
+    server: FlowTarget | None = None
+
+    @property
+    def text(self) -> str:
+        """The key in nft's notation."""
+        one = self.service
+        more = "" if self.number is None else f" . {self.number:#010x}"
+        more += "" if self.server is None else f" . {self.server.address} . {self.server.port}"
+        return f"{one.address} . {one.protocol} . {one.port}{more}"
+
+    def packed(self) -> bytes:
+        """The key as the kernel has it in its registers."""
+        one = self.service
+        data = packed_address(one.address) + bytes([PROTOCOL_NUMBERS[one.protocol], 0, 0, 0]) + _port(one.port)
+        if self.number is not None:
+            data += struct.pack("=I", self.number)
+        return data if self.server is None else data + packed_target(self.server)
+
+
+Data = str | FlowTarget
+"""Name of a chain or of a counter, empty in a set; or a server."""
+
+
+def data_text(data: Data) -> str:
+    """Data in nft's notation, without its kind."""
+    if isinstance(data, FlowTarget):
+        return f"{data.address} . {data.port}"
+    return data
+
+
+def packed_address(address: str) -> bytes:
+    """The address's bytes."""
+    return ipaddress.ip_address(address).packed
+
+
+def packed_target(target: FlowTarget) -> bytes:
+    """Address and port in consecutive registers."""
+    return packed_address(target.address) + _port(target.port)
+
+
+def family_of(address: str) -> Family:
+    """Version of the address's protocol."""
+    return ipaddress.ip_address(address).version
+
+
+def field_bytes(field: str, family: Family) -> int:
+    """Size of a key's field in registers."""
+    return ADDRESS_BYTES[family] if field == "addr" else 4
+
+
+def _port(port: int) -> bytes:
+    return struct.pack("!Hxx", port)

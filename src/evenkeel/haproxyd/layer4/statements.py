@@ -1,0 +1,460 @@
+"""Statements of rules: each in nft's notation, as ``nft list`` prints it, and as the kernel's expressions. Pure.
+
+Numbers are of the kernel's ``nf_tables.h``. A rule belongs to one family of addresses, or to both if it reads none.
+"""
+
+import ipaddress
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from evenkeel.core.networking.addresses import host_and_port
+from evenkeel.haproxyd.layer4.netlink import attribute, nested, number32, text_attribute
+
+Family = int
+FAMILIES: tuple[Family, ...] = (4, 6)
+IP = {4: "ip", 6: "ip6"}
+ADDRESS_BYTES = {4: 4, 6: 16}
+_NFPROTO = {4: 2, 6: 10}
+_FIRST_REGISTER = 8
+"""The first of 16 registers of four bytes."""
+_HASH_REGISTER = 18
+"""Where the input of a hash is: behind the longest key that contains a hash."""
+_VERDICT_REGISTER = 0
+_RANDOM = 1
+_EXPRESSION, _EXPRESSION_NAME, _EXPRESSION_DATA = 1, 1, 2
+_NETWORK, _TRANSPORT = 1, 2
+_DATA_VALUE, _DATA_VERDICT, _VERDICT_CODE, _VERDICT_CHAIN = 1, 2, 1, 2
+_JUMP, _GOTO, _DROP = -3, -4, 0
+PROTOCOL_NUMBERS = {"tcp": 6, "udp": 17, "sctp": 132}
+
+
+class Statement(Protocol):
+    """One part of a rule."""
+
+    @property
+    def text(self) -> str:
+        """The statement in nft's notation."""
+        ...
+
+    def expressions(self) -> Iterator[bytes]:
+        """The kernel's expressions, encoded."""
+        ...
+
+
+Rule = tuple[Statement, ...]
+
+
+def text_of(rule: Rule) -> str:
+    """A rule in nft's notation."""
+    return " ".join(each.text for each in rule if each.text)
+
+
+# -- what keys are made of
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a packet or of its flow."""
+
+    text: str
+    size: int
+    """In bytes."""
+    name: str
+    parameters: tuple[bytes, ...]
+
+    @property
+    def registers(self) -> int:
+        """Number of registers that the field takes."""
+        return -(-self.size // 4)
+
+    def load(self, register: int) -> Iterator[bytes]:
+        """Read the field into registers."""
+        yield expression(self.name, number32(1, register), *self.parameters)
+
+
+def _payload(text: str, base: int, offset: int, size: int) -> Field:
+    return Field(text, size, "payload", (number32(2, base), number32(3, offset), number32(4, size)))
+
+
+def _original(text: str, key: int, size: int) -> Field:
+    return Field(text, size, "ct", (number32(2, key), attribute(3, b"\0")))
+
+
+def source(family: Family) -> Field:
+    """The packet's source address."""
+    return _payload(f"{IP[family]} saddr", _NETWORK, {4: 12, 6: 8}[family], ADDRESS_BYTES[family])
+
+
+def destination(family: Family) -> Field:
+    """The packet's destination address."""
+    return _payload(f"{IP[family]} daddr", _NETWORK, {4: 16, 6: 24}[family], ADDRESS_BYTES[family])
+
+
+def original_source(family: Family) -> Field:
+    """The source address of the flow's first packet."""
+    return _original(f"ct original {IP[family]} saddr", {4: 19, 6: 21}[family], ADDRESS_BYTES[family])
+
+
+def original_destination(family: Family) -> Field:
+    """The destination address of the flow's first packet: the VIP."""
+    return _original(f"ct original {IP[family]} daddr", {4: 20, 6: 22}[family], ADDRESS_BYTES[family])
+
+
+SOURCE_PORT = _payload("th sport", _TRANSPORT, 0, 2)
+DESTINATION_PORT = _payload("th dport", _TRANSPORT, 2, 2)
+ORIGINAL_PORT = _original("ct original proto-dst", 12, 2)
+PROTOCOL = Field("meta l4proto", 1, "meta", (number32(2, 16),))
+
+
+@dataclass(frozen=True)
+class RandomNumber:
+    """A random number below ``below``, and ``offset``."""
+
+    below: int
+    offset: int
+    registers = 1
+
+    @property
+    def text(self) -> str:
+        return f"numgen random mod {self.below} offset {self.offset}"
+
+    def load(self, register: int) -> Iterator[bytes]:
+        """Put the number into a register."""
+        numbers = (register, self.below, _RANDOM, self.offset)
+        yield expression("numgen", *(number32(place, number) for place, number in enumerate(numbers, 1)))
+
+
+@dataclass(frozen=True)
+class HashedNumber:
+    """A number below ``below`` that is the same for the same fields, and ``offset``."""
+
+    fields: tuple[Field, ...]
+    below: int
+    seed: int
+    offset: int
+    registers = 1
+
+    @property
+    def text(self) -> str:
+        return f"jhash {_joined(self.fields)} mod {self.below} seed {self.seed:#x} offset {self.offset}"
+
+    def load(self, register: int) -> Iterator[bytes]:
+        """Put the number into a register."""
+        yield from load_all(self.fields, _HASH_REGISTER)
+        length = 4 * sum(field.registers for field in self.fields)
+        numbers = (_HASH_REGISTER, register, length, self.below, self.seed, self.offset, 0)
+        yield expression("hash", *(number32(place, number) for place, number in enumerate(numbers, 1)))
+
+
+Part = Field | RandomNumber | HashedNumber
+
+
+def load_all(parts: Sequence[Part], register: int = _FIRST_REGISTER) -> Iterator[bytes]:
+    """Read the parts into consecutive registers."""
+    for part in parts:
+        yield from part.load(register)
+        register += part.registers
+
+
+def _joined(parts: Sequence[Part]) -> str:
+    return " . ".join(part.text for part in parts)
+
+
+# -- conditions
+
+
+@dataclass(frozen=True)
+class OfFamily:
+    """The packet is of this family. nft does not print it where an address of the family follows."""
+
+    family: Family
+    text = ""
+
+    def expressions(self) -> Iterator[bytes]:
+        yield expression("meta", number32(1, _FIRST_REGISTER), number32(2, 15))
+        yield _compared(bytes([_NFPROTO[self.family]]))
+
+
+@dataclass(frozen=True)
+class OfProtocol:
+    """The packet is of this protocol."""
+
+    protocol: str
+
+    @property
+    def text(self) -> str:
+        return f"meta l4proto {self.protocol}"
+
+    def expressions(self) -> Iterator[bytes]:
+        yield from PROTOCOL.load(_FIRST_REGISTER)
+        yield _compared(bytes([PROTOCOL_NUMBERS[self.protocol]]))
+
+
+@dataclass(frozen=True)
+class InDirection:
+    """The packet goes from the client (original), or to it (reply)."""
+
+    direction: Literal["original", "reply"]
+
+    @property
+    def text(self) -> str:
+        return f"ct direction {self.direction}"
+
+    def expressions(self) -> Iterator[bytes]:
+        yield expression("ct", number32(1, _FIRST_REGISTER), number32(2, 1))
+        yield _compared(bytes([self.direction == "reply"]))
+
+
+@dataclass(frozen=True)
+class HasBit:
+    """A bit of the flow's state or status is set."""
+
+    text: str
+    key: int
+    bit: int
+
+    def expressions(self) -> Iterator[bytes]:
+        yield expression("ct", number32(1, _FIRST_REGISTER), number32(2, self.key))
+        mask, zero = struct.pack("=I", self.bit), bytes(4)
+        yield _masked(_FIRST_REGISTER, mask)
+        yield expression("cmp", number32(1, _FIRST_REGISTER), number32(2, 1), _value(3, zero))
+
+
+INVALID = HasBit("ct state invalid", 0, 1)
+TRANSLATED = HasBit("ct status dnat", 2, 32)
+
+
+@dataclass(frozen=True)
+class Among:
+    """The key is in the set, or (``inverted``) is not."""
+
+    parts: tuple[Part, ...]
+    name: str
+    inverted: bool = False
+    mask: str = ""
+    """Netmask under which keys, of one address each, are compared; empty: as they are."""
+
+    @property
+    def text(self) -> str:
+        # nft prints the operator where there is a mask
+        masked = f" & {self.mask} ==" if self.mask else " !=" if self.inverted else ""
+        return f"{_joined(self.parts)}{masked} @{self.name}"
+
+    def expressions(self) -> Iterator[bytes]:
+        yield from load_all(self.parts)
+        if self.mask:
+            yield _masked(_FIRST_REGISTER, ipaddress.ip_address(self.mask).packed)
+        flags = (number32(5, 1),) if self.inverted else ()
+        yield expression("lookup", text_attribute(1, self.name), number32(2, _FIRST_REGISTER), *flags)
+
+
+@dataclass(frozen=True)
+class MoreFlowsThan:
+    """More flows than this have reached the rule and have not ended."""
+
+    count: int
+
+    @property
+    def text(self) -> str:
+        return f"ct count over {self.count}"
+
+    def expressions(self) -> Iterator[bytes]:
+        yield expression("connlimit", number32(1, self.count), number32(2, 1))
+
+
+# -- actions
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Go on in another chain, or drop."""
+
+    text: str
+    code: int
+    chain: str = ""
+
+    def expressions(self) -> Iterator[bytes]:
+        yield expression("immediate", number32(1, _VERDICT_REGISTER), nested(2, verdict(self.code, self.chain)))
+
+
+DROP = Verdict("drop", _DROP)
+
+
+def goto(chain: str) -> Verdict:
+    """Go on in another chain, without coming back."""
+    return Verdict(f"goto {chain}", _GOTO, chain)
+
+
+def jump_data(chain: str) -> bytes:
+    """The data of a map's element that visits another chain and comes back, if that decides nothing."""
+    return verdict(_JUMP, chain)
+
+
+@dataclass(frozen=True)
+class VisitByMap:
+    """Visit the chain that a map has for the key."""
+
+    parts: tuple[Part, ...]
+    name: str
+
+    @property
+    def text(self) -> str:
+        return f"{_joined(self.parts)} vmap @{self.name}"
+
+    def expressions(self) -> Iterator[bytes]:
+        yield from load_all(self.parts)
+        yield _found(self.name, _VERDICT_REGISTER)
+
+
+@dataclass(frozen=True)
+class CountIn:
+    """Count in the named counter."""
+
+    counter: str
+
+    @property
+    def text(self) -> str:
+        return f'counter name "{self.counter}"'
+
+    def expressions(self) -> Iterator[bytes]:
+        yield expression("objref", number32(1, 1), text_attribute(2, self.counter))
+
+
+@dataclass(frozen=True)
+class CountByMap:
+    """Count in the counter that a map has for the key, if there is one."""
+
+    parts: tuple[Part, ...]
+    name: str
+
+    @property
+    def text(self) -> str:
+        return f"counter name {_joined(self.parts)} map @{self.name}"
+
+    def expressions(self) -> Iterator[bytes]:
+        yield from load_all(self.parts)
+        yield expression("objref", number32(3, _FIRST_REGISTER), text_attribute(4, self.name))
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """Add the key to a set of clients, or renew its time there."""
+
+    parts: tuple[Part, ...]
+    name: str
+    mask: str = ""
+
+    @property
+    def text(self) -> str:
+        masked = f" & {self.mask}" if self.mask else ""
+        return f"update @{self.name} {{ {_joined(self.parts)}{masked} }}"
+
+    def expressions(self) -> Iterator[bytes]:
+        yield from load_all(self.parts)
+        if self.mask:
+            yield _masked(_FIRST_REGISTER, ipaddress.ip_address(self.mask).packed)
+        yield expression("dynset", text_attribute(1, self.name), number32(3, 1), number32(4, _FIRST_REGISTER))
+
+
+@dataclass(frozen=True)
+class Translated:
+    """Translate the destination to the address and port that a map has for the key."""
+
+    family: Family
+    parts: tuple[Part, ...]
+    name: str
+
+    @property
+    def text(self) -> str:
+        return f"dnat {IP[self.family]} to {_joined(self.parts)} map @{self.name}"
+
+    def expressions(self) -> Iterator[bytes]:
+        yield from load_all(self.parts)
+        yield _found(self.name, _FIRST_REGISTER)
+        yield _translation(self.family, _FIRST_REGISTER)
+
+
+@dataclass(frozen=True)
+class TranslatedTo:
+    """Translate the destination to one address and port."""
+
+    address: str
+    port: int
+
+    @property
+    def text(self) -> str:
+        return f"dnat {IP[self._family]} to {host_and_port(self.address, self.port)}"
+
+    @property
+    def _family(self) -> Family:
+        return ipaddress.ip_address(self.address).version
+
+    def expressions(self) -> Iterator[bytes]:
+        address, port = ipaddress.ip_address(self.address).packed, struct.pack("!H", self.port)
+        for register, data in ((_FIRST_REGISTER, address), (_port_register(self._family), port)):
+            yield expression("immediate", number32(1, register), _value(2, data))
+        yield _translation(self._family, _FIRST_REGISTER)
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """An action without data that changes."""
+
+    text: str
+    name: str
+    parameters: tuple[bytes, ...] = ()
+
+    def expressions(self) -> Iterator[bytes]:
+        yield expression(self.name, *self.parameters)
+
+
+MASQUERADE = _Alone("masquerade", "masq")
+# the ICMP error "port unreachable", whichever family the packet is of
+REJECT = _Alone("reject", "reject", (number32(1, 2), attribute(2, b"\1")))
+
+
+# -- encoding
+
+
+def expression(name: str, *parameters: bytes) -> bytes:
+    """One expression of a rule."""
+    return nested(_EXPRESSION, text_attribute(_EXPRESSION_NAME, name), nested(_EXPRESSION_DATA, *parameters))
+
+
+def verdict(code: int, chain: str = "") -> bytes:
+    """A verdict as data."""
+    parts = [attribute(_VERDICT_CODE, struct.pack("!i", code))]
+    parts += [text_attribute(_VERDICT_CHAIN, chain)] if chain else []
+    return nested(_DATA_VERDICT, *parts)
+
+
+def _value(number: int, data: bytes) -> bytes:
+    return nested(number, attribute(_DATA_VALUE, data))
+
+
+def _compared(data: bytes) -> bytes:
+    """The first register equals the data."""
+    return expression("cmp", number32(1, _FIRST_REGISTER), number32(2, 0), _value(3, data))
+
+
+def _masked(register: int, mask: bytes) -> bytes:
+    size = number32(3, len(mask))
+    return expression(
+        "bitwise", number32(1, register), number32(2, register), size, _value(4, mask), _value(5, bytes(len(mask)))
+    )
+
+
+def _found(name: str, register: int) -> bytes:
+    return expression("lookup", text_attribute(1, name), number32(2, _FIRST_REGISTER), number32(3, register))
+
+
+def _port_register(family: Family) -> int:
+    return _FIRST_REGISTER + ADDRESS_BYTES[family] // 4
+
+
+def _translation(family: Family, register: int) -> bytes:
+    registers = (register, register, _port_register(family), _port_register(family))
+    both = (number32(place, each) for place, each in enumerate(registers, 3))
+    return expression("nat", number32(1, 1), number32(2, _NFPROTO[family]), *both)
