@@ -14,8 +14,8 @@ WORKERS_AT_MOST = 4
 WAITING_WORKERS = 2
 """Workers beyond the number of cores in tiers whose tests wait most of the time."""
 DISTRIBUTION = "worksteal"
-"""``--dist`` of pytest-xdist. Each worker begins with consecutive tests, so that fixtures of a module or package are
-set up by one worker; workers that have run out of tests take over half of those of another."""
+"""``--dist`` of pytest-xdist. Each worker begins with consecutive tests (:mod:`tests.tiers.order`), so that fixtures of
+a module or package are set up by one worker; workers that have run out of tests take over half of those of another."""
 
 _SERVERS = "(services or servers)"
 
@@ -45,8 +45,9 @@ def tiers(mode: Mode, marks: str = "") -> list[Tier]:
         return [Tier("quick tests", _all("not services and not acceptance", *only))]
     return [
         Tier("tests without servers", _all(f"not {_SERVERS} and not acceptance", *only)),
-        Tier("tests with servers", _all(f"{_SERVERS} and not acceptance", *only), is_waiting=True),
+        # before tests with servers, which keep the processors busy without those that compute beside
         Tier("acceptance", _all("acceptance", *only), is_waiting=True),
+        Tier("tests with servers", _all(f"{_SERVERS} and not acceptance", *only), is_waiting=True),
     ]
 
 

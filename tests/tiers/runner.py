@@ -87,8 +87,8 @@ class Runner:
     ) -> outcomes.Run | None:
         record = self._folder / f"{_file_name(run)}.json"
         record.unlink(missing_ok=True)
-        recorder = ["-p", "tests.tiers.recorder", f"--record={record}"]
-        command = [*prefix, sys.executable, "-m", "pytest", *recorder, *arguments]
+        plugins = ["-p", "tests.tiers.recorder", f"--record={record}", "-p", "tests.tiers.order"]
+        command = [*prefix, sys.executable, "-m", "pytest", *plugins, *arguments]
         error = None if stdout is None else subprocess.STDOUT
         subprocess.run(command, cwd=self._root, env=dict(self._environment), stdout=stdout, stderr=error, check=False)
         return outcomes.read(record)

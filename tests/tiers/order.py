@@ -1,0 +1,83 @@
+"""Pytest plugin, loaded by ``-p tests.tiers.order``: each worker of pytest-xdist begins with files that take long.
+
+pytest-xdist gives each worker an equal number of consecutive tests, and moves tests that have not begun. A test of a
+minute that is the last to begin keeps the other workers waiting."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from tests.tiers import durations
+
+DURATIONS = Path(__file__).parents[1] / "durations.json"
+LONG_SECONDS = 10.0
+"""Files that took less stay in their order."""
+FOLDER_SECONDS = 10.0
+"""What a worker's first file of a folder may cost more, for fixtures that all files of the folder use."""
+
+
+@pytest.hookimpl(trylast=True)  # after -m has left tests out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Order the tests of a worker; all workers of a run find the same order."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    known = durations.read(DURATIONS)
+    if workers == 1 or known is None:
+        return
+    seconds = {name: each.wall_seconds for name, each in known.files.items()}
+    files = [item.nodeid.partition("::")[0] for item in items]
+    items[:] = [items[index] for index in ordered(files, seconds, workers)]
+
+
+def ordered(files: Sequence[str], seconds: Mapping[str, float], workers: int) -> list[int]:
+    """Indices of tests in their new order. ``files``: the file of each test; ``seconds``: duration of files."""
+    tests = defaultdict[str, list[int]](list)
+    for index, file in enumerate(files):
+        tests[file].append(index)
+    shares = [_Share(_size(len(files), workers, number)) for number in range(workers)]
+    for file in sorted(tests, key=lambda file: -seconds.get(file, 0.0)):
+        fitting = [share for share in shares if share.room >= len(tests[file])]
+        if fitting and seconds.get(file, 0.0) >= LONG_SECONDS:
+            share = min(fitting, key=lambda share: share.cost_with(file))
+            share.add(file, tests.pop(file), seconds[file])
+    rest = iter(sorted(index for each in tests.values() for index in each))
+    return [index for share in shares for index in (*share.tests, *islice(rest, share.room))]
+
+
+def _size(tests: int, workers: int, number: int) -> int:
+    """Number of tests that pytest-xdist gives to a worker at first."""
+    given = 0
+    for before in range(number):
+        given += (tests - given) // (workers - before)
+    return (tests - given) // (workers - number)
+
+
+class _Share:
+    """Tests that one worker has at first."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.tests: list[int] = []
+        self._seconds = 0.0
+        self._folders: set[str] = set()
+
+    @property
+    def room(self) -> int:
+        """Number of tests that may be added."""
+        return self.size - len(self.tests)
+
+    def cost_with(self, file: str) -> float:
+        """Seconds that pass before a further file begins, and what its folder's fixtures cost."""
+        return self._seconds + (0.0 if _folder(file) in self._folders else FOLDER_SECONDS)
+
+    def add(self, file: str, tests: Sequence[int], seconds: float) -> None:
+        """Add all tests of a file."""
+        self.tests += tests
+        self._seconds += seconds
+        self._folders.add(_folder(file))
+
+
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0]
