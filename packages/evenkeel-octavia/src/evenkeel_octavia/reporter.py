@@ -8,7 +8,7 @@ from octavia_lib.api.drivers import driver_lib, exceptions
 from octavia_lib.common import constants
 
 from evenkeel_octavia import options
-from evenkeel_octavia.earlier import EarlierReports
+from evenkeel_octavia.earlier import EarlierReports, report_processes
 from evenkeel_octavia.reports import BadRecordError, Report, ReportError
 
 
@@ -66,7 +66,9 @@ class DriverAgentReporter:
         """Initialize. ``options``: Octavia's ``[driver_agent]``, for the paths of the sockets."""
         self._options = options
         self._library: driver_lib.DriverLibrary | None = None
-        self._earlier = EarlierReports(lambda: self._send({}))
+        self._earlier = EarlierReports(
+            lambda: self._send({}), lambda: report_processes(Path(self._options.status_socket_path))
+        )
 
     def settle(self) -> None:
         """Wait until no report whose outcome is unknown is under way. Raises
