@@ -22,4 +22,4 @@ async def child(module: str, *arguments: str) -> AsyncIterator[asyncio.subproces
     finally:
         if process.returncode is None:
             process.kill()
-        await process.wait()
+        await process.communicate()  # to the end of its pipe, which otherwise may be closed after the test

@@ -72,7 +72,7 @@ async def test_processes_end_with_a_starter_that_was_killed(
         assert is_there(lookalikes[0].pid)
     finally:
         starter.kill()
-        await starter.wait()
+        await starter.communicate()
     await ended(lookalikes[0])
 
 

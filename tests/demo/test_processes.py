@@ -87,5 +87,5 @@ async def test_children_die_with_a_parent_that_was_killed(tmp_path: Path) -> Non
         assert is_there(child)
     finally:
         parent.kill()
-        await parent.wait()
+        await parent.communicate()
     await eventually(lambda: not is_there(child))

@@ -222,8 +222,13 @@ class Clients:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
-        async with asyncio.timeout(LIMIT_SECONDS):
-            output, _ = await process.communicate()
+        try:
+            async with asyncio.timeout(LIMIT_SECONDS):
+                output, _ = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.communicate()
         return output.decode(errors="replace")
 
 

@@ -260,7 +260,7 @@ async def changer_killed_after(changes: int, site, wishes: list[wire.LoadBalance
             assert await process.stdout.readline()
     finally:
         process.kill()
-        await process.wait()
+        await process.communicate()
 
 
 async def test_stick_tables_survive_reloads():
