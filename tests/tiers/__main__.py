@@ -63,10 +63,15 @@ def main() -> int:
             print(f"{reason}; tests that need it are skipped", flush=True)
     began = time.monotonic()
     flakes.read(FLAKES)  # an unreadable file is an error now, not after the tests
-    failed_checks = _check(environment)
+    print("== " + ", ".join(checks.CHECKS), flush=True)
+    checking = checks.start_all(environment)
+    # tests of quick runs wait for no server that checks could delay
+    failed_checks = _failed(checking) if options.mode != "quick" else []
     with tempfile.TemporaryDirectory(prefix="evenkeel-tests-") as folder:
         runner = Runner(options.pytest, Path(folder), environment)
         runs = runner.run_tiers(tiers(options.mode, options.marks))
+        if options.mode == "quick":
+            failed_checks = _failed(checking)
         tests = outcomes.merged(run for run in runs.values() if run is not None)
         failed = {name: test for name, test in tests.items() if test.outcome == "failed"}
         split = verdict(failed)
@@ -89,10 +94,9 @@ def main() -> int:
     return 0 if passed else 1
 
 
-def _check(environment: Mapping[str, str]) -> list[str]:
-    """Names of static checks that failed."""
-    print("== " + ", ".join(checks.CHECKS), flush=True)
-    done = checks.run_all(environment)
+def _failed(checking: checks.Running) -> list[str]:
+    """Names of static checks that failed, when all have ended."""
+    done = checks.wait_for(checking)
     for check in done:
         if check.exit_code:
             print(f"== {check.name}: exit code {check.exit_code}\n{check.end}", flush=True)

@@ -32,9 +32,17 @@ class Done(NamedTuple):
         return "\n".join(self.output.splitlines()[-SHOWN_LINES:])
 
 
-def run_all(environment: Mapping[str, str], checks: Mapping[str, tuple[str, ...]] = CHECKS) -> list[Done]:
-    """Run checks beside each other; a check that can't be started or takes longer than :data:`SECONDS` has failed."""
-    running = {name: _start(command, environment) for name, command in checks.items()}
+Running = Mapping[str, subprocess.Popen[str] | OSError]
+"""Checks that were started, or why not, by name."""
+
+
+def start_all(environment: Mapping[str, str], checks: Mapping[str, tuple[str, ...]] = CHECKS) -> Running:
+    """Start checks beside each other."""
+    return {name: _start(command, environment) for name, command in checks.items()}
+
+
+def wait_for(running: Running) -> list[Done]:
+    """Wait until checks have ended; one that couldn't be started, or takes :data:`SECONDS` more, has failed."""
     return [_wait(name, process) for name, process in running.items()]
 
 
