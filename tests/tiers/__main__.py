@@ -65,13 +65,11 @@ def main() -> int:
     flakes.read(FLAKES)  # an unreadable file is an error now, not after the tests
     print("== " + ", ".join(checks.CHECKS), flush=True)
     checking = checks.start_all(environment)
-    # tests of quick runs wait for no server that checks could delay
-    failed_checks = _failed(checking) if options.mode != "quick" else []
+    failed_checks = _failed({checks.COLLECTION: checking.pop(checks.COLLECTION)})
     with tempfile.TemporaryDirectory(prefix="evenkeel-tests-") as folder:
         runner = Runner(options.pytest, Path(folder), environment)
         runs = runner.run_tiers(tiers(options.mode, options.marks))
-        if options.mode == "quick":
-            failed_checks = _failed(checking)
+        failed_checks += _failed(checking)
         tests = outcomes.merged(run for run in runs.values() if run is not None)
         failed = {name: test for name, test in tests.items() if test.outcome == "failed"}
         split = verdict(failed)

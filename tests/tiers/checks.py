@@ -1,19 +1,24 @@
-"""Style, types, import contracts, and one collection that fills the bytecode cache: all at once, a process each."""
+"""Style, types, import contracts, and one collection that fills the bytecode cache: all at once, a process each.
+
+Tests begin when the collection has ended; the others go on beside them."""
 
 import subprocess
 import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from tests.tiers.runner import BESIDE
+
+COLLECTION = "collection"
 PACKAGES = ("evenkeel", "icontrol_emulator", "icontrol_as3", "evenkeel_octavia", "evenkeel_neutron")
 CHECKS: dict[str, tuple[str, ...]] = {
-    "mypy": ("mypy", *(word for name in PACKAGES for word in ("-p", name))),
-    "ruff check": ("ruff", "check", "."),
-    "ruff format": ("ruff", "format", "--check", "."),
-    "lint-imports": ("lint-imports",),
-    "lint-imports of AS3": ("lint-imports", "--config", "packages/icontrol-as3/pyproject.toml"),
+    "mypy": (*BESIDE, "mypy", *(word for name in PACKAGES for word in ("-p", name))),
+    "ruff check": (*BESIDE, "ruff", "check", "."),
+    "ruff format": (*BESIDE, "ruff", "format", "--check", "."),
+    "lint-imports": (*BESIDE, "lint-imports"),
+    "lint-imports of AS3": (*BESIDE, "lint-imports", "--config", "packages/icontrol-as3/pyproject.toml"),
     # rewriting a thousand test files costs each pytest process half a minute unless another has cached them
-    "collection": (sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n0", "-p", "no:cacheprovider"),
+    COLLECTION: (sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n0", "-p", "no:cacheprovider"),
 }
 SECONDS = 1200
 SHOWN_LINES = 60
@@ -32,7 +37,7 @@ class Done(NamedTuple):
         return "\n".join(self.output.splitlines()[-SHOWN_LINES:])
 
 
-Running = Mapping[str, subprocess.Popen[str] | OSError]
+Running = dict[str, subprocess.Popen[str] | OSError]
 """Checks that were started, or why not, by name."""
 
 
