@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import signal
 import sys
 from pathlib import Path
 from socket import socket
@@ -11,6 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from evenkeel.cmd.controllers.workers import parent as parents
+from evenkeel.cmd.controllers.workers.line import WorkerLine
 from evenkeel.cmd.controllers.workers.parent import Parent
 from evenkeel.cmd.controllers.workers.worker import Worker
 from evenkeel.core.kit.backoff import Backoff
@@ -60,6 +62,25 @@ async def test_a_worker_that_cannot_be_started_is_tried_again(monkeypatch: pytes
     assert [line["error"] for line in lines if line["event"] == "worker ended; it is started again"] == [
         "not started: [Errno 11] Resource temporarily unavailable"
     ] * 2
+
+
+async def test_a_worker_whose_start_is_cancelled_has_ended_when_the_parent_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = with_host(monkeypatch, failures=0)
+    opening = asyncio.Event()
+
+    async def open_line(_: WorkerLine) -> None:
+        opening.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(WorkerLine, "open", open_line)
+    with socket() as listening:
+        parent = Parent("some", (), listening, 1, beat_seconds=30.0)
+        running = asyncio.create_task(parent.run())
+        await opening.wait()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await parent.stop()
+    assert [process.returncode for process in host.started] == [-signal.SIGKILL]
 
 
 async def test_before_any_worker_serves_a_failed_start_ends_the_parent(monkeypatch: pytest.MonkeyPatch) -> None:

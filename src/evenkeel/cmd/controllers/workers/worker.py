@@ -61,7 +61,7 @@ class Worker:
         ``words``: the command's name and arguments. ``beat_seconds``: time without a notification after which it hangs.
         ``on_serving`` is called as soon as it serves. Raises :class:`OSError` without memory, processes or descriptors.
         """
-        with ExitStack() as on_failure:  # a process that runs already ends when its line is closed
+        with ExitStack() as on_failure:
             # Datagrams, because sd_notify(3) separates notifications by the boundaries of messages.
             notices, its_notices = map(on_failure.enter_context, socket.socketpair(type=socket.SOCK_DGRAM))
             line, its_line = map(on_failure.enter_context, socket.socketpair())
@@ -75,7 +75,13 @@ class Worker:
                 )
             notices.setblocking(False)
             worker = cls(number, process, notices, WorkerLine(line), on_serving)
-            await worker.line.open()
+            try:
+                await worker.line.open()
+            except BaseException:
+                # Nobody else knows the process: a parent that is stopped now would not wait for its end.
+                process.kill()
+                await process.wait()
+                raise
             asyncio.get_running_loop().add_reader(notices.fileno(), worker.listen)
             on_failure.pop_all()
         return worker
