@@ -425,6 +425,7 @@ def test_a_wrong_url_is_refused_in_words(url: str, problem: str) -> None:
 # -- migrations
 
 
+@pytest.mark.timeout(1200)
 async def test_a_migration_that_was_interrupted_goes_on_where_it_stopped(mariadb_database: str) -> None:
     """After each of its statements the process dies: DDL stands, the version number does not."""
     statements = 0
