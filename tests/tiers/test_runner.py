@@ -88,7 +88,8 @@ FLAKY = "test_suite.py::test_flaky[a@b]"
 def runner(tmp_path: Path) -> Runner:
     """A runner of a suite with every kind of outcome."""
     (tmp_path / "test_suite.py").write_text(SUITE)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  services: servers\n")
+    plugins = " ".join(f"-p no:{name}" for name in ("anyio", "faker", "schemathesis"))  # that take a second
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {plugins}\nmarkers =\n  services: servers\n")
     environment = {**environment_of_tests(), "PYTHONPATH": str(ROOT), "EVENKEEL_TEST_WORKERS": "1"}
     environment = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
     return Runner([], tmp_path, environment, root=tmp_path)
